@@ -1,0 +1,1 @@
+"""sensecheck: is it faithful, correct, diverse, robust, calibrated?"""

@@ -253,8 +253,8 @@ class Census:
         self.values = [tuple(row) for row in merged.select(self.keys).unique().sort(self.keys).rows()] if by else [()]
         if len(self.values) > MAX_SLICE_VALUES:
             raise SliceError(
-                f"cannot slice by {'×'.join(by)}: it has {len(self.values):,} values; a slice is a category with at most "
-                f"{MAX_SLICE_VALUES:,}. Bin it, or choose another column."
+                f"cannot slice by {'×'.join(by)}: it has {len(self.values):,} values; a slice is a category with "
+                f"at most {MAX_SLICE_VALUES:,}. Bin it, or choose another column."
             )
         self.code = (
             pl.DataFrame(self.values, schema=dict.fromkeys(self.keys, pl.String), orient="row").with_row_index("_code")

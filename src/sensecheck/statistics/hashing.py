@@ -79,9 +79,10 @@ def _hash_text(text: pl.Series) -> U64:
 
 def seed_key(seed: int, stream: str) -> np.uint64:
     """A 64-bit key for one named stream of random numbers under a user's seed."""
-    label = _hash_text(pl.Series([stream]))[0]
+    label = _hash_text(pl.Series([stream]))
     with np.errstate(over="ignore"):
-        return scramble(np.array([np.uint64(seed & 0xFFFFFFFFFFFFFFFF) * _GOLDEN ^ label], dtype=np.uint64))[0]
+        mixed: U64 = scramble(label ^ (np.uint64(seed & 0xFFFFFFFFFFFFFFFF) * _GOLDEN))
+    return np.uint64(int(mixed[0]))
 
 
 def random_halfwords(keys: U64, count: int, first: int = 0) -> NDArray[np.uint16]:

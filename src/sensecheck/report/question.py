@@ -44,3 +44,8 @@ def question(name: str) -> Question:
     found = import_module(f"sensecheck.{name}").QUESTION
     assert isinstance(found, Question)
     return found
+
+
+def available() -> list[str]:
+    """The questions whose rooms are furnished."""
+    return [name for name in QUESTIONS if hasattr(import_module(f"sensecheck.{name}"), "QUESTION")]

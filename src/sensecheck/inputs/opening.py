@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeGuard
+from typing import BinaryIO, TypeGuard, cast
 
 import zstandard
 
@@ -389,7 +389,7 @@ def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> li
     if is_path(inputs) or _is_stream(inputs):
         items = [inputs]
     elif isinstance(inputs, Iterable):
-        items = list(inputs)
+        items = list(cast("Iterable[PathInput | BinaryIO]", inputs))
     else:
         raise _not_an_input(inputs)
     if not items:

@@ -96,6 +96,8 @@ class TokenColumns:
     """One entry per sequence: its scored tokens."""
     input_str: list[str | None] | None
     """One entry per sequence: the text it answers."""
+    fields: dict[str, list[Any]] = field(default_factory=dict)
+    """Other fields of the lines that were asked for, one entry per sequence; None where a line lacks it."""
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -177,6 +179,7 @@ class _Plan:
     with_logit_at_label: bool = False
     with_logsumexp: bool = False
     with_input_str: bool = False
+    fields: tuple[str, ...] = ()
     hands_out_logit: bool = False
     """Whether logit_at_label was asked for, and is not only read to bound a confidence."""
 
@@ -193,6 +196,7 @@ class _Parsed:
     logit_at_label: Floats | None
     logsumexp: Floats | None
     input_str: str | None
+    fields: list[Any]
 
 
 @dataclass(slots=True)
@@ -206,6 +210,7 @@ class _Run:
     logit_at_label: list[Any] = field(default_factory=list)
     logsumexp: list[Any] = field(default_factory=list)
     input_str: list[str | None] = field(default_factory=list)
+    fields: list[list[Any]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
 
@@ -257,6 +262,7 @@ def _parse(
     label_row: Any = None
     tokens: Any
     values: Any
+    others: list[Any] = []
     number = first_line - 1
     for line in lines:
         number += 1
@@ -305,6 +311,8 @@ def _parse(
                 caption = document.get("input_str")
                 if caption is not None and type(caption) is not str:
                     raise ValueError
+            if plan.fields:
+                others = [_plain(document.get(name)) for name in plan.fields]
         except _LIBRARY_ERRORS:
             # Not an error yet: the fast path may only be too narrow (NaN, huge integers, a lone surrogate).
             try:
@@ -317,6 +325,7 @@ def _parse(
             values, labels, caption = careful.values, careful.labels, careful.input_str
             tokens = careful.tokens.ravel()
             at_label, sums = careful.logit_at_label, careful.logsumexp
+            others = careful.fields
             count, width = careful.values.shape
         if width != run.width:
             run = _Run(width)
@@ -332,6 +341,8 @@ def _parse(
             run.logsumexp.append(sums)
         if text:
             run.input_str.append(caption)
+        if plan.fields:
+            run.fields.append(others)
         sequences += 1
         tokens_seen += count
         if (max_sequences is not None and sequences >= max_sequences) or (
@@ -343,6 +354,13 @@ def _parse(
 
 
 # --- one line, carefully ---
+
+
+def _plain(value: Any) -> Any:
+    """A value that outlives its document: arrays and objects of the parser point into it."""
+    if isinstance(value, simdjson.Array):
+        return value.as_list()
+    return value.as_dict() if isinstance(value, simdjson.Object) else value
 
 
 def _read_carefully(line: bytes, number: int, plan: _Plan) -> _Parsed:
@@ -456,6 +474,7 @@ def _read_carefully(line: bytes, number: int, plan: _Plan) -> _Parsed:
         per_token.get("logit_at_label"),
         per_token.get("logsumexp"),
         caption,
+        [record.get(name) for name in plan.fields],
     )
 
 
@@ -646,6 +665,7 @@ def _score(plan: _Plan, run: _Run, errors: list[InputError]) -> _Result:
         at_label = at_label[keep] if at_label is not None else None
         kept_lengths = np.bincount(of_sequence, minlength=len(lines)).astype(np.int64)
     captions: list[str | None] | None = run.input_str if plan.with_input_str else None
+    others = run.fields
     sequence = lines[of_sequence]
     if refused:
         good = np.ones(len(lines), bool)
@@ -653,6 +673,7 @@ def _score(plan: _Plan, run: _Run, errors: list[InputError]) -> _Result:
         lines, kept_lengths = lines[good], kept_lengths[good]
         if captions is not None:
             captions = [caption for caption, is_good in zip(captions, good, strict=True) if is_good]
+        others = [values for values, is_good in zip(others, good, strict=True) if is_good] if plan.fields else others
     columns = TokenColumns(
         path=plan.path,
         confidence=confidence,
@@ -665,6 +686,7 @@ def _score(plan: _Plan, run: _Run, errors: list[InputError]) -> _Result:
         lines=lines,
         lengths=kept_lengths,
         input_str=captions,
+        fields={name: [values[i] for values in others] for i, name in enumerate(plan.fields)},
     )
     return _Result(columns, padding, ignored, [])
 
@@ -709,9 +731,7 @@ def _contradictions(
     if not tests:
         return found
     ends = np.cumsum(run.lengths)
-    known = (
-        "as given" if decision.how == "given" else f"as recognised in the first {DECIDING_TOKENS:,} tokens"
-    )
+    known = "as given" if decision.how == "given" else f"as recognised in the first {DECIDING_TOKENS:,} tokens"
     for mask, why in tests:
         for token in np.flatnonzero(mask):
             row = int(np.searchsorted(ends, token, side="right"))
@@ -852,15 +872,17 @@ def _concatenated(path: str, parts: Sequence[TokenColumns], variant: Variant) ->
         lines=joined("lines", np.int64),
         lengths=joined("lengths", np.int64),
         input_str=list(chain.from_iterable(part.input_str or [] for part in parts)) if with_text else None,
+        fields={
+            name: list(chain.from_iterable(part.fields[name] for part in parts))
+            for name in (parts[0].fields if parts else ())
+        },
     )
 
 
 # --- which scale ---
 
 
-def _decide(
-    plan: _Plan, runs: list[_Run], requested: Literal["auto"] | Scale, extras: _Extras
-) -> ScaleDecision:
+def _decide(plan: _Plan, runs: list[_Run], requested: Literal["auto"] | Scale, extras: _Extras) -> ScaleDecision:
     """The scale of a file, by request or by its first tokens."""
     matrices = [run.matrix() for run in runs]
     count = sum(len(matrix) for matrix in matrices)
@@ -936,9 +958,7 @@ def _with_normaliser(
             hint="Store more scores per token, or logsumexp over the vocabulary.",
             reason="scale",
         )
-    caveat = (
-        f"softmax over the {width} stored scores, not over the vocabulary: each confidence is an upper bound"
-    )
+    caveat = f"softmax over the {width} stored scores, not over the vocabulary: each confidence is an upper bound"
     return ScaleDecision(scale, how, evidence, "top_k", caveat)
 
 
@@ -988,6 +1008,7 @@ class LogitsReader:
         skip_bad: bool = False,
         with_logit_at_label: bool = False,
         with_input_str: bool = False,
+        fields: Iterable[str] = (),
         limit: int | None = None,
         jobs: int = 1,
         block_bytes: int = BLOCK_BYTES,
@@ -1016,6 +1037,7 @@ class LogitsReader:
             with_logit_at_label=with_logit_at_label,
             hands_out_logit=with_logit_at_label,
             with_input_str=with_input_str,
+            fields=tuple(fields),
         )
         self.files: list[FileReport] = []
         """One report per input, in order, complete once the reader is exhausted."""
@@ -1070,7 +1092,7 @@ class LogitsReader:
                         raise _hopeless(plan, first[0])
                     continue
             more, errors = _parse(
-                replace(plan, with_logit_at_label=False, with_input_str=False),
+                replace(plan, with_logit_at_label=False, with_input_str=False, fields=()),
                 block.data,
                 block.first_line,
                 max_tokens=DECIDING_TOKENS - tokens,
@@ -1174,9 +1196,7 @@ def read_logits(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO], *
     variants = [report.variant for report in reader.files if report.variant is not None]
     path = reader.files[0].path if len(reader.files) == 1 else ""
     places = {report.path: index for index, report in enumerate(reader.files)}
-    source = np.repeat(
-        np.array([places[part.path] for part in parts], np.int32), [len(part) for part in parts]
-    )
+    source = np.repeat(np.array([places[part.path] for part in parts], np.int32), [len(part) for part in parts])
     return LogitsTable(_concatenated(path, parts, variants[0] if variants else "hf"), source, reader.files)
 
 
@@ -1243,6 +1263,4 @@ def _matchable(tokens: Iterable[int | str], variant: Variant, path: str) -> froz
 
 def _one_of(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise InputError(
-            field=name, expected=f"one of {', '.join(known)}", got=shown(value), reason="bad_option"
-        )
+        raise InputError(field=name, expected=f"one of {', '.join(known)}", got=shown(value), reason="bad_option")

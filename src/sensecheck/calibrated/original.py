@@ -237,9 +237,7 @@ class Metric:
 
     def table(self, top_preds: NDArray[Any], is_correct: NDArray[Any]) -> BinTable:
         """The bins as columns."""
-        return BinTable.of(
-            *self.bin_preds(top_preds, is_correct), adaptive=self.binning_strategy == "adaptive"
-        )
+        return BinTable.of(*self.bin_preds(top_preds, is_correct), adaptive=self.binning_strategy == "adaptive")
 
     def bins_to_df(self, top_preds: NDArray[Any], is_correct: NDArray[Any]) -> Any:
         """The bins as a pandas data frame."""
@@ -247,9 +245,7 @@ class Metric:
 
     def _check_active(self, n: int) -> None:
         if n == 0:
-            warnings.warn(
-                f"Metric {self.name} has no active bins, returning -1", RuntimeWarning, stacklevel=3
-            )
+            warnings.warn(f"Metric {self.name} has no active bins, returning -1", RuntimeWarning, stacklevel=3)
         if n < 3:
             warnings.warn(f"Metric {self.name} has less than 3 active bins", RuntimeWarning, stacklevel=3)
 
@@ -380,9 +376,7 @@ def _pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
         largest = np.max(np.abs(off))
         norm = largest * np.sqrt(np.sum((off / largest) ** 2))
         if norm < np.finfo(np.float64).eps ** 0.75 * abs(mean):
-            message = (
-                "An input array is nearly constant; the computed correlation coefficient may be inaccurate."
-            )
+            message = "An input array is nearly constant; the computed correlation coefficient may be inaccurate."
             warnings.warn(message, RuntimeWarning, stacklevel=2)
         units.append(off / norm)
     if len(x) == 2:
@@ -439,9 +433,7 @@ class TopLogitFormatSequenceReader:
             labels = np.array(record["labels"])
             confidence, correct = self.score(logits, tokens, labels)
             if self.ignore_tokens:
-                kept = np.array(
-                    [labels[i] not in self.ignore_tokens for i in range(len(correct))], dtype=bool
-                )
+                kept = np.array([labels[i] not in self.ignore_tokens for i in range(len(correct))], dtype=bool)
                 confidence, correct = confidence[kept], correct[kept]
             confidences.append(confidence)
             corrects.append(correct)
@@ -479,9 +471,7 @@ class TopKTopLogitFormatSequenceReader(TopLogitFormatSequenceReader):
     The confidence is still that of the single best token.
     """
 
-    def __init__(
-        self, file: str | PathLike[str], ignore_tokens: Sequence[Any] | None = None, k: int = 2
-    ) -> None:
+    def __init__(self, file: str | PathLike[str], ignore_tokens: Sequence[Any] | None = None, k: int = 2) -> None:
         super().__init__(file, ignore_tokens)
         self.k = k
 

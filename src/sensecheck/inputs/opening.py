@@ -347,9 +347,7 @@ def _not_found(name: str) -> InputError:
     if parent.is_dir():
         near = did_you_mean(Path(name).name, _listing(parent))
         hint = near or f"{hint} (its folder exists)"
-    return InputError(
-        "no such file", path=name, hint=hint if hint.endswith("?") else f"{hint}.", reason="not_found"
-    )
+    return InputError("no such file", path=name, hint=hint if hint.endswith("?") else f"{hint}.", reason="not_found")
 
 
 def _listing(folder: Path) -> list[str]:

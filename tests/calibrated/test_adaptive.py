@@ -19,6 +19,7 @@ from sensecheck.calibrated.adaptive import (
     adaptive_bins_in_input_order,
     adaptive_edges,
     greedy_sizes,
+    lent,
 )
 
 
@@ -68,6 +69,7 @@ def drawn_samples(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     confidence = np.round(confidence, draw(st.sampled_from([1, 2, 3, 17])))
     run = rng.random(n) < draw(st.sampled_from([0.0, 0.0, 0.3, 0.9]))
     confidence[run] = draw(st.sampled_from([0.0, 0.5, 0.95, 1.0]))
+    confidence = np.where(confidence == 0, rng.choice([0.0, -0.0], n), confidence)
     if draw(st.booleans()):
         confidence = confidence.astype(np.float32)
     return confidence, rng.random(n) < draw(st.floats(0, 1))
@@ -166,6 +168,20 @@ def test_never_more_than_one_bin_up_to_42_samples() -> None:
     assert len(greedy_sizes(43, np.linspace(1, 0, 43).__getitem__)[0]) == 1
     apart = np.concatenate([[1.0], np.linspace(0.4, 0.0, 42)])
     assert greedy_sizes(43, apart.__getitem__)[0] == [2, 41]
+
+
+def test_a_bin_closes_when_it_holds_more_than_it_needs() -> None:
+    span = 1.645 / 4  # needs 4, to the bit
+    values = [span, span, span, 0.0, 0.0, *np.linspace(-1, -2, 60)]
+    assert greedy_sizes(len(values), values.__getitem__)[0][0] == 5
+
+
+def test_the_last_bin_borrows_only_what_the_others_can_lend() -> None:
+    assert lent([11, 100], 111.0, 110) == 10
+    assert lent([10, 100], 111.0, 110) == 0
+    assert lent([10, 100], 100.0, 110) == 0
+    assert lent([10, 100], math.inf, 110) == 0
+    assert lent([110], 500.0, 110) == 0
 
 
 @pytest.mark.golden

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,11 +142,8 @@ def test_the_numbers_need_neither_scipy_nor_pandas(shared: Path, monkeypatch: py
     for case in golden_cases(shared):
         conf, correct = samples(case)
         for expected, setting in itertools.product(case["expected"], SETTINGS):
-            figures, warned = observed(
-                lambda expected=expected, setting=setting: original.parity_figures(
-                    conf, correct, n_bins=expected["n_bins"], binning=expected["binning"], **SETTINGS[setting]
-                )
-            )
+            options = {"n_bins": expected["n_bins"], "binning": expected["binning"], **SETTINGS[setting]}
+            figures, warned = observed(partial(original.parity_figures, conf, correct, **options))
             assert list(figures) == ["ece", "me_above", "me_below", "pearson", "max"]
             recorded: set[str] = set()
             for key, got in figures.items():
@@ -160,7 +158,9 @@ def test_the_numbers_need_neither_scipy_nor_pandas(shared: Path, monkeypatch: py
                 else:
                     assert same(got, numbers([want["value"]])[0]), where
                 compared += 1
-            if "error" not in expected["df"]:  # else one binning warns once, under the name of the first metric
+            if (
+                "error" not in expected["df"]
+            ):  # else one binning warns once, under the name of the first metric
                 texts = [{w.split(": ", 1)[1] for w in ws} for ws in (warned, recorded)]
                 assert texts[0] == texts[1], case["name"]
     assert compared == 6270

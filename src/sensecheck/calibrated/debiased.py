@@ -39,6 +39,7 @@ KINDS: tuple[Kind, ...] = ("ece", "rmsce", "mce", "over", "under")
 Array = NDArray[np.float64]
 
 DRAWS = 1000  # rows of noise: a 2.5 % point is then exact to half a percentage point
+FLOOR_DRAWS = 4000
 PRIOR = 2.0  # rows' worth of "no design effect" given to each bin, which decides in bins that say nothing
 STEPS = 12  # of each root search, at most; four to six are the rule
 FARTHEST = 64.0  # standard errors, or multiples of the observed gaps: the end of a search that finds no root
@@ -207,7 +208,7 @@ def _inverted(kind: Kind, model: _Model, tail: float) -> Debiased:
         def excess(s: float) -> float:
             gap = family(s)
             figures = _figure(kind, gap + model.noise * model.sd(gap), weights)
-            return float(np.quantile(figures, probability)) - observed
+            return _point(figures, probability) - observed
 
         return float(_figure(kind, family(_rising(excess, floor, 1e-3 * observed)), model.share))
 
@@ -293,9 +294,7 @@ def _rising(function: Callable[[float], float], floor: float, close: float) -> f
 
 def _maximum(model: _Model, tail: float) -> Debiased:
     freedom = max(model.clusters - 1, 1.0)
-    one_sided = 2 * (1 - NormalDist().cdf(_student(1 - tail, freedom)))
-    lower, upper = _limits(model, one_sided)
-    high = float(np.maximum(np.abs(lower), np.abs(upper)).max())
+    high = float(_outer(_limits(model, _student(1 - tail, freedom))).max())
     low = _least_maximum(model, 1 - tail)
     value = _least_maximum(model, 0.5)
     return Debiased(min(max(value, low), max(low, high)), low, max(low, high), "bin-wise limits")
@@ -304,12 +303,11 @@ def _maximum(model: _Model, tail: float) -> Debiased:
 def _least_maximum(model: _Model, confidence: float) -> float:
     """A lower limit of the largest absolute gap: simultaneous over those bins that may hold the largest."""
     extreme = np.abs(model.noise)
-    ceiling = _outer(_limits(model, _two_sided(np.quantile(extreme.max(1), 1 - (1 - confidence) / 10))))
+    ceiling = _outer(_limits(model, _point(extreme.max(1), 1 - (1 - confidence) / 10)))
     holders = np.ones(len(model.size), dtype=bool)
     low = 0.0
     for _ in range(3):
-        critical = np.quantile(extreme[:, holders].max(1), confidence)
-        left, right = _limits(model, _two_sided(critical))
+        left, right = _limits(model, _point(extreme[:, holders].max(1), confidence))
         low = max(low, float(np.maximum(left, -right).max()))
         if not (ceiling >= low).any():
             break
@@ -321,24 +319,18 @@ def _outer(limits: tuple[Array, Array]) -> Array:
     return np.asarray(np.maximum(np.abs(limits[0]), np.abs(limits[1])))
 
 
-def _two_sided(z: float) -> float:
-    """The chance of a standard normal beyond ``z`` on either side."""
-    return math.erfc(z / math.sqrt(2))
-
-
-def _limits(model: _Model, miss: float) -> tuple[Array, Array]:
+def _limits(model: _Model, z: float) -> tuple[Array, Array]:
     """Exact (Clopper-Pearson) limits of each bin's gap, on the rows' worth of information the design effect leaves."""
     rows = model.size / np.maximum(model.effect, 1e-6)
     right = np.clip(model.confidence - model.gap, 0.0, 1.0) * rows
     wrong = rows - right
-    lowest = np.where(right > 1e-9, _beta_quantile(np.maximum(right, 1e-9), wrong + 1, miss / 2), 0.0)
-    highest = np.where(wrong > 1e-9, _beta_quantile(right + 1, np.maximum(wrong, 1e-9), 1 - miss / 2), 1.0)
+    lowest = np.where(right > 1e-9, _beta_quantile(np.maximum(right, 1e-9), wrong + 1, -z), 0.0)
+    highest = np.where(wrong > 1e-9, _beta_quantile(right + 1, np.maximum(wrong, 1e-9), z), 1.0)
     return model.confidence - highest, model.confidence - lowest
 
 
-def _beta_quantile(a: Array, b: Array, probability: float) -> Array:
-    """Quantiles of Beta(a, b) by Paulson's cube-root approximation; where it has no root, the end of the range."""
-    z = NormalDist().inv_cdf(probability)
+def _beta_quantile(a: Array, b: Array, z: float) -> Array:
+    """Quantiles of Beta(a, b), at the probability of a standard normal up to ``z``, by Paulson's cube-root approximation; where it has no root, the end of the range."""
     one, two = 1 / (9 * a), 1 / (9 * b)
     square = (1 - two) ** 2 - z * z * two
     cross = (1 - one) * (1 - two)
@@ -367,9 +359,106 @@ def _log_gamma(x: Array) -> Array:
     shift = x * (x + 1) * (x + 2) * (x + 3)
     rest = (x + 4) * (x + 5) * (x + 6) * (x + 7)
     series = 1 / (12 * up) - 1 / (360 * up**3) + 1 / (1260 * up**5) - 1 / (1680 * up**7)
-    return np.asarray(
-        (up - 0.5) * np.log(up) - up + 0.5 * math.log(2 * math.pi) + series - np.log(shift) - np.log(rest)
-    )
+    return np.asarray((up - 0.5) * np.log(up) - up + 0.5 * math.log(2 * math.pi) + series - np.log(shift) - np.log(rest))
+
+
+# --- the noise floor ----------------------------------------------------------------------------------------
+
+
+def noise_floor(
+    kind: Kind, n: ArrayLike, conf: ArrayLike, var: ArrayLike, *, seed: int = 0, draws: int = FLOOR_DRAWS
+) -> Array:
+    """The figure that a perfectly calibrated model with these confidences would show on average.
+
+    ``var`` is the sum of ``c * (1 - c)`` over each bin's rows; bins on the last axis, any leading axes (slices,
+    replicates). Rows are taken as independent: clustered rows have a higher floor.
+
+    ``ece``: de Moivre's mean absolute deviation of Binomial(n, p), exact for equal confidences in a bin,
+    ``E|S - np| = 2 k C(n, k) p**k (1 - p)**(n - k + 1)`` with ``k = floor(np) + 1``, times
+    ``sqrt(var / (n p (1 - p)))`` for confidences that differ. ``over`` and ``under`` are half of it, since the mean
+    gap is 0. ``rmsce``: the mean square is ``sum(var / n) / N`` exactly; its root's mean is that of a gamma variable
+    with the same mean and variance (seeded draws where so few errors are expected that this is off). ``mce``: seeded
+    draws (`draws` of them), as a maximum has no short formula.
+    """
+    size, mean, variance = _floor_input(kind, n, conf, var)
+    total = _positive(size.sum(-1))
+    if kind == "mce":
+        found = np.mean(_floor_draws(kind, size, mean, variance, seed, draws), axis=0)
+    elif kind == "rmsce":
+        square = (variance / _positive(size)).sum(-1) / total
+        each = variance / _positive(size)
+        fourth = 2 * variance**2 + variance * np.maximum(1 - 6 * each, -1.0)
+        spread = np.maximum((fourth / _positive(size) ** 2).sum(-1), 0.0) / total**2
+        shape = np.where(spread > 0, square**2 / _positive(spread), 1e12)
+        shape = np.clip(shape, 1e-9, 1e12)
+        # Gamma(k + 1/2) / (Gamma(k) sqrt(k)); its series where the difference of logarithms would lose digits.
+        safe = np.minimum(shape, 1e4)
+        exact = np.exp(_log_gamma(safe + 0.5) - _log_gamma(safe)) / np.sqrt(safe)
+        found = np.sqrt(square) * np.where(shape > 1e4, 1 - 1 / (8 * shape), exact)
+        # So few errors are expected that the mean square is mostly 0 with rare jumps: no gamma variable.
+        rare = (shape < 4) & (square > 0)
+        if rare.any():
+            drawn = _floor_draws(kind, size[rare], mean[rare], variance[rare], seed, draws).mean(0)
+            found = np.where(rare, 0.0, found)
+            found[rare] = drawn
+    else:
+        whole = _mean_deviation(size, mean, variance).sum(-1) / total
+        found = whole if kind == "ece" else whole / 2
+    return np.asarray(np.where(size.sum(-1) > 0, found, np.nan))
+
+
+def noise_floor_quantile(
+    kind: Kind,
+    n: ArrayLike,
+    conf: ArrayLike,
+    var: ArrayLike,
+    *,
+    probability: float = 0.95,
+    seed: int = 0,
+    draws: int = FLOOR_DRAWS,
+) -> Array:
+    """What a perfectly calibrated model would stay below with this probability: a figure above it is no noise.
+
+    Seeded draws of each bin's number correct, Binomial(n, mean confidence) around its mean, scaled to ``var``.
+    """
+    size, mean, variance = _floor_input(kind, n, conf, var)
+    drawn = _floor_draws(kind, size, mean, variance, seed, draws)
+    return np.asarray(np.where(size.sum(-1) > 0, np.quantile(drawn, probability, axis=0), np.nan))
+
+
+def _floor_input(kind: Kind, n: ArrayLike, conf: ArrayLike, var: ArrayLike) -> tuple[Array, Array, Array]:
+    _known(kind)
+    size = np.asarray(n, dtype=np.float64)
+    mean = np.clip(np.asarray(conf, dtype=np.float64) / _positive(size), 0.0, 1.0)
+    # Rounding aside, the variance of differing confidences is never over that of equal ones.
+    return size, mean, np.clip(np.asarray(var, dtype=np.float64), 0.0, size * mean * (1 - mean))
+
+
+def _mean_deviation(size: Array, mean: Array, variance: Array) -> Array:
+    """E|S - E S| of a bin's number correct."""
+    binomial = size * mean * (1 - mean)
+    live = binomial > 0
+    n = np.where(live, np.round(size), 1.0)
+    p = np.where(live, mean, 0.5)
+    k = np.minimum(np.floor(n * p) + 1, n)
+    choose = _log_gamma(n + 1) - _log_gamma(k + 1) - _log_gamma(n - k + 1)
+    deviation = 2 * k * np.exp(choose + k * np.log(p) + (n - k + 1) * np.log1p(-p))
+    return np.asarray(np.where(live, deviation * np.sqrt(variance / np.where(live, binomial, 1.0)), 0.0))
+
+
+def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, seed: int, draws: int) -> Array:
+    """draws x leading axes: figures of calibrated data. One row of the leading axes at a time, to bound memory."""
+    binomial = size * mean * (1 - mean)
+    ratio = np.sqrt(variance / np.where(binomial > 0, binomial, 1.0))
+    share = size / _positive(size.sum(-1, keepdims=True))
+    lead = size.shape[:-1]
+    found = np.empty((draws, *lead))
+    for at in np.ndindex(*lead):
+        rng = np.random.default_rng(seed)  # the same for each slice, so that a slice's floor knows no other slice
+        rows = np.round(size[at]).astype(np.int64)
+        off = rows * mean[at] - rng.binomial(rows, mean[at], (draws, len(rows)))
+        found[(slice(None), *at)] = _figure(kind, off * ratio[at] / _positive(size[at]), share[at])
+    return found
 
 
 # --- shared -------------------------------------------------------------------------------------------------
@@ -387,6 +476,12 @@ def _figure(kind: Kind, gap: Array, share: Array) -> Array:
     return np.asarray(np.where(share > 0, np.abs(gap), 0.0).max(-1))
 
 
+def _point(values: Array, probability: float) -> float:
+    """The quantile of a sample, at the next member up."""
+    rank = min(int(probability * len(values)), len(values) - 1)
+    return float(np.partition(values, rank)[rank])
+
+
 def _known(kind: Kind) -> Kind:
     if kind not in KINDS:
         raise ValueError(f"kind: expected one of {', '.join(KINDS)}; came {kind!r}")
@@ -395,9 +490,3 @@ def _known(kind: Kind) -> Kind:
 
 def _positive(x: Array) -> Array:
     return np.where(x > 0, x, 1.0)
-
-
-def noise_floor(kind: Kind, n: ArrayLike, conf: ArrayLike, var: ArrayLike) -> Array:
-    v = np.asarray(var)
-    N = np.asarray(n)
-    return np.asarray(np.sqrt(2 * v / np.pi).sum(-1) / N.sum(-1))

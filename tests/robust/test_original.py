@@ -138,9 +138,7 @@ def test_unique_and_placeholder(shared: Path) -> None:
     for case in golden(shared, "unique_placeholder"):
         calls: list[list[Any]] = []
 
-        def generate(
-            prompt: str, hypothesis: str, n: int, stricter: bool, case: Any = case, calls: Any = calls
-        ) -> Any:
+        def generate(prompt: str, hypothesis: str, n: int, stricter: bool, case: Any = case, calls: Any = calls) -> Any:
             calls.append([prompt, n, stricter])
             return case["candidates"][14:] if stricter else case["candidates"][:14]
 

@@ -44,7 +44,7 @@ def label_of(spelling: object) -> int | None:
     if text in _SPELLINGS:
         return _SPELLINGS[text]
     raise LabelError(
-        f"label {spelling!r} is not an NLI label: expected entailment, neutral, contradiction, 0, 1, 2, or '-' for no gold"
+        f"label {spelling!r} is not an NLI label: expected entailment, neutral, contradiction, 0, 1, 2 or '-' (no gold)"
     )
 
 
@@ -98,9 +98,7 @@ class Asked:
     def identity(self) -> Identity:
         return self.model.identity
 
-    def answers(
-        self, pairs: Sequence[Pair], progress: Callable[[int], None] | None = None
-    ) -> list[Answer]:
+    def answers(self, pairs: Sequence[Pair], progress: Callable[[int], None] | None = None) -> list[Answer]:
         """One answer a pair, in order. A failed call is an answer without a label, and is not kept."""
         texts = [pair_text(pair) for pair in pairs]
         waiting: dict[str, Pair] = dict(zip(texts, pairs, strict=True))
@@ -136,7 +134,7 @@ class CallableClassifier:
         self._function = function
         self._batch = batch
         self._two = _takes_two(function)
-        self.identity = Identity(name or getattr(function, "__qualname__", type(function).__name__), revision, "callable")
+        self.identity = Identity(name or name_of(function), revision, "callable")
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         for start in range(0, len(pairs), self._batch):
@@ -146,6 +144,10 @@ class CallableClassifier:
             if len(answers) != len(part):
                 raise ValueError(f"{self.identity.model} gave {len(answers)} answers for {len(part)} pairs")
             yield [(start + i, answer) for i, answer in enumerate(answers)]
+
+
+def name_of(function: object) -> str:
+    return str(getattr(function, "__qualname__", type(function).__name__))
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:
@@ -228,7 +230,7 @@ def read_answer(text: str) -> int | None:
         word = first.group()
         if word in ("no", "not") and _NO_CONTRADICTION.match(lowered):
             return 1
-        if word in _SPELLINGS and word not in ("e", "n", "c") or lowered.rstrip(".") in _SPELLINGS:
+        if (word in _SPELLINGS and word not in ("e", "n", "c")) or lowered.rstrip(".") in _SPELLINGS:
             named = [(m.start(), label) for pattern, label in _NAMED if (m := pattern.search(lowered))]
             # "Yes, it contradicts the premise": the label word says more than the yes before it
             if word in ("yes", "no") and named:

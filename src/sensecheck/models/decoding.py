@@ -10,9 +10,18 @@ from typing import Any
 
 
 def diverse_beams(
-    model: Any, inputs: Any, *, beams: int, groups: int, penalty: float, max_new_tokens: int, length_penalty: float = 1.0
+    model: Any,
+    inputs: Any,
+    *,
+    beams: int,
+    groups: int,
+    penalty: float,
+    max_new_tokens: int,
+    length_penalty: float = 1.0,
 ) -> list[list[int]]:
-    """The best `beams` continuations of one input, `beams // groups` of each group, as token lists without the input."""
+    """The best `beams` continuations of one input, `beams // groups` of each group, as token lists without the
+    input.
+    """
     import torch
 
     if beams % groups:

@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible URL, with the standard library alone: chat or completions, many calls at once, patient with faults.
+"""Any OpenAI-compatible URL, by the standard library alone: chat or completions, many calls at once, patient.
 
 An endpoint answers 429 and 500, hangs up and stalls; none of that may stop a run or cost an answer twice. What can pass
 (429, 5xx, a broken or late connection) is tried again after a growing, jittered pause, and a 429 holds every worker
@@ -37,7 +37,7 @@ class EndpointError(RuntimeError):
     """The endpoint refused in a way that asking again cannot mend."""
 
 
-class _Passing(Exception):
+class _PassingError(Exception):
     """A fault that may pass: try again, not before `pause` seconds."""
 
     def __init__(self, reason: str, pause: float = 0.0) -> None:
@@ -80,14 +80,16 @@ class Endpoint:
 
     # -- one call ---------------------------------------------------------------------------------------------
 
-    def complete(self, prompt: str, *, n: int = 1, temperature: float | None = None, seed: int | None = None) -> list[str]:
-        """The endpoint's texts for a prompt, after as many tries as it takes; _Passing when they ran out."""
+    def complete(
+        self, prompt: str, *, n: int = 1, temperature: float | None = None, seed: int | None = None
+    ) -> list[str]:
+        """The endpoint's texts for a prompt, after as many tries as it takes; _PassingError when they ran out."""
         body = self._body(prompt, n, temperature, seed)
         for attempt in range(self.tries):
             self._wait_for_turn()
             try:
                 return self._texts(self._post(body))
-            except _Passing as fault:
+            except _PassingError as fault:
                 with self._gate:
                     self.retries[str(fault)] = self.retries.get(str(fault), 0) + 1
                 if attempt + 1 == self.tries:
@@ -166,30 +168,30 @@ class Endpoint:
         except (TimeoutError, http.client.HTTPException, OSError) as fault:
             self._drop_connection()
             late = isinstance(fault, TimeoutError)
-            raise _Passing("timed out" if late else f"connection failed ({type(fault).__name__})") from fault
+            raise _PassingError("timed out" if late else f"connection failed ({type(fault).__name__})") from fault
         if response.will_close:
             self._drop_connection()
         if status == 200:
             try:
                 value = json.loads(data)
             except (ValueError, RecursionError) as fault:
-                raise _Passing("answered with something that is not JSON") from fault
+                raise _PassingError("answered with something that is not JSON") from fault
             if isinstance(value, dict):
                 return value
-            raise _Passing("answered with something that is not a JSON object")
+            raise _PassingError("answered with something that is not a JSON object")
         if status in _RETRIED:
             pause = _seconds(response.headers.get("Retry-After"))
             if status == 429:
                 with self._gate:
                     self._not_before = max(self._not_before, time.monotonic() + min(pause, self.longest_pause))
-            raise _Passing(f"HTTP {status}", pause)
+            raise _PassingError(f"HTTP {status}", pause)
         said = data[:500].decode("utf-8", "replace").strip()
         raise EndpointError(f"{self.url} refused the call: HTTP {status}: {said}")
 
     def _texts(self, value: dict[str, Any]) -> list[str]:
         choices = value.get("choices")
         if not isinstance(choices, list) or not choices:
-            raise _Passing("answered without choices")
+            raise _PassingError("answered without choices")
         texts = []
         for choice in choices:
             message = choice.get("message") if isinstance(choice, dict) else None
@@ -199,7 +201,9 @@ class Endpoint:
 
     # -- many calls -------------------------------------------------------------------------------------------
 
-    def each(self, items: Sequence[Item], ask: Callable[[Item], Value]) -> Iterator[list[tuple[int, Value | Exception]]]:
+    def each(
+        self, items: Sequence[Item], ask: Callable[[Item], Value]
+    ) -> Iterator[list[tuple[int, Value | Exception]]]:
         """Ask about every item, `concurrency` at a time; answers come in the order they arrive, and no call waits
         for a slower one. A fault that would not pass becomes the item's value; a refusal ends it all."""
         queue = iter(range(len(items)))
@@ -221,7 +225,7 @@ class Endpoint:
                     for future in done:
                         index = running.pop(future)
                         error = future.exception()
-                        if isinstance(error, _Passing):
+                        if isinstance(error, _PassingError):
                             batch.append((index, error))
                         elif error is not None:
                             raise error
@@ -245,7 +249,11 @@ class EndpointClassifier:
     """An LLM behind a URL as M, by prompt."""
 
     def __init__(
-        self, endpoint: Endpoint, prompt: str = NLI_PROMPT, read: Callable[[str], int | None] = read_answer, revision: str = ""
+        self,
+        endpoint: Endpoint,
+        prompt: str = NLI_PROMPT,
+        read: Callable[[str], int | None] = read_answer,
+        revision: str = "",
     ) -> None:
         self.endpoint, self._prompt, self._read = endpoint, prompt, read
         settings = f"{prompt}\n[{read.__name__} temperature={endpoint.temperature} max_tokens={endpoint.max_tokens}]"
@@ -258,7 +266,8 @@ class EndpointClassifier:
 
         for batch in self.endpoint.each(pairs, ask):
             yield [
-                (i, value if isinstance(value, Answer) else Answer(None, failure=f"endpoint: {value}")) for i, value in batch
+                (i, value if isinstance(value, Answer) else Answer(None, failure=f"endpoint: {value}"))
+                for i, value in batch
             ]
 
 
@@ -273,7 +282,9 @@ class EndpointGenerator:
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
         def ask(request: Request) -> list[str]:
-            prompt = self._prompts[request.positive].replace("<n>", str(request.n)).replace("<hypothesis>", request.text)
+            prompt = (
+                self._prompts[request.positive].replace("<n>", str(request.n)).replace("<hypothesis>", request.text)
+            )
             text = self.endpoint.complete(prompt, seed=request.seed)[0]
             return statements_in(text)[: request.n]
 

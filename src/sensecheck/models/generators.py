@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from sensecheck.models.calls import CallCache, Identity
+from sensecheck.models.classifiers import name_of
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,11 @@ class StoredStatements:
 class CallableGenerator:
     """A Python function (text, positive, n) → statements as G."""
 
-    def __init__(self, function: Callable[[str, bool, int], Iterable[str]], name: str | None = None, revision: str = "") -> None:
+    def __init__(
+        self, function: Callable[[str, bool, int], Iterable[str]], name: str | None = None, revision: str = ""
+    ) -> None:
         self._function = function
-        self.identity = Identity(name or getattr(function, "__qualname__", type(function).__name__), revision, "callable")
+        self.identity = Identity(name or name_of(function), revision, "callable")
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
         for i, request in enumerate(requests):

@@ -76,15 +76,19 @@ def length_batches(lengths: Sequence[int], tokens: int, padded: bool) -> list[li
 
 
 class SequenceClassifier:
-    """A Hugging Face sequence classifier as M: packed without padding where the architecture allows it, sorted by length
-    in batches of a token budget elsewhere. Tokenising runs ahead in a thread; an out-of-memory batch is halved."""
+    """A Hugging Face sequence classifier as M: packed without padding where the architecture allows it, sorted by
+    length in batches of a token budget elsewhere. Tokenising runs ahead in a thread; an out-of-memory batch is
+    halved.
+    """
 
     def __init__(
         self, path: str, *, revision: str | None = None, device: str | None = None, dtype: str | None = None,
         label_names: Sequence[str] | None = None, tokens: int | None = None, packed: bool | None = None,
         chunk: int = 8192, compile: bool = False, recheck: float = 0.0, offline: bool = False,
     ) -> None:  # fmt: skip
-        """`recheck`: pairs whose two best logits are closer than this are computed again in float32 (16-bit runs only)."""
+        """`recheck`: pairs whose two best logits are closer than this are computed again in float32 (16-bit runs
+        only).
+        """
         torch, transformers = _libraries()
         self._torch = torch
         options: dict[str, Any] = {"local_files_only": offline}
@@ -359,7 +363,11 @@ class PromptedModel:
         with torch.inference_mode():
             if request.mode == "beam":
                 output = self._model.generate(
-                    **inputs, num_beams=request.n, num_return_sequences=request.n, do_sample=False, max_new_tokens=self._new
+                    **inputs,
+                    num_beams=request.n,
+                    num_return_sequences=request.n,
+                    do_sample=False,
+                    max_new_tokens=self._new,
                 )
             elif request.mode == "sample":
                 torch.manual_seed(request.seed or 0)

@@ -42,8 +42,8 @@ class PackedEncoder:
         if kind == "distilbert":
             body = model.distilbert
             blocks = [
-                (b.attention.q_lin, b.attention.k_lin, b.attention.v_lin, b.attention.out_lin, b.sa_layer_norm, b.ffn.lin1,
-                 b.ffn.lin2, b.output_layer_norm)
+                (b.attention.q_lin, b.attention.k_lin, b.attention.v_lin, b.attention.out_lin, b.sa_layer_norm,
+                 b.ffn.lin1, b.ffn.lin2, b.output_layer_norm)
                 for b in body.transformer.layer
             ]  # fmt: skip
             heads, activation = config.n_heads, config.activation

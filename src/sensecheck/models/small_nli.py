@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +24,87 @@ NAME = "sensecheck/small-nli"
 
 _WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _STOP = frozenset(
-    "a an the is are was were be been being of to in on at for with and or by from as that this it its his her their he "
-    "she they there has have had do does did while who which some can currently indeed".split()
+    [
+        "a",
+        "an",
+        "the",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "of",
+        "to",
+        "in",
+        "on",
+        "at",
+        "for",
+        "with",
+        "and",
+        "or",
+        "by",
+        "from",
+        "as",
+        "that",
+        "this",
+        "it",
+        "its",
+        "his",
+        "her",
+        "their",
+        "he",
+        "she",
+        "they",
+        "there",
+        "has",
+        "have",
+        "had",
+        "do",
+        "does",
+        "did",
+        "while",
+        "who",
+        "which",
+        "some",
+        "can",
+        "currently",
+        "indeed",
+    ]
 )
 _NEGATIVE = frozenset(
-    "no not nobody nothing never none neither nor without isn't aren't doesn't don't wasn't weren't cannot refusing "
-    "refuses refused yet far anything hardly failed lacks lack nowhere longer false".split()
+    [
+        "no",
+        "not",
+        "nobody",
+        "nothing",
+        "never",
+        "none",
+        "neither",
+        "nor",
+        "without",
+        "isn't",
+        "aren't",
+        "doesn't",
+        "don't",
+        "wasn't",
+        "weren't",
+        "cannot",
+        "refusing",
+        "refuses",
+        "refused",
+        "yet",
+        "far",
+        "anything",
+        "hardly",
+        "failed",
+        "lacks",
+        "lack",
+        "nowhere",
+        "longer",
+        "false",
+    ]
 )
 _ALONE = {"one": "1", **{word: str(value) for word, value in NUMBERS.items()}}
 
@@ -134,8 +210,8 @@ def features(premise: str, hypothesis: str) -> Iterator[str]:
     yield f"u {min(len(new), 5)} {polarity}"
     yield f"w {min(len(gone), 10)} {min(len(new), 3)} {polarity}"
     yield "l " + str(_bucket(len(h_all), (3, 5, 7, 9, 12, 16)))
-    pairs = list(zip(h_all, h_all[1:], strict=False))
-    kept = sum(pair in set(zip(p_all, p_all[1:], strict=False)) for pair in pairs)
+    pairs = list(pairwise(h_all))
+    kept = sum(pair in set(pairwise(p_all)) for pair in pairs)
     yield f"k {_bucket(kept / max(len(pairs), 1), (0.0, 0.2, 0.4, 0.6, 0.8))} {polarity}"
     if p_all == h_all:
         yield "same text"

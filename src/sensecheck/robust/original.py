@@ -313,9 +313,7 @@ def count_inequalities(
     """Pairs, inequal pairs and relaxed inequal pairs of each class that occurs."""
     counts: dict[str, dict[str, int]] = {}
     for label, name in enumerate(PRINTED_NAMES):
-        marks = [
-            pair_marks(label, row, positive) for y, row in zip(labels, pred_labels, strict=True) if y == label
-        ]
+        marks = [pair_marks(label, row, positive) for y, row in zip(labels, pred_labels, strict=True) if y == label]
         if marks:
             counts[name] = {
                 "n": len(marks),

@@ -106,9 +106,7 @@ def is_indefinite(clause: Clause, lexicon: Lexicon) -> bool:
         return True
     if first in DETERMINERS or first in PRONOUNS:
         return False
-    return clause.plural and (
-        first in lexicon.nouns or first in lexicon.adjectives or first in lexicon.colors
-    )
+    return clause.plural and (first in lexicon.nouns or first in lexicon.adjectives or first in lexicon.colors)
 
 
 def _simple_phrase(words: Sequence[str]) -> bool:
@@ -144,13 +142,7 @@ def noun_phrase_end(words: Sequence[str], lexicon: Lexicon) -> int:
     noun_seen = 0
     while i < len(lower):
         word = lower[i]
-        if (
-            word in PREPOSITIONS
-            or word in CONJUNCTIONS
-            or word in RELATIVES
-            or word in DETERMINERS
-            or word == ","
-        ):
+        if word in PREPOSITIONS or word in CONJUNCTIONS or word in RELATIVES or word in DETERMINERS or word == ",":
             break
         if word in lexicon.verb_of["ing"] and noun_seen:
             break
@@ -235,12 +227,7 @@ def in_compound(words: Sequence[str], at: int, lexicon: Lexicon, width: int = 1)
     lower = [w.lower() for w in words]
     after = lower[at + width] if at + width < len(words) else ""
     before = lower[at - 1] if at else ""
-    if (
-        after
-        and after in lexicon.nouns
-        and after not in PREPOSITIONS
-        and after not in lexicon.verb_of["third"]
-    ):
+    if after and after in lexicon.nouns and after not in PREPOSITIONS and after not in lexicon.verb_of["third"]:
         return True
     if (
         after
@@ -251,12 +238,7 @@ def in_compound(words: Sequence[str], at: int, lexicon: Lexicon, width: int = 1)
         and after not in lexicon.verb_of["past"]
     ):
         return True
-    if (
-        before
-        and before in lexicon.nouns
-        and lower[at] in lexicon.nouns
-        and before not in lexicon.verb_of["base"]
-    ):
+    if before and before in lexicon.nouns and lower[at] in lexicon.nouns and before not in lexicon.verb_of["base"]:
         return True
     return lower[at] in lexicon.fixed
 

@@ -126,10 +126,7 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
 def with_article(words: list[str], lexicon: Lexicon) -> list[str]:
     """ "Woman is holding a child" as its writer meant it: "a woman"."""
     if (
-        words
-        and words[0] in lexicon.people | lexicon.animals
-        and words[0] not in PRONOUNS
-        and words[0] != "police"
+        words and words[0] in lexicon.people | lexicon.animals and words[0] not in PRONOUNS and words[0] != "police"
     ) and (
         len(words) > 1
         and not lexicon.is_plural(words[0])
@@ -257,11 +254,7 @@ def read(text: str, lexicon: Lexicon) -> Clause:
     if lower[0] == "there" and len(words) > 2 and lower[1] in BE and lower[1] != "am":
         return _read_existential(words, lower, lexicon)
     first = next(
-        (
-            i
-            for i, w in enumerate(lower)
-            if i and (w in BE or w in HAVE or w in MODALS or w in ("do", "does", "did"))
-        ),
+        (i for i, w in enumerate(lower) if i and (w in BE or w in HAVE or w in MODALS or w in ("do", "does", "did"))),
         None,
     )
     simple = _finite(words, lower, lexicon)
@@ -289,9 +282,7 @@ def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> C
             (low[i] in lexicon.verb_of["ing"] and lexicon.is_noun(low[i - 1]))
             or low[i] in RELATIVES
             or low[i]
-            in one_of(
-                "on in at near by outside inside with wearing being , next behind under present here standing"
-            )
+            in one_of("on in at near by outside inside with wearing being , next behind under present here standing")
         ):
             end = i
             break
@@ -387,16 +378,11 @@ def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clau
 def _read_noun_phrase(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause:
     """ "A naked man in a bar": read as if "There is" stood before it."""
     indefinite = (
-        lower[0] in ("a", "an", "some", "several", "many")
-        or lower[0] in NUMBERS
-        or lower[0] in lexicon.plural_forms
+        lower[0] in ("a", "an", "some", "several", "many") or lower[0] in NUMBERS or lower[0] in lexicon.plural_forms
     )
     verbs = ("third", "base", "past", "ing", "participle")
     if not indefinite or any(
-        w not in lexicon.nouns
-        and w not in lexicon.adjectives
-        and w not in PREPOSITIONS
-        and lexicon.base_of(w, *verbs)
+        w not in lexicon.nouns and w not in lexicon.adjectives and w not in PREPOSITIONS and lexicon.base_of(w, *verbs)
         for w in lower
     ):
         return UNREADABLE

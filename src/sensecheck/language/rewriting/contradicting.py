@@ -126,9 +126,7 @@ def _affirmation(clause: Clause, lexicon: Lexicon) -> Iterator[Rewrite]:
             yield _contradicts(
                 say("there", clause.auxiliary, "some" if mass else "a", phrase, clause.rest), "affirmation"
             )
-            yield _contradicts(
-                say("some" if mass else "a", phrase, "can be seen", clause.rest), "affirmation"
-            )
+            yield _contradicts(say("some" if mass else "a", phrase, "can be seen", clause.rest), "affirmation")
         return
     if first in ("nobody", "nothing"):
         other = {"nobody": "somebody", "nothing": "something"}[first]
@@ -143,9 +141,7 @@ def _affirmation(clause: Clause, lexicon: Lexicon) -> Iterator[Rewrite]:
         return
     if first == "no":
         tail = _after_subject(clause, lexicon)
-        for other in (
-            ("some", "several", "many", "all the") if clause.plural else ("a", "every", "at least one")
-        ):
+        for other in ("some", "several", "many", "all the") if clause.plural else ("a", "every", "at least one"):
             yield _contradicts(say(other, clause.subject[1:], tail), "affirmation")
         return
     if first in NO_SUBJECT or clause.rest[:1] == ("never",):
@@ -154,13 +150,9 @@ def _affirmation(clause: Clause, lexicon: Lexicon) -> Iterator[Rewrite]:
         assert clause.verb
         ing = lexicon.forms[clause.verb].ing
         yield _contradicts(say(clause.subject, clause.auxiliary, ing, clause.rest), "affirmation")
-        yield _contradicts(
-            say(clause.subject, clause.auxiliary, "currently", ing, clause.rest), "affirmation"
-        )
+        yield _contradicts(say(clause.subject, clause.auxiliary, "currently", ing, clause.rest), "affirmation")
         if not clause.past:
-            yield _contradicts(
-                say(clause.subject, finite(clause, clause.verb, lexicon), clause.rest), "affirmation"
-            )
+            yield _contradicts(say(clause.subject, finite(clause, clause.verb, lexicon), clause.rest), "affirmation")
             yield _contradicts(say(clause.subject, "can be seen", ing, clause.rest), "affirmation")
             yield _contradicts(say(clause.subject, clause.auxiliary, "busy", ing, clause.rest), "affirmation")
     elif clause.kind in ("copular", "modal", "perfect"):
@@ -188,15 +180,11 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
         if phrase[0].lower() in ("a", "an", "some", "one", "many", "several") or phrase[0].lower() in NUMBERS:
             bare = (
                 phrase[1:]
-                if phrase[:2] != ["a", "lot"]
-                and phrase[:2] != ["a", "group"]
-                and phrase[:2] != ["a", "bunch"]
+                if phrase[:2] != ["a", "lot"] and phrase[:2] != ["a", "group"] and phrase[:2] != ["a", "bunch"]
                 else phrase[3:]
             )
             be = clause.auxiliary
-            if (bare and bare != phrase[1:]) or (
-                bare and bare[-1].lower() in lexicon.plural_forms and be == "is"
-            ):
+            if (bare and bare != phrase[1:]) or (bare and bare[-1].lower() in lexicon.plural_forms and be == "is"):
                 be = "are"
         elif clause.plural and phrase[0].lower() not in DETERMINERS:
             bare, be = phrase, clause.auxiliary
@@ -242,9 +230,7 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
             yield _contradicts(say("no", bare, "can be seen", clause.rest), "no")
             if be == clause.auxiliary:
                 yield _contradicts(say(clause.subject, be, "not", clause.rest), "negation")
-        if is_human(clause, lexicon) and (
-            not first or first in lexicon.verb_of["ing"] or first in PREPOSITIONS
-        ):
+        if is_human(clause, lexicon) and (not first or first in lexicon.verb_of["ing"] or first in PREPOSITIONS):
             was = "was" if clause.past else "is"
             yield _contradicts(say("nobody", was, clause.rest or ["there"]), "nobody")
         return
@@ -255,9 +241,7 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
         auxiliary={"are": "is", "were": "was", "have": "has"}.get(clause.auxiliary, clause.auxiliary),
     )
     lower_rest = [w.lower() for w in clause.rest]
-    reflexive = one_of("their his her themselves himself herself he she they each eachother themself") & set(
-        lower_rest
-    )
+    reflexive = one_of("their his her themselves himself herself he she they each eachother themself") & set(lower_rest)
     second_clause = any(a == "," and b in ("and", "but") for a, b in itertools.pairwise(lower_rest))
     if second_clause:
         return
@@ -422,11 +406,7 @@ def opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
             continue
         if before in ("very", "so", "too") and new in ("tiny", "asleep", "awake", "huge"):
             continue
-        if (
-            old in ("inside", "outside", "indoors", "outdoors")
-            and at == len(words) - 1
-            and before in ("from", "the")
-        ):
+        if old in ("inside", "outside", "indoors", "outdoors") and at == len(words) - 1 and before in ("from", "the"):
             continue
         if old == "full" and new == "hungry" and not is_human(clause, lexicon):
             continue
@@ -472,9 +452,7 @@ def counterpart(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
     others = [w for w in lower if w in lexicon.counterparts]
     if len(others) > 1 or clause.kind == "unreadable" or lower.count(head) != 1:
         return
-    if one_of("bride groom beard bearded dress shirtless mustache topless pregnant bikini skirt") & set(
-        lower
-    ):
+    if one_of("bride groom beard bearded dress shirtless mustache topless pregnant bikini skirt") & set(lower):
         return
     at = lower.index(head)
     if (
@@ -519,11 +497,7 @@ def other_number(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator
     if (
         lower[:2] == ["only", "one"]
         and len(lower) > 3
-        and (
-            clause.kind in ("progressive", "copular")
-            and clause.auxiliary == "is"
-            and len(clause.subject) == 3
-        )
+        and (clause.kind in ("progressive", "copular") and clause.auxiliary == "is" and len(clause.subject) == 3)
     ):
         noun = lexicon.plurals.get(clause.head.lower())
         if noun:
@@ -587,9 +561,7 @@ def exclusive_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Itera
             )
             or (
                 old in lexicon.places
-                and (
-                    before not in ("the", "a") or at < 2 or lower[at - 2] not in ("in", "at", "on", "inside")
-                )
+                and (before not in ("the", "a") or at < 2 or lower[at - 2] not in ("in", "at", "on", "inside"))
             )
         ):
             continue
@@ -609,8 +581,7 @@ def exclusive_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Itera
                 )
             )
             or (
-                old
-                in ("dog", "cat", "horse", "cow", "elephant", "dogs", "cats", "horses", "cows", "elephants")
+                old in ("dog", "cat", "horse", "cow", "elephant", "dogs", "cats", "horses", "cows", "elephants")
                 and (clause.verb in ("ride", "bark", "fetch", "herd") or old != clause.head.lower())
             )
             or (
@@ -700,26 +671,17 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             and rest[0] not in NUMBERS
             and rest[0]
             not in one_of(
-                "only alone all both ready outdoors indoors together other several "
-                "another many few female male"
+                "only alone all both ready outdoors indoors together other several another many few female male"
             )
         ):
             if len(rest) == 1 or rest[1] in PREPOSITIONS or rest[1] in CONJUNCTIONS:
-                yield _contradicts(
-                    say(clause.subject, clause.auxiliary, "anything but", clause.rest), "far from"
-                )
+                yield _contradicts(say(clause.subject, clause.auxiliary, "anything but", clause.rest), "far from")
                 if not rest[0].endswith("er") and rest[0] not in one_of(
                     "asleep awake dead alive married naked inside outside seated dressed closed open"
                 ):
-                    yield _contradicts(
-                        say(clause.subject, clause.auxiliary, "far from", clause.rest), "far from"
-                    )
-                yield _contradicts(
-                    say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from"
-                )
-                yield _contradicts(
-                    say(clause.subject, clause.auxiliary, "not at all", clause.rest), "far from"
-                )
+                    yield _contradicts(say(clause.subject, clause.auxiliary, "far from", clause.rest), "far from")
+                yield _contradicts(say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from")
+                yield _contradicts(say(clause.subject, clause.auxiliary, "not at all", clause.rest), "far from")
         elif rest[0] in ("in", "at", "on", "near", "inside", "by", "beside", "next") and len(rest) > 1:
             skip = 2 if rest[:2] in (["next", "to"], ["on", "top"], ["in", "front"]) else 1
             if rest[:2] in (["on", "top"], ["in", "front"]):
@@ -731,17 +693,13 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
                 and phrase
                 and phrase[0].lower() in ("a", "an", "the", "his", "her", "their")
                 and phrase[-1].lower()
-                not in one_of(
-                    "line love air trouble background foreground middle mood hurry picture photo way phone"
-                )
+                not in one_of("line love air trouble background foreground middle mood hurry picture photo way phone")
             ):
                 yield _contradicts(say(clause.subject, clause.auxiliary, "nowhere near", phrase), "far from")
                 yield _contradicts(say(clause.subject, clause.auxiliary, "far away from", phrase), "far from")
             yield _contradicts(say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from")
             if not clause.past:
-                yield _contradicts(
-                    say(clause.subject, clause.auxiliary, "no longer", clause.rest), "not begun"
-                )
+                yield _contradicts(say(clause.subject, clause.auxiliary, "no longer", clause.rest), "not begun")
         elif rest[0] in ("a", "an"):
             yield _contradicts(say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from")
             yield _contradicts(say(clause.subject, clause.auxiliary, "anything but", clause.rest), "far from")
@@ -756,9 +714,7 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
                     if rest[0] not in ("all",)
                     else _contradicts(say("not", clause.subject, clause.auxiliary, clause.rest), "negation")
                     if clause.determiner in ("all",)
-                    else _contradicts(
-                        say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from"
-                    )
+                    else _contradicts(say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from")
                 )
             yield _contradicts(say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from")
             yield (
@@ -769,8 +725,7 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
     if clause.kind == "simple" and clause.verb == "have" and clause.rest and not clause.past:
         rest = list(clause.rest)
         if (
-            rest[0].lower()
-            in ("a", "an", "some", "the", "many", "several", "his", "her", "their", "long", "short")
+            rest[0].lower() in ("a", "an", "some", "the", "many", "several", "his", "her", "their", "long", "short")
             or rest[0].lower() in lexicon.colors
             or rest[0].lower() in NUMBERS
             or rest[0].lower() in lexicon.nouns
@@ -791,18 +746,9 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             elif rest[0].lower() in ("the", "his", "her", "their"):
                 yield _contradicts(say(clause.subject, clause.be, "without", rest), "no")
             if noun_phrase_end(rest, lexicon) == len(rest):
-                yield _contradicts(
-                    say(clause.subject, "lack" if clause.plural else "lacks", rest), "far from"
-                )
-                yield _contradicts(
-                    say(clause.subject, "never", finite(clause, "have", lexicon), rest), "far from"
-                )
-    if (
-        clause.kind == "simple"
-        and clause.verb not in ("have", None)
-        and clause.verb in STATIVE
-        and not clause.past
-    ):
+                yield _contradicts(say(clause.subject, "lack" if clause.plural else "lacks", rest), "far from")
+                yield _contradicts(say(clause.subject, "never", finite(clause, "have", lexicon), rest), "far from")
+    if clause.kind == "simple" and clause.verb not in ("have", None) and clause.verb in STATIVE and not clause.past:
         yield _contradicts(
             say(clause.subject, "never", finite(clause, clause.verb or "", lexicon), clause.rest), "far from"
         )
@@ -828,11 +774,7 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
                 "far from",
             )
         )
-        if (
-            not clause.auxiliary
-            and (is_human(clause, lexicon) or is_animal(clause, lexicon))
-            and clause.verb != "have"
-        ):
+        if not clause.auxiliary and (is_human(clause, lexicon) or is_animal(clause, lexicon)) and clause.verb != "have":
             yield _contradicts(say(clause.subject, "refused to", clause.verb, clause.rest), "refusal")
             yield _contradicts(say(clause.subject, "failed to", clause.verb, clause.rest), "refusal")
 
@@ -889,12 +831,7 @@ def quantifiers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
 
 def has_none(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """has no arms: has arms."""
-    if (
-        clause.kind == "simple"
-        and clause.verb == "have"
-        and clause.rest[0].lower() == "no"
-        and len(clause.rest) > 1
-    ):
+    if clause.kind == "simple" and clause.verb == "have" and clause.rest[0].lower() == "no" and len(clause.rest) > 1:
         form, thing = finite(clause, "have", lexicon), clause.rest[1:]
         plural = lexicon.is_plural(clause.rest[-1].lower())
         for some in ("some", "many", "plenty of") if plural else ("a",):

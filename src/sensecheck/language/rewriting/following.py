@@ -67,19 +67,14 @@ def synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             and after not in PREPOSITIONS
         ):
             continue
-        if old in ("outdoors", "indoors", "outside", "inside") and (
-            before in ("the", "an", "a") or after == "of"
-        ):
+        if old in ("outdoors", "indoors", "outside", "inside") and (before in ("the", "an", "a") or after == "of"):
             continue
         if old == "alone" and not clause.plural:
             new = "without company"
-        if old in ("many", "several", "multiple") and before in one_of(
-            "the how so too very as these his her their"
-        ):
+        if old in ("many", "several", "multiple") and before in one_of("the how so too very as these his her their"):
             continue
         if old in one_of("little old young pretty fast quick mad aged silent quiet") and (
-            before
-            in ("year", "years", "a" if old == "little" and after not in lexicon.nouns else "year", "how")
+            before in ("year", "years", "a" if old == "little" and after not in lexicon.nouns else "year", "how")
             or after in ("bit", "fashioned", "much", "more", "big", "small", "little")
             or (old == "pretty" and after not in lexicon.nouns)
         ):
@@ -131,9 +126,7 @@ def verb_synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterato
             if not rest or (end := noun_phrase_end(clause.rest, lexicon)) == 0:
                 continue
             moved = [*clause.rest[:end], *tail, *clause.rest[end:]]
-            yield Rewrite(
-                say(plain(clause.but(verb=base, rest=tuple(moved)), lexicon)), "synonym", "equivalent"
-            )
+            yield Rewrite(say(plain(clause.but(verb=base, rest=tuple(moved)), lexicon)), "synonym", "equivalent")
             continue
         if (
             takes_object
@@ -225,14 +218,10 @@ def aspect(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
     if clause.kind == "progressive" and not clause.fragment:
         if clause.verb in ("be", "get", "have") and clause.verb != "have":
             return
-        yield Rewrite(
-            say(clause.subject, finite(clause, clause.verb, lexicon), clause.rest), "aspect", "equivalent"
-        )
+        yield Rewrite(say(clause.subject, finite(clause, clause.verb, lexicon), clause.rest), "aspect", "equivalent")
     elif clause.kind == "progressive":
         yield Rewrite(say(plain(clause, lexicon)), "aspect", "equivalent")
-        yield Rewrite(
-            say(clause.subject, finite(clause, clause.verb, lexicon), clause.rest), "aspect", "equivalent"
-        )
+        yield Rewrite(say(clause.subject, finite(clause, clause.verb, lexicon), clause.rest), "aspect", "equivalent")
     elif clause.kind == "simple" and clause.verb not in STATIVE:
         yield Rewrite(
             say(clause.subject, clause.be, lexicon.forms[clause.verb].ing, clause.rest),
@@ -253,15 +242,11 @@ def existential(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
             return
         if clause.fragment:
             yield Rewrite(say(words), "existential", "equivalent")
-        if not rest or (
-            (rest[0] in PREPOSITIONS or rest[0] == "next") and not any(w in RELATIVES for w in rest)
-        ):
+        if not rest or ((rest[0] in PREPOSITIONS or rest[0] == "next") and not any(w in RELATIVES for w in rest)):
             yield Rewrite(say(clause.subject, "can be seen", clause.rest), "existential", "equivalent")
             if rest:
                 yield Rewrite(say(clause.subject, be, clause.rest), "existential", "equivalent")
-                yield Rewrite(
-                    say("there", be, clause.subject, who, be, clause.rest), "relative clause", "equivalent"
-                )
+                yield Rewrite(say("there", be, clause.subject, who, be, clause.rest), "relative clause", "equivalent")
                 yield (
                     Rewrite(say(clause.subject, be, "located", clause.rest), "existential", "equivalent")
                     if rest[0] in ("in", "on", "at", "near", "inside", "behind", "under", "next", "outside")
@@ -281,9 +266,7 @@ def existential(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
             base = lexicon.verb_of["ing"][rest[0]]
             yield Rewrite(say(clause.subject, be, clause.rest), "existential", "equivalent")
             yield Rewrite(say(clause.subject, "can be seen", clause.rest), "existential", "equivalent")
-            yield Rewrite(
-                say("there", be, clause.subject, who, be, clause.rest), "relative clause", "equivalent"
-            )
+            yield Rewrite(say("there", be, clause.subject, who, be, clause.rest), "relative clause", "equivalent")
             if not clause.past:
                 yield Rewrite(
                     say(clause.subject, finite(clause, base, lexicon), clause.rest[1:]),
@@ -303,9 +286,7 @@ def existential(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
         ing = lexicon.forms[clause.verb].ing
         yield Rewrite(say(there, clause.subject, ing, clause.rest), "existential", "equivalent")
         if is_single_subject(clause):
-            yield Rewrite(
-                say(there, clause.subject, who, be, ing, clause.rest), "relative clause", "equivalent"
-            )
+            yield Rewrite(say(there, clause.subject, who, be, ing, clause.rest), "relative clause", "equivalent")
     elif clause.kind == "copular" and is_single_subject(clause):
         first = clause.rest[0].lower()
         if first in PREPOSITIONS or first == "next":
@@ -336,9 +317,7 @@ def seen(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite
         if clause.verb not in one_of(
             "sit stand lie wear hold sleep wait look lay go watch smile rest stay lean try use do make"
         ):
-            yield Rewrite(
-                say(clause.subject, clause.be, "in the process of", ing, clause.rest), "seen", "equivalent"
-            )
+            yield Rewrite(say(clause.subject, clause.be, "in the process of", ing, clause.rest), "seen", "equivalent")
         elif clause.verb == "sit" and clause.rest[:1] != ("down",):
             yield Rewrite(say(clause.subject, clause.be, "seated", clause.rest), "synonym", "equivalent")
 
@@ -360,30 +339,18 @@ def wearing(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewr
                 "equivalent",
             )
             if clause.kind == "simple":
-                yield Rewrite(
-                    say(clause.subject, clause.be, "dressed in", clause.rest), "phrase", "equivalent"
-                )
+                yield Rewrite(say(clause.subject, clause.be, "dressed in", clause.rest), "phrase", "equivalent")
 
 
 def cleft(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """It is the men who are tall."""
-    if (
-        clause.negated
-        or clause.kind not in ("progressive", "copular", "simple")
-        or not is_single_subject(clause)
-    ):
+    if clause.negated or clause.kind not in ("progressive", "copular", "simple") or not is_single_subject(clause):
         return
-    if (
-        clause.determiner in PRONOUNS
-        or clause.determiner in NEGATIVES
-        or clause.determiner in ("every", "each")
-    ):
+    if clause.determiner in PRONOUNS or clause.determiner in NEGATIVES or clause.determiner in ("every", "each"):
         return
     who = "who" if is_human(clause, lexicon) else "that"
     words_ = plain(clause, lexicon)[len(clause.subject) :]
-    yield Rewrite(
-        say("it", "was" if clause.past else "is", clause.subject, who, words_), "cleft", "equivalent"
-    )
+    yield Rewrite(say("it", "was" if clause.past else "is", clause.subject, who, words_), "cleft", "equivalent")
 
 
 def fronting(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -428,25 +395,26 @@ def fronting(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
 
 def passive(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """A dog is being walked by a man."""
-    if (
-        clause.verb not in lexicon.transitive
-        or clause.kind not in ("progressive", "simple")
-        or clause.negated
-    ):
+    if clause.verb not in lexicon.transitive or clause.kind not in ("progressive", "simple") or clause.negated:
         return
     found = split_object(clause, lexicon)
     if found is None or not is_single_subject(clause):
         return
     moved, after = found
-    if clause.verb in one_of("climb walk run swing move perform help present play") and moved[
-        0
-    ].lower() not in ("a", "an", "the"):
+    if clause.verb in one_of("climb walk run swing move perform help present play") and moved[0].lower() not in (
+        "a",
+        "an",
+        "the",
+    ):
         return
     if clause.verb in ("walk", "ride", "drive", "fly") and moved[-1].lower() in ("home", "miles", "laps"):
         return
-    if moved[0].lower() in one_of("each another himself herself themselves something no") or moved[
-        -1
-    ].lower() in ("other", "way", "time", "turns"):
+    if moved[0].lower() in one_of("each another himself herself themselves something no") or moved[-1].lower() in (
+        "other",
+        "way",
+        "time",
+        "turns",
+    ):
         return
     if any(w.lower() in PREPOSITIONS for w in clause.subject[1:]) or not (
         is_human(clause, lexicon) or is_animal(clause, lexicon)
@@ -471,9 +439,7 @@ def numbers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewr
         if lower in NUMBERS and after not in ("", "hundred", "thousand") and lower != "hundred":
             yield Rewrite(say(words[:i], str(NUMBERS[lower]), words[i + 1 :]), "number", "equivalent")
             if lower in ("two", "three") and i == 0 and lexicon.is_plural(after):
-                yield Rewrite(
-                    say("a pair of" if lower == "two" else "a trio of", words[1:]), "number", "equivalent"
-                )
+                yield Rewrite(say("a pair of" if lower == "two" else "a trio of", words[1:]), "number", "equivalent")
             if lower in ("two", "three", "four") and i == 0:
                 yield (
                     Rewrite(say("a group of", words), "number", "equivalent")
@@ -508,18 +474,14 @@ def conjuncts(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
             there = words[:start]
             if clause.kind == "existential" and "not" in lower[:3]:
                 return
-            yield Rewrite(
-                say(there, second, "and", first, words[start + len(left) :]), "conjuncts", "equivalent"
-            )
+            yield Rewrite(say(there, second, "and", first, words[start + len(left) :]), "conjuncts", "equivalent")
 
 
 def double_negation(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """is tall: is not short."""
     if clause.kind == "copular" and not clause.negated and len(clause.rest) == 1:
         word = clause.rest[0].lower()
-        exact = one_of(
-            "asleep awake alive dead open closed inside outside indoors outdoors married visible present"
-        )
+        exact = one_of("asleep awake alive dead open closed inside outside indoors outdoors married visible present")
         for other in lexicon.opposites.get(word, []):
             yield Rewrite(
                 say(clause.subject, clause.auxiliary, "not", other),
@@ -564,17 +526,11 @@ def predicate(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
                             "equivalent",
                         )
                     else:
-                        yield Rewrite(
-                            say(clause.subject, clause.be, "located", clause.rest), "predicate", "equivalent"
-                        )
+                        yield Rewrite(say(clause.subject, clause.be, "located", clause.rest), "predicate", "equivalent")
                     if not clause.past:
-                        yield Rewrite(
-                            say(clause.subject, clause.be, "currently", clause.rest), "adverb", "equivalent"
-                        )
+                        yield Rewrite(say(clause.subject, clause.be, "currently", clause.rest), "adverb", "equivalent")
             else:
-                yield Rewrite(
-                    say(clause.subject, clause.auxiliary, "indeed", clause.rest), "adverb", "equivalent"
-                )
+                yield Rewrite(say(clause.subject, clause.auxiliary, "indeed", clause.rest), "adverb", "equivalent")
                 kind = (
                     {True: "people", False: "a person"}[clause.plural]
                     if is_human(clause, lexicon)
@@ -584,8 +540,7 @@ def predicate(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
                 )
                 if (
                     kind
-                    and clause.head.lower()
-                    not in ("someone", "somebody", "everyone", "everybody", "person", "people")
+                    and clause.head.lower() not in ("someone", "somebody", "everyone", "everybody", "person", "people")
                     and first in lexicon.adjectives
                     and not clause.past
                 ):
@@ -610,13 +565,9 @@ def having(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
         if not {w.lower() for w in clause.rest} & one_of(
             "hair beard dinner lunch party picnic fight meal conversation breakfast time day race"
         ):
-            yield Rewrite(
-                say(clause.subject, clause.be, "in possession of", clause.rest), "phrase", "equivalent"
-            )
+            yield Rewrite(say(clause.subject, clause.be, "in possession of", clause.rest), "phrase", "equivalent")
         if is_indefinite(clause, lexicon) and is_single_subject(clause):
-            yield Rewrite(
-                say("there", clause.be, clause.subject, "with", clause.rest), "existential", "equivalent"
-            )
+            yield Rewrite(say("there", clause.be, clause.subject, "with", clause.rest), "existential", "equivalent")
         yield (
             Rewrite(say(clause.rest, "can be seen with", clause.subject), "passive", "follows")
             if first in ("a", "an")
@@ -640,17 +591,12 @@ def wider_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
         before = words[at - 1].lower() if at else ""
         rest = list(new.split())
         if rest[0] == "a" and (
-            before in ("a", "the", "his", "her", "their", "some", "professional")
-            or before in lexicon.adjectives
+            before in ("a", "the", "his", "her", "their", "some", "professional") or before in lexicon.adjectives
         ):
             continue
         if before in NUMBERS and not (lexicon.is_plural(rest[-1]) or rest[-1] == "people"):
             continue
-        if (
-            before in ("a", "an")
-            and rest[-1] in ("food", "fruit", "footwear", "meat", "material")
-            and len(rest) == 1
-        ):
+        if before in ("a", "an") and rest[-1] in ("food", "fruit", "footwear", "meat", "material") and len(rest) == 1:
             continue
         if before in ("a", "an", "one") and new == "people":
             continue
@@ -660,8 +606,7 @@ def wider_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
             if (
                 clause.rest
                 and clause.rest[0].lower() not in PREPOSITIONS
-                and clause.rest[0].lower()
-                not in ("outside", "together", "alone", "quickly", "slowly", "outdoors")
+                and clause.rest[0].lower() not in ("outside", "together", "alone", "quickly", "slowly", "outdoors")
             ):
                 continue
             base, *tail = new.split()
@@ -676,10 +621,7 @@ def wider_subject(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterato
     """Someone is eating."""
     if clause.negated or not _monotone(words) or clause.kind not in ("progressive", "copular", "simple"):
         return
-    if (
-        clause.head.lower() in ("someone", "somebody", "everyone", "everybody")
-        or clause.head.lower() in PRONOUNS
-    ):
+    if clause.head.lower() in ("someone", "somebody", "everyone", "everybody") or clause.head.lower() in PRONOUNS:
         return
     if any(w.lower() in ("himself", "herself", "themselves", "itself") for w in clause.rest):
         return
@@ -710,9 +652,7 @@ def left_out(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             before = lower[i - 1] if i else ""
             if (
                 word
-                in one_of(
-                    "other another same only several many few both first last next ready alone various single"
-                )
+                in one_of("other another same only several many few both first last next ready alone various single")
                 or before in ("very", "and", "or", "most", "more", "is", "are")
                 or (not before and i == 0 and not lexicon.is_plural(lower[i + 1]))
             ):
@@ -729,9 +669,7 @@ def left_out(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
                 "of to for with like as about than without"
             ):
                 return
-            if low[at - 1] in PREPOSITIONS or low[at - 1] in one_of(
-                "next front top close middle out at not and"
-            ):
+            if low[at - 1] in PREPOSITIONS or low[at - 1] in one_of("next front top close middle out at not and"):
                 return
             if (
                 clause.verb in one_of("look stare put lay place take get gaze point have be go lean")
@@ -752,8 +690,7 @@ def left_out(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             return
     if (
         low
-        and low[-1]
-        in one_of("outside outdoors inside indoors together alone quickly slowly quietly happily loudly")
+        and low[-1] in one_of("outside outdoors inside indoors together alone quickly slowly quietly happily loudly")
         and clause.kind in ("progressive", "simple")
         and len(full) > start
         and low[-2] not in CONJUNCTIONS
@@ -784,9 +721,7 @@ def quantifiers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
                 "equivalent",
             )
             if clause.kind == "unreadable"
-            else Rewrite(
-                say("all of", words[1:] if lower[1] == "the" else words[2:]), "quantifier", "equivalent"
-            )
+            else Rewrite(say("all of", words[1:] if lower[1] == "the" else words[2:]), "quantifier", "equivalent")
         )
     elif (
         clause.kind != "existential"
@@ -825,20 +760,14 @@ def negative_again(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterat
     if clause.kind in ("progressive", "copular") and clause.rest[:1] != ("never",):
         tail = [lexicon.forms[clause.verb].ing] if clause.verb else []
         if clause.auxiliary in ("is", "are", "was", "were"):
-            yield Rewrite(
-                say(clause.subject, clause.auxiliary + "n't", tail, clause.rest), "contraction", "equivalent"
-            )
-        yield Rewrite(
-            say(clause.subject, clause.auxiliary, "not currently", tail, clause.rest), "adverb", "equivalent"
-        )
+            yield Rewrite(say(clause.subject, clause.auxiliary + "n't", tail, clause.rest), "contraction", "equivalent")
+        yield Rewrite(say(clause.subject, clause.auxiliary, "not currently", tail, clause.rest), "adverb", "equivalent")
         if clause.kind == "copular" and len(clause.rest) == 1:
             for other in lexicon.opposites.get(clause.rest[0].lower(), []):
                 if clause.rest[0].lower() in one_of(
                     "asleep awake alive dead open closed inside outside indoors outdoors"
                 ):
-                    yield Rewrite(
-                        say(clause.subject, clause.auxiliary, other), "double negation", "equivalent"
-                    )
+                    yield Rewrite(say(clause.subject, clause.auxiliary, other), "double negation", "equivalent")
     if clause.kind == "do":
         yield Rewrite(
             say(clause.subject, clause.auxiliary + "n't", clause.verb or "", clause.rest),
@@ -846,9 +775,7 @@ def negative_again(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterat
             "equivalent",
         )
     if clause.kind == "existential" and clause.subject[0].lower() in ("a", "an", "any"):
-        yield Rewrite(
-            say("there", clause.auxiliary, "no", clause.subject[1:], clause.rest), "quantifier", "equivalent"
-        )
+        yield Rewrite(say("there", clause.auxiliary, "no", clause.subject[1:], clause.rest), "quantifier", "equivalent")
 
 
 RULES: tuple[Rule, ...] = (

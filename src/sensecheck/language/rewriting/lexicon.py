@@ -137,9 +137,7 @@ class Lexicon:
             DETERMINERS, PREPOSITIONS, CONJUNCTIONS, RELATIVES, ADVERBS, BE, HAVE, MODALS, NUMBERS,
             self.adjectives, self.colors,
         )  # fmt: skip
-        return (
-            word.isalpha() and not any(word in words for words in closed) and not word.endswith(("ing", "ly"))
-        )
+        return word.isalpha() and not any(word in words for words in closed) and not word.endswith(("ing", "ly"))
 
     def base_of(self, form: str, *names: str) -> str | None:
         """The verb whose form this is, of the named forms only; regular forms of unknown verbs are not

@@ -86,30 +86,58 @@ def save_model(folder: Path, kind: str, size: str, pairs: list[tuple[str, str]],
         single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
     )
     transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>", cls_token="<s>",
-        sep_token="</s>", model_input_names=["input_ids", "attention_mask"], model_max_length=512,
-    ).save_pretrained(folder)  # fmt: skip
+        tokenizer_object=tokenizer,
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
+        unk_token="<unk>",
+        cls_token="<s>",
+        sep_token="</s>",
+        model_input_names=["input_ids", "attention_mask"],
+        model_max_length=512,
+    ).save_pretrained(folder)
 
     torch.manual_seed(0)
     names = {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}
     if kind == "deberta":
         config = transformers.DebertaV2Config(
-            **SIZES[size], vocab_size=len(vocabulary), id2label=names, pad_token_id=1, relative_attention=True,
-            position_biased_input=False, pos_att_type=["p2c", "c2p"], max_relative_positions=256,
-        )  # fmt: skip
+            **SIZES[size],
+            vocab_size=len(vocabulary),
+            id2label=names,
+            pad_token_id=1,
+            relative_attention=True,
+            position_biased_input=False,
+            pos_att_type=["p2c", "c2p"],
+            max_relative_positions=256,
+        )
     elif kind == "bart":
         s = SIZES[size]
         config = transformers.BartConfig(
-            d_model=s["hidden_size"], encoder_layers=s["num_hidden_layers"] // 2, decoder_layers=s["num_hidden_layers"] // 2,
-            encoder_attention_heads=s["num_attention_heads"], decoder_attention_heads=s["num_attention_heads"],
-            encoder_ffn_dim=s["intermediate_size"], decoder_ffn_dim=s["intermediate_size"], vocab_size=len(vocabulary),
-            pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2, id2label=names,
-        )  # fmt: skip
+            d_model=s["hidden_size"],
+            encoder_layers=s["num_hidden_layers"] // 2,
+            decoder_layers=s["num_hidden_layers"] // 2,
+            encoder_attention_heads=s["num_attention_heads"],
+            decoder_attention_heads=s["num_attention_heads"],
+            encoder_ffn_dim=s["intermediate_size"],
+            decoder_ffn_dim=s["intermediate_size"],
+            vocab_size=len(vocabulary),
+            pad_token_id=1,
+            bos_token_id=0,
+            eos_token_id=2,
+            decoder_start_token_id=2,
+            id2label=names,
+        )
     else:
         config = transformers.RobertaConfig(
-            **SIZES[size], vocab_size=len(vocabulary), max_position_embeddings=514, type_vocab_size=1, id2label=names,
-            pad_token_id=1, bos_token_id=0, eos_token_id=2,
-        )  # fmt: skip
+            **SIZES[size],
+            vocab_size=len(vocabulary),
+            max_position_embeddings=514,
+            type_vocab_size=1,
+            id2label=names,
+            pad_token_id=1,
+            bos_token_id=0,
+            eos_token_id=2,
+        )
     model = transformers.AutoModelForSequenceClassification.from_config(config).eval()
     model.save_pretrained(folder)
     head = model.classifier.out_proj if hasattr(model.classifier, "out_proj") else model.classifier
@@ -198,8 +226,14 @@ def main() -> None:
     args = parser.parse_args()
 
     pairs = random_pairs(args.pairs)
-    results: dict[str, Any] = {"device": args.device, "kind": args.kind, "size": args.size, "torch": torch.__version__,
-                               "transformers": transformers.__version__, "pairs": len(pairs)}  # fmt: skip
+    results: dict[str, Any] = {
+        "device": args.device,
+        "kind": args.kind,
+        "size": args.size,
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "pairs": len(pairs),
+    }
     if args.device == "cuda":
         results["gpu"] = torch.cuda.get_device_name()
     with tempfile.TemporaryDirectory() as name:
@@ -236,9 +270,11 @@ def main() -> None:
                 torch.cuda.synchronize()
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             row: dict[str, Any] = {
-                "way": way, "pairs": len(part), "pairs_per_second": round(len(part) / wall, 1),
+                "way": way,
+                "pairs": len(part),
+                "pairs_per_second": round(len(part) / wall, 1),
                 "pairs_per_cpu_second": round(len(part) / cpu, 1),
-            }  # fmt: skip
+            }
             n = min(len(labels), len(reference))
             row["same_labels_as_fp32"] = round(float((labels[:n] == reference[:n]).mean()), 5)
             if logits is not None:

@@ -162,6 +162,7 @@ class Endpoint:
                 if sum(map(len, pieces)) > _LARGEST_ANSWER:
                     raise EndpointError(f"{self.url} answered with more than {_LARGEST_ANSWER} bytes")
             data, status = b"".join(pieces), response.status
+            response.close()  # read1 leaves the response open at its end, and the connection could not be used again
             wanted = response.headers.get("Content-Length")
             if wanted is not None and wanted.isdigit() and len(data) < int(wanted):
                 raise http.client.IncompleteRead(data)
@@ -274,6 +275,8 @@ class EndpointClassifier:
 class EndpointGenerator:
     """An LLM behind a URL as G: it is asked for a list of n statements."""
 
+    samples = True
+
     def __init__(self, endpoint: Endpoint, prompts: dict[bool, str] | None = None, revision: str = "") -> None:
         self.endpoint = endpoint
         self._prompts = prompts or LIST_PROMPTS
@@ -285,7 +288,8 @@ class EndpointGenerator:
             prompt = (
                 self._prompts[request.positive].replace("<n>", str(request.n)).replace("<hypothesis>", request.text)
             )
-            text = self.endpoint.complete(prompt, seed=request.seed)[0]
+            heat = 0.9 if request.mode == "sample" else None
+            text = self.endpoint.complete(prompt, temperature=heat, seed=request.seed)[0]
             return statements_in(text)[: request.n]
 
         for batch in self.endpoint.each(requests, ask):

@@ -35,6 +35,21 @@ def _libraries() -> tuple[Any, Any]:
     return torch, transformers
 
 
+def configuration(path: str, revision: str | None = None, offline: bool = False) -> Any:
+    """A model's configuration; a name that leads nowhere is said in one sentence."""
+    _, transformers = _libraries()
+    options: dict[str, Any] = {"local_files_only": offline}
+    if revision is not None:
+        options["revision"] = revision
+    try:
+        return transformers.AutoConfig.from_pretrained(path, **options)
+    except OSError as error:
+        raise ValueError(
+            f"{path!r} is no model folder here and could not be had from the hub ({type(error).__name__}); "
+            "give a folder with config.json, or a name while the hub can be reached"
+        ) from None
+
+
 def label_order(id2label: dict[int, str], given: Sequence[str] | None = None) -> list[int]:
     """order[k] = our label for the model's class k. From the names the model itself gives, or those that are given."""
     names = list(given) if given is not None else [str(id2label[k]) for k in sorted(id2label)]
@@ -388,6 +403,8 @@ class PromptedModel:
 
 class PromptedGenerator:
     """A prompted model as G."""
+
+    decodes = True
 
     def __init__(self, model: PromptedModel) -> None:
         self._model = model

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ from sensecheck.models import classifiers, generators
 from sensecheck.models.calls import CallCache
 from sensecheck.models.endpoint import Endpoint, EndpointClassifier, EndpointError, EndpointGenerator
 from sensecheck.models.generators import Request
+from sensecheck.models.prompts import LIST_PROMPTS, NLI_PROMPT, fill
 
 HERE = Path(__file__).parent
 PAIRS = [(f"Premise number {i}.", f"Hypothesis number {i % 7}.") for i in range(60)]
@@ -91,7 +93,7 @@ def test_a_refusal_says_what_the_endpoint_said(monkeypatch: pytest.MonkeyPatch, 
         self._send(401, b'{"error": "wrong key"}')
 
     monkeypatch.setattr(faulty.Handler, "do_POST", refuse)
-    with pytest.raises(EndpointError, match="HTTP 401.*wrong key"):
+    with pytest.raises(EndpointError, match=r"HTTP 401.*wrong key"):
         classifiers.Asked(EndpointClassifier(Endpoint(url(server), "m"))).answers(PAIRS[:3])
 
 
@@ -119,7 +121,8 @@ _RUN = """
 import sys, json
 from sensecheck.cli import main
 sys.exit(main(["robust", sys.argv[1], "--model", sys.argv[2], "--generator", sys.argv[2], "--out", sys.argv[3],
-    "--concurrency", "4", "--timeout", "1", "--tries", "40", "--no-label-check", "--keep", "3", "--resamples", "50",
+    "--concurrency", "4", "--timeout", "1", "--tries", "40", "--no-label-check", "--candidates", "4", "--keep", "3",
+    "--resamples", "50",
     "--format", "json", *sys.argv[4:]]))
 """
 
@@ -138,12 +141,12 @@ def test_killed_ten_times_and_resumed(tmp_path: Path) -> None:
     """kill -9 at ten random moments: the figures of an undisturbed run, and no recorded answer asked for again."""
     data = tmp_path / "pairs.jsonl"
     with data.open("w") as out:
-        for i in range(40):
+        for i in range(30):
             gold = faulty.answer  # the server's own label, so that most pairs count as correct
             pair = (f"Premise number {i}.", f"Hypothesis number {i}.")
-            from sensecheck.models.prompts import NLI_PROMPT, fill
-
-            out.write(json.dumps({"premise": pair[0], "hypothesis": pair[1], "label": gold(fill(NLI_PROMPT, *pair))}) + "\n")
+            out.write(
+                json.dumps({"premise": pair[0], "hypothesis": pair[1], "label": gold(fill(NLI_PROMPT, *pair))}) + "\n"
+            )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
     calm = faulty.serve(tmp_path / "calm.log", seed=3, faults=0.0)
@@ -156,10 +159,10 @@ def test_killed_ten_times_and_resumed(tmp_path: Path) -> None:
     killed = 0
     for _ in range(10):
         more = ("--resume",) if (out_dir / "manifest.json").exists() else ()
+        recorded, served = _recorded(out_dir), len(prompts(rough.log))
         process = subprocess.Popen(
             _run(data, address, out_dir, *more), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        served = len(prompts(rough.log))
         wanted = served + rng.randrange(0, 60)
         deadline = time.monotonic() + 60
         while process.poll() is None and len(prompts(rough.log)) < wanted and time.monotonic() < deadline:
@@ -168,13 +171,33 @@ def test_killed_ten_times_and_resumed(tmp_path: Path) -> None:
             os.kill(process.pid, signal.SIGKILL)
             killed += 1
         process.wait()
+        assert not recorded & set(prompts(rough.log)[served:]), "an answer that was recorded was asked for again"
+    recorded, served = _recorded(out_dir), len(prompts(rough.log))
     finished = subprocess.run(_run(data, address, out_dir, "--resume"), env=environment, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr
     rough.shutdown()
+    assert not recorded & set(prompts(rough.log)[served:])
     assert killed >= 8
     assert _figures(out_dir) == _figures(tmp_path / "calm")
-    repeats = sum(n - 1 for n in collections.Counter(prompts(rough.log)).values())
-    # Answered a second time: only what was in flight when a process died (4 workers), or came after a timeout.
-    assert repeats <= killed * 4 + 12, repeats
-    recorded = CallCache(out_dir / "calls.sqlite")
-    assert recorded.count() == len(set(prompts(rough.log)))
+    # Answered in time and yet asked again: only what was in flight when a process died, four calls at most each time.
+    in_time = [prompt for stalled, prompt in map(json.loads, rough.log.read_text().splitlines()) if not stalled]
+    repeats = sum(n - 1 for n in collections.Counter(in_time).values())
+    assert repeats <= killed * 4, repeats
+    assert len(_recorded(out_dir)) == len(set(prompts(rough.log)))
+
+
+def _recorded(out: Path) -> set[str]:
+    """The prompts whose answers are on disk."""
+    if not (out / "calls.sqlite").exists():
+        return set()
+    database = sqlite3.connect(out / "calls.sqlite")
+    rows = database.execute("SELECT text FROM calls").fetchall()
+    database.close()
+    found = set()
+    for (text,) in rows:
+        if "\x1f" in text:
+            found.add(fill(NLI_PROMPT, *text.split("\x1f")))
+        else:
+            hypothesis, positive, n, _, _ = json.loads(text)
+            found.add(LIST_PROMPTS[positive].replace("<n>", str(n)).replace("<hypothesis>", hypothesis))
+    return found

@@ -137,6 +137,9 @@ def with_article(words: list[str], lexicon: Lexicon) -> list[str]:
         )
     ):
         return ["a", *words]
+    small = words[:1] and words[0] in lexicon.adjectives and words[1:2] and words[1] in lexicon.people
+    if small and len(words) > 2 and not lexicon.is_plural(words[1]) and words[2] in ("is", "was", "has"):
+        return ["a", *words]
     if words[:2] in (["group", "of"], ["bunch", "of"], ["couple", "of"]):
         return ["a", *words]
     return words
@@ -249,7 +252,11 @@ def read(text: str, lexicon: Lexicon) -> Clause:
     if any(not re.match(r"[\w,'’-]+$", w) for w in words):
         return UNREADABLE
     lower = [w.lower() for w in words]
-    if lower[0] in CONJUNCTIONS or (lower[0] in lexicon.verb_of["base"] and lower[0] not in lexicon.nouns):
+    if (
+        lower[0] in CONJUNCTIONS
+        or lower[0] in PREPOSITIONS
+        or (lower[0] in lexicon.verb_of["base"] and lower[0] not in lexicon.nouns)
+    ):
         return UNREADABLE
     if lower[0] == "there" and len(words) > 2 and lower[1] in BE and lower[1] != "am":
         return _read_existential(words, lower, lexicon)

@@ -197,11 +197,10 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
         ):
             return
         yield _contradicts(say("there", be, "no", bare, clause.rest), "no")
-        yield (
-            _contradicts(say("there", be, "not any", bare, clause.rest), "no")
-            if be == "are"
-            else _contradicts(say("there", be, "not a single", bare, clause.rest), "no")
-        )
+        if be == "are":
+            yield _contradicts(say("there", be, "not any", bare, clause.rest), "no")
+        else:
+            yield _contradicts(say("there", be, "not a single", bare, clause.rest), "no")
         first = clause.rest[0].lower() if clause.rest else ""
         if not first:
             yield _contradicts(say("no", bare, "can be seen"), "no")
@@ -212,23 +211,20 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
             yield _contradicts(say("no", bare, "can be seen", clause.rest), "no")
             if be == clause.auxiliary:
                 yield _contradicts(say(clause.subject, be, "not", clause.rest), "negation")
-                yield (
-                    _contradicts(
-                        say(
-                            clause.subject,
-                            "have yet to start" if clause.plural else "has yet to start",
-                            clause.rest,
-                        ),
+                if lexicon.verb_of["ing"][first] not in STATIVE and (
+                    is_human(clause, lexicon) or is_animal(clause, lexicon)
+                ):
+                    yield _contradicts(
+                        say(clause.subject, "have yet to start" if clause.plural else "has yet to start", clause.rest),
                         "not begun",
                     )
-                    if lexicon.verb_of["ing"][first] not in STATIVE
-                    and (is_human(clause, lexicon) or is_animal(clause, lexicon))
-                    else _contradicts(say(clause.subject, be, "no longer", clause.rest), "not begun")
-                )
+                else:
+                    yield _contradicts(say(clause.subject, be, "no longer", clause.rest), "not begun")
         elif first in PREPOSITIONS and not any(w in RELATIVES for w in clause.rest):
-            yield _contradicts(say("no", bare, be, clause.rest), "no")
             yield _contradicts(say("no", bare, "can be seen", clause.rest), "no")
-            if be == clause.auxiliary:
+            if first != "with":
+                yield _contradicts(say("no", bare, be, clause.rest), "no")
+            if be == clause.auxiliary and first != "with":
                 yield _contradicts(say(clause.subject, be, "not", clause.rest), "negation")
         if is_human(clause, lexicon) and (not first or first in lexicon.verb_of["ing"] or first in PREPOSITIONS):
             was = "was" if clause.past else "is"
@@ -275,7 +271,9 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
             and "of" not in clause.subject
             and clause.head.lower() not in COLLECTIVES
         ) and clause.kind in ("progressive", "copular", "simple"):
-            yield _contradicts(say("none of", clause.subject, rest), "no")
+            yield _contradicts(
+                say("neither of" if "two" in clause.subject[1:2] else "none of", clause.subject, rest), "no"
+            )
         return
     phrase = list(clause.subject)
     bare = (
@@ -416,9 +414,21 @@ def opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
             and attributive
         ):
             continue
-        if clause.negated:
+        if clause.negated or (after == "to" and in_predicate):
             continue
         yield _contradicts(say(splice(words, at, old, new)), "opposite")
+
+
+def wordnet_opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
+    """Adjectives that only WordNet knows the opposite of."""
+    if lexicon.wordnet is None or clause.negated:
+        return
+    for i, word in enumerate(w.lower() for w in words):
+        predicate = clause.kind == "copular" and i == len(words) - 1
+        if word in lexicon.opposites or not (word in lexicon.adjectives or predicate):
+            continue
+        for other in lexicon.wordnet.opposites(word, "adj")[:1]:
+            yield _contradicts(say(words[:i], other, words[i + 1 :]), "wordnet")
 
 
 def opposite_verbs(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -441,6 +451,8 @@ def opposite_verbs(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterat
 def counterpart(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """The same of a woman instead of a man."""
     head = clause.head.lower()
+    if clause.determiner in SOME:
+        return  # some men and some women may both be there
     if (
         clause.negated
         or head not in lexicon.counterparts
@@ -709,19 +721,17 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             or rest[0] in ("about", "all")
         ):
             if not clause.past:
-                yield (
-                    _contradicts(say(clause.subject, clause.auxiliary, "no longer", clause.rest), "not begun")
-                    if rest[0] not in ("all",)
-                    else _contradicts(say("not", clause.subject, clause.auxiliary, clause.rest), "negation")
-                    if clause.determiner in ("all",)
-                    else _contradicts(say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from")
-                )
+                if rest[0] not in ("all",):
+                    yield _contradicts(say(clause.subject, clause.auxiliary, "no longer", clause.rest), "not begun")
+                elif clause.determiner in ("all",):
+                    yield _contradicts(say("not", clause.subject, clause.auxiliary, clause.rest), "negation")
+                else:
+                    yield _contradicts(say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from")
             yield _contradicts(say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from")
-            yield (
-                _contradicts(say(clause.subject, clause.auxiliary, "not at all", clause.rest), "far from")
-                if rest[0] in ("outdoors", "indoors", "alone", "ready", "together")
-                else _contradicts(say(clause.subject, clause.auxiliary, "never", clause.rest), "far from")
-            )
+            if rest[0] in ("outdoors", "indoors", "alone", "ready", "together"):
+                yield _contradicts(say(clause.subject, clause.auxiliary, "not at all", clause.rest), "far from")
+            else:
+                yield _contradicts(say(clause.subject, clause.auxiliary, "never", clause.rest), "far from")
     if clause.kind == "simple" and clause.verb == "have" and clause.rest and not clause.past:
         rest = list(clause.rest)
         if (
@@ -757,23 +767,11 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             "not begun",
         )
     if clause.kind in ("simple", "progressive") and clause.past and clause.verb:
-        yield (
-            _contradicts(
-                say(
-                    clause.subject,
-                    "never",
-                    clause.auxiliary and "were" if clause.plural and clause.auxiliary else clause.auxiliary,
-                    lexicon.forms[clause.verb].ing if clause.auxiliary else lexicon.forms[clause.verb].past,
-                    clause.rest,
-                ),
-                "far from",
-            )
-            if not clause.auxiliary
-            else _contradicts(
-                say(clause.subject, clause.auxiliary, "never", lexicon.forms[clause.verb].ing, clause.rest),
-                "far from",
-            )
-        )
+        forms = lexicon.forms[clause.verb]
+        if clause.auxiliary:
+            yield _contradicts(say(clause.subject, clause.auxiliary, "never", forms.ing, clause.rest), "far from")
+        else:
+            yield _contradicts(say(clause.subject, "never", forms.past, clause.rest), "far from")
         if not clause.auxiliary and (is_human(clause, lexicon) or is_animal(clause, lexicon)) and clause.verb != "have":
             yield _contradicts(say(clause.subject, "refused to", clause.verb, clause.rest), "refusal")
             yield _contradicts(say(clause.subject, "failed to", clause.verb, clause.rest), "refusal")
@@ -810,19 +808,14 @@ def quantifiers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
         yield _contradicts(say("not all of", rest), "quantifier")
         yield _contradicts(say("only a few of", rest), "quantifier")
     elif lower[0] == "both":
-        yield (
-            _contradicts(say("only one of the", words[1:]), "quantifier")
-            if False
-            else _contradicts(say("not", words), "quantifier")
-        )
+        yield _contradicts(say("not", words), "quantifier")
     elif lower[0] in ("many", "several", "multiple") and lexicon.is_plural(clause.head.lower()):
         yield _contradicts(say("hardly any", words[1:]), "quantifier")
     elif lower[:2] == ["a", "group"] and "of" in lower[:3]:
-        yield (
-            _contradicts(say("no", words[3:]), "quantifier")
-            if clause.auxiliary in ("are", "were")
-            else _contradicts(say("no group", words[2:]), "quantifier")
-        )
+        if clause.auxiliary in ("are", "were"):
+            yield _contradicts(say("no", words[3:]), "quantifier")
+        else:
+            yield _contradicts(say("no group", words[2:]), "quantifier")
     elif lower[0] in ("he", "she") and clause.kind != "unreadable":
         table = {"he": "she", "she": "he"}
         if not one_of("man woman boy girl him beard wife husband girlfriend boyfriend") & set(lower):
@@ -846,6 +839,7 @@ def frames(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
 
 RULES: tuple[Rule, ...] = (
     negation, nobody, opposites, opposite_verbs, counterpart, other_number, exclusive_words, exclusive_acts,
-    quantifiers, far_from, not_begun, has_none, frames,
+    quantifiers, far_from, not_begun, has_none, wordnet_opposites,
+    frames,
 )  # fmt: skip
 __all__ = ["BE", "PRONOUNS", "RULES"]

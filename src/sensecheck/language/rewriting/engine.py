@@ -9,12 +9,16 @@ from sensecheck.language.rewriting.assembling import Rewrite, plain, say
 from sensecheck.language.rewriting.clause import lower_first, read, tokens_of
 from sensecheck.language.rewriting.lexicon import NEGATIVES, Lexicon, english
 
+MAX_LETTERS = 2_000
+
 
 def _key(text: str) -> str:
     return " ".join(tokens_of(text.lower()))
 
 
 def _all(text: str, positive: bool, lexicon: Lexicon) -> Iterator[Rewrite]:
+    if len(text) > MAX_LETTERS:
+        return  # no sentence, and every rule would walk through it
     clause = read(text, lexicon)
     if clause.kind == "unreadable":
         words = lower_first(tokens_of(text), lexicon)

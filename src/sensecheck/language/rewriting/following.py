@@ -37,6 +37,7 @@ from sensecheck.language.rewriting.lexicon import (
     Lexicon,
     one_of,
 )
+from sensecheck.language.rewriting.morphology import plural_phrase
 
 Rule = Callable[[Clause, list[str], Lexicon], Iterator[Rewrite]]
 # In their scope a narrower word does not give way to a wider one, and nothing may be left out.
@@ -95,6 +96,30 @@ def synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
         if old == "couple" and clause.plural and clause.head.lower() == "couple":
             continue
         yield Rewrite(say(splice(words, at, old, new)), "synonym", "equivalent")
+
+
+def wordnet_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
+    """Nouns and adjectives that only WordNet knows a synonym or a wider word of: its commonest sense is taken."""
+    if lexicon.wordnet is None:
+        return
+    lower = [w.lower() for w in words]
+    for i, word in enumerate(lower):
+        singular = lexicon.nouns.get(word, word)
+        if word in lexicon.adjectives and lower[i + 1 : i + 2] and lower[i + 1] in lexicon.nouns:
+            found, wider, plural = lexicon.wordnet.synonyms(word, "adj"), [], False
+        elif lexicon.is_noun(word) and word not in lexicon.verb_of["base"] and not in_compound(words, i, lexicon):
+            plural = lexicon.is_plural(word)
+            singular = singular if not plural or singular != word else word.removesuffix("s")
+            found = lexicon.wordnet.synonyms(singular, "noun")
+            wider = lexicon.wordnet.wider(singular, "noun") if _monotone(words) else []
+        else:
+            continue
+        known = lexicon.synonyms.get(word, []) + lexicon.kinds.get(word, [])
+        for others, relation in ((found[:1], "equivalent"), (wider[:1], "follows")):
+            for other in others:
+                new = plural_phrase(other, lexicon.plurals) if plural else other
+                if new not in known and len(new.split()) <= 2:
+                    yield Rewrite(say(words[:i], new, words[i + 1 :]), "wordnet", relation)
 
 
 def verb_synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -247,12 +272,12 @@ def existential(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
             if rest:
                 yield Rewrite(say(clause.subject, be, clause.rest), "existential", "equivalent")
                 yield Rewrite(say("there", be, clause.subject, who, be, clause.rest), "relative clause", "equivalent")
-                yield (
-                    Rewrite(say(clause.subject, be, "located", clause.rest), "existential", "equivalent")
-                    if rest[0] in ("in", "on", "at", "near", "inside", "behind", "under", "next", "outside")
-                    and not is_human(clause, lexicon)
-                    else Rewrite(say(clause.subject, be, "present", clause.rest), "existential", "equivalent")
-                )
+                if rest[0] in ("in", "on", "at", "near", "inside", "behind", "under", "next", "outside") and (
+                    not is_human(clause, lexicon)
+                ):
+                    yield Rewrite(say(clause.subject, be, "located", clause.rest), "existential", "equivalent")
+                else:
+                    yield Rewrite(say(clause.subject, be, "present", clause.rest), "existential", "equivalent")
             else:
                 yield Rewrite(say(clause.subject, be, "present"), "existential", "equivalent")
                 yield Rewrite(say(clause.subject, be, "there"), "existential", "equivalent")
@@ -441,11 +466,10 @@ def numbers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewr
             if lower in ("two", "three") and i == 0 and lexicon.is_plural(after):
                 yield Rewrite(say("a pair of" if lower == "two" else "a trio of", words[1:]), "number", "equivalent")
             if lower in ("two", "three", "four") and i == 0:
-                yield (
-                    Rewrite(say("a group of", words), "number", "equivalent")
-                    if lower != "two" and lexicon.is_plural(after)
-                    else Rewrite(say("exactly", words), "number", "equivalent")
-                )
+                if lower != "two" and lexicon.is_plural(after):
+                    yield Rewrite(say("a group of", words), "number", "equivalent")
+                else:
+                    yield Rewrite(say("exactly", words), "number", "equivalent")
         elif lower in ("2", "3", "4", "5", "6"):
             name = next(k for k, v in NUMBERS.items() if v == int(lower))
             yield Rewrite(say(words[:i], name, words[i + 1 :]), "number", "equivalent")
@@ -568,17 +592,16 @@ def having(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
             yield Rewrite(say(clause.subject, clause.be, "in possession of", clause.rest), "phrase", "equivalent")
         if is_indefinite(clause, lexicon) and is_single_subject(clause):
             yield Rewrite(say("there", clause.be, clause.subject, "with", clause.rest), "existential", "equivalent")
-        yield (
-            Rewrite(say(clause.rest, "can be seen with", clause.subject), "passive", "follows")
-            if first in ("a", "an")
-            and not {w.lower() for w in clause.rest} & {"hair", "beard", "party", "conversation", "picnic"}
-            and clause.determiner not in PRONOUNS
-            else Rewrite(
-                say(clause.subject, "indeed", finite(clause, "have", lexicon), clause.rest),
-                "adverb",
-                "equivalent",
+        if (
+            first in ("a", "an")
+            and (not {w.lower() for w in clause.rest} & {"hair", "beard", "party", "conversation", "picnic"})
+            and (clause.determiner not in PRONOUNS)
+        ):
+            yield Rewrite(say(clause.rest, "can be seen with", clause.subject), "passive", "follows")
+        else:
+            yield Rewrite(
+                say(clause.subject, "indeed", finite(clause, "have", lexicon), clause.rest), "adverb", "equivalent"
             )
-        )
 
 
 def wider_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -714,15 +737,12 @@ def quantifiers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
         yield Rewrite(say(words[1:]), "quantifier", "equivalent")
         yield Rewrite(say("at least some", words[1:]), "quantifier", "equivalent")
     elif lower[:2] == ["all", "of"] or lower[:2] == ["all", "the"]:
-        yield (
-            Rewrite(
-                say("every single one of", words[2:] if lower[1] == "of" else words[1:]),
-                "quantifier",
-                "equivalent",
+        if clause.kind == "unreadable":
+            yield Rewrite(
+                say("every single one of", words[2:] if lower[1] == "of" else words[1:]), "quantifier", "equivalent"
             )
-            if clause.kind == "unreadable"
-            else Rewrite(say("all of", words[1:] if lower[1] == "the" else words[2:]), "quantifier", "equivalent")
-        )
+        else:
+            yield Rewrite(say("all of", words[1:] if lower[1] == "the" else words[2:]), "quantifier", "equivalent")
     elif (
         clause.kind != "existential"
         and clause.plural
@@ -781,5 +801,5 @@ def negative_again(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterat
 RULES: tuple[Rule, ...] = (
     synonyms, verb_synonyms, phrases, aspect, existential, passive, numbers, wearing, having, fronting,
     conjuncts, quantifiers, double_negation, predicate, negative_again, seen, cleft, wider_subject,
-    wider_words, left_out, frames,
+    wider_words, left_out, wordnet_words, frames,
 )  # fmt: skip

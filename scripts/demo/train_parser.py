@@ -23,6 +23,7 @@ import math
 import random
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ RECIPES = [
     Recipe(
         "a",
         pairs=900,
-        steps=2200,
+        steps=1600,
         batch=48,
         width=64,
         dropout=0.0,
@@ -66,8 +67,8 @@ RECIPES = [
     ),
     Recipe(
         "b",
-        pairs=2400,
-        steps=2200,
+        pairs=1500,
+        steps=1600,
         batch=48,
         width=64,
         dropout=0.2,
@@ -152,9 +153,11 @@ def loss_of(model: Parser, data: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 def shuffled(pairs: list[Pair], size: int, rng: random.Random) -> Iterator[list[Pair]]:
+    """Endless batches in random order, each of queries of about one length: less padding, half the time."""
     while True:
-        order = rng.sample(pairs, len(pairs))
-        yield from (order[i : i + size] for i in range(0, len(order) - size + 1, size))
+        order = sorted(rng.sample(pairs, len(pairs)), key=lambda p: len(questions.sql_tokens(p.sql)))
+        batches = [order[i : i + size] for i in range(0, len(order), size)]
+        yield from rng.sample(batches, len(batches))
 
 
 def train(recipe: Recipe, splits: questions.Splits, words: Vocabulary) -> Parser:
@@ -236,6 +239,7 @@ def greedy(model: Parser, pairs: list[Pair], words: Vocabulary) -> list[str]:
 
 def main() -> None:
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else world.OUT
+    warnings.filterwarnings("ignore", message="enable_nested_tensor")  # torch's own advice to itself
     torch.use_deterministic_algorithms(True)
     torch.set_num_threads(1)  # one thread sums in one order, and batches this small gain nothing from two
     splits = questions.splits()

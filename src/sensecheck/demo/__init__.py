@@ -1,4 +1,4 @@
-"""Larkhaven, the made-up town that every question can be shown on; README.md beside this file is its data card.
+"""Larkhaven, the made-up town that every question can be shown on; its data card is README.md in this folder.
 
 >>> from sensecheck import demo
 >>> demo.path("parser_a.logits.gz").name

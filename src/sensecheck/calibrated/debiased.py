@@ -45,6 +45,9 @@ FLOOR_DRAWS = 4000
 PRIOR = 2.0  # rows' worth of "no design effect" given to each bin, which decides in bins that say nothing
 STEPS = 12  # of each root search, at most; four to six are the rule
 FARTHEST = 64.0  # standard errors, or multiples of the observed gaps: the end of a search that finds no root
+CLUSTERED = (
+    0.7  # clusters per row below which rows count as clustered (the number is read off the replicates)
+)
 STANDS_OUT = 2.0  # standard errors from which a gap counts as seen
 
 
@@ -278,22 +281,30 @@ def _spread(kind: Kind, model: _Model) -> list[Callable[[float], Array]]:
     """All standardised gaps that count, shrunken to their mean, move by the same amount.
 
     For ``over`` and ``under`` the gaps of the other sign move too in the first family, and in a second one
-    stay where they were seen: there they add the least bias.
+    stay where they were seen: there they add the least bias. Where clusters share noise between bins, one
+    more family shrinks and moves the gaps by sign, not by size: gaps of one sign rise and fall together, so
+    they hide better than gaps of mixed signs.
     """
     unit = model.reference()
     standard = model.gap / unit
+    families: list[Callable[[float], Array]]
     if kind == "over" or kind == "under":
-        sign = 1.0 if kind == "over" else -1.0
-        counts = sign * standard > 0
-        signed = sign * standard
+        side = 1.0 if kind == "over" else -1.0
+        signed = side * standard
+        counts = signed > 0
         signed[counts] = _toward_mean(signed[counts])
-        both: list[Callable[[float], Array]] = [lambda u: model.possible(sign * (signed + u) * unit)]
+        families = [lambda u: model.possible(side * (signed + u) * unit)]
         if counts.any():
-            both.append(lambda u: model.possible(sign * (signed + np.where(counts, u, 0.0)) * unit))
-        return both
-    sizes = _toward_mean(np.abs(standard))
-    signs = np.where(model.gap < 0, -1.0, 1.0)
-    return [lambda u: model.possible(signs * np.maximum(sizes + u, 0.0) * unit)]
+            families.append(lambda u: model.possible(side * (signed + np.where(counts, u, 0.0)) * unit))
+    else:
+        side = 1.0 if float(model.share @ model.gap) >= 0 else -1.0
+        sizes = _toward_mean(np.abs(standard))
+        signs = np.where(model.gap < 0, -1.0, 1.0)
+        families = [lambda u: model.possible(signs * np.maximum(sizes + u, 0.0) * unit)]
+    if model.clusters < CLUSTERED * model.size.sum():
+        pulled = _toward_mean(side * standard)
+        families.append(lambda u: model.possible(side * (pulled + u) * unit))
+    return families
 
 
 def _toward_mean(standard: Array) -> Array:

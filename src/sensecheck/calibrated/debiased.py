@@ -44,7 +44,8 @@ DRAWS = 1000  # rows of noise: a 2.5 % point is then exact to half a percentage 
 FLOOR_DRAWS = 4000
 PRIOR = 2.0  # rows' worth of "no design effect" given to each bin, which decides in bins that say nothing
 STEPS = 12  # of each root search, at most; four to six are the rule
-FARTHEST = 64.0  # standard errors, or multiples of the observed gaps: the end of a search that finds no root
+CLOSE = 3e-3  # of the observed figure: a root search ends, well within the error of the draws
+FARTHEST = 64.0  # multiples of the observed gaps: the end of a search that finds no root
 CLUSTERED = (
     0.7  # clusters per row below which rows count as clustered (the number is read off the replicates)
 )
@@ -131,7 +132,8 @@ def debiased_intervals(
     model = _model([part[full] for part in sums], held, draws, seed, clusters)
     if model.clusters < 1.5:  # the number may be read off replicates, so not quite whole
         return _none(
-            kinds, "one cluster: its rows vary together, so nothing tells how another sample would differ"
+            kinds,
+            "one cluster (or nearly): its rows vary together, so nothing tells how another would differ",
         )
     tail = (1 - level) / 2
     return {kind: _maximum(model, tail) if kind == "mce" else _inverted(kind, model, tail) for kind in kinds}
@@ -248,7 +250,7 @@ def _inverted(kind: Kind, model: _Model, tail: float) -> Debiased:
     observed = float(_figure(kind, model.gap, model.share))
     weights = model.share * model.shares
 
-    def at(family: Callable[[float], Array], probability: float, floor: float) -> float:
+    def at(family: Callable[[float], Array], probability: float, floor: float, ceiling: float) -> float:
         """The figure of that member of the family under which the observed one sits at this probability."""
 
         def excess(s: float) -> float:
@@ -256,13 +258,16 @@ def _inverted(kind: Kind, model: _Model, tail: float) -> Debiased:
             figures = _figure(kind, model.seen(gap), weights)
             return _point(figures, probability) - observed
 
-        return float(_figure(kind, family(_rising(excess, floor, 1e-3 * observed)), model.share))
+        return float(_figure(kind, family(_rising(excess, floor, ceiling, CLOSE * observed)), model.share))
 
     cautious, generous = _concentrated(model), _spread(kind, model)
     least = -8.0 - float(np.abs(model.gap / model.reference()).max())
-    low = at(cautious, 1 - tail, 0.0)
-    high = max(low, *(at(family, tail, least) for family in generous))
-    value = (at(cautious, 0.5, 0.0) + at(generous[0], 0.5, least)) / 2
+    # No bin is moved farther than noise would carry any: that the figure cannot tell does not mean that
+    # the gap cannot (a bin far on the other side).
+    most = _point(np.abs(model.noise).max(1), 1 - tail)
+    low = at(cautious, 1 - tail, 0.0, FARTHEST)
+    high = max(low, *(at(family, tail, least, most) for family in generous))
+    value = (at(cautious, 0.5, 0.0, FARTHEST) + at(generous[0], 0.5, least, most)) / 2
     return Debiased(min(max(value, low), high), low, high, "test inversion")
 
 
@@ -317,37 +322,39 @@ def _toward_mean(standard: Array) -> Array:
     return np.asarray(mean + keep * (standard - mean))
 
 
-def _rising(function: Callable[[float], float], floor: float, close: float) -> float:
-    """Where a rising function crosses 0 (false position, Illinois rule); ``floor`` if it is over 0 there."""
-    left, right = max(floor, 0.0), max(floor, 0.0) + 1
+def _rising(function: Callable[[float], float], floor: float, ceiling: float, close: float) -> float:
+    """The last place where a rising function is not over 0 (false position, Illinois rule), within limits."""
+    left = max(floor, 0.0)
     at_left = function(left)
+    step = 1.0
     if at_left > 0:
-        step = 1.0
         right, at_right = left, at_left
-        while at_left > 0 and left > floor:
+        while at_left > 0:
+            if left <= floor:
+                return floor
             right, at_right = left, at_left
             left = max(floor, left - step)
             at_left, step = function(left), step * 2
-        if at_left > 0:
-            return floor
     else:
+        right = min(left + step, ceiling)
         at_right = function(right)
-        while at_right <= 0 and right < FARTHEST:
-            left, at_left = right, at_right
-            right *= 2
+        while at_right <= 0:
+            if right >= ceiling:
+                return ceiling
+            left, at_left, step = right, at_right, step * 2
+            right = min(right + step, ceiling)
             at_right = function(right)
-        if at_right <= 0:
-            return right
     for _ in range(STEPS):
-        middle = left + (right - left) * at_left / (at_left - at_right)
+        # On a level stretch at 0 (a figure of 0 was observed) false position would not move.
+        middle = left + (right - left) * (at_left / (at_left - at_right) if at_left < 0 else 0.5)
         at_middle = function(middle)
-        if abs(at_middle) <= close:
+        if 0 < abs(at_middle) <= close:
             return middle
         if at_middle > 0:
             right, at_right, at_left = middle, at_middle, at_left / 2
         else:
             left, at_left, at_right = middle, at_middle, at_right / 2
-    return (left + right) / 2
+    return left
 
 
 # --- the maximum --------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ import simdjson
 from numpy.typing import NDArray
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, escaped, shown
-from sensecheck.inputs.opening import BLOCK_BYTES, Block, PathInput, Source, sources
+from sensecheck.inputs.opening import Block, PathInput, Source, sources
 from sensecheck.inputs.tables import detect_table_format
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ PADDING_LABEL = -100
 DECIDING_TOKENS = 1024
 """A file's scale is recognised from this many first tokens, however the file is cut into blocks."""
 
+_BLOCK_BYTES = 2 * 1024 * 1024  # what stays in the cache from the read to the last column is read fastest
 _DECIDING_BYTES = 64 * 1024 * 1024  # a file without one good line in this much text is given up
 _KEPT_BAD_RECORDS = 1000  # all bad records are counted; this many are kept with their messages
-_STRETCH_BYTES = 512 * 1024
 _ROUNDING = 1e-6  # how far float32 rounding may push a probability above 1 or a log-probability above 0
 _SUM_SLACK = 0.01  # how far a row of probabilities stored in half precision may sum above 1
 
@@ -140,7 +140,7 @@ def detect_format(first_block: bytes) -> DetectedFormat:
     """
     if not first_block.strip():
         return DetectedFormat("empty", "the input holds no text")
-    for number, line in enumerate(_lazily_split(first_block), 1):
+    for number, line in enumerate(_split(first_block), 1):
         if not line.strip():
             continue
         if not line.lstrip().startswith(b"{") or b'"top_logits"' not in line:
@@ -256,10 +256,7 @@ def _parse(
     column: Any = None
     tokens: Any
     values: Any
-    regular_keys, label_place = False, 99
-    number = first_line - 1
-    for line, shown_rows, shown_width, shown_vectors in _lines_with_shapes(data):
-        number += 1
+    for number, line in enumerate(_split(data), first_line):
         try:
             if not fast:
                 raise ValueError
@@ -270,24 +267,15 @@ def _parse(
                 if len(set(found)) != len(found):
                     raise ValueError
                 keys = found
-                regular_keys = integers and keys[:2] == ["top_logits", "top_logit_idxs"]
-                label_place = keys.index("labels") - 1
-                if keys[2 : 1 + label_place] not in ([], ["logit_at_label"]):
-                    label_place = 99
             rows = document["top_logits"]
             token_rows = document["top_logit_idxs"]
             label_row = document["labels"]
             count = len(rows)
-            if regular_keys and shown_rows == count > 0:
-                width = shown_width
-                flat_labels = shown_vectors >= label_place
-            else:
-                flat_labels = False
-                widths = set(map(len, rows))
-                widths.update(map(len, token_rows))
-                width = widths.pop()
-                if widths or not width:
-                    raise ValueError
+            widths = set(map(len, rows))
+            widths.update(map(len, token_rows))
+            width = widths.pop()
+            if widths or not width:
+                raise ValueError
             values = rows.as_buffer(of_type="d")
             if len(token_rows) != count or len(label_row) != count or values.size != 8 * count * width:
                 raise ValueError
@@ -296,7 +284,7 @@ def _parse(
                 labels = label_row.as_buffer(of_type="i")
                 if tokens.size != 8 * count * width or labels.size != 8 * count:
                     raise ValueError
-                if not (flat_labels or _is_flat(label_row)):
+                if not _is_flat(label_row, b"labels", line):
                     raise ValueError
             else:
                 tokens = list(chain.from_iterable(token_rows.as_list()))
@@ -307,12 +295,16 @@ def _parse(
             if extra:
                 column = document["logit_at_label"]
                 at_label = column.as_buffer(of_type="d")
-                if at_label.size != 8 * count or len(column) != count or not _is_flat(column):
+                if (
+                    at_label.size != 8 * count
+                    or len(column) != count
+                    or not _is_flat(column, b"logit_at_label", line)
+                ):
                     raise ValueError
             if normaliser:
                 column = document["logsumexp"]
                 sums = column.as_buffer(of_type="d")
-                if sums.size != 8 * count or len(column) != count or not _is_flat(column):
+                if sums.size != 8 * count or len(column) != count or not _is_flat(column, b"logsumexp", line):
                     raise ValueError
             if text:
                 caption = document.get("input_str")
@@ -355,86 +347,21 @@ def _parse(
     return runs, errors
 
 
-def _is_flat(array: Any) -> bool:
-    """Whether an array of numbers holds no arrays, which `as_buffer` would flatten away."""
+def _is_flat(array: Any, key: bytes, line: bytes) -> bool:
+    """Whether an array of numbers holds no arrays, which `as_buffer` would flatten away.
+
+    It does not if the line's last opening bracket is its own; otherwise its elements are looked at.
+    """
+    at = line.rfind(b"[")
+    if line.startswith(b'"%b": ' % key, at - len(key) - 4) or line.startswith(
+        b'"%b":' % key, at - len(key) - 3
+    ):
+        return True
     return not any(type(value) is list for value in array.as_list())
 
 
-def _lines_with_shapes(data: bytes) -> Iterator[tuple[bytes, int, int, int]]:
-    """Each line with the shape that its brackets show: (rows, width) of its first two values and how many
-    vectors of that many rows follow them; zeros where the brackets show no such shape.
-
-    Flattening a nested array loses where its rows end, and asking simdjson for the length of every row costs
-    as much as half the parsing. So row lengths are read off the text of many lines at once: between one `]`
-    and the next lie as many commas as a row has values. For a line whose first two values are n x k matrices
-    of numbers these counts are k-1, n-1 times k, 0 (the outer bracket), n times k, 0. The converse holds too,
-    given what the caller checks with the parser: that both outer arrays have n elements and n*k numbers.
-    (Numbers hold neither commas nor brackets, and nested arrays of F numbers without an empty array have F-1
-    commas: a bracket out of place would need one more, or show a second 0.)
-    """
-    # stretches that fit in the cache, the first ones short for whoever wants only a few lines
-    start, stretch = 0, _STRETCH_BYTES // 16
-    scratch = np.empty((2, 0), bool)  # kept over stretches: fresh pages would cost more than the comparisons
-    while start < len(data):
-        stop = len(data)
-        if stop - start > stretch:
-            stop = data.find(b"\n", start + stretch) + 1 or stop
-            stretch = min(2 * stretch, _STRETCH_BYTES)
-        text = np.frombuffer(data, np.uint8, stop - start, start)
-        if scratch.shape[1] < len(text):
-            scratch = np.empty((2, len(text) + len(text) // 4), bool)
-        is_mark, is_other = scratch[0, : len(text)], scratch[1, : len(text)]
-        np.equal(text, ord("]"), out=is_mark)
-        np.equal(text, ord("\n"), out=is_other)
-        np.logical_or(is_mark, is_other, out=is_mark)
-        marks = np.flatnonzero(is_mark)
-        is_end = text.take(marks) == ord("\n")
-        if not len(marks) or not is_end[-1]:  # the last line lacks its line end
-            marks, is_end = np.append(marks, len(text)), np.append(is_end, True)
-        from_mark = np.empty(len(marks), np.intp)
-        from_mark[0], from_mark[1:] = 0, marks[:-1]
-        # a count of 256 wraps to 0, which the parser's count of all numbers exposes
-        np.equal(text, ord(","), out=is_other)
-        commas = np.add.reduceat(is_other.view(np.uint8), from_mark, dtype=np.uint8)
-        ends = np.flatnonzero(is_end)
-        shapes = (column.tolist() for column in _shapes(commas, is_end, ends))
-        begin = start
-        for end, rows, width, vectors in zip((marks[ends] + start).tolist(), *shapes, strict=True):
-            yield data[begin:end], rows, width, vectors
-            begin = end + 1
-        start = stop
-
-
-def _shapes(commas: NDArray[np.uint8], is_end: Bools, ends: NDArray[np.intp]) -> tuple[Ints, Ints, Ints]:
-    """For each line what `_lines_with_shapes` says, from the commas before each bracket and line end."""
-    last = len(commas) - 1
-    first = np.empty(len(ends), np.int64)  # each line's first bracket, or its end where it has none
-    first[0], first[1:] = 0, ends[:-1] + 1
-    width = commas[first].astype(np.int64) + 1
-    closing = (commas == 0) & ~is_end
-    zeros = np.append(np.flatnonzero(closing), last)
-    outer = zeros[np.minimum(np.searchsorted(zeros, first + 1), len(zeros) - 1)]  # closes the first matrix
-    rows = outer - first
-    second = outer + rows + 1  # closes the second, if all is regular
-    regular = (rows > 0) & (second < ends)
-    outer, second = np.where(regular, outer, first), np.where(regular, second, first)
-    regular &= closing[second] & ~closing[np.minimum(second + 1, last)]
-    other = np.zeros(len(commas) + 1, np.int64)  # how many counts before each differ from their line's width
-    expected = np.repeat(width.astype(np.uint8), np.diff(ends, prepend=-1))
-    np.cumsum(commas != expected, out=other[1:])
-    regular &= other[outer] == other[np.minimum(first + 1, last)]
-    regular &= other[second] == other[np.minimum(outer + 1, last)]
-    vectors = np.zeros(len(ends), np.int64)
-    whole = regular
-    for step in (1, 2):
-        at = np.minimum(second + step, last)
-        after = np.minimum(at + 1, last)
-        whole = whole & (second + step < ends) & (commas[at] == rows.astype(np.uint8)) & ~closing[after]
-        vectors += whole
-    return np.where(regular, rows, 0), np.where(regular, width, 0), vectors
-
-
-def _lazily_split(data: bytes) -> Iterator[bytes]:
+def _split(data: bytes) -> Iterator[bytes]:
+    """The lines one by one: each is still in the cache when it is parsed, which `bytes.split` costs."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         yield data[start:end]
@@ -1101,7 +1028,7 @@ class LogitsReader:
         with_input_str: bool = False,
         limit: int | None = None,
         jobs: int = 1,
-        block_bytes: int = BLOCK_BYTES,
+        block_bytes: int = _BLOCK_BYTES,
         digest: bool = True,
     ) -> None:
         _one_of("variant", variant, VARIANTS)
@@ -1293,7 +1220,7 @@ def read_logits(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO], *
 
 def _first_good(plan: _Plan, block: Block) -> tuple[list[str] | None, _Plan]:
     """The keys of the first line that can be read, and the plan with that line's variant."""
-    for number, line in enumerate(_lazily_split(block.data), block.first_line):
+    for number, line in enumerate(_split(block.data), block.first_line):
         try:
             parsed = _read_carefully(line, number, plan)
         except InputError:

@@ -1,4 +1,6 @@
-"""Paths, globs, stdin, compression, blocks of whole lines, and one clear error for everything that cannot be."""
+"""Paths, globs, stdin, compression, blocks of whole lines, and one clear error for all that cannot be read."""
+
+# ruff: noqa: E501 (messages are compared verbatim)
 
 from __future__ import annotations
 
@@ -30,13 +32,19 @@ def fails(inputs: object, **options: int) -> str:
 
 
 @given(
-    lines=st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"").replace(b"\0", b"")), max_size=30),
+    lines=st.lists(
+        st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"").replace(b"\0", b"")), max_size=30
+    ),
     ends=st.booleans(),
     block_bytes=st.integers(1, 64),
 )
 @settings(max_examples=200, deadline=None)
-def test_blocks_are_whole_lines_that_join_to_the_text(lines: list[bytes], ends: bool, block_bytes: int) -> None:
-    text = b"x\n" + b"\n".join(lines) + (b"\n" if ends else b"")  # x: never a magic number or a byte order mark
+def test_blocks_are_whole_lines_that_join_to_the_text(
+    lines: list[bytes], ends: bool, block_bytes: int
+) -> None:
+    text = (
+        b"x\n" + b"\n".join(lines) + (b"\n" if ends else b"")
+    )  # x: never a magic number or a byte order mark
     source = sources(io.BytesIO(text))[0]
     line = 1
     joined = b""
@@ -95,9 +103,8 @@ def test_a_small_bomb_is_read_in_bounded_pieces(tmp_path: Path) -> None:
 def test_a_long_line_is_one_block() -> None:
     text = b"a\n" + b"x" * 100_000 + b"\nb\n"
     blocks = list(sources(io.BytesIO(text))[0].blocks(block_bytes=100, max_line_bytes=200_000))
-    assert [(len(block.data), block.first_line) for block in blocks] == [(100_003, 1), (2, 3)] or (
-        b"".join(block.data for block in blocks) == text and max(len(block.data) for block in blocks) <= 100_103
-    )
+    assert b"".join(block.data for block in blocks) == text
+    assert [block.first_line for block in blocks] == [1]  # "a" and "b" come in the pieces of the long line
 
 
 def test_paths_globs_and_order(tmp_path: Path) -> None:
@@ -145,7 +152,10 @@ def test_errors_about_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert fails([]) == "expected at least one input, got none."
     assert fails([7]) == "expected a path, a glob, '-' or an open binary file, got int 7."
     assert fails(7) == "expected a path, a glob, '-' or an open binary file, got int 7."
-    assert fails(io.StringIO("x")) == '<stream>: expected a stream of bytes, got a stream of str. Open it with mode "rb".'
+    assert (
+        fails(io.StringIO("x"))
+        == '<stream>: expected a stream of bytes, got a stream of str. Open it with mode "rb".'
+    )
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -192,10 +202,22 @@ BROKEN = [
         "a,b\n1,2\n".encode("utf-16-le"),
         "expected text in UTF-8, got UTF-16. Convert it with: iconv -f UTF-16 -t UTF-8.",
     ),
-    (b"PAR1xxxxxxxxxxxxx", "expected text, got a Parquet file. Parquet is read as a table, not as lines of text."),
-    (b"BZh91AY&SY" + b"x" * 9, "expected text, got a bzip2 file. Decompress it with bunzip2 first, or use gzip or zstd."),
-    (b"\xfd7zXZ\x00" + b"x" * 9, "expected text, got an xz file. Decompress it with unxz first, or use gzip or zstd."),
-    (b"PK\x03\x04" + b"x" * 19, "expected text, got a zip archive. Unpack it first and name the files in it."),
+    (
+        b"PAR1xxxxxxxxxxxxx",
+        "expected text, got a Parquet file. Parquet is read as a table, not as lines of text.",
+    ),
+    (
+        b"BZh91AY&SY" + b"x" * 9,
+        "expected text, got a bzip2 file. Decompress it with bunzip2 first, or use gzip or zstd.",
+    ),
+    (
+        b"\xfd7zXZ\x00" + b"x" * 9,
+        "expected text, got an xz file. Decompress it with unxz first, or use gzip or zstd.",
+    ),
+    (
+        b"PK\x03\x04" + b"x" * 19,
+        "expected text, got a zip archive. Unpack it first and name the files in it.",
+    ),
     (
         b"\x80\x04\x95" + b"x" * 19,
         "expected text, got a Python pickle. Pickles are never loaded: save it as JSONL, CSV or Parquet.",
@@ -231,7 +253,7 @@ def test_binary_names_its_line() -> None:
 def test_a_source_is_read_once() -> None:
     source = sources(io.BytesIO(b"a\n"))[0]
     text_of(source)
-    with pytest.raises(InputError, match="<stream>: was read before and can be read only once."):
+    with pytest.raises(InputError, match=r"<stream>: was read before and can be read only once."):
         text_of(source)
 
 

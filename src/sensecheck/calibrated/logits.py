@@ -54,6 +54,7 @@ DECIDING_TOKENS = 1024
 _BLOCK_BYTES = 2 * 1024 * 1024  # what stays in the cache from the read to the last column is read fastest
 _DECIDING_BYTES = 64 * 1024 * 1024  # a file without one good line in this much text is given up
 _KEPT_BAD_RECORDS = 1000  # all bad records are counted; this many are kept with their messages
+_STRETCH_BYTES = 256 * 1024
 _ROUNDING = 1e-6  # how far float32 rounding may push a probability above 1 or a log-probability above 0
 _SUM_SLACK = 0.01  # how far a row of probabilities stored in half precision may sum above 1
 
@@ -256,7 +257,8 @@ def _parse(
     column: Any = None
     tokens: Any
     values: Any
-    for number, line in enumerate(_split(data), first_line):
+    usual_brackets = -1
+    for number, (line, brackets) in enumerate(_lines_with_brackets(data), first_line):
         try:
             if not fast:
                 raise ValueError
@@ -266,7 +268,7 @@ def _parse(
             if (found := list(document)) != keys:
                 if len(set(found)) != len(found):
                     raise ValueError
-                keys = found
+                keys, usual_brackets = found, -1
             rows = document["top_logits"]
             token_rows = document["top_logit_idxs"]
             label_row = document["labels"]
@@ -284,8 +286,6 @@ def _parse(
                 labels = label_row.as_buffer(of_type="i")
                 if tokens.size != 8 * count * width or labels.size != 8 * count:
                     raise ValueError
-                if not _is_flat(label_row, b"labels", line):
-                    raise ValueError
             else:
                 tokens = list(chain.from_iterable(token_rows.as_list()))
                 labels = label_row.as_list()
@@ -295,21 +295,25 @@ def _parse(
             if extra:
                 column = document["logit_at_label"]
                 at_label = column.as_buffer(of_type="d")
-                if (
-                    at_label.size != 8 * count
-                    or len(column) != count
-                    or not _is_flat(column, b"logit_at_label", line)
-                ):
+                if at_label.size != 8 * count or len(column) != count:
                     raise ValueError
             if normaliser:
                 column = document["logsumexp"]
                 sums = column.as_buffer(of_type="d")
-                if sums.size != 8 * count or len(column) != count or not _is_flat(column, b"logsumexp", line):
+                if sums.size != 8 * count or len(column) != count:
                     raise ValueError
             if text:
                 caption = document.get("input_str")
                 if caption is not None and type(caption) is not str:
                     raise ValueError
+            # Flattening hides arrays inside the rows, but not their brackets: beside two for each row, a line
+            # has as many as others with its keys, unless its text holds some.
+            if (brackets - 2 * count) % 256 != usual_brackets:
+                other = (brackets - 2 * count - str(document.get("input_str")).count("[")) % 256
+                if other != usual_brackets:
+                    if _has_deeper_arrays(document):
+                        raise ValueError
+                    usual_brackets = other
         except _LIBRARY_ERRORS:
             # Not an error yet: the fast path may only be too narrow (NaN, huge integers, a lone surrogate).
             try:
@@ -347,21 +351,36 @@ def _parse(
     return runs, errors
 
 
-def _is_flat(array: Any, key: bytes, line: bytes) -> bool:
-    """Whether an array of numbers holds no arrays, which `as_buffer` would flatten away.
+def _has_deeper_arrays(document: Any) -> bool:
+    """Whether there are arrays inside the rows of a line or inside its vectors."""
+    for key in ("top_logits", "top_logit_idxs"):
+        if any(type(value) is list for row in document[key].as_list() for value in row):
+            return True
+    vectors = [document.get(key) for key in ("labels", "logit_at_label", "logsumexp")]
+    return any(type(value) is list for vector in vectors if vector is not None for value in vector.as_list())
 
-    It does not if the line's last opening bracket is its own; otherwise its elements are looked at.
-    """
-    at = line.rfind(b"[")
-    if line.startswith(b'"%b": ' % key, at - len(key) - 4) or line.startswith(
-        b'"%b":' % key, at - len(key) - 3
-    ):
-        return True
-    return not any(type(value) is list for value in array.as_list())
+
+def _lines_with_brackets(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """Each line with the number of its opening brackets modulo 256."""
+    start = 0
+    while start < len(data):
+        # by stretches that stay in the cache until their lines are parsed
+        stop = data.find(b"\n", start + _STRETCH_BYTES) + 1 or len(data)
+        text = np.frombuffer(data, np.uint8, stop - start, start)
+        ends = np.flatnonzero(text == ord("\n"))
+        if not len(ends) or ends[-1] != len(text) - 1:
+            ends = np.append(ends, len(text))  # the last line lacks its line end
+        begins = np.append(0, ends[:-1] + 1)
+        counts = np.add.reduceat((text == ord("[")).view(np.uint8), begins, dtype=np.uint8)
+        begin = start
+        for end, count in zip((ends + start).tolist(), counts.tolist(), strict=True):
+            yield data[begin:end], count
+            begin = end + 1
+        start = stop
 
 
 def _split(data: bytes) -> Iterator[bytes]:
-    """The lines one by one: each is still in the cache when it is parsed, which `bytes.split` costs."""
+    """The lines one by one, for whoever wants only the first."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         yield data[start:end]
@@ -902,16 +921,21 @@ def _decide(
     """The scale of a file, by request or by its first tokens."""
     matrices = [run.matrix() for run in runs]
     count = sum(len(matrix) for matrix in matrices)
-    low = min((float(matrix.min()) for matrix in matrices), default=0.0)
-    high = max((float(matrix.max()) for matrix in matrices), default=0.0)
+    low = min(float(matrix.min()) for matrix in matrices)
+    high = max(float(matrix.max()) for matrix in matrices)
     span = f"the first {_plural(count, 'token')} run from {low:.6g} to {high:.6g}"
     if requested != "auto":
         return _with_normaliser(requested, "given", f"by the caller; {span}", runs, extras, plan)
-    total = max((float(matrix.sum(axis=1).max()) for matrix in matrices), default=0.0)
-    if low >= -_ROUNDING and high <= 1 + _SUM_SLACK:
-        if total <= 1 + _SUM_SLACK and high > 0:
-            evidence = f"{span} and no row sums above 1 (highest {total:.6g})"
-            return ScaleDecision("probabilities", "recognised", evidence)
+    total = max(float(_row_sums(matrix).max()) for matrix in matrices)
+    mass = max(float(np.exp(np.minimum(matrix, 50)).sum(axis=1).max()) for matrix in matrices)
+    in_unit = low >= -_ROUNDING and high <= 1 + _SUM_SLACK
+    if in_unit and total <= 1 + _SUM_SLACK and high > 0:
+        evidence = f"{span} and no row sums above 1 (highest {total:.6g})"
+        return ScaleDecision("probabilities", "recognised", evidence)
+    if low < 0 and high <= _ROUNDING and mass <= 1 + _SUM_SLACK:
+        evidence = f"{span}, none is above 0 and no row's exponentials sum above 1 (highest {mass:.6g})"
+        return ScaleDecision("logprobs", "recognised", evidence)
+    if in_unit:
         raise InputError(
             path=plan.path,
             field="top_logits",
@@ -920,12 +944,8 @@ def _decide(
             hint="Say what they are with --scale probabilities, logits or logprobs.",
             reason="scale",
         )
+    _refuse_mixture(plan, runs, matrices)
     if high <= _ROUNDING:
-        masses = [float(np.exp(np.minimum(matrix, 50)).sum(axis=1).max()) for matrix in matrices]
-        mass = max(masses, default=0.0)
-        if mass <= 1 + _SUM_SLACK:
-            evidence = f"{span}, none is above 0 and no row's exponentials sum above 1 (highest {mass:.6g})"
-            return ScaleDecision("logprobs", "recognised", evidence)
         evidence = f"{span}; the exponentials of a row sum to {mass:.6g}, too much for log-probabilities"
         return _with_normaliser("logits", "recognised", evidence, runs, extras, plan)
     side = "above 1" if high > 1 else "below 0"
@@ -933,6 +953,36 @@ def _decide(
         side = "below 0 and above 1"
     evidence = f"{span}, {side}, so they are neither probabilities nor log-probabilities"
     return _with_normaliser("logits", "recognised", evidence, runs, extras, plan)
+
+
+def _refuse_mixture(plan: _Plan, runs: list[_Run], matrices: list[Floats]) -> None:
+    """A file of probabilities with a few broken rows must not pass for raw logits."""
+    for scale in ("probabilities", "logprobs"):
+        fits = []
+        for matrix in matrices:
+            top = matrix.max(axis=1)
+            if scale == "probabilities":
+                fits.append((matrix.min(axis=1) >= -_ROUNDING) & (_row_sums(matrix) <= 1 + _SUM_SLACK))
+            else:
+                sums = np.exp(np.minimum(matrix, 50)).sum(axis=1)
+                fits.append((top <= _ROUNDING) & (sums <= 1 + _SUM_SLACK))
+        fitting = np.concatenate(fits)
+        if np.count_nonzero(fitting) <= len(fitting) / 2:
+            continue
+        lines = np.repeat(
+            [line for run in runs for line in run.lines], [count for run in runs for count in run.lengths]
+        )
+        odd, like = int(np.argmin(fitting)), np.count_nonzero(fitting)
+        values = next(row for matrix, fit in zip(matrices, fits, strict=True) for row in matrix[~fit])
+        raise InputError(
+            path=plan.path,
+            line=int(lines[odd]),
+            field="top_logits",
+            expected=f"{scale}, as {like:,} of the first {len(fitting):,} tokens are",
+            got=shown(values.tolist(), 60),
+            hint="Name the scale of the file with --scale; then fix the line or pass --skip-bad.",
+            reason="scale",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,4 +64,7 @@ def test_file_content_is_terminal_safe_and_short() -> None:
 
 def test_did_you_mean() -> None:
     assert did_you_mean("confidense", ["conf", "confidence"]) == "Did you mean 'confidence'?"
+    assert did_you_mean("confidence", ["correct", "conf"]) == "Did you mean 'conf'?"
+    assert did_you_mean("conf", ["correct", "model_confidence"]) == "Did you mean 'model_confidence'?"
+    assert did_you_mean("CONFIDENCE", ["Confidence"]) == "Did you mean 'Confidence'?"
     assert did_you_mean("zzz", ["conf"]) == ""

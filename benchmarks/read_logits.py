@@ -30,7 +30,7 @@ K = 5
 VOCABULARY = 400
 UNIT_TOKENS = 100_000
 RATIO_TOKENS = 100_000
-PIECE_BYTES = 4 * 1024 * 1024
+PIECE_BYTES = 8 * 1024 * 1024
 
 
 def lines(tokens: int, seed: int = 7) -> Iterator[bytes]:

@@ -58,7 +58,7 @@ _STRETCH_BYTES = 256 * 1024
 _ROUNDING = 1e-6  # how far float32 rounding may push a probability above 1 or a log-probability above 0
 _SUM_SLACK = 0.01  # how far a row of probabilities stored in half precision may sum above 1
 
-_LIBRARY_ERRORS = (ValueError, TypeError, KeyError, RuntimeError, AttributeError)
+_LIBRARY_ERRORS = (ValueError, TypeError, LookupError, RuntimeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,10 +273,9 @@ def _parse(
             token_rows = document["top_logit_idxs"]
             label_row = document["labels"]
             count = len(rows)
-            widths = set(map(len, rows))
-            widths.update(map(len, token_rows))
-            width = widths.pop()
-            if widths or not width:
+            widths = [*map(len, rows), *map(len, token_rows)]
+            width = widths[0]
+            if widths.count(width) != 2 * count or not width:
                 raise ValueError
             values = rows.as_buffer(of_type="d")
             if len(token_rows) != count or len(label_row) != count or values.size != 8 * count * width:
@@ -987,11 +986,21 @@ def _refuse_mixture(plan: _Plan, runs: list[_Run], matrices: list[Floats]) -> No
 
 @dataclass(frozen=True, slots=True)
 class _Extras:
-    """What else the first good line of a file holds."""
+    """What else a file holds by its first good line, looked at only where raw logits need it."""
 
-    logsumexp: bool = False
-    logit_at_label: bool = False
-    label_scale: Literal["same", "other", "unknown"] = "unknown"
+    keys: list[str]
+    blocks: list[Block]
+
+    def has_label_logits(self, plan: _Plan) -> bool:
+        """Whether logit_at_label is there and on the scale of the stored scores."""
+        if "logit_at_label" not in self.keys or plan.variant != "hf":
+            return False
+        data = self.blocks[0].data if len(self.blocks) == 1 else b"".join(block.data for block in self.blocks)
+        probe = replace(plan, with_logit_at_label=True, skip_bad=True)
+        runs, errors = _parse(probe, data, self.blocks[0].first_line, max_tokens=DECIDING_TOKENS)
+        if not runs or any("logit_at_label" in str(error) for error in errors):
+            return False
+        return _same_scale(runs)
 
 
 def _with_normaliser(
@@ -1005,11 +1014,11 @@ def _with_normaliser(
     """Raw logits need a sum over the vocabulary: the best one that the file allows."""
     if scale != "logits":
         return ScaleDecision(scale, how, evidence)
-    if extras.logsumexp:
+    if "logsumexp" in extras.keys:
         return ScaleDecision(scale, how, f"{evidence}; logsumexp is stored", "logsumexp")
     widths = sorted({run.width for run in runs})
     width = f"{widths[0]}" if len(widths) == 1 else f"{widths[0]} to {widths[-1]}" if widths else "0"
-    if extras.logit_at_label and extras.label_scale == "same":
+    if extras.has_label_logits(plan):
         caveat = (
             f"softmax over the {width} stored scores and the label's own, not over the vocabulary: "
             "each confidence is an upper bound"
@@ -1030,7 +1039,7 @@ def _with_normaliser(
     return ScaleDecision(scale, how, evidence, "top_k", caveat)
 
 
-def _label_scale(runs: list[_Run]) -> Literal["same", "other", "unknown"]:
+def _same_scale(runs: list[_Run]) -> bool:
     """Whether logit_at_label agrees with the stored score wherever the label is among the stored tokens."""
     agreeing = 0
     for run in runs:
@@ -1042,9 +1051,9 @@ def _label_scale(runs: list[_Run]) -> Literal["same", "other", "unknown"]:
         stored = values[hit, where.argmax(axis=1)[hit]]
         gap = np.abs(stored - at_label[hit])
         if (gap > 1e-3 * np.maximum(1, np.abs(stored))).any():
-            return "other"
+            return False
         agreeing += int(np.count_nonzero(hit))
-    return "same" if agreeing else "unknown"
+    return agreeing > 0
 
 
 # --- the reader ---
@@ -1170,14 +1179,7 @@ class LogitsReader:
         if plan.variant is None or not runs:
             return replace(plan, decision=ScaleDecision("probabilities", "given", "nothing to scale")), first
         plan = replace(plan, ignored_tokens=_matchable(self._ignore_tokens, plan.variant, source.name))
-        extras = _Extras(logsumexp="logsumexp" in (keys or []))
-        if "logit_at_label" in (keys or []) and plan.variant == "hf" and self._scale in ("auto", "logits"):
-            probe = replace(plan, with_logit_at_label=True, skip_bad=True)
-            whole = first[0].data if len(first) == 1 else b"".join(block.data for block in first)
-            probed, refused = _parse(probe, whole, first[0].first_line, max_tokens=DECIDING_TOKENS)
-            if probed and not any(error.field == "logit_at_label" for error in refused):
-                extras = replace(extras, logit_at_label=True, label_scale=_label_scale(probed))
-        decision = _decide(plan, runs, self._scale, extras)
+        decision = _decide(plan, runs, self._scale, _Extras(keys or [], first))
         return (
             replace(
                 plan,

@@ -34,7 +34,7 @@ COLUMNS = (
 
 
 def judged_statements(result: Result) -> Iterator[dict[str, Any]]:
-    """Every judged statement of a run with its texts."""
+    """Every judged statement of a run with its texts; those that logic does not bind are left out."""
     if result.texts is None:
         return
     rows = result.measurements.select("id", "polarity", "label", "rule")
@@ -42,7 +42,7 @@ def judged_statements(result: Result) -> Iterator[dict[str, Any]]:
         named=True
     ):
         for slot, stage in enumerate(entry["stage"]):
-            if stage == "judged":
+            if stage == "judged" and entry["rule"] not in ("none", "unsupported"):
                 said = entry["said"][slot]
                 inequal, strict = marks(LABELS.index(entry["label"]), entry["polarity"], said)
                 yield {

@@ -115,13 +115,15 @@ def _simple_phrase(words: Sequence[str]) -> bool:
 
 def is_human(clause: Clause, lexicon: Lexicon) -> bool:
     head = clause.head.lower()
+    if clause.head[:1].isupper():
+        return False  # a name may be anything
     if head in ("he", "she", "they", "we", "someone", "somebody", "everyone", "everybody"):
         return True
     return lexicon.nouns.get(head) in lexicon.people and head not in ("nobody", "police")
 
 
 def is_animal(clause: Clause, lexicon: Lexicon) -> bool:
-    return lexicon.nouns.get(clause.head.lower()) in lexicon.animals
+    return clause.head[:1].islower() and lexicon.nouns.get(clause.head.lower()) in lexicon.animals
 
 
 def is_single_subject(clause: Clause) -> bool:
@@ -212,6 +214,8 @@ def each_replaced(
     lower = [w.lower() for w in words]
     for i in range(len(words)):
         for width in (3, 2, 1):
+            if any(w[0].isupper() for w in words[i : i + width]):
+                continue  # a name keeps its words
             key = " ".join(lower[i : i + width])
             if i + width <= len(words) and key in table:
                 for new in table[key]:

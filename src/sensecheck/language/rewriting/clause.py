@@ -108,6 +108,7 @@ class Clause:
 
 
 UNREADABLE = Clause("unreadable")
+COMPARED = (["more", "than"], ["fewer", "than"], ["at", "least"], ["at", "most"], ["less", "than"])
 
 
 def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
@@ -118,7 +119,7 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     known = (
         lower in DETERMINERS or lower in PRONOUNS or lower in NUMBERS or lower in lexicon.nouns
         or lower in lexicon.adjectives or lower in lexicon.colors or lower in PREPOSITIONS or lower in ADVERBS
-        or lower in lexicon.verb_of["ing"] or lower in ("there", "none", "nothing", "here")
+        or lower in lexicon.verb_of["ing"] or lower in ("there", "none", "nothing", "here", "more", "fewer", "less")
     )  # fmt: skip
     return [lower if known else words[0], *words[1:]]
 
@@ -150,6 +151,8 @@ def _subject_head(words: list[str], lexicon: Lexicon) -> str:
     men.
     """
     phrase: list[str] = []
+    if [w.lower() for w in words[:2]] in COMPARED:
+        words = words[2:]
     for i, word in enumerate(words):
         lower = word.lower()
         if (
@@ -174,6 +177,10 @@ def _subject_plural(words: list[str], head: str, lexicon: Lexicon) -> bool:
     lower = [w.lower() for w in words]
     if not lower:
         return False
+    if all(w[0].isupper() for w in words) and "and" not in lower:
+        return False  # a name
+    if lower[:2] in COMPARED:
+        return True
     if lower[0] in PRONOUNS and len(lower) == 1:
         return PRONOUNS[lower[0]]
     if "and" in lower:
@@ -206,10 +213,13 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
 def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
     """Where a simple finite verb stands, if one is sure enough."""
     for i in range(1, len(words)):
+        if words[i][0].isupper():
+            continue  # part of a name: "Chapel Steps"
         before = lower[i - 1]
         if before in ADVERBS and i >= 2:
             before = lower[i - 2]
-        if not (lexicon.is_noun(before) or before in PRONOUNS):
+        in_red = before in lexicon.colors and i >= 2 and lower[i - 2] == "in"
+        if not (lexicon.is_noun(before) or before in PRONOUNS or in_red):
             continue
         if lower[i] in RELATIVES or (lower[i] in PREPOSITIONS and lower[i] not in lexicon.verb_of["third"]):
             continue
@@ -254,7 +264,7 @@ def read(text: str, lexicon: Lexicon) -> Clause:
     lower = [w.lower() for w in words]
     if (
         lower[0] in CONJUNCTIONS
-        or lower[0] in PREPOSITIONS
+        or (lower[0] in PREPOSITIONS and lower[:2] not in COMPARED)
         or (lower[0] in lexicon.verb_of["base"] and lower[0] not in lexicon.nouns)
     ):
         return UNREADABLE
@@ -367,7 +377,7 @@ def _read_simple(words: list[str], lower: list[str], at: int, lexicon: Lexicon) 
 def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause:
     """ "A dog jumping through hoops": a noun phrase and a participle, read as if "is" stood between them."""
     for i in range(1, len(words)):
-        verb = lexicon.verb_of["ing"].get(lower[i])
+        verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][0].islower() else None
         if verb is not None and lexicon.is_noun(lower[i - 1]) and _is_phrase(words[:i], lexicon):
             if any(w in lexicon.verb_of["third"] and w not in lexicon.nouns for w in lower[i + 1 :]):
                 return UNREADABLE

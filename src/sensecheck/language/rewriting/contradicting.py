@@ -74,7 +74,15 @@ OTHER_NUMBERS = {
 }
 
 
+_ANY = {"something": "anything", "someone": "anyone", "somebody": "anybody", "some": "any"}
+_DENIALS = one_of("no nobody negation quantifier refusal")
+
+
 def _contradicts(text: str, rule: str, frame: bool = False) -> Rewrite:
+    if rule in _DENIALS or (rule == "far from" and "never" in text):
+        first, *rest = text.split(" ")
+        words = [_ANY.get(w.rstrip("."), w.rstrip(".")) + w[len(w.rstrip(".")) :] for w in rest]
+        text = " ".join([first, *words])
     return Rewrite(text, rule, "contradicts", frame)
 
 
@@ -84,8 +92,8 @@ def _after_subject(clause: Clause, lexicon: Lexicon) -> list[str]:
 
 def negation(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """is not, does not; and the other way round where the sentence is negative already."""
-    if clause.kind == "unreadable":
-        return
+    if clause.kind == "unreadable" or clause.auxiliary in ("might", "may"):
+        return  # it may be so and it may not: both can be true
     if clause.negated:
         yield from _affirmation(clause, lexicon)
         return
@@ -777,6 +785,45 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             yield _contradicts(say(clause.subject, "failed to", clause.verb, clause.rest), "refusal")
 
 
+def never(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
+    """was never founded; has by no means stopped; is unable to; no longer runs."""
+    if clause.negated or clause.determiner in SOME or clause.head.lower() in ("everyone", "everybody"):
+        return
+    if clause.determiner in ("every", "each", "all", "both") or words[1:2] == ["than"]:
+        return
+    subject, auxiliary, rest = clause.subject, clause.auxiliary, clause.rest
+    if clause.kind in ("copular", "perfect"):
+        if rest[0].lower() not in one_of("never always already just"):
+            for added in ("never", "by no means", "in no way"):
+                yield _contradicts(say(subject, auxiliary, added, rest), "far from")
+    elif clause.kind == "modal" and auxiliary not in ("might", "may"):
+        for added in ("never", "by no means", "under no circumstances"):
+            yield _contradicts(say(subject, auxiliary, added, rest), "far from")
+        if auxiliary == "can" and rest[0].lower() != "be":
+            yield _contradicts(say(subject, clause.be, "unable to", rest), "refusal")
+    elif clause.kind == "simple" and clause.verb not in ("have", "be", None) and not is_coordinated(clause, lexicon):
+        assert clause.verb
+        if is_human(clause, lexicon) or is_animal(clause, lexicon) or clause.verb in STATIVE or clause.past:
+            return
+        verb = finite(clause, clause.verb, lexicon)
+        yield _contradicts(say(subject, "never", verb, rest), "far from")
+        yield _contradicts(say(subject, "no longer", verb, rest), "not begun")
+        yield _contradicts(say(subject, "in no way", verb, rest), "far from")
+
+
+def compared(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
+    """more than ten: fewer than ten."""
+    if clause.negated:
+        return
+    other = {"more than": "fewer than", "fewer than": "more than", "at least": "fewer than", "at most": "more than",
+             "less than": "more than"}  # fmt: skip
+    lower = [w.lower() for w in words]
+    for i, pair in enumerate(itertools.pairwise(lower)):
+        number = lower[i + 2] if i + 2 < len(lower) else ""
+        if " ".join(pair) in other and (number.isdigit() or number in NUMBERS):
+            yield _contradicts(say(splice(words, i, " ".join(pair), other[" ".join(pair)])), "number")
+
+
 def quantifiers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """all: none of; everyone: no one; many: few."""
     lower = [w.lower() for w in words]
@@ -839,7 +886,7 @@ def frames(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
 
 RULES: tuple[Rule, ...] = (
     negation, nobody, opposites, opposite_verbs, counterpart, other_number, exclusive_words, exclusive_acts,
-    quantifiers, far_from, not_begun, has_none, wordnet_opposites,
+    compared, quantifiers, far_from, never, not_begun, has_none, wordnet_opposites,
     frames,
 )  # fmt: skip
 __all__ = ["BE", "PRONOUNS", "RULES"]

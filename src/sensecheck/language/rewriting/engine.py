@@ -45,11 +45,11 @@ def rewrites(text: str, positive: bool, lexicon: Lexicon | None = None) -> list[
 
 
 def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
-    """Up to n rewrites, taking the rules in turn; one sentence frame for every five asked for."""
+    """Up to n rewrites, taking the rules in turn; one sentence frame at most, and last."""
     by_rule: dict[str, list[Rewrite]] = {}
     for rewrite in candidates:
         by_rule.setdefault(rewrite.rule, []).append(rewrite)
-    frames = by_rule.pop("frame", [])[: max(1, n // 5)]
+    frames = by_rule.pop("frame", [])[:1]
     chosen: list[Rewrite] = []
     while len(chosen) < n and any(by_rule.values()):
         for queue in by_rule.values():

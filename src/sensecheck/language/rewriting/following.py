@@ -8,6 +8,7 @@ from sensecheck.language.rewriting.assembling import (
     OBJECT_FORM,
     STATIVE,
     Rewrite,
+    do_not,
     each_replaced,
     finite,
     in_compound,
@@ -577,6 +578,37 @@ def predicate(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
         yield Rewrite(say(clause.subject, clause.auxiliary, "indeed", clause.rest), "adverb", "equivalent")
 
 
+def emphasis(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
+    """was in fact founded; does run on Sundays; in 2014, it was founded."""
+    if clause.negated or clause.kind not in ("copular", "perfect", "modal", "simple"):
+        return
+    full = plain(clause, lexicon)
+    if len(full) > 3 and full[-2].lower() == "in" and full[-1].isdigit():
+        yield Rewrite(say(full[-2:], ",", full[:-2]), "fronting", "equivalent")
+    if clause.kind == "perfect" and is_single_subject(clause) and clause.determiner not in PRONOUNS:
+        who = "who" if is_human(clause, lexicon) else "that"
+        yield Rewrite(say("it is", clause.subject, who, full[len(clause.subject) :]), "cleft", "equivalent")
+        if is_indefinite(clause, lexicon):
+            there = "there are" if clause.plural else "there is"
+            yield Rewrite(
+                say(there, clause.subject, who, clause.auxiliary, clause.rest), "relative clause", "equivalent"
+            )
+    if clause.kind == "simple":
+        assert clause.verb
+        acts = is_human(clause, lexicon) or is_animal(clause, lexicon)
+        if not acts and clause.verb not in ("have", "be") and not is_coordinated(clause, lexicon):
+            do = do_not(clause).removesuffix(" not")
+            yield Rewrite(say(clause.subject, do, clause.verb, clause.rest), "emphasis", "equivalent")
+            yield Rewrite(
+                say(clause.subject, "in fact", finite(clause, clause.verb, lexicon), clause.rest),
+                "emphasis",
+                "equivalent",
+            )
+    else:
+        for added in ("in fact", "indeed", "certainly"):
+            yield Rewrite(say(clause.subject, clause.auxiliary, added, clause.rest), "emphasis", "equivalent")
+
+
 def having(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """has a hat: is in possession of a hat."""
     if clause.kind != "simple" or clause.verb != "have" or clause.negated or clause.past:
@@ -800,6 +832,6 @@ def negative_again(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterat
 
 RULES: tuple[Rule, ...] = (
     synonyms, verb_synonyms, phrases, aspect, existential, passive, numbers, wearing, having, fronting,
-    conjuncts, quantifiers, double_negation, predicate, negative_again, seen, cleft, wider_subject,
+    conjuncts, quantifiers, double_negation, predicate, emphasis, negative_again, seen, cleft, wider_subject,
     wider_words, left_out, wordnet_words, frames,
 )  # fmt: skip

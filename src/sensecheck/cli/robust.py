@@ -143,6 +143,18 @@ def _files(args: argparse.Namespace) -> Any:
     return args.files[0] if len(args.files) == 1 else args.files
 
 
+def _count(args: argparse.Namespace) -> int | None:
+    """How many pairs there are, for the time that is left; asked only where somebody watches."""
+    if not sys.stderr.isatty() or "-" in args.files or args.parity:
+        return None
+    from sensecheck.inputs.tables import TableReader
+
+    try:
+        return sum(len(batch.frame) for batch in TableReader(_files(args), limit=args.limit, skip_bad=True))
+    except ValueError:
+        return None  # the run itself says what is wrong
+
+
 def run(args: argparse.Namespace) -> int:
     steps = {"fetch": _run_fetch, "generate": _run_generate, "accuracy": _run_accuracy, "audit": _run_audit}
     if args.step in steps:
@@ -150,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
     from sensecheck.robust import evaluate
 
     shared = Shared.of(args)
-    with progress("asking and judging", "calls") as advance:
+    with progress("asking and judging", "pairs", _count(args)) as advance:
         result = evaluate(
             _files(args),
             model=args.model,

@@ -38,6 +38,7 @@ Floats = NDArray[np.float64]
 Slice = tuple[str, ...]
 
 MAX_SLICE_VALUES = 1000
+MAX_DISTINCT = 200_000
 NO_VALUE = "(none)"
 # Rows are worked on in pieces that stay in a core's cache.
 PIECE = 1 << 16
@@ -257,8 +258,9 @@ class Census:
         columns_of_all = list(dict.fromkeys(c for columns in self.masks for c in columns))
         owner = [table.cluster] if table.clustered and table.cluster else []
         wanted.extend(owner)
-        for batch in table.batches(wanted):
-            if not owner and _complete(batch, columns_of_all):
+        self.cross = self._crossed(columns_of_all) if not owner else None
+        for batch in table.batches(wanted) if self.cross is None else [self.cross]:
+            if self.cross is None and not owner and _complete(batch, columns_of_all):
                 # The usual case, at little cost: every row of the piece is scored for every figure.
                 complete += len(batch)
                 if by:
@@ -278,10 +280,15 @@ class Census:
                     for flag, columns in flags.items()
                 ),
                 *(pl.col(c).alias("_owner") for c in owner),
+                *([pl.col("len").alias("_len")] if self.cross is not None else []),
             )
             keys = [*(f"_by{i}" for i in range(len(by))), "_scored", "_reason", *flags]
             keyed = keyed.rename({c: f"_by{i}" for i, c in enumerate(by)})
-            counts.append(keyed.group_by(keys).len())
+            counts.append(
+                keyed.group_by(keys).len()
+                if self.cross is None
+                else keyed.group_by(keys).agg(pl.col("_len").sum().alias("len"))
+            )
             if owner:
                 slim = keyed.filter(pl.col("_scored")).select([*(f"_by{i}" for i in range(len(by))), "_owner"])
                 clusters.append(slim.unique())
@@ -314,7 +321,6 @@ class Census:
         )
         self.rows = int(merged["len"].sum()) if len(merged) else 0
         self.complete = complete == self.rows > 0
-        self.all_scored = bool(merged["_scored"].all())
         self.values = [tuple(row) for row in merged.select(self.keys).unique().sort(self.keys).rows()] if by else [()]
         if len(self.values) > MAX_SLICE_VALUES:
             raise SliceError(
@@ -347,6 +353,17 @@ class Census:
                     why = (line["_reason"] or "no reason given") if not line["_scored"] else f"no {'/'.join(columns)}"
                     reasons = self.unscored_rows.setdefault(value, {}).setdefault(flag, {})
                     reasons[why] = reasons.get(why, 0) + line["len"]
+
+    def _crossed(self, columns: Sequence[str]) -> pl.DataFrame | None:
+        """The distinct rows and how often each occurs, where all figures are discrete: the rows are read once."""
+        table = self.table
+        if not table.statistics or not all(table.discrete(s) for s in table.statistics):
+            return None
+        groups = present([*self.by, *columns, "scored", "reason", "weight"], table.schema)
+        counted = [batch.group_by(groups).len() for batch in table.measurements.batches(groups)]
+        if sum(map(len, counted)) > MAX_DISTINCT:
+            return None
+        return pl.concat(counted, how="vertical_relaxed").group_by(groups).agg(pl.col("len").sum())
 
     def n(self, statistic: AnyStatistic, value: tuple[Any, ...]) -> int:
         return self.scored_rows.get(value, {}).get(self._flag(statistic), 0)
@@ -684,12 +701,11 @@ def _sum_distinct(
     slices = len(chosen)
     keys = [c for c in layout.inputs() if c in table.schema]
     groups = list(dict.fromkeys([*census.by, *keys]))
-    if "scored" in keys and census.all_scored:
-        keys.remove("scored")
-        groups = [c for c in groups if c != "scored" or c in census.by]
-    counted = [batch.group_by(groups).len() for batch in table.measurements.batches(groups)]
-    distinct = pl.concat(counted, how="vertical_relaxed")
-    distinct = distinct.group_by(groups).agg(pl.col("len").sum())
+    if census.cross is not None:
+        distinct = census.cross.group_by(groups).agg(pl.col("len").sum())
+    else:
+        counted = [batch.group_by(groups).len() for batch in table.measurements.batches(groups)]
+        distinct = pl.concat(counted, how="vertical_relaxed").group_by(groups).agg(pl.col("len").sum())
     # Slices are told apart only now, on the few distinct rows.
     codes, inside = _local(census.codes(distinct), chosen, len(chosen) == len(census.values))
     distinct = distinct.select([*keys, "len"])

@@ -49,6 +49,7 @@ FARTHEST = 64.0  # multiples of the observed gaps: the end of a search that find
 CLUSTERED = (
     0.7  # clusters per row below which rows count as clustered (the number is read off the replicates)
 )
+TOGETHER = 1.4  # leeway of the mean gap's own limit, which few clusters leave uncertain (set by simulation)
 STANDS_OUT = 2.0  # standard errors from which a gap counts as seen
 
 
@@ -311,7 +312,7 @@ def _spread(kind: Kind, model: _Model, tail: float) -> list[tuple[Callable[[floa
         families = [(lambda u: model.possible(signs * np.maximum(sizes + u, 0.0) * unit), most)]
     if model.clusters < CLUSTERED * model.size.sum():
         pulled = _toward_mean(side * standard)
-        together = _point(np.abs(model.noise.mean(1)), 1 - tail / 2)
+        together = TOGETHER * _point(np.abs(model.noise.mean(1)), 1 - tail / 2)
         families.append((lambda u: model.possible(side * (pulled + u) * unit), together))
     return families
 

@@ -1,0 +1,363 @@
+"""One n-gram index per batch of sets, from which every figure of this room is counted.
+
+A *set* is one query: some hypotheses and, optionally, references in groups. All sentences of a batch are laid
+end to end in one array of integer token ids, hypotheses first, then references. For each order the index keeps,
+per position, the identity of the n-gram that starts there. Identities are local to a set: the same words in two
+sets are two n-grams, so that one pass counts all sets at once and no set can see another.
+
+Clipped counts become plain set membership by a small change of view. The second `the` of a sentence is another
+*element* than the first one: an element is (n-gram, how often it was seen before in this sentence). The clipped
+match of a hypothesis with a group, Σ min(count in hypothesis, max over references of the count), is then the
+number of the hypothesis's elements that any reference of the group has. Self-BLEU is the number of elements that
+another hypothesis has, distinct-n counts n-grams, recall counts the references' elements that are reached.
+
+Everything is arrays and linear: identities come from a vectorised hash table that verifies its keys (no sorting,
+no collisions left), matches from one gather per four columns.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, count
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Tokens = Sequence[Hashable]
+Columns = Literal["group", "reference", "hypothesis"]
+
+# Odd 64-bit multipliers for multiply-shift hashing, one per round (digits of the golden ratio, √2, √3, π).
+_MULTIPLIERS = tuple(
+    np.uint64(m)
+    for m in (0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x243F6A8885A308D3 | 1)
+)
+
+
+def same_key_positions(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each key the last position that holds the same key.
+
+    A hash table without a loop over keys: write every position into its slot (the last writer stays), read back,
+    keep what agrees on the key, and let the rest, whose slot another key took, go to a next round with another
+    multiplier. All positions of one key share a slot, so they are settled together.
+    """
+    n = len(keys)
+    last = np.empty(n, dtype=np.int64)
+    if n == 0:
+        return last
+    here: NDArray[np.int64] | None = None
+    pending = keys.view(np.uint64)
+    for multiplier in _MULTIPLIERS:
+        bits = max(6, len(pending).bit_length() + 2)
+        slots = (pending * multiplier) >> np.uint64(64 - bits)
+        slots = slots.view(np.int64)
+        table = np.empty(1 << bits, dtype=np.int32 if n < 2**31 else np.int64)
+        table[slots] = np.arange(len(pending), dtype=table.dtype)
+        found = table[slots]
+        lost = np.flatnonzero(pending[found] != pending)
+        if here is None:
+            last[:] = found
+        else:
+            last[here] = here[found]
+        if len(lost) == 0:
+            return last
+        here = lost if here is None else here[lost]
+        pending = pending[lost]
+    # Four rounds leave a handful of keys at most; sorting settles them whatever the input.
+    assert here is not None
+    _, inverse = np.unique(pending, return_inverse=True)
+    final = np.empty(int(inverse.max()) + 1, dtype=np.int64)
+    final[inverse] = here
+    last[here] = final[inverse]
+    return last
+
+
+def running_index(sizes: Ints) -> Ints:
+    """0..size-1 for each size, laid end to end."""
+    total = int(sizes.sum())
+    starts = np.cumsum(sizes) - sizes
+    return np.arange(total, dtype=np.int64) - np.repeat(starts, sizes)
+
+
+def offsets(sizes: Ints) -> Ints:
+    """Where each run of these sizes begins, with the total at the end."""
+    result = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=result[1:])
+    return result
+
+
+def segment_sums(values: NDArray[Any], starts: Ints, sizes: Ints) -> NDArray[Any]:
+    """Sum of each segment; an empty one is 0 (reduceat would give its neighbour)."""
+    result = np.zeros(len(sizes), dtype=values.dtype)
+    full = np.flatnonzero(sizes)
+    if len(full):
+        # Segments lie end to end, so the starts of the non-empty ones bound each other.
+        result[full] = np.add.reduceat(values, starts[full])
+    return result
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Positions that start an n-gram of one order, with the identity of the gram and of the element there.
+
+    `gram` is the last position in the batch with the same n-gram in the same set; since references come last, a
+    gram that any reference has is named by a position among the references. `element` equals `gram` for the first
+    occurrence in a sentence; repetitions have names of their own: at or above the number of tokens when a
+    reference has as many, below 0 when only hypotheses do.
+    """
+
+    position: Ints
+    gram: Ints
+    element: Ints
+    hypothesis_count: int  # how many of these positions belong to hypotheses (they come first)
+    repetitions: tuple[int, int]  # extra names in use: (below 0, at or above the number of tokens)
+
+
+@dataclass
+class NGramIndex:
+    """N-grams of a batch of sets. Build it with `index_sets`."""
+
+    tokens: NDArray[np.int64]
+    vocabulary: int
+    hypothesis_length: Ints
+    hypothesis_set: Ints
+    reference_length: Ints
+    reference_group: Ints  # group number within the batch
+    group_set: Ints
+    n_sets: int
+    _cache: dict[int, Elements] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        lengths = np.concatenate([self.hypothesis_length, self.reference_length])
+        self.n_hypotheses = len(self.hypothesis_length)
+        self.n_groups = len(self.group_set)
+        self.n_references = len(self.reference_length)
+        self.sentence_length = lengths
+        self.sentence_start = offsets(lengths)
+        self.first_reference_token = int(self.sentence_start[self.n_hypotheses])
+        self.hypotheses_per_set = np.bincount(self.hypothesis_set, minlength=self.n_sets)
+        self.groups_per_set = np.bincount(self.group_set, minlength=self.n_sets)
+        self.references_per_group = np.bincount(self.reference_group, minlength=self.n_groups)
+        self.reference_set = self.group_set[self.reference_group]
+        self.references_per_set = np.bincount(self.reference_set, minlength=self.n_sets)
+        self.sentence_of = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+        self._repeated: dict[int, NDArray[np.bool_]] = {}
+
+    # -- identities --------------------------------------------------------------------------------------------
+
+    def elements(self, order: int) -> Elements:
+        """The n-grams of this order, counted once and kept."""
+        if order < 1:
+            raise ValueError(f"n-gram order must be 1 or more, not {order}")
+        if order not in self._cache:
+            self._cache[order] = self._build(order)
+        return self._cache[order]
+
+    def _build(self, order: int) -> Elements:
+        size = len(self.tokens)
+        if order == 1:
+            position = np.arange(size, dtype=np.int64)
+            sentence_sets = np.concatenate([self.hypothesis_set, self.reference_set])
+            keys = np.repeat(sentence_sets * max(1, self.vocabulary), self.sentence_length) + self.tokens
+            gram = same_key_positions(keys)
+            repeated_before = None
+        else:
+            below = self.elements(order - 1)
+            # A gram goes on to the next order unless it is the last of its sentence.
+            ends = np.flatnonzero(self.sentence_length >= order - 1)
+            shorter = np.maximum(self.sentence_length - (order - 2), 0)
+            keep = np.ones(len(below.position), dtype=bool)
+            keep[offsets(shorter)[1:][ends] - 1] = False
+            kept = np.flatnonzero(keep)
+            position = below.position[kept]
+            # (n-1)-gram here and (n-1)-gram at the next word: together they name the n-gram.
+            keys = below.gram[kept] * size + below.gram[kept + 1]
+            gram = position[same_key_positions(keys)]
+            repeated_before = self._repeated[order - 1][kept]
+        element, repetitions, repeated = self._name_repetitions(position, gram, repeated_before)
+        self._repeated[order] = repeated
+        hypothesis_count = int(np.searchsorted(position, self.first_reference_token))
+        return Elements(position, gram, element, hypothesis_count, repetitions)
+
+    def _name_repetitions(
+        self, position: Ints, gram: Ints, suspects: NDArray[np.bool_] | None
+    ) -> tuple[Ints, tuple[int, int], NDArray[np.bool_]]:
+        """Give the second, third ... occurrence of a gram in one sentence a name of its own."""
+        size = len(self.tokens)
+        repeated = np.zeros(len(position), dtype=bool)
+        # An n-gram can only be repeated where the (n-1)-gram at the same place is, so few need a look.
+        look = np.arange(len(position)) if suspects is None else np.flatnonzero(suspects)
+        element = gram
+        if len(look) == 0:
+            return element, (0, 0), repeated
+        keys = self.sentence_of[position[look]] * size + gram[look]
+        if suspects is None:
+            last = same_key_positions(keys)
+            twice = np.zeros(len(look), dtype=bool)
+            others = np.flatnonzero(last != np.arange(len(look)))
+            twice[others] = True
+            twice[last[others]] = True
+            look, keys = look[twice], keys[twice]
+            if len(look) == 0:
+                return element, (0, 0), repeated
+        by_key = np.argsort(keys, kind="stable")
+        ordered = keys[by_key]
+        new = np.ones(len(ordered), dtype=bool)
+        new[1:] = ordered[1:] != ordered[:-1]
+        starts = np.flatnonzero(new)
+        sizes = np.diff(np.append(starts, len(ordered)))
+        seen = np.empty(len(ordered), dtype=np.int64)
+        seen[by_key] = np.arange(len(ordered)) - np.repeat(starts, sizes)
+        many = np.empty(len(ordered), dtype=bool)
+        many[by_key] = np.repeat(sizes > 1, sizes)
+        repeated[look[many]] = True
+        again = np.flatnonzero(seen)
+        if len(again) == 0:
+            return element, (0, 0), repeated
+        where = look[again]
+        named = same_key_positions(gram[where] * size + seen[again])
+        split = int(np.searchsorted(position[where], self.first_reference_token))
+        element = gram.copy()
+        element[where] = np.where(named >= split, size + named - split, -1 - named)
+        return element, (split, len(where) - split), repeated
+
+    # -- counts ------------------------------------------------------------------------------------------------
+
+    def hypothesis_totals(self, order: int) -> Ints:
+        """How many n-grams of this order each hypothesis has."""
+        return np.maximum(self.hypothesis_length - (order - 1), 0)
+
+    def columns_per_set(self, columns: Columns) -> Ints:
+        if columns == "group":
+            return self.groups_per_set
+        if columns == "reference":
+            return self.references_per_set
+        return self.hypotheses_per_set
+
+    def pair_offsets(self, columns: Columns) -> Ints:
+        """Pairs are laid out set by set, hypothesis by hypothesis, column by column; here each hypothesis begins."""
+        return offsets(self.columns_per_set(columns)[self.hypothesis_set])
+
+    def _column_of_sentences(self, columns: Columns) -> tuple[Ints, bool]:
+        """Column number within its set of each sentence on the far side, and whether that side is references."""
+        if columns == "hypothesis":
+            return running_index(self.hypotheses_per_set), False
+        if columns == "reference":
+            return running_index(self.references_per_set), True
+        return running_index(self.groups_per_set)[self.reference_group], True
+
+    def matches(self, order: int, columns: Columns = "group") -> Ints:
+        """Clipped n-gram matches of every hypothesis with every column of its set, as one flat array.
+
+        Four columns ride in one 64-bit word, 16 bits each, so that one gather and one running sum serve four.
+        """
+        return self._gathered(order, columns, clipped=True)
+
+    def products(self, order: int) -> Ints:
+        """Σ over n-grams of count × count for every pair of hypotheses of a set (the n-gram kernel)."""
+        return self._gathered(order, "hypothesis", clipped=False)
+
+    def _gathered(self, order: int, columns: Columns, *, clipped: bool) -> Ints:
+        found = self.elements(order)
+        width = self.columns_per_set(columns)[self.hypothesis_set]
+        pair_start = offsets(width)
+        result = np.zeros(int(pair_start[-1]), dtype=np.int64)
+        column_of, far_is_reference = self._column_of_sentences(columns)
+        near = slice(0, found.hypothesis_count)
+        far = slice(found.hypothesis_count, None) if far_is_reference else near
+        if clipped:
+            low, high = found.repetitions
+            floor = self.first_reference_token if far_is_reference else -low
+            rows = (len(self.tokens) + high) - floor
+            near_row = found.element[near] - floor
+            far_row = found.element[far] - floor
+            if far_is_reference:
+                # What no reference has is named below the references: it reads the empty last row.
+                np.maximum(near_row, -1, out=near_row)
+        else:
+            rows = len(self.tokens)
+            near_row = found.gram[near]
+            far_row = found.gram[far]
+        far_sentence = self.sentence_of[found.position[far]]
+        if far_is_reference:
+            far_sentence = far_sentence - self.n_hypotheses
+        far_column = column_of[far_sentence]
+        totals = self.hypothesis_totals(order)
+        longest = int(totals.max(initial=0))
+        lane_type: type[np.uint16] | type[np.uint32] = np.uint16
+        if (longest if clipped else longest * longest) > 0xFFFF:
+            lane_type = np.uint32
+        lanes = 8 // np.dtype(lane_type).itemsize
+        starts = offsets(totals)
+        alive = np.flatnonzero(totals > 0)
+        for first in range(0, int(width.max(initial=0)), lanes):
+            if first:
+                # Later rounds serve only the sets that have so many columns.
+                alive = alive[width[alive] > first]
+                if len(alive) == 0:
+                    break
+                near_index = np.repeat(starts[alive], totals[alive]) + running_index(totals[alive])
+                round_rows = near_row[near_index]
+                in_round = np.flatnonzero((far_column >= first) & (far_column < first + lanes))
+                cells = far_row[in_round] * lanes + (far_column[in_round] - first)
+            else:
+                round_rows = near_row
+                if int(width.max()) > lanes:
+                    in_round = np.flatnonzero(far_column < lanes)
+                    cells = far_row[in_round] * lanes + far_column[in_round]
+                else:
+                    cells = far_row * lanes + far_column
+            if clipped:
+                table = np.zeros((rows + 1) * lanes, dtype=lane_type)
+                table[cells] = 1
+            else:
+                table = np.bincount(cells, minlength=(rows + 1) * lanes).astype(lane_type)
+            words = table.view(np.uint64)[round_rows]
+            begin = offsets(totals[alive])[:-1]
+            sums = np.add.reduceat(words, begin).view(lane_type).reshape(-1, lanes)
+            for lane in range(lanes):
+                has = width[alive] > first + lane
+                result[pair_start[alive[has]] + first + lane] = sums[has, lane]
+        return result
+
+
+def index_sets(
+    hypotheses: Sequence[Iterable[Tokens]],
+    references: Sequence[Iterable[Iterable[Tokens]]] | None = None,
+) -> NGramIndex:
+    """Index a batch: hypotheses[set][hypothesis][token], references[set][group][reference][token]."""
+    hypothesis_sets = [list(one) for one in hypotheses]
+    reference_sets = [[list(group) for group in one] for one in references or [()] * len(hypothesis_sets)]
+    if len(hypothesis_sets) != len(reference_sets):
+        raise ValueError(f"{len(hypothesis_sets)} hypothesis sets but {len(reference_sets)} reference sets")
+    all_hypotheses = list(chain.from_iterable(hypothesis_sets))
+    all_groups = list(chain.from_iterable(reference_sets))
+    all_references = list(chain.from_iterable(all_groups))
+    n_sets = len(hypothesis_sets)
+    hypothesis_length = _sizes(all_hypotheses)
+    reference_length = _sizes(all_references)
+    # A word's id is the number of words met before it; the dictionary hands it out on first sight.
+    ids: defaultdict[Hashable, int] = defaultdict(count().__next__)
+    total = int(hypothesis_length.sum() + reference_length.sum())
+    words = chain(chain.from_iterable(all_hypotheses), chain.from_iterable(all_references))
+    tokens = np.fromiter(map(ids.__getitem__, words), dtype=np.int64, count=total)
+    sets = np.arange(n_sets, dtype=np.int64)
+    groups = np.arange(len(all_groups), dtype=np.int64)
+    return NGramIndex(
+        tokens=tokens,
+        vocabulary=len(ids),
+        hypothesis_length=hypothesis_length,
+        hypothesis_set=np.repeat(sets, _sizes(hypothesis_sets)),
+        reference_length=reference_length,
+        reference_group=np.repeat(groups, _sizes(all_groups)),
+        group_set=np.repeat(sets, _sizes(reference_sets)),
+        n_sets=n_sets,
+    )
+
+
+def _sizes(items: Sequence[Any]) -> Ints:
+    return np.fromiter(map(len, items), dtype=np.int64, count=len(items))

@@ -37,6 +37,9 @@ _MULTIPLIERS = tuple(
     for m in (0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x243F6A8885A308D3 | 1)
 )
 
+# Up to this many (set, word) cells, a word's key is its address and needs no hashing.
+_DIRECT_TABLE = 1 << 22
+
 
 def same_key_positions(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """For each key the last position that holds the same key.
@@ -113,6 +116,7 @@ class Elements:
     position: Ints
     gram: Ints
     element: Ints
+    repeated: NDArray[np.bool_]  # whether the gram occurs more than once in its sentence
     hypothesis_count: int  # how many of these positions belong to hypotheses (they come first)
     repetitions: tuple[int, int]  # extra names in use: (below 0, at or above the number of tokens)
 
@@ -129,7 +133,7 @@ class NGramIndex:
     reference_group: Ints  # group number within the batch
     group_set: Ints
     n_sets: int
-    _cache: dict[int, Elements] = field(default_factory=dict, repr=False)
+    _cache: dict[tuple[int, bool], Elements] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         lengths = np.concatenate([self.hypothesis_length, self.reference_length])
@@ -145,43 +149,64 @@ class NGramIndex:
         self.reference_set = self.group_set[self.reference_group]
         self.references_per_set = np.bincount(self.reference_set, minlength=self.n_sets)
         self.sentence_of = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-        self._repeated: dict[int, NDArray[np.bool_]] = {}
+        self._ends_sentence = np.zeros(len(self.tokens), dtype=bool)
+        self._ends_sentence[self.sentence_start[1:][lengths > 0] - 1] = True
 
     # -- identities --------------------------------------------------------------------------------------------
 
     def elements(self, order: int) -> Elements:
         """The n-grams of this order, counted once and kept."""
+        return self._elements(order, shared=False)
+
+    def _elements(self, order: int, *, shared: bool) -> Elements:
+        """With `shared`, n-grams that cannot be on both sides, hypotheses and references, may be left out."""
         if order < 1:
             raise ValueError(f"n-gram order must be 1 or more, not {order}")
-        if order not in self._cache:
-            self._cache[order] = self._build(order)
-        return self._cache[order]
+        key = (order, shared and order > 1)
+        if key not in self._cache:
+            self._cache[key] = self._first_order() if order == 1 else self._next_order(order, shared)
+        return self._cache[key]
 
-    def _build(self, order: int) -> Elements:
-        size = len(self.tokens)
-        if order == 1:
-            position = np.arange(size, dtype=np.int64)
-            sentence_sets = np.concatenate([self.hypothesis_set, self.reference_set])
-            keys = np.repeat(sentence_sets * max(1, self.vocabulary), self.sentence_length) + self.tokens
-            gram = same_key_positions(keys)
-            repeated_before = None
+    def _first_order(self) -> Elements:
+        position = np.arange(len(self.tokens), dtype=np.int64)
+        sentence_sets = np.concatenate([self.hypothesis_set, self.reference_set])
+        words = max(1, self.vocabulary)
+        keys = np.repeat(sentence_sets * words, self.sentence_length) + self.tokens
+        if self.n_sets * words <= _DIRECT_TABLE:
+            # (set, word) numbers few cells: the key is its own address.
+            table = np.empty(self.n_sets * words, dtype=np.int32)
+            table[keys] = position
+            gram = table[keys].astype(np.int64)
         else:
-            below = self.elements(order - 1)
-            # A gram goes on to the next order unless it is the last of its sentence.
-            ends = np.flatnonzero(self.sentence_length >= order - 1)
-            shorter = np.maximum(self.sentence_length - (order - 2), 0)
-            keep = np.ones(len(below.position), dtype=bool)
-            keep[offsets(shorter)[1:][ends] - 1] = False
-            kept = np.flatnonzero(keep)
-            position = below.position[kept]
-            # (n-1)-gram here and (n-1)-gram at the next word: together they name the n-gram.
-            keys = below.gram[kept] * size + below.gram[kept + 1]
-            gram = position[same_key_positions(keys)]
-            repeated_before = self._repeated[order - 1][kept]
-        element, repetitions, repeated = self._name_repetitions(position, gram, repeated_before)
-        self._repeated[order] = repeated
+            gram = same_key_positions(keys)
+        return self._with_repetitions(position, gram, None)
+
+    def _next_order(self, order: int, shared: bool) -> Elements:
+        below = self._elements(order - 1, shared=shared)
+        # An n-gram is two (n-1)-grams that start one word apart in a sentence: together they name it.
+        keep = below.position[1:] == below.position[:-1] + 1
+        keep &= ~self._ends_sentence[below.position[:-1]]
+        if shared:
+            useful = self._on_both_sides(below)
+            keep &= useful[:-1]
+            keep &= useful[1:]
+        kept = np.flatnonzero(keep)
+        keys = below.gram[kept] * len(self.tokens) + below.gram[kept + 1]
+        position = below.position[kept]
+        gram = position[same_key_positions(keys)]
+        return self._with_repetitions(position, gram, below.repeated[kept])
+
+    def _on_both_sides(self, found: Elements) -> NDArray[np.bool_]:
+        first = self.first_reference_token
+        near = found.gram[: found.hypothesis_count] >= first
+        reached = np.zeros(len(self.tokens) - first, dtype=bool)
+        reached[found.gram[: found.hypothesis_count][near] - first] = True
+        return np.concatenate([near, reached[found.gram[found.hypothesis_count :] - first]])
+
+    def _with_repetitions(self, position: Ints, gram: Ints, suspects: NDArray[np.bool_] | None) -> Elements:
+        element, repetitions, repeated = self._name_repetitions(position, gram, suspects)
         hypothesis_count = int(np.searchsorted(position, self.first_reference_token))
-        return Elements(position, gram, element, hypothesis_count, repetitions)
+        return Elements(position, gram, element, repeated, hypothesis_count, repetitions)
 
     def _name_repetitions(
         self, position: Ints, gram: Ints, suspects: NDArray[np.bool_] | None
@@ -262,7 +287,7 @@ class NGramIndex:
         return self._gathered(order, "hypothesis", clipped=False)
 
     def _gathered(self, order: int, columns: Columns, *, clipped: bool) -> Ints:
-        found = self.elements(order)
+        found = self._elements(order, shared=clipped and columns != "hypothesis")
         width = self.columns_per_set(columns)[self.hypothesis_set]
         pair_start = offsets(width)
         result = np.zeros(int(pair_start[-1]), dtype=np.int64)
@@ -286,7 +311,7 @@ class NGramIndex:
         if far_is_reference:
             far_sentence = far_sentence - self.n_hypotheses
         far_column = column_of[far_sentence]
-        totals = self.hypothesis_totals(order)
+        totals = np.diff(np.searchsorted(found.position[near], self.sentence_start[: self.n_hypotheses + 1]))
         longest = int(totals.max(initial=0))
         lane_type: type[np.uint16] | type[np.uint32] = np.uint16
         if (longest if clipped else longest * longest) > 0xFFFF:

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, count
 from typing import Any, Literal
 
@@ -151,6 +152,11 @@ class NGramIndex:
         self.sentence_of = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
         self._ends_sentence = np.zeros(len(self.tokens), dtype=bool)
         self._ends_sentence[self.sentence_start[1:][lengths > 0] - 1] = True
+
+    @cached_property
+    def token_set(self) -> Ints:
+        """The set that each token belongs to."""
+        return np.concatenate([self.hypothesis_set, self.reference_set])[self.sentence_of]
 
     # -- identities --------------------------------------------------------------------------------------------
 
@@ -313,9 +319,9 @@ class NGramIndex:
         far_column = column_of[far_sentence]
         totals = np.diff(np.searchsorted(found.position[near], self.sentence_start[: self.n_hypotheses + 1]))
         longest = int(totals.max(initial=0))
-        lane_type: type[np.uint16] | type[np.uint32] = np.uint16
-        if (longest if clipped else longest * longest) > 0xFFFF:
-            lane_type = np.uint32
+        # The widest lane a sum may need; sentences of more than 65,535 n-grams ride two in a word, or alone.
+        highest = longest if clipped else longest * int(self.hypothesis_length.max(initial=0))
+        lane_type: Any = np.uint16 if highest < 1 << 16 else np.uint32 if highest < 1 << 32 else np.uint64
         lanes = 8 // np.dtype(lane_type).itemsize
         starts = offsets(totals)
         alive = np.flatnonzero(totals > 0)

@@ -234,10 +234,15 @@ def test_command_with_another_eos(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_seed_document_blocks() -> None:
     """The Python blocks of LSDSCC's README with only the import changed."""
-    hypothesis_set = HypothesisSet(["if a thing quakes like a duck".split(), "then it must be a duck".split()])
+    hypothesis_set = HypothesisSet(
+        [["if", "a", "thing", "quakes", "like", "a", "duck"], ["then", "it", "must", "be", "a", "duck"]]
+    )
     assert str(hypothesis_set).startswith("0: ['if', 'a'")
     reference_set = ReferenceSet(
-        [["A man can never have too many ties".split()], ["And a woman can never have too many shoes".split()]]
+        [
+            [["A", "man", "can", "never", "have", "too", "many", "ties"]],
+            [["And", "a", "woman", "can", "never", "have", "too", "many", "shoes"]],
+        ]
     )
     assert reference_set.n_references == 2
     score = compute_score_on_hypothesis_set(hypothesis_set, reference_set)

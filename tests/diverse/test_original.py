@@ -1,4 +1,4 @@
-"""Parity with LSDSCC: every golden score, alignment and pair matrix, bit for bit, in the batch and in the plain loop."""
+"""Parity with LSDSCC: every golden score, alignment and pair matrix, bit for bit, batch and plain loop."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_batch_equals_golden(shared: Path, kind: str, name: str, aligner: str) -
     good = [i for i, one in enumerate(expected["sets"]) if "error" not in one]
     for i, one in enumerate(expected["sets"]):
         if "error" in one:
-            with pytest.raises(Exception) as raised:  # noqa: PT011 (the class is compared)
+            with pytest.raises(Exception) as raised:
                 compute_score_on_hypothesis_set(hypotheses[i], references[i], ALIGNERS[aligner])
             assert type(raised.value).__name__ == one["error"]
     if good:
@@ -68,7 +68,7 @@ def test_batch_equals_golden(shared: Path, kind: str, name: str, aligner: str) -
         assert table.alignment.tolist() == [k for one in wanted for k in one["align"]]
         assert table.matrix.tolist() == [s for one in wanted for row in one["scores"] for s in row]
     if "error" in expected["corpus"]:
-        with pytest.raises(Exception) as raised:  # noqa: PT011
+        with pytest.raises(Exception) as raised:
             compute_score_on_corpus(hypotheses, references, ALIGNERS[aligner])
         assert type(raised.value).__name__ == expected["corpus"]["error"]
     else:

@@ -17,9 +17,11 @@ PEERS = {
     "intl": ("tokenizer_intl", "TokenizerV14International"),
 }
 DIFFICULT = [
-    "", " ", "It's 3.14, isn't it?", "$1,000.00-$2,000", "a-b 3-4 -5 5-", "&quot;hi&quot; &amp;amp; <b>", "e.g., U.S.A.",
-    "…“quoted” – dash—dash", "١٢٣٫٤٥ ½ ²", "你好，世界。", "100€ £5 ¥", "tab\there\nnew-\nline <skipped>", "a.b,c;d:e!f?g",
-    "1.", ".1", "1.,2", "x²+y²=z²", "``a'' (b) [c] {d} ~e^f_g|h\\i/j", "naïve café e\u0301", "\u3000wide\u00a0space\u2028",
+    "", " ", "It's 3.14, isn't it?", "$1,000.00-$2,000", "a-b 3-4 -5 5-", "&quot;hi&quot; &amp;amp; <b>",
+    "e.g., U.S.A.",
+    "…“quoted” – dash—dash", "١٢٣٫٤٥ ½ ²", "你好，世界。", "100€ £5 ¥", "tab\there\nnew-\nline <skipped>",
+    "a.b,c;d:e!f?g", "1.", ".1", "1.,2", "x²+y²=z²", "``a'' (b) [c] {d} ~e^f_g|h\\i/j", "naïve café e\u0301",
+    "\u3000wide\u00a0space\u2028",
 ]  # fmt: skip
 
 

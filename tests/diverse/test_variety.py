@@ -26,7 +26,9 @@ def random_sets(seed: int, sets: int = 40) -> tuple[list[list[Sentence]], list[l
         return [rng.choice("abcdefgh"[: rng.choice((2, 4, 8))]) for _ in range(rng.choice((0, 1, 2, 3, 6, 12)))]
 
     hypotheses = [[sentence() for _ in range(rng.randint(0, 9))] for _ in range(sets)]
-    references = [[[sentence() for _ in range(rng.randint(1, 4))] for _ in range(rng.randint(0, 7))] for _ in range(sets)]
+    references = [
+        [[sentence() for _ in range(rng.randint(1, 4))] for _ in range(rng.randint(0, 7))] for _ in range(sets)
+    ]
     return hypotheses, references
 
 
@@ -58,11 +60,7 @@ def test_matches_are_clipped_counts(seed: int, order: int) -> None:
     by_group = [clipped(h, g, order) for hs, gs in zip(hypotheses, references, strict=True) for h in hs for g in gs]
     assert index.matches(order).tolist() == by_group
     by_reference = [
-        clipped(h, [r], order)
-        for hs, gs in zip(hypotheses, references, strict=True)
-        for h in hs
-        for g in gs
-        for r in g
+        clipped(h, [r], order) for hs, gs in zip(hypotheses, references, strict=True) for h in hs for g in gs for r in g
     ]
     assert index.matches(order, "reference").tolist() == by_reference
     pairs = [(h, other) for hs in hypotheses for h in hs for other in hs]

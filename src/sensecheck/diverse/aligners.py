@@ -75,7 +75,7 @@ class Aligner(Protocol):
 class BleuAligner:
     """Sentence BLEU with brevity penalty (sacrebleu's): the default."""
 
-    bleu: SentenceBleu | NltkBleu = SentenceBleu()
+    bleu: SentenceBleu | NltkBleu = field(default_factory=SentenceBleu)
     is_bleu: bool = True
 
     @property
@@ -173,7 +173,8 @@ class EmbeddingAligner:
         if not np.isfinite(vectors).all():
             raise ValueError(f"encoder {self.name!r} returned numbers that are not finite")
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+        unit: NDArray[np.float64] = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+        return unit
 
 
 def stored_vectors(vectors: Mapping[str, Any], name: str = "stored") -> EmbeddingAligner:

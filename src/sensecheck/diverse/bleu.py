@@ -42,7 +42,8 @@ def by_distinct_ratio(numerator: Ints, denominator: Ints, function: Callable[[in
         distinct = np.flatnonzero(used)
         table = np.zeros(size)
         table[distinct] = [function(key // stride, key % stride) for key in distinct.tolist()]
-        return table[keys]
+        looked_up: Floats = table[keys]
+        return looked_up
     distinct, inverse = np.unique(keys, return_inverse=True)
     values = np.array([function(key // stride, key % stride) for key in distinct.tolist()])
     result: Floats = values[inverse]
@@ -80,11 +81,13 @@ def hypothesis_by_reference(index: NGramIndex) -> tuple[Ints, Ints]:
 def closest_length(index: NGramIndex, columns: Columns) -> Ints:
     """For each pair the length of the column's sentence nearest to the hypothesis's; of two as near, the shorter."""
     if columns == "reference":
-        return index.reference_length[hypothesis_by_reference(index)[1]]
+        single: Ints = index.reference_length[hypothesis_by_reference(index)[1]]
+        return single
     if columns == "hypothesis":
         width = index.hypotheses_per_set[index.hypothesis_set]
         first = offsets(index.hypotheses_per_set)[:-1][index.hypothesis_set]
-        return index.hypothesis_length[np.repeat(first, width) + running_index(width)]
+        other: Ints = index.hypothesis_length[np.repeat(first, width) + running_index(width)]
+        return other
     hypothesis, reference = hypothesis_by_reference(index)
     length = index.reference_length[reference]
     stride = int(length.max(initial=0)) + 1
@@ -109,9 +112,7 @@ class PairCounts:
         return np.maximum(self.length - (order - 1), 0)
 
 
-def pair_counts(
-    index: NGramIndex, order: int, columns: Columns = "group", *, lengths: bool = True
-) -> PairCounts:
+def pair_counts(index: NGramIndex, order: int, columns: Columns = "group", *, lengths: bool = True) -> PairCounts:
     length = index.hypothesis_length[pair_hypothesis(index, columns)]
     nearest = closest_length(index, columns) if lengths else np.zeros_like(length)
     return PairCounts(tuple(index.matches(o, columns) for o in range(1, order + 1)), length, nearest)
@@ -220,9 +221,7 @@ def smooth_like_nltk(
     if method == "method0":
         return [p if p else sys.float_info.min for p in smoothed]
     if method == "method1":
-        return [
-            p if m else (m + epsilon) / b for p, m, b in zip(smoothed, matches, bottoms, strict=True)
-        ]
+        return [p if m else (m + epsilon) / b for p, m, b in zip(smoothed, matches, bottoms, strict=True)]
     if method == "method2":
         return [
             smoothed[0],
@@ -329,9 +328,7 @@ class NltkBleu:
     def _from_counts(self, length: int, nearest: int, *matches: int) -> float:
         totals = [max(0, length - o) for o in range(len(matches))]
         try:
-            precisions = smooth_like_nltk(
-                self.smoothing, matches, totals, length, self.epsilon, self.alpha, self.k
-            )
+            precisions = smooth_like_nltk(self.smoothing, matches, totals, length, self.epsilon, self.alpha, self.k)
         except SmoothingError:
             return math.nan
         return combine_like_nltk(precisions, nltk_brevity_penalty(nearest, length), self.weights)

@@ -75,7 +75,8 @@ def align(batch: SetBatch, aligner: Aligner, relevance: float | None = None) -> 
     width = index.groups_per_set[index.hypothesis_set]
     if len(matrix) != int(width.sum()):
         raise ValueError(
-            f"aligner {aligner.signature} returned {len(matrix)} scores for {int(width.sum())} (hypothesis, group) pairs"
+            f"aligner {aligner.signature} returned {len(matrix)} scores for {int(width.sum())} pairs "
+            "of a hypothesis and a group"
         )
     n = index.n_hypotheses
     group = np.full(n, -1, dtype=np.int64)
@@ -128,9 +129,7 @@ def reached_by(hits: Ints, drawn: Ints, k: Ints | int) -> Floats:
 def coverage(index: NGramIndex, reached: Floats) -> tuple[Floats, Floats]:
     """MDS and PDS of each set from how surely each group is reached; NaN without groups."""
     groups = np.bincount(index.group_set, weights=reached, minlength=index.n_sets)
-    members = np.bincount(
-        index.group_set, weights=reached * index.references_per_group, minlength=index.n_sets
-    )
+    members = np.bincount(index.group_set, weights=reached * index.references_per_group, minlength=index.n_sets)
     with np.errstate(invalid="ignore", divide="ignore"):
         return groups / index.groups_per_set, members / index.references_per_set
 
@@ -147,7 +146,8 @@ def coverage_entropy(index: NGramIndex, hits: Ints) -> Floats:
 
 
 def _set_sum(index: NGramIndex, values: NDArray[Any]) -> Floats:
-    return np.bincount(index.hypothesis_set, weights=values, minlength=index.n_sets)
+    sums: Floats = np.bincount(index.hypothesis_set, weights=values, minlength=index.n_sets).astype(np.float64)
+    return sums
 
 
 def measure(sets: Sets, options: MeasureOptions | None = None) -> tuple[pl.DataFrame, Alignment]:
@@ -226,9 +226,7 @@ def _chance_columns(
     # One cell for every (donor, group of the query it was drawn for).
     width = index.groups_per_set[donor_set]
     cells = offsets(width)
-    hits = np.bincount(
-        (cells[:-1][donor_of_hypothesis] + found.group)[found.relevant], minlength=int(cells[-1])
-    )
+    hits = np.bincount((cells[:-1][donor_of_hypothesis] + found.group)[found.relevant], minlength=int(cells[-1]))
     cell_donor = np.repeat(np.arange(len(donor_size)), width)
     cell_group = np.repeat(offsets(index.groups_per_set)[:-1][donor_set], width) + running_index(width)
     take = np.minimum(own.hypotheses_per_set[donor_set], donor_size)
@@ -260,4 +258,3 @@ def _variety_columns(sets: Sets, batch: SetBatch, options: MeasureOptions) -> di
     columns["self_repetition"] = variety.self_repetition(index, options.repetition_order)
     columns["bytes"], columns["gzip_bytes"] = variety.compressed_sizes(sets.hypotheses)
     return columns
-

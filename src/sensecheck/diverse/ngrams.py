@@ -34,8 +34,7 @@ Columns = Literal["group", "reference", "hypothesis"]
 
 # Odd 64-bit multipliers for multiply-shift hashing, one per round (digits of the golden ratio, √2, √3, π).
 _MULTIPLIERS = tuple(
-    np.uint64(m)
-    for m in (0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x243F6A8885A308D3 | 1)
+    np.uint64(m) for m in (0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x243F6A8885A308D3 | 1)
 )
 
 # Up to this many (set, word) cells, a word's key is its address and needs no hashing.

@@ -46,9 +46,9 @@ def nist(index: NGramIndex, order: int = 5) -> tuple[Floats, Ints]:
     sizes = index.references_per_group[groups]
     full = np.flatnonzero(sizes)
     starts = offsets(sizes)[:-1][full]
-    group_words = np.bincount(
-        index.reference_group, weights=index.reference_length, minlength=index.n_groups
-    ).astype(np.int64)
+    group_words = np.bincount(index.reference_group, weights=index.reference_length, minlength=index.n_groups).astype(
+        np.int64
+    )
     pair_of_set = index.references_per_set[index.hypothesis_set]
     first_pair = offsets(pair_of_set)[:-1]
     first_reference = offsets(index.references_per_set)[:-1][index.hypothesis_set]
@@ -109,9 +109,7 @@ def _contributions(
         before = group_count[np.searchsorted(in_group, posting_group * size + prefix_of[posting_gram])]
     information = by_distinct_ratio(before, count, lambda above, below: math.log(above / below, 2))
     # Distinct grams of each hypothesis, in the order of their first occurrence.
-    _, first, own_count = np.unique(
-        sentence[:near] * size + found.gram[:near], return_index=True, return_counts=True
-    )
+    _, first, own_count = np.unique(sentence[:near] * size + found.gram[:near], return_index=True, return_counts=True)
     by_occurrence = np.argsort(first, kind="stable")
     first, own_count = first[by_occurrence], own_count[by_occurrence]
     gram = found.gram[first]

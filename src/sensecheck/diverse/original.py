@@ -10,6 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count
 from pathlib import Path
@@ -166,9 +167,7 @@ class BleuAligner:
         counts = pair_counts(index, self.n, lengths=False)
         terms = [
             (1.0 / self.n)
-            * by_distinct_ratio(
-                counts.matches[o - 1], counts.totals(o), lambda m, t: math.log((m + 1.0) / (t + 1.0))
-            )
+            * by_distinct_ratio(counts.matches[o - 1], counts.totals(o), lambda m, t: math.log((m + 1.0) / (t + 1.0)))
             for o in range(1, self.n + 1)
         ]
         return exact_exp(left_to_right(terms))
@@ -277,7 +276,8 @@ def _score_with_alignment(
     mds = len(covered) / len(reference_set)
     total = sum(len(group) for group in reference_set)
     pds = sum(len(reference_set[k]) for k in covered) / total
-    return LSDSCCScore(mds, pds, np.mean(best)), alignment, matrix
+    mean: Any = np.mean(best)
+    return LSDSCCScore(mds, pds, mean), alignment, matrix
 
 
 def compute_score_on_corpus(
@@ -295,7 +295,8 @@ def compute_score_on_corpus(
     return LSDSCCScore(*np.mean(scores, axis=0))
 
 
-class ScoreTable(NamedTuple):
+@dataclass(frozen=True)
+class ScoreTable:
     """The scores of all sets of a batch, and what they were made from."""
 
     mds: Floats

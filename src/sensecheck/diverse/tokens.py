@@ -10,7 +10,6 @@ import unicodedata
 from collections.abc import Callable
 from typing import Literal, get_args
 
-
 TokenizerName = Literal["whitespace", "13a", "char", "intl"]
 TOKENIZERS: tuple[str, ...] = get_args(TokenizerName)
 

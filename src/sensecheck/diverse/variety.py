@@ -20,12 +20,13 @@ EAD_VOCABULARY = 30_522
 
 def _quotient(above: Floats | Ints, below: Floats | Ints) -> Floats:
     above, below = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
-    return np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
+    result: Floats = np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
+    return result
 
 
 def gram_totals(index: NGramIndex, order: int) -> tuple[Ints, Ints]:
     """Per set: distinct n-grams of the hypotheses, and all of them."""
-    counts, sets = _gram_counts(index, order)
+    _, sets = _gram_counts(index, order)
     totals = np.bincount(index.hypothesis_set, weights=index.hypothesis_totals(order), minlength=index.n_sets)
     return np.bincount(sets, minlength=index.n_sets), totals.astype(np.int64)
 

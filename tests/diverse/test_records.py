@@ -73,7 +73,10 @@ def test_wrong_separator(tmp_path: Path, references: str) -> None:
     )
     assert [one.hypotheses for one in read(path, references, eos="<EOS>")] == [("a", "b"), ("c", "d")]
     # One hypothesis a line is fine where no other separator is in sight.
-    assert [one.hypotheses for one in read(write(tmp_path, "one.txt", "a b\nc d\n"), references)] == [("a b",), ("c d",)]
+    assert [one.hypotheses for one in read(write(tmp_path, "one.txt", "a b\nc d\n"), references)] == [
+        ("a b",),
+        ("c d",),
+    ]
     assert "a separator" in refused(path, references, eos="")
 
 

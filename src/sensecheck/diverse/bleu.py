@@ -141,7 +141,7 @@ class SentenceBleu:
     def signature(self) -> str:
         added = f"[{self._added:g}]" if self.smoothing in ("floor", "add-k") else ""
         penalty = "yes" if self.brevity_penalty else "no"
-        return f"bleu:{self.order}|smooth:{self.smoothing}{added}|eff:yes|bp:{penalty}"
+        return f"bleu:{self.order},smooth:{self.smoothing}{added},eff:yes,bp:{penalty}"
 
     @property
     def _added(self) -> float:
@@ -288,7 +288,7 @@ class NltkBleu:
 
     @property
     def signature(self) -> str:
-        return f"nltk-bleu:{len(self.weights)}|smooth:{self.smoothing}|bp:yes"
+        return f"nltk-bleu:{len(self.weights)},smooth:{self.smoothing},bp:yes"
 
     def __call__(self, counts: PairCounts) -> Floats:
         score = np.zeros(len(counts.length))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -126,7 +126,8 @@ def evaluate(
             notes.append("no references: only figures of the responses themselves")
 
     return conduct(
-        QUESTION, batches, method=method, defaults={**_method(MeasureOptions(at=DEFAULT_AT), DONORS, seed), "references": "grouped"},
+        QUESTION, batches, method=method,
+        defaults={**_method(MeasureOptions(at=DEFAULT_AT), DONORS, seed), "references": "grouped"},
         system={"name": system or _name_of(data)}, slices=crossed, options=options, out=out, resume=resume,
         overwrite=overwrite, plan={"inputs": [_path(data), _path(references), _path(queries)]},
         inputs=lambda: list(reader.files), notes=notes, progress=progress,
@@ -210,7 +211,7 @@ def _examples(records: Sequence[SetRecord], found: Alignment) -> pl.DataFrame:
 
     def cut(values: Any) -> list[list[Any]]:
         flat = values.tolist()
-        return [flat[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [flat[a:b] for a, b in pairwise(ends)]
 
     texts = pl.List(pl.String)
     return pl.DataFrame(
@@ -223,8 +224,11 @@ def _examples(records: Sequence[SetRecord], found: Alignment) -> pl.DataFrame:
             "margin_of": pl.Series(cut(found.margin), dtype=pl.List(pl.Float64)),
             "counts": pl.Series(cut(found.relevant), dtype=pl.List(pl.Boolean)),
             "group_name": pl.Series([list(record.group_names) for record in records], dtype=texts),
-            "reference": pl.Series(
-                [[list(group) for group in record.groups] for record in records], dtype=pl.List(texts)
+            # References flat with the number of their group: lists of lists are slow to build and to read.
+            "reference": pl.Series([list(chain.from_iterable(record.groups)) for record in records], dtype=texts),
+            "reference_group": pl.Series(
+                [[g for g, group in enumerate(record.groups) for _ in group] for record in records],
+                dtype=pl.List(pl.Int64),
             ),
         }
     )
@@ -446,12 +450,12 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
     hypotheses, fell_in = row.get("hypothesis") or [], row.get("fell_in") or []
     scores, counts = row.get("score") or [], row.get("counts") or []
     parts: list[dict[str, Any]] = []
-    said = {
-        g: [i for i, k in enumerate(fell_in) if k == g and counts[i]] for g in range(len(row.get("reference") or []))
-    }
-    for number, references in enumerate(row.get("reference") or []):
-        inside = said[number]
-        name = row["group_name"][number] if row.get("group_name") else str(number)
+    groups: dict[int, list[str]] = {}
+    for number, text in zip(row.get("reference_group") or [], row.get("reference") or [], strict=True):
+        groups.setdefault(number, []).append(text)
+    for number, references in groups.items():
+        inside = [i for i, k in enumerate(fell_in) if k == number and counts[i]]
+        name = row["group_name"][number]
         state = f"hit by {len(inside)}" if inside else "missed"
         spans = [[text + "\n", "muted"] for text in references]
         spans += [[f"→ {_shown(hypotheses[i])} ({_score(scores[i])})\n", "good"] for i in inside]
@@ -461,7 +465,7 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
     outside = [i for i in range(len(hypotheses)) if not counts[i]]
     if outside:
         spans = [[f"{_shown(hypotheses[i])} ({_score(scores[i])})\n", "bad"] for i in outside]
-        parts.append({"label": "reached no meaning" if row.get("reference") else "responses", "spans": spans})
+        parts.append({"label": "reached no meaning" if groups else "responses", "spans": spans})
     if not hypotheses:
         parts.append({"label": "responses", "spans": [["none", "bad"]]})
     return {"title": title, "parts": parts}

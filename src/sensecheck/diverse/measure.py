@@ -34,7 +34,7 @@ class MeasureOptions:
     tokenize: str = "whitespace"
     lowercase: bool = False
     relevance: float | None = None  # a hypothesis counts from this score on; None: any score above 0
-    at: tuple[int, ...] = (1, 2, 3, 5, 10, 20, 50)  # k of MDS@k and PDS@k
+    at: tuple[int, ...] = (1, 2, 3, 5, 10)  # k of MDS@k
     orders: tuple[int, ...] = (1, 2, 3)  # n of distinct-n, EAD, Ent-n and n-gram recall
     repetition_order: int = 4
     vocabulary: int = variety.EAD_VOCABULARY
@@ -157,7 +157,7 @@ def measure(sets: Sets, options: MeasureOptions | None = None) -> tuple[pl.DataF
     hypotheses, no references); a query without hypotheses scores 0 on the coverage figures.
     """
     options = options or MeasureOptions()
-    split = tokenizer(options.tokenize, lowercase=options.lowercase)
+    split = _remembering(tokenizer(options.tokenize, lowercase=options.lowercase))
     batch = SetBatch.tokenized(sets.hypotheses, sets.references, split)
     index = batch.index
     found = align(batch, options.aligner, options.relevance)
@@ -174,7 +174,24 @@ def measure(sets: Sets, options: MeasureOptions | None = None) -> tuple[pl.DataF
     if options.variety:
         columns |= _variety_columns(sets, batch, options)
     frame = pl.DataFrame({"id": pl.Series("id", list(sets.ids), dtype=pl.String)} | columns)
-    return frame.with_columns(pl.col(pl.Float64).fill_nan(None)), found
+    frame = frame.with_columns(pl.col(pl.Float64).fill_nan(None))
+    return frame.with_columns(pl.when(pl.col("groups") > 0).then(pl.col(_NEED_GROUPS)).otherwise(None)), found
+
+
+_NEED_GROUPS = ("relevant", "tied", "with_choice", "margin")
+
+
+def _remembering(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    """The same words for the same text, cut once a batch: references serve twice, donors several times."""
+    known: dict[str, list[str]] = {}
+
+    def words(text: str) -> list[str]:
+        found = known.get(text)
+        if found is None:
+            found = known[text] = split(text)
+        return found
+
+    return words
 
 
 def _coverage_columns(found: Alignment, options: MeasureOptions) -> dict[str, NDArray[Any]]:
@@ -193,18 +210,16 @@ def _coverage_columns(found: Alignment, options: MeasureOptions) -> dict[str, ND
         "pds": pds,
         "max_score": np.where(no_groups, np.nan, mean),
         "best_score": np.where(no_groups, np.nan, best),
-        "relevant": _set_sum(index, found.relevant),
-        "aligned": _set_sum(index, found.group >= 0),
-        "tied": _set_sum(index, found.tied & choice),
-        "with_choice": _set_sum(index, choice & (found.group >= 0)),
+        "relevant": _set_sum(index, found.relevant).astype(np.int64),
+        "tied": _set_sum(index, found.tied & choice).astype(np.int64),
+        "with_choice": _set_sum(index, choice & (found.group >= 0)).astype(np.int64),
         "margin": _set_sum(index, np.nan_to_num(found.margin)),
         "coverage_entropy": coverage_entropy(index, found.hits),
     }
     per_group = drawn[index.group_set]
     for k in options.at:
-        at_mds, at_pds = coverage(index, reached_by(found.hits, per_group, k))
+        at_mds, _ = coverage(index, reached_by(found.hits, per_group, k))
         columns[f"mds_at_{k}"] = np.where(drawn >= k, at_mds, np.nan)
-        columns[f"pds_at_{k}"] = np.where(drawn >= k, at_pds, np.nan)
     return columns
 
 

@@ -27,22 +27,30 @@ def parser() -> Parser:
         "'hypotheses' and, if you like, 'id', 'query' and 'references'; - for stdin",
     )  # fmt: skip
     read = made.add_argument_group("references and queries")
-    read.add_argument("--references", "-r", metavar="FILE",
-                      help="{query: {group: [reference]}} as JSON, or one line of references a query, or a table")  # fmt: skip
+    read.add_argument(
+        "--references", "-r", metavar="FILE",
+        help="{query: {group: [reference]}} as JSON, or one line of references a query, or a table",
+    )  # fmt: skip
     read.add_argument("--eos", "-e", metavar="TEXT", help="what separates the responses of a line (default: </s>)")
-    read.add_argument("--queries", metavar="FILE",
-                      help="the query of each line of responses: references are found by its text, not by position")  # fmt: skip
+    read.add_argument(
+        "--queries", metavar="FILE",
+        help="the query of each line of responses: references are found by its text, not by position",
+    )  # fmt: skip
     how = made.add_argument_group("how responses are aligned with groups of references")
     how.add_argument("--aligner", metavar="NAME",
                      help="bleu[:ORDER[:SMOOTHING]] (default), nltk-bleu[:METHOD], nist[:ORDER], embedding:MODEL, "
                      "vectors:FILE")  # fmt: skip
-    how.add_argument("--tokenize", choices=TOKENIZERS, default="whitespace",
-                     help="how text is cut into words; all but whitespace as in sacrebleu (default: whitespace)")  # fmt: skip
+    how.add_argument(
+        "--tokenize", choices=TOKENIZERS, default="whitespace",
+        help="how text is cut into words; all but whitespace as in sacrebleu (default: whitespace)",
+    )  # fmt: skip
     how.add_argument("--lowercase", action="store_true", help="compare words without regard to case")
     how.add_argument("--relevance", type=float, metavar="SCORE",
                      help="a response counts from this score on (default: any score above 0)")  # fmt: skip
-    how.add_argument("--donors", type=_whole, default=DONORS, metavar="N",
-                     help=f"other queries whose responses make a query's chance baseline; 0: none (default: {DONORS})")  # fmt: skip
+    how.add_argument(
+        "--donors", type=_whole, default=DONORS, metavar="N",
+        help=f"other queries whose responses make a query's chance baseline; 0: none (default: {DONORS})",
+    )  # fmt: skip
     more = made.add_argument_group("figures")
     more.add_argument("--at", type=_list, default=DEFAULT_AT, metavar="K,K",
                       help=f"numbers of responses for MDS@k (default: {','.join(map(str, DEFAULT_AT))})")  # fmt: skip

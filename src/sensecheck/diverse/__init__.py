@@ -1,5 +1,5 @@
 """Diverse: does a set of responses cover the different good answers?"""
 
-from sensecheck.diverse.evaluate import QUESTION, alignments, evaluate
+from sensecheck.diverse.evaluation import QUESTION, alignments, evaluate
 
 __all__ = ["QUESTION", "alignments", "evaluate"]

@@ -223,7 +223,8 @@ def _variety(method: Mapping[str, str]) -> list[AnyStatistic]:
             explanation=Explanation(
                 "4-grams that another hypothesis of the query has too / 4-grams, mean over queries",
                 "Long phrases that come back within a query.",
-                "short responses have no 4-grams", "Salkar et al. 2022, Self-Repetition in Abstractive Neural Summarizers",
+                "short responses have no 4-grams",
+                "Salkar et al. 2022, Self-Repetition in Abstractive Neural Summarizers",
             ),
         ),
         mean_of(
@@ -251,7 +252,7 @@ def _variety(method: Mapping[str, str]) -> list[AnyStatistic]:
             mean_of(
                 f"reference_recall_{n}", title=f"reference {n}-gram recall", direction="higher",
                 explanation=Explanation(
-                    f"{n}-grams of the references (highest count in one) that a hypothesis has / all, mean over queries",
+                    f"{n}-grams of the references (highest count in one) that a hypothesis has / all, over queries",
                     "How much of what could be said is said, meanings aside.",
                     "more responses a query",
                 ),

@@ -100,7 +100,8 @@ def systems(results: Sequence[Result]) -> Chart | None:
             axes.line([at_x - half, at_x + half], [reached, reached], "p-ideal", tip=f"{name}: chance {reached:.3f}")
             tip += f", {reached:.3f} by chance"
         axes.dot(at_x, at_y, f"p-fill-{kind}", 5.0, tip)
-        axes.text(name, axes.px(at_x) + 9, axes.py(at_y) - 7)
+        left = at_x > right * 0.75  # keep the name inside the picture
+        axes.text(name, axes.px(at_x) + (-9 if left else 9), axes.py(at_y) - 7, anchor="end" if left else "start")
         data.append(
             {"system": name, "score": at_x, "mds": at_y, "chance_mds": None if chance is None else chance.value}
         )

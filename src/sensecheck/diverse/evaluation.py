@@ -322,8 +322,9 @@ def _as_lsdscc(
     types: dict[str, Any] = {"id": pl.String, "scored": pl.Boolean, "reason": pl.String}
     frame = pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in columns})
     figures = []
-    score_matrix = np.array([columns[name] for name in names], dtype=np.float64).T
-    means = np.mean(score_matrix, axis=0) if not first_error else np.full(3, np.nan)
+    # One row a set, as the original lays them out: numpy then adds row after row, which decides the last bits.
+    score_rows = np.array(list(zip(*(columns[name] for name in names), strict=True)), dtype=np.float64)
+    means = np.mean(score_rows, axis=0) if not first_error else np.full(3, np.nan)
     failed = {first_error: len(frame)} if first_error else {}
     for name, title, value in (
         ("max_bleu", "MaxBLEU", means[2]),

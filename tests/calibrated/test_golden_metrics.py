@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,11 +142,8 @@ def test_the_numbers_need_neither_scipy_nor_pandas(shared: Path, monkeypatch: py
     for case in golden_cases(shared):
         conf, correct = samples(case)
         for expected, setting in itertools.product(case["expected"], SETTINGS):
-            figures, warned = observed(
-                lambda expected=expected, setting=setting: original.parity_figures(
-                    conf, correct, n_bins=expected["n_bins"], binning=expected["binning"], **SETTINGS[setting]
-                )
-            )
+            options = {"n_bins": expected["n_bins"], "binning": expected["binning"], **SETTINGS[setting]}
+            figures, warned = observed(partial(original.parity_figures, conf, correct, **options))
             assert list(figures) == ["ece", "me_above", "me_below", "pearson", "max"]
             recorded: set[str] = set()
             for key, got in figures.items():

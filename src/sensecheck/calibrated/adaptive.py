@@ -1,22 +1,23 @@
 """Adaptive bins: as many samples in each bin as its width needs, after Ding et al. (2020).
 
-A bin that spans the confidences [lo, hi] holds enough samples once their number exceeds 0.25 · (1.645 / (hi − lo))²:
-then the standard error of its accuracy is small against its width. Bins are closed greedily from the highest
-confidence down. The number of bins follows from the data; nobody chooses it.
+A bin of width r holds enough samples once their number exceeds 0.25 · (1.645 / r)²: then the standard error
+of its accuracy is small against its width. Bins are closed greedily from the highest confidence down. The
+number of bins follows from the data; nobody chooses it.
 
-Two variants, equal to the digit on confidences without ties:
+Two variants, which differ in nothing but rounding on confidences without ties:
 
 `adaptive_bins` (the default)
-    Equal confidences always share a bin. A cut that would fall among equal confidences moves to the nearer end of
-    that run, so the bins depend on the samples and not on the order in which they were listed, and every bin is
-    an interval of values: `adaptive_edges` gives the same bins as edges, for use on other samples.
+    Equal confidences always share a bin. A cut that would fall among equal confidences moves to the nearer
+    end of that run, so the bins depend on the samples and not on the order in which they were listed, and
+    every bin is an interval of values: `adaptive_edges` gives the same bins as edges, for use on other
+    samples.
 `adaptive_bins_in_input_order`
     Cuts may fall among equal confidences; those listed first go to the higher bin. This is the rule of
-    calibration_metric with its two failures mended: the last bin borrows from the others only if that is possible
-    (finite need, no bin emptied).
+    calibration_metric with its two failures mended: the last bin borrows from the others only if that is
+    possible (finite need, no bin emptied).
 
-Both cost one sort. Inside a bin the count grows and the needed count shrinks, so a bin's end is found by bisection,
-and the correctness travels through the sort in a bit that confidences in [0, 1] leave unused.
+Both cost one sort. Inside a bin the count grows and the needed count shrinks, so a bin's end is found by
+bisection, and the correctness travels through the sort in a bit that confidences in [0, 1] leave unused.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from struct import Struct
 from typing import Any
 
@@ -36,6 +38,7 @@ __all__ = [
     "adaptive_bins_in_input_order",
     "adaptive_edges",
     "greedy_sizes",
+    "lent",
     "needed",
 ]
 
@@ -84,13 +87,15 @@ def adaptive_bins(confidence: ArrayLike, correct: ArrayLike) -> AdaptiveBins:
 def adaptive_bins_in_input_order(confidence: ArrayLike, correct: ArrayLike) -> AdaptiveBins:
     """Adaptive bins whose cuts may separate equal confidences: those listed first go to the higher bin.
 
-    Any correctness other than 0 counts as correct, NaN included, as in calibration_metric.
+    Any correctness other than 0 counts as correct, NaN included, and confidences are added up one by one
+    from the highest down, as in calibration_metric: where that succeeds on float64, this gives its bins to
+    the bit.
     """
     values, truth = _checked(confidence, correct)
     certain = truth if truth.dtype == bool else truth != 0
     keys = _sorted_keys(values, certain)
     cuts = _cuts(keys)
-    bins = _summed(keys, cuts)
+    bins = _summed(keys, cuts, one_by_one=True)
     gained = _gained_by_input_order(keys, cuts, values, certain)
     if not gained.any():
         return bins
@@ -113,7 +118,7 @@ def adaptive_edges(confidence: ArrayLike) -> NDArray[np.float64]:
     return np.array([0.0, *inner, 1.0])
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # The rule
 
 
@@ -152,7 +157,7 @@ def greedy_sizes(n: int, value: Callable[[int], Any]) -> tuple[list[int], Any]:
 
 
 def _first(holds: Callable[[int], bool], low: int, stop: int, step: int = 1) -> int:
-    """The first i in [low, stop) from which `holds` is true, or `stop`; steps out exponentially, then bisects."""
+    """The first i in [low, stop) from which `holds` is true, or `stop`: doubles its steps, then halves."""
     if low >= stop:
         return stop
     high = low
@@ -170,8 +175,8 @@ def _first(holds: Callable[[int], bool], low: int, stop: int, step: int = 1) -> 
     return high
 
 
-def _lent(sizes: list[int], need: float, n: int) -> int:
-    """How many samples each earlier bin lends to a last bin that is too small; 0 where that cannot be done."""
+def lent(sizes: list[int], need: float, n: int) -> int:
+    """How many samples each other bin lends to a last bin that is too small; 0 where that cannot be done."""
     last = sizes[-1]
     if len(sizes) == 1 or not last < need < math.inf:
         return 0
@@ -179,7 +184,7 @@ def _lent(sizes: list[int], need: float, n: int) -> int:
     return each if each < min(sizes[:-1]) else 0
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Sorted samples: one unsigned integer each, the bits of the confidence followed by the bit of its correctness
 
 
@@ -189,7 +194,8 @@ def _checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[NDArray[Any], N
         values = values.astype(np.float64)
     if values.ndim != 1 or values.shape != truth.shape:
         raise ValueError(
-            f"confidence and correct must be two lists of one length, got shapes {values.shape} and {truth.shape}"
+            "confidence and correct must be two lists of one length, "
+            f"got shapes {values.shape} and {truth.shape}"
         )
     if len(values) == 0:
         raise ValueError("there are no confidences to put into bins")
@@ -204,8 +210,9 @@ def _checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[NDArray[Any], N
 
 
 def _sorted_keys(values: NDArray[Any], certain: NDArray[np.bool_]) -> NDArray[Any]:
-    # Floats in [0, 1] order as their bits do, and of those bits the two highest are 0 (the sign of −0.0 aside, which
-    # the shift drops): there is room for the correctness below the confidence, and not a digit is lost.
+    # Floats in [0, 1] order as their bits do, and of those bits the two highest are 0 (the sign of −0.0
+    # aside, which the shift drops): there is room for the correctness below the confidence, and not a digit
+    # is lost.
     unsigned = np.uint64 if values.dtype == np.float64 else np.uint32
     bits = np.ascontiguousarray(values).view(unsigned)
     keys = np.empty(len(bits), dtype=unsigned)
@@ -223,7 +230,7 @@ def _float_of(keys: NDArray[Any]) -> Any:
 
 def _reader(keys: NDArray[Any]) -> Callable[[int], float]:
     """Reads the confidence of one key. Bisection reads single values, which numpy's own scalars make slow."""
-    at = memoryview(keys)
+    at = memoryview(keys.data)
     whole, real = (Struct("=Q"), Struct("=d")) if keys.dtype == np.uint64 else (Struct("=I"), Struct("=f"))
 
     def value(i: int) -> float:
@@ -238,7 +245,7 @@ def _cuts(keys: NDArray[Any]) -> list[int]:
     n = len(keys)
     value = _reader(keys)
     sizes, need = greedy_sizes(n, lambda i: value(n - 1 - i))
-    each = _lent(sizes, need, n)
+    each = lent(sizes, need, n)
     cuts = n - np.cumsum([size - each for size in sizes[:-1]], dtype=np.int64)
     return [int(cut) for cut in cuts[::-1]]
 
@@ -261,16 +268,24 @@ def _off_ties(keys: NDArray[Any], cuts: list[int]) -> list[int]:
     return moved
 
 
-def _summed(keys: NDArray[Any], cuts: list[int]) -> AdaptiveBins:
+def _summed(keys: NDArray[Any], cuts: list[int], *, one_by_one: bool = False) -> AdaptiveBins:
+    """The bins between the cuts; `one_by_one` adds confidences in descending order, not in pairs."""
     one, floating = keys.dtype.type(1), _float_of(keys)
     bounds = [0, *cuts, len(keys)]
     count = np.diff(bounds).astype(np.int64)
     confidence, hits = np.zeros(len(count)), np.zeros(len(count))
-    for b, (begin, end) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
-        for i in range(begin, end, CHUNK):
-            part = keys[i : min(i + CHUNK, end)]
+    running = np.empty(CHUNK + 1)
+    for b, (begin, end) in enumerate(pairwise(bounds)):
+        for stop in range(end, begin, -CHUNK):
+            part = keys[max(begin, stop - CHUNK) : stop]
             hits[b] += np.sum(part & one)
-            confidence[b] += np.sum((part >> one).view(floating), dtype=np.float64)
+            values = (part >> one).view(floating)
+            if one_by_one:
+                running[0] = confidence[b]
+                running[1 : len(part) + 1] = values[::-1]
+                confidence[b] = np.add.accumulate(running[: len(part) + 1])[-1]
+            else:
+                confidence[b] += np.sum(values, dtype=np.float64)
     lowest = np.array([*map(_reader(keys), bounds[:-1])])
     return AdaptiveBins(lowest, confidence / count, hits / count, count)
 
@@ -278,7 +293,7 @@ def _summed(keys: NDArray[Any], cuts: list[int]) -> AdaptiveBins:
 def _gained_by_input_order(
     keys: NDArray[Any], cuts: list[int], values: NDArray[Any], certain: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """For each cut: how many more correct samples lie above it with ties in input order than with ties as sorted."""
+    """For each cut: how many more correct samples lie above it with ties in input order than as sorted."""
     gained = np.zeros(len(cuts), dtype=np.int64)
     runs = [(c, *_run(keys, cut)) for c, cut in enumerate(cuts)]
     split = [(c, begin, end) for c, begin, end in runs if begin < cuts[c] < end]
@@ -286,10 +301,10 @@ def _gained_by_input_order(
         return gained
     value = _reader(keys)
     tied = np.unique(np.array([value(begin) for _, begin, _ in split], dtype=values.dtype))
-    slot = np.searchsorted(tied, values).clip(max=len(tied) - 1)
-    members = np.flatnonzero(tied[slot] == values)
-    members = members[np.argsort(slot[members], kind="stable")]
-    first = np.searchsorted(slot[members], np.arange(len(tied)))
+    members = _equal_to_any(values, tied)
+    slot = np.searchsorted(tied, values[members]).astype(np.uint16)  # numpy sorts 16-bit integers by radix
+    members = members[np.argsort(slot, kind="stable")]
+    first = np.concatenate([[0], np.cumsum(np.bincount(slot, minlength=len(tied)))])
     one = keys.dtype.type(1)
     for c, begin, end in split:
         above = end - cuts[c]  # so many of the run belong to the higher bin: those listed first
@@ -297,3 +312,30 @@ def _gained_by_input_order(
         listed = np.count_nonzero(certain[members[run : run + above]])
         gained[c] = listed - int(np.sum(keys[cuts[c] : end] & one))
     return gained
+
+
+def _equal_to_any(values: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
+    """Where the values equal one of the wanted ones. A table of hashes rejects nearly all others at once.
+
+    0.0 is never wanted, whose bits are not those of −0.0: no cut falls among the lowest confidences.
+    """
+    unsigned, factor = (
+        (np.uint64, 0x9E3779B97F4A7C15) if values.dtype == np.float64 else (np.uint32, 0x9E3779B1)
+    )
+    multiplier, shift = unsigned(factor), unsigned(np.dtype(unsigned).itemsize * 8 - 16)
+
+    def hashed(part: NDArray[Any]) -> NDArray[Any]:
+        keys: NDArray[Any] = np.multiply(part.view(unsigned), multiplier)
+        np.right_shift(keys, shift, out=keys)
+        return keys
+
+    table = np.zeros(1 << 16, dtype=bool)
+    table[hashed(wanted)] = True
+    values = np.ascontiguousarray(values)
+    found = []
+    for i in range(0, len(values), CHUNK):
+        part = values[i : i + CHUNK]
+        near = np.flatnonzero(table[hashed(part)])
+        slot = np.searchsorted(wanted, part[near]).clip(max=len(wanted) - 1)
+        found.append(i + near[wanted[slot] == part[near]])
+    return np.concatenate(found)

@@ -48,11 +48,12 @@ VARIANTS = ("auto", "hf", "miso")
 PADDING_LABEL = -100
 """The label that PyTorch's losses ignore: such steps are no predictions, and are counted apart."""
 
-DECIDING_TOKENS = 4096
+DECIDING_TOKENS = 1024
 """A file's scale is recognised from this many first tokens, however the file is cut into blocks."""
 
 _DECIDING_BYTES = 64 * 1024 * 1024  # a file without one good line in this much text is given up
 _KEPT_BAD_RECORDS = 1000  # all bad records are counted; this many are kept with their messages
+_STRETCH_BYTES = 512 * 1024
 _ROUNDING = 1e-6  # how far float32 rounding may push a probability above 1 or a log-probability above 0
 _SUM_SLACK = 0.01  # how far a row of probabilities stored in half precision may sum above 1
 
@@ -96,6 +97,8 @@ class TokenColumns:
     """One entry per sequence: its scored tokens."""
     input_str: list[str | None] | None
     """One entry per sequence: the text it answers."""
+    fields: dict[str, list[Any]] = field(default_factory=dict)
+    """Other fields of the lines that were asked for, one entry per sequence; None where a line lacks it."""
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -139,7 +142,7 @@ def detect_format(first_block: bytes) -> DetectedFormat:
     """
     if not first_block.strip():
         return DetectedFormat("empty", "the input holds no text")
-    for number, line in enumerate(first_block.split(b"\n"), 1):
+    for number, line in enumerate(_lazily_split(first_block), 1):
         if not line.strip():
             continue
         if not line.lstrip().startswith(b"{") or b'"top_logits"' not in line:
@@ -177,6 +180,7 @@ class _Plan:
     with_logit_at_label: bool = False
     with_logsumexp: bool = False
     with_input_str: bool = False
+    fields: tuple[str, ...] = ()
     hands_out_logit: bool = False
     """Whether logit_at_label was asked for, and is not only read to bound a confidence."""
 
@@ -193,6 +197,7 @@ class _Parsed:
     logit_at_label: Floats | None
     logsumexp: Floats | None
     input_str: str | None
+    fields: list[Any]
 
 
 @dataclass(slots=True)
@@ -206,6 +211,7 @@ class _Run:
     logit_at_label: list[Any] = field(default_factory=list)
     logsumexp: list[Any] = field(default_factory=list)
     input_str: list[str | None] = field(default_factory=list)
+    fields: list[list[Any]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
 
@@ -237,7 +243,7 @@ def _parse(
 ) -> tuple[list[_Run], list[InputError]]:
     """The lines of a block as runs of equal width, and the lines that cannot be read.
 
-    Stops at the first such line unless bad lines are skipped. Blank lines at the end are left out.
+    Stops at the first such line unless bad lines are skipped.
     """
     runs: list[_Run] = []
     errors: list[InputError] = []
@@ -247,45 +253,56 @@ def _parse(
     integers = plan.variant == "hf"
     text, extra, normaliser = plan.with_input_str, plan.with_logit_at_label, plan.with_logsumexp
     keys: list[str] = []
-    lines = data.split(b"\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
     parse: Any = simdjson.Parser().parse
     document: Any = None
     rows: Any = None
     token_rows: Any = None
     label_row: Any = None
+    column: Any = None
     tokens: Any
     values: Any
+    others: list[Any] = []
+    regular_keys, label_place = False, 99
     number = first_line - 1
-    for line in lines:
+    for line, shown_rows, shown_width, shown_vectors in _lines_with_shapes(data):
         number += 1
         try:
             if not fast:
                 raise ValueError
             # a parser may be used again only when nothing points into its last document
-            document = rows = token_rows = label_row = None
+            document = rows = token_rows = label_row = column = None
             document = parse(line)
             if (found := list(document)) != keys:
                 if len(set(found)) != len(found):
                     raise ValueError
                 keys = found
+                regular_keys = integers and keys[:2] == ["top_logits", "top_logit_idxs"]
+                label_place = keys.index("labels") - 1
+                if keys[2 : 1 + label_place] not in ([], ["logit_at_label"]):
+                    label_place = 99
             rows = document["top_logits"]
             token_rows = document["top_logit_idxs"]
             label_row = document["labels"]
             count = len(rows)
-            widths = set(map(len, rows))
-            widths.update(map(len, token_rows))
-            width = widths.pop()
+            if regular_keys and shown_rows == count > 0:
+                width = shown_width
+                flat_labels = shown_vectors >= label_place
+            else:
+                flat_labels = False
+                widths = set(map(len, rows))
+                widths.update(map(len, token_rows))
+                width = widths.pop()
+                if widths or not width:
+                    raise ValueError
             values = rows.as_buffer(of_type="d")
-            if widths or len(token_rows) != count or len(label_row) != count:
-                raise ValueError
-            if values.size != 8 * count * width or not width:
+            if len(token_rows) != count or len(label_row) != count or values.size != 8 * count * width:
                 raise ValueError
             if integers:
                 tokens = token_rows.as_buffer(of_type="i")
                 labels = label_row.as_buffer(of_type="i")
                 if tokens.size != 8 * count * width or labels.size != 8 * count:
+                    raise ValueError
+                if not (flat_labels or _is_flat(label_row)):
                     raise ValueError
             else:
                 tokens = list(chain.from_iterable(token_rows.as_list()))
@@ -294,17 +311,21 @@ def _parse(
                     raise ValueError
             at_label = sums = caption = None
             if extra:
-                at_label = document["logit_at_label"].as_buffer(of_type="d")
-                if at_label.size != 8 * count or len(document["logit_at_label"]) != count:
+                column = document["logit_at_label"]
+                at_label = column.as_buffer(of_type="d")
+                if at_label.size != 8 * count or len(column) != count or not _is_flat(column):
                     raise ValueError
             if normaliser:
-                sums = document["logsumexp"].as_buffer(of_type="d")
-                if sums.size != 8 * count or len(document["logsumexp"]) != count:
+                column = document["logsumexp"]
+                sums = column.as_buffer(of_type="d")
+                if sums.size != 8 * count or len(column) != count or not _is_flat(column):
                     raise ValueError
             if text:
                 caption = document.get("input_str")
                 if caption is not None and type(caption) is not str:
                     raise ValueError
+            if plan.fields:
+                others = [_plain(document.get(name)) for name in plan.fields]
         except _LIBRARY_ERRORS:
             # Not an error yet: the fast path may only be too narrow (NaN, huge integers, a lone surrogate).
             try:
@@ -317,6 +338,7 @@ def _parse(
             values, labels, caption = careful.values, careful.labels, careful.input_str
             tokens = careful.tokens.ravel()
             at_label, sums = careful.logit_at_label, careful.logsumexp
+            others = careful.fields
             count, width = careful.values.shape
         if width != run.width:
             run = _Run(width)
@@ -332,14 +354,111 @@ def _parse(
             run.logsumexp.append(sums)
         if text:
             run.input_str.append(caption)
+        if plan.fields:
+            run.fields.append(others)
         sequences += 1
         tokens_seen += count
         if (max_sequences is not None and sequences >= max_sequences) or (
             max_tokens is not None and tokens_seen >= max_tokens
         ):
             break
-    document = rows = token_rows = label_row = None
+    document = rows = token_rows = label_row = column = None
     return runs, errors
+
+
+def _plain(value: Any) -> Any:
+    """A value that outlives its document: arrays and objects of the parser point into it."""
+    if isinstance(value, simdjson.Array):
+        return value.as_list()
+    return value.as_dict() if isinstance(value, simdjson.Object) else value
+
+
+def _is_flat(array: Any) -> bool:
+    """Whether an array of numbers holds no arrays, which `as_buffer` would flatten away."""
+    return not any(type(value) is list for value in array.as_list())
+
+
+def _lines_with_shapes(data: bytes) -> Iterator[tuple[bytes, int, int, int]]:
+    """Each line with the shape that its brackets show: (rows, width) of its first two values and how many
+    vectors of that many rows follow them; zeros where the brackets show no such shape.
+
+    Flattening a nested array loses where its rows end, and asking simdjson for the length of every row costs
+    as much as half the parsing. So row lengths are read off the text of many lines at once: between one `]`
+    and the next lie as many commas as a row has values. For a line whose first two values are n x k matrices
+    of numbers these counts are k-1, n-1 times k, 0 (the outer bracket), n times k, 0. The converse holds too,
+    given what the caller checks with the parser: that both outer arrays have n elements and n*k numbers.
+    (Numbers hold neither commas nor brackets, and nested arrays of F numbers without an empty array have F-1
+    commas: a bracket out of place would need one more, or show a second 0.)
+    """
+    # stretches that fit in the cache, the first ones short for whoever wants only a few lines
+    start, stretch = 0, _STRETCH_BYTES // 16
+    scratch = np.empty((2, 0), bool)  # kept over stretches: fresh pages would cost more than the comparisons
+    while start < len(data):
+        stop = len(data)
+        if stop - start > stretch:
+            stop = data.find(b"\n", start + stretch) + 1 or stop
+            stretch = min(2 * stretch, _STRETCH_BYTES)
+        text = np.frombuffer(data, np.uint8, stop - start, start)
+        if scratch.shape[1] < len(text):
+            scratch = np.empty((2, len(text) + len(text) // 4), bool)
+        is_mark, is_other = scratch[0, : len(text)], scratch[1, : len(text)]
+        np.equal(text, ord("]"), out=is_mark)
+        np.equal(text, ord("\n"), out=is_other)
+        np.logical_or(is_mark, is_other, out=is_mark)
+        marks = np.flatnonzero(is_mark)
+        is_end = text.take(marks) == ord("\n")
+        if not len(marks) or not is_end[-1]:  # the last line lacks its line end
+            marks, is_end = np.append(marks, len(text)), np.append(is_end, True)
+        from_mark = np.empty(len(marks), np.intp)
+        from_mark[0], from_mark[1:] = 0, marks[:-1]
+        # a count of 256 wraps to 0, which the parser's count of all numbers exposes
+        np.equal(text, ord(","), out=is_other)
+        commas = np.add.reduceat(is_other.view(np.uint8), from_mark, dtype=np.uint8)
+        ends = np.flatnonzero(is_end)
+        shapes = (column.tolist() for column in _shapes(commas, is_end, ends))
+        begin = start
+        for end, rows, width, vectors in zip((marks[ends] + start).tolist(), *shapes, strict=True):
+            yield data[begin:end], rows, width, vectors
+            begin = end + 1
+        start = stop
+
+
+def _shapes(commas: NDArray[np.uint8], is_end: Bools, ends: NDArray[np.intp]) -> tuple[Ints, Ints, Ints]:
+    """For each line what `_lines_with_shapes` says, from the commas before each bracket and line end."""
+    last = len(commas) - 1
+    first = np.empty(len(ends), np.int64)  # each line's first bracket, or its end where it has none
+    first[0], first[1:] = 0, ends[:-1] + 1
+    width = commas[first].astype(np.int64) + 1
+    closing = (commas == 0) & ~is_end
+    zeros = np.append(np.flatnonzero(closing), last)
+    outer = zeros[np.minimum(np.searchsorted(zeros, first + 1), len(zeros) - 1)]  # closes the first matrix
+    rows = outer - first
+    second = outer + rows + 1  # closes the second, if all is regular
+    regular = (rows > 0) & (second < ends)
+    outer, second = np.where(regular, outer, first), np.where(regular, second, first)
+    regular &= closing[second] & ~closing[np.minimum(second + 1, last)]
+    other = np.zeros(len(commas) + 1, np.int64)  # how many counts before each differ from their line's width
+    expected = np.repeat(width.astype(np.uint8), np.diff(ends, prepend=-1))
+    np.cumsum(commas != expected, out=other[1:])
+    regular &= other[outer] == other[np.minimum(first + 1, last)]
+    regular &= other[second] == other[np.minimum(outer + 1, last)]
+    vectors = np.zeros(len(ends), np.int64)
+    whole = regular
+    for step in (1, 2):
+        at = np.minimum(second + step, last)
+        after = np.minimum(at + 1, last)
+        whole = whole & (second + step < ends) & (commas[at] == rows.astype(np.uint8)) & ~closing[after]
+        vectors += whole
+    return np.where(regular, rows, 0), np.where(regular, width, 0), vectors
+
+
+def _lazily_split(data: bytes) -> Iterator[bytes]:
+    start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        yield data[start:end]
+        start = end + 1
+    if start < len(data):
+        yield data[start:]
 
 
 # --- one line, carefully ---
@@ -456,6 +575,7 @@ def _read_carefully(line: bytes, number: int, plan: _Plan) -> _Parsed:
         per_token.get("logit_at_label"),
         per_token.get("logsumexp"),
         caption,
+        [record.get(name) for name in plan.fields],
     )
 
 
@@ -646,6 +766,7 @@ def _score(plan: _Plan, run: _Run, errors: list[InputError]) -> _Result:
         at_label = at_label[keep] if at_label is not None else None
         kept_lengths = np.bincount(of_sequence, minlength=len(lines)).astype(np.int64)
     captions: list[str | None] | None = run.input_str if plan.with_input_str else None
+    others = run.fields
     sequence = lines[of_sequence]
     if refused:
         good = np.ones(len(lines), bool)
@@ -653,6 +774,7 @@ def _score(plan: _Plan, run: _Run, errors: list[InputError]) -> _Result:
         lines, kept_lengths = lines[good], kept_lengths[good]
         if captions is not None:
             captions = [caption for caption, is_good in zip(captions, good, strict=True) if is_good]
+        others = [values for values, is_good in zip(others, good, strict=True) if is_good] if plan.fields else others
     columns = TokenColumns(
         path=plan.path,
         confidence=confidence,
@@ -665,6 +787,7 @@ def _score(plan: _Plan, run: _Run, errors: list[InputError]) -> _Result:
         lines=lines,
         lengths=kept_lengths,
         input_str=captions,
+        fields={name: [values[i] for values in others] for i, name in enumerate(plan.fields)},
     )
     return _Result(columns, padding, ignored, [])
 
@@ -693,7 +816,7 @@ def _contradictions(
             negative: Bools = values.min(axis=1) < -_ROUNDING
             tests.append((negative, "below 0"))
         if decision.how == "recognised":
-            totals = values @ np.ones(run.width)
+            totals = _row_sums(values)
             if float(totals.max()) > 1 + _SUM_SLACK:
                 tests.append((totals > 1 + _SUM_SLACK, "in a row that sums above 1"))
     elif decision.scale == "logprobs":
@@ -729,6 +852,16 @@ def _contradictions(
                 reason="scale",
             )
     return found
+
+
+def _row_sums(values: Floats) -> Floats:
+    """By columns: rows are short, and a matrix product would wake BLAS's threads for nothing."""
+    if values.shape[1] > 32:
+        return np.asarray(values.sum(axis=1))
+    totals = values[:, 0].copy()
+    for column in range(1, values.shape[1]):
+        totals += values[:, column]
+    return totals
 
 
 def _probability(
@@ -852,6 +985,9 @@ def _concatenated(path: str, parts: Sequence[TokenColumns], variant: Variant) ->
         lines=joined("lines", np.int64),
         lengths=joined("lengths", np.int64),
         input_str=list(chain.from_iterable(part.input_str or [] for part in parts)) if with_text else None,
+        fields={
+            name: list(chain.from_iterable(part.fields[name] for part in parts)) for name in (parts[0].fields if parts else ())
+        },
     )
 
 
@@ -968,6 +1104,7 @@ class LogitsReader:
     variant: "hf" (integer tokens), "miso" (string tokens with copies) or "auto", by the first good line.
     scale: "probabilities", "logits", "logprobs" or "auto", by the file's first tokens; see `ScaleDecision`.
     top_k: a token is correct if the label is among the k highest scores.
+    fields: other fields of the lines to hand out with their sequences (an id, a slice).
     ignore_tokens: tokens to leave out, matched against the gold (`ignore_by="gold"`) or the predicted token.
     padding_label: the label of steps that are no predictions (-100); None scores them like others.
     skip_bad: count lines that cannot be scored instead of raising an `InputError`.
@@ -988,6 +1125,7 @@ class LogitsReader:
         skip_bad: bool = False,
         with_logit_at_label: bool = False,
         with_input_str: bool = False,
+        fields: Iterable[str] = (),
         limit: int | None = None,
         jobs: int = 1,
         block_bytes: int = BLOCK_BYTES,
@@ -1016,6 +1154,7 @@ class LogitsReader:
             with_logit_at_label=with_logit_at_label,
             hands_out_logit=with_logit_at_label,
             with_input_str=with_input_str,
+            fields=tuple(fields),
         )
         self.files: list[FileReport] = []
         """One report per input, in order, complete once the reader is exhausted."""
@@ -1070,7 +1209,7 @@ class LogitsReader:
                         raise _hopeless(plan, first[0])
                     continue
             more, errors = _parse(
-                replace(plan, with_logit_at_label=False, with_input_str=False),
+                replace(plan, with_logit_at_label=False, with_input_str=False, fields=()),
                 block.data,
                 block.first_line,
                 max_tokens=DECIDING_TOKENS - tokens,
@@ -1085,8 +1224,8 @@ class LogitsReader:
         extras = _Extras(logsumexp="logsumexp" in (keys or []))
         if "logit_at_label" in (keys or []) and plan.variant == "hf" and self._scale in ("auto", "logits"):
             probe = replace(plan, with_logit_at_label=True, skip_bad=True)
-            whole = Block(b"".join(block.data for block in first), first[0].first_line)
-            probed, refused = _parse(probe, whole.data, whole.first_line, max_tokens=DECIDING_TOKENS)
+            whole = first[0].data if len(first) == 1 else b"".join(block.data for block in first)
+            probed, refused = _parse(probe, whole, first[0].first_line, max_tokens=DECIDING_TOKENS)
             if probed and not any(error.field == "logit_at_label" for error in refused):
                 extras = replace(extras, logit_at_label=True, label_scale=_label_scale(probed))
         decision = _decide(plan, runs, self._scale, extras)
@@ -1182,7 +1321,7 @@ def read_logits(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO], *
 
 def _first_good(plan: _Plan, block: Block) -> tuple[list[str] | None, _Plan]:
     """The keys of the first line that can be read, and the plan with that line's variant."""
-    for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+    for number, line in enumerate(_lazily_split(block.data), block.first_line):
         try:
             parsed = _read_carefully(line, number, plan)
         except InputError:

@@ -1,15 +1,15 @@
-"""What calibration_metric computes, to the digit and to the error: its bins, five metrics, three readers, report.
+"""What calibration_metric computes, to the digit and to the error: bins, metrics, readers, report.
 
-The default figures of this room are other ones. Here a bin's confidence is the midpoint of its edges, the edges span
-the data and not [0, 1], an empty uniform bin makes every metric fail, and a metric with nothing to average is −1.0.
-Where the original raises, this raises the same kind of error for the same reason; `parity_figures` turns
-that into a reason why a figure is unscored.
+The default figures of this room are other ones. Here a bin's confidence is the midpoint of its edges, the
+edges span the data and not [0, 1], an empty uniform bin makes every metric fail, and a metric with nothing
+to average is −1.0. Where the original raises, this raises the same kind of error for the same reason;
+`parity_figures` turns that into a reason why a figure is unscored.
 
-`mended_bins` and `mended_figures` keep all of the original's choices and mend only its failures: empty bins are left
-out, and the adaptive rule's last bin borrows only what the others can lend.
+`mended_bins` and `mended_figures` keep all of the original's choices and mend only its failures: empty bins
+are left out, and the adaptive rule's last bin borrows only what the others can lend.
 
-Numbers need numpy alone. pandas is imported where the original hands out a data frame, scipy for Pearson if it is
-there (and its warnings with it).
+Numbers need numpy alone. pandas is imported where the original hands out a data frame, scipy for Pearson if
+it is there (and its warnings with it).
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ Binned = tuple[Floats, Floats, Counts]
 """Accuracy per bin; edges (uniform) or mean confidence (adaptive); bin of each sample."""
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Bins
 
 
 def uniform_preds(top_preds: NDArray[Any], is_correct: NDArray[Any], n_bins: int) -> Binned:
     """Equal widths from the smallest confidence to the largest.
 
-    Bins without an accuracy (empty, or with a NaN label) are dropped, and the last edge with them: the edges that
-    come back are then one too few, and `BinTable.of` fails on them as the original does.
+    Bins without an accuracy (empty, or with a NaN label) are dropped, and the last edge with them: the
+    edges that come back are then one too few, and `BinTable.of` fails on them as the original does.
     """
     edges, index, accuracy, _ = _uniform(top_preds, is_correct, n_bins)
     kept = ~np.isnan(accuracy)
@@ -101,8 +101,9 @@ def _uniform(
 def adaptive_preds(top_preds: NDArray[Any], is_correct: NDArray[Any]) -> Binned:
     """Bins from the highest confidence down, each closed when it holds enough samples for its width.
 
-    The last bin borrows the same number of samples from every other one, even if that is more than a bin holds:
-    such a bin then takes all that is left, its confidence is a sum and its accuracy 0, and later bins are empty.
+    The last bin borrows the same number of samples from every other one, even if that is more than a bin
+    holds: such a bin then takes all that is left, its confidence is a sum and its accuracy 0, and later
+    bins are empty.
     """
     n = len(top_preds)
     for p in (top_preds.min(), top_preds.max()) if n else ():
@@ -191,7 +192,7 @@ class BinTable:
         return pd.DataFrame({name: self.column(name) for name in self.__slots__})
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Metrics
 
 
@@ -237,9 +238,7 @@ class Metric:
 
     def table(self, top_preds: NDArray[Any], is_correct: NDArray[Any]) -> BinTable:
         """The bins as columns."""
-        return BinTable.of(
-            *self.bin_preds(top_preds, is_correct), adaptive=self.binning_strategy == "adaptive"
-        )
+        return BinTable.of(*self.bin_preds(top_preds, is_correct), adaptive=self.binning_strategy == "adaptive")
 
     def bins_to_df(self, top_preds: NDArray[Any], is_correct: NDArray[Any]) -> Any:
         """The bins as a pandas data frame."""
@@ -247,9 +246,7 @@ class Metric:
 
     def _check_active(self, n: int) -> None:
         if n == 0:
-            warnings.warn(
-                f"Metric {self.name} has no active bins, returning -1", RuntimeWarning, stacklevel=3
-            )
+            warnings.warn(f"Metric {self.name} has no active bins, returning -1", RuntimeWarning, stacklevel=3)
         if n < 3:
             warnings.warn(f"Metric {self.name} has less than 3 active bins", RuntimeWarning, stacklevel=3)
 
@@ -358,7 +355,7 @@ class PearsonMetric(_TableMetric):
 
 
 def pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """scipy's `pearsonr` where scipy is installed, otherwise the same within 1e-12, errors and warnings included."""
+    """scipy's `pearsonr` where scipy is installed, else the same figure within 1e-12."""
     try:
         from scipy.stats import pearsonr
     except ImportError:
@@ -380,9 +377,7 @@ def _pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
         largest = np.max(np.abs(off))
         norm = largest * np.sqrt(np.sum((off / largest) ** 2))
         if norm < np.finfo(np.float64).eps ** 0.75 * abs(mean):
-            message = (
-                "An input array is nearly constant; the computed correlation coefficient may be inaccurate."
-            )
+            message = "An input array is nearly constant; the computed correlation coefficient may be inaccurate."
             warnings.warn(message, RuntimeWarning, stacklevel=2)
         units.append(off / norm)
     if len(x) == 2:
@@ -414,15 +409,15 @@ class Report:
         )
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Readers
 
 
 class TopLogitFormatSequenceReader:
     """One sequence per line of JSON: `top_logits` and `top_logit_idxs` (N × k) and `labels` (N).
 
-    Confidence is the row's maximum as stored: no softmax is applied, whatever the name says. Correct is the token
-    at the first maximum if it equals the label. Steps whose label is in `ignore_tokens` are left out.
+    Confidence is the row's maximum as stored: no softmax is applied, whatever the name says. Correct is the
+    token at the first maximum if it equals the label. Steps whose label is in `ignore_tokens` are left out.
     """
 
     def __init__(self, file: str | PathLike[str], ignore_tokens: Sequence[Any] | None = None) -> None:
@@ -430,7 +425,7 @@ class TopLogitFormatSequenceReader:
         self.ignore_tokens = ignore_tokens
 
     def read(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Confidence and correctness of every step of every sequence; two empty float arrays for an empty file."""
+        """Confidence and correctness of every step of every sequence; two empty float arrays if none."""
         confidences: list[NDArray[Any]] = []
         corrects: list[NDArray[Any]] = []
         for record in self._records():
@@ -439,9 +434,7 @@ class TopLogitFormatSequenceReader:
             labels = np.array(record["labels"])
             confidence, correct = self.score(logits, tokens, labels)
             if self.ignore_tokens:
-                kept = np.array(
-                    [labels[i] not in self.ignore_tokens for i in range(len(correct))], dtype=bool
-                )
+                kept = np.array([labels[i] not in self.ignore_tokens for i in range(len(correct))], dtype=bool)
                 confidence, correct = confidence[kept], correct[kept]
             confidences.append(confidence)
             corrects.append(correct)
@@ -474,14 +467,13 @@ class TopLogitFormatSequenceReader:
 
 
 class TopKTopLogitFormatSequenceReader(TopLogitFormatSequenceReader):
-    """Correct if the label is among the k tokens with the largest values; of equal values the later column counts.
+    """Correct if the label is among the k tokens with the largest values; of equal values the later column
+    counts.
 
     The confidence is still that of the single best token.
     """
 
-    def __init__(
-        self, file: str | PathLike[str], ignore_tokens: Sequence[Any] | None = None, k: int = 2
-    ) -> None:
+    def __init__(self, file: str | PathLike[str], ignore_tokens: Sequence[Any] | None = None, k: int = 2) -> None:
         super().__init__(file, ignore_tokens)
         self.k = k
 
@@ -497,7 +489,7 @@ class TopKTopLogitFormatSequenceReader(TopLogitFormatSequenceReader):
 
 
 class MisoTopLogitFormatSequenceReader(TopLogitFormatSequenceReader):
-    """String tokens, some of which copy: `SourceCopy_word` is that word, `TargetCopy_3` the third label so far."""
+    """String tokens, some of which copy: `SourceCopy_word` is that word, `TargetCopy_3` the third label."""
 
     def score(
         self, logits: NDArray[Any], tokens: NDArray[Any], labels: NDArray[Any]
@@ -525,7 +517,7 @@ READERS: Mapping[str, type[TopLogitFormatSequenceReader]] = {
 """The readers by the names of the original's command line."""
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 # Figures
 
 
@@ -555,8 +547,8 @@ def mended_bins(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], Counts]:
     """`prob_model`, `prob_correct` and count of the original's bins with only its failures mended.
 
-    Uniform: empty bins are left out, every other keeps its own midpoint and count; from low to high confidence.
-    Adaptive: the last bin borrows only if no other is emptied; from high to low confidence.
+    Uniform: empty bins are left out, every other keeps its own midpoint and count; from low to high
+    confidence. Adaptive: the last bin borrows only if no other is emptied; from high to low confidence.
     """
     if binning == "adaptive":
         bins = adaptive_bins_in_input_order(confidence, correct)
@@ -578,7 +570,7 @@ def mended_figures(
     weighted: bool = False,
     weight_key: str = "normalized_count",
 ) -> dict[str, float | Exception]:
-    """Every metric by its key over `mended_bins`. What still has no value (Pearson of one bin) is the exception."""
+    """Every metric by its key over `mended_bins`, or the exception where there is still no value."""
     metrics = _metrics(n_bins, binning, weighted, weight_key)
     table = BinTable.from_columns(*mended_bins(confidence, correct, n_bins=n_bins, binning=binning))
     return {key: _value_or_failure(metric.of_table, table) for key, metric in metrics.items()}

@@ -43,27 +43,51 @@ def add_common(parser: argparse.ArgumentParser, *, parity: Sequence[str] = ()) -
     out.add_argument("--overwrite", action="store_true", help="replace the run in --out")
     out.add_argument("--format", choices=FORMATS, default="table", help="how figures are printed (default: table)")
     out.add_argument("--report", metavar="FILE", help="write the HTML report to this file")
-    out.add_argument("--plot", metavar="FILE", action="append", default=[],
-                     help="save a picture: .svg, .html, .png or .pdf; NAME=FILE chooses which (repeatable)")  # fmt: skip
+    out.add_argument(
+        "--plot",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="save a picture: .svg, .html, .png or .pdf; NAME=FILE chooses which (repeatable)",
+    )
     out.add_argument("--system", metavar="NAME", help="what to call the system in tables and reports")
     what = parser.add_argument_group("what is measured")
-    what.add_argument("--slice", metavar="COLUMN", action="append", default=[],
-                      help="figures for every value of a column; 'a×b' (or 'a*b') crosses two (repeatable)")  # fmt: skip
-    what.add_argument("--columns", metavar="NAME=COLUMN", action="append", default=[],
-                      help="the input calls NAME by another name: COLUMN (repeatable)")  # fmt: skip
+    what.add_argument(
+        "--slice",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="figures for every value of a column; 'a×b' (or 'a*b') crosses two (repeatable)",
+    )
+    what.add_argument(
+        "--columns",
+        metavar="NAME=COLUMN",
+        action="append",
+        default=[],
+        help="the input calls NAME by another name: COLUMN (repeatable)",
+    )
     what.add_argument("--limit", metavar="N", type=positive, help="only the first N records")
     what.add_argument("--skip-bad", action="store_true", help="count bad records as unscored instead of stopping")
     what.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
     what.add_argument("--cluster", metavar="COLUMN", help="rows that belong together and are resampled together")
     if parity:
-        what.add_argument("--as", dest="parity", choices=list(parity), metavar="ORIGINAL",
-                          help=f"reproduce an original's figures, quirks included: {', '.join(parity)}")  # fmt: skip
+        what.add_argument(
+            "--as",
+            dest="parity",
+            choices=list(parity),
+            metavar="ORIGINAL",
+            help=f"reproduce an original's figures, quirks included: {', '.join(parity)}",
+        )
     sure = parser.add_argument_group("intervals")
-    sure.add_argument("--ci", choices=("percentile", "bca"), default="percentile",
-                      help="how bootstrap intervals are made (default: percentile)")  # fmt: skip
+    sure.add_argument(
+        "--ci",
+        choices=("percentile", "bca"),
+        default="percentile",
+        help="how bootstrap intervals are made (default: percentile)",
+    )
     sure.add_argument("--no-ci", action="store_true", help="no intervals")
     sure.add_argument(
-        "--level", type=float, default=0.95, metavar="P", help="coverage of the intervals (default: 0.95)"
+        "--ci-level", type=float, default=0.95, metavar="P", help="coverage of the intervals (default: 0.95)"
     )
     sure.add_argument(
         "--resamples", type=positive, default=1000, metavar="N", help="bootstrap replicates (default: 1000)"
@@ -71,15 +95,34 @@ def add_common(parser: argparse.ArgumentParser, *, parity: Sequence[str] = ()) -
     sure.add_argument(
         "--seed", type=int, default=DEFAULT_SEED, metavar="N", help=f"of resampling (default: {DEFAULT_SEED})"
     )
-    sure.add_argument("--jobs", type=positive, default=os.cpu_count() or 1, metavar="N",
-                      help="threads; figures do not depend on it (default: all cores)")  # fmt: skip
+    sure.add_argument(
+        "--jobs",
+        type=positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="threads; figures do not depend on it (default: all cores)",
+    )
     gate = parser.add_argument_group("gates for continuous integration (exit code 1 when one fails)")
-    gate.add_argument("--fail-under", metavar="FIGURE=VALUE", action="append", default=[],
-                      help="fail when the figure is below the value (repeatable)")  # fmt: skip
-    gate.add_argument("--fail-over", metavar="FIGURE=VALUE", action="append", default=[],
-                      help="fail when the figure is above the value (repeatable)")  # fmt: skip
-    gate.add_argument("--gate-on", choices=("point", "bound"), default="point",
-                      help="judge the value, or the interval's worse end (default: point)")  # fmt: skip
+    gate.add_argument(
+        "--fail-under",
+        metavar="FIGURE=VALUE",
+        action="append",
+        default=[],
+        help="fail when the figure is below the value (repeatable)",
+    )
+    gate.add_argument(
+        "--fail-over",
+        metavar="FIGURE=VALUE",
+        action="append",
+        default=[],
+        help="fail when the figure is above the value (repeatable)",
+    )
+    gate.add_argument(
+        "--gate-on",
+        choices=("point", "bound"),
+        default="point",
+        help="judge the value, or the interval's worse end (default: point)",
+    )
 
 
 def positive(text: str) -> int:
@@ -102,7 +145,9 @@ class Shared:
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Shared:
-        options = IntervalOptions("none" if args.no_ci else args.ci, args.level, args.resamples, args.seed, args.jobs)
+        options = IntervalOptions(
+            "none" if args.no_ci else args.ci, args.ci_level, args.resamples, args.seed, args.jobs
+        )
         slices = [tuple(p.strip() for p in s.replace("*", "×").split("×")) for s in args.slice]
         return cls(options, slices, dict(_pair(c, "--columns", "NAME=COLUMN") for c in args.columns))
 

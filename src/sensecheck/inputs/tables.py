@@ -34,9 +34,7 @@ RECORD = "_record"
 
 _KEPT_BAD_RECORDS = 1000
 _MAX_DOCUMENT_BYTES = 4 * 1024**3
-_NUMBER = re.compile(
-    r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII
-)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 _TRUE = ("true", "correct", "right", "yes", "y", "t", "1", "1.0")
 _FALSE = ("false", "wrong", "incorrect", "no", "n", "f", "0", "0.0")
 
@@ -57,11 +55,7 @@ def detect_table_format(first_block: bytes, name: str = "") -> TableFormat:
         return TableFormat("json", "it begins with '['")
     if start.startswith(b"{"):
         line = start.split(b"\n", 1)[0]
-        if (
-            line.rstrip().endswith(b"}")
-            or b"\n" not in start
-            or name.endswith((".jsonl", ".jsonl.gz", ".jsonl.zst"))
-        ):
+        if line.rstrip().endswith(b"}") or b"\n" not in start or name.endswith((".jsonl", ".jsonl.gz", ".jsonl.zst")):
             return TableFormat("jsonl", "its first line is a JSON object")
         return TableFormat("json", "it begins with '{' and the object goes on over lines")
     line = start.split(b"\n", 1)[0]
@@ -70,9 +64,7 @@ def detect_table_format(first_block: bytes, name: str = "") -> TableFormat:
         return TableFormat("tsv", "its first line holds tabs" if b"\t" in line else "its name ends in .tsv")
     if stem.endswith(".csv") or b"," in line:
         return TableFormat("csv", "its first line holds commas" if b"," in line else "its name ends in .csv")
-    return TableFormat(
-        "text", "its first line holds neither tabs nor commas: cells are parted by white space"
-    )
+    return TableFormat("text", "its first line holds neither tabs nor commas: cells are parted by white space")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +103,7 @@ class TableBatch:
             found = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
         else:
             raise self.error(0, field=name, expected="a number", got=shown(column[0]), reason="not_a_number")
-        wrong = (
-            (found.is_null() & column.is_not_null()) | found.is_nan().fill_null(False) | found.is_infinite()
-        )
+        wrong = (found.is_null() & column.is_not_null()) | found.is_nan().fill_null(False) | found.is_infinite()
         if wrong.fill_null(False).any():
             row = int(wrong.fill_null(False).arg_max() or 0)
             got = shown(column[row])
@@ -256,9 +246,7 @@ class TableReader:
             return report, self._finish(self._jsonl(blocks, report), source, report)
         return report, self._finish(self._delimited(blocks, kind, report), source, report)
 
-    def _finish(
-        self, frames: Iterator[pl.DataFrame], source: Source, report: TableReport
-    ) -> Iterator[pl.DataFrame]:
+    def _finish(self, frames: Iterator[pl.DataFrame], source: Source, report: TableReport) -> Iterator[pl.DataFrame]:
         yield from frames
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
 
@@ -534,9 +522,7 @@ class TableReader:
         if isinstance(data, pl.DataFrame):
             yield from self._slices(data, "")
         elif isinstance(data, Mapping):
-            if any(
-                not hasattr(column, "__len__") or isinstance(column, (str, bytes)) for column in data.values()
-            ):
+            if any(not hasattr(column, "__len__") or isinstance(column, (str, bytes)) for column in data.values()):
                 got = f"a dict with the keys {', '.join(shown(str(key), 40) for key in list(data)[:8])}"
                 raise InputError(
                     expected="a dict of columns (lists or arrays of one length)",
@@ -577,9 +563,7 @@ def _names_files(data: Any) -> bool:
     if is_path(data) or hasattr(data, "read"):
         return True
     return (
-        isinstance(data, (list, tuple))
-        and bool(data)
-        and all(is_path(item) or hasattr(item, "read") for item in data)
+        isinstance(data, (list, tuple)) and bool(data) and all(is_path(item) or hasattr(item, "read") for item in data)
     )
 
 
@@ -598,13 +582,7 @@ def _frame_from(data: Any) -> pl.DataFrame | None:
             return pl.DataFrame({name: column.tolist() for name, column in named.items()}, strict=False)
     if callable(getattr(data, "to_polars", None)):
         made = data.to_polars()
-        return (
-            made.collect()
-            if isinstance(made, pl.LazyFrame)
-            else made
-            if isinstance(made, pl.DataFrame)
-            else None
-        )
+        return made.collect() if isinstance(made, pl.LazyFrame) else made if isinstance(made, pl.DataFrame) else None
     if hasattr(data, "__arrow_c_stream__") and hasattr(data, "schema"):
         return pl.DataFrame(data)
     if callable(getattr(data, "to_pandas", None)):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import IO
+from unicodedata import combining, east_asian_width
 
 from sensecheck.report.escaping import visible
 from sensecheck.statistics.figure import Figure
@@ -51,28 +54,66 @@ class Table:
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def print(self, stream: IO[str] | None = None) -> None:
-        """To a terminal (or a file, without colours)."""
-        from rich import box
-        from rich.console import Console
-        from rich.table import Table as RichTable
-        from rich.text import Text
-
+        """To a terminal (or a file, without colours), no wider than it is."""
         out = stream or sys.stdout
-        console = Console(file=out, no_color=bool(os.environ.get("NO_COLOR")) or None, highlight=False, soft_wrap=False)
-        if not console.is_terminal:
-            # A file or a pipe has no width of its own: never cut a figure there.
-            console.width = max(console.width, 160)
-        shown = RichTable(title=Text(visible(self.title)), title_justify="left", title_style="bold", box=box.SIMPLE)
-        for i, column in enumerate(self.columns):
-            number = i >= self.left
-            shown.add_column(
-                Text(visible(column)), justify="right" if number else "left", no_wrap=number, overflow="fold"
+        watched = out.isatty()
+        coloured = watched and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        # A file or a pipe has no width of its own: never cut a figure there.
+        room = shutil.get_terminal_size().columns if watched else 10_000
+        out.write("\n".join(self.lines(room, coloured)) + "\n")
+
+    def lines(self, room: int = 10_000, coloured: bool = False) -> list[str]:
+        """The table as lines of at most `room` characters; columns that do not fit are named below it."""
+        cells = [[visible(str(c)) for c in row] for row in [self.columns, *self.rows]]
+        widths = [max(_width(row[i]) for row in cells) for i in range(len(self.columns))]
+        shown = len(widths)
+        while shown > self.left + 1 and sum(widths[:shown]) + 2 * shown > room:
+            shown -= 1
+        spare = room - sum(widths[1:shown]) - 2 * shown
+        widths[0] = max(min(widths[0], spare), min(widths[0], 12))
+        lines = [_bold(visible(self.title), coloured)] if self.title else []
+        for number, row in enumerate(cells):
+            padded = []
+            for i in range(shown):
+                text = _cut(row[i], widths[i])
+                gap = " " * (widths[i] - _width(text))
+                padded.append(text + gap if i < self.left else gap + text)
+            line = "  " + "  ".join(padded)
+            lines.append(_bold(line.rstrip(), coloured) if number == 0 else line.rstrip())
+            if number == 0:
+                lines.append("  " + "─" * min(room - 2, sum(widths[:shown]) + 2 * (shown - 1)))
+        if shown < len(self.columns):
+            hidden = ", ".join(visible(c) for c in self.columns[shown:])
+            lines += textwrap.wrap(
+                f"not shown for want of room: {hidden}", room - 2, initial_indent="  ", subsequent_indent="  "
             )
-        for row in self.rows:
-            shown.add_row(*(Text(visible(cell)) for cell in row))
-        console.print(shown)
         for note in self.notes:
-            console.print(Text("  " + visible(note), style="dim"))
+            wrapped = textwrap.wrap(visible(note), max(room - 2, 40), initial_indent="  ", subsequent_indent="    ")
+            lines += [_dim(line, coloured) for line in wrapped]
+        return [*lines, ""]
+
+
+def _width(text: str) -> int:
+    """Columns that the text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _cut(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    while text and _width(text) > width - 1:
+        text = text[:-1]
+    return text + "…"
+
+
+def _bold(text: str, coloured: bool) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if coloured else text
+
+
+def _dim(text: str, coloured: bool) -> str:
+    return f"\x1b[2m{text}\x1b[0m" if coloured else text
 
 
 def decimal(value: float | tuple[float, ...] | None, digits: int = 4) -> str:
@@ -111,16 +152,13 @@ def figures_table(title: str, figures: Sequence[Figure], level: float, notes: Se
 def slices_table(by: Sequence[str], rows: Sequence[Sequence[Figure]], headline: Sequence[str]) -> Table:
     """One row a slice value, with the headline figures and their intervals."""
     first = [f for f in rows[0] if f.name in headline] if rows else []
-    columns = [" × ".join(by), "n"]
-    for f in first:
-        columns += [f.title, "interval"]
-    table = Table("by " + " × ".join(by), columns)
+    table = Table("by " + " × ".join(by), [" × ".join(by), "n", *(f.title for f in first)])
     for figures in rows:
-        chosen = [f for f in figures if f.name in headline]
         name = " × ".join(str(v) for v in figures[0].slice.values())
         row = [name, f"{max((f.n for f in figures), default=0):,}"]
-        for f in chosen:
-            row += [decimal(f.value), interval(f)]
+        for f in (f for f in figures if f.name in headline):
+            ends = interval(f)
+            row.append(decimal(f.value) if ends == "–" else f"{decimal(f.value)} {ends}")
         table.rows.append(row)
     return table
 

@@ -18,19 +18,19 @@ Ints = NDArray[np.int64]
 
 CHUNK = 1 << 16
 _HIGH_BITS = 26
-_LOW_BITS = 52
+_LOW_BITS = 56
 # Adding and subtracting 1.5·2^(52-b) rounds a float64 of moderate size to a multiple of 2^-b.
 _TO_HIGH = 1.5 * 2.0 ** (52 - _HIGH_BITS)
-_TO_LOW = 1.5
+_TO_LOW = 1.5 * 2.0 ** (52 - _LOW_BITS)
 # |x| below 2^10 keeps a chunk's sum of high parts below 2^27, where multiples of 2^-26 are exact.
 _FAST_LIMIT = 2.0**10
 
 
 @dataclass
 class ExactSums:
-    """Integer sums for `size` cells and several columns: `high` in units of 2^-26, `low` of 2^-52.
+    """Integer sums for `size` cells and several columns: `high` in units of 2^-26, `low` of 2^-56.
 
-    A value is rounded to the grid of 2^-52 (nothing is lost for numbers from 0.5 to 1), then added exactly.
+    A value is rounded to the grid of 2^-56 (nothing is lost for numbers from a sixteenth on), then added exactly.
     """
 
     high: Ints

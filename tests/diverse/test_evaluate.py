@@ -176,6 +176,7 @@ def test_options_reach_the_figures() -> None:
     low = evaluate(RECORDS, options=QUICK, relevance=0.9)
     assert low["relevant"].value < evaluate(RECORDS, options=QUICK)["relevant"].value  # type: ignore[operator]
     assert low.signature.method["relevance"] == ">=0.9"
+    assert evaluate(RECORDS, options=QUICK, relevance=0).signature.method["relevance"] == ">0"
     chosen = evaluate(RECORDS, options=QUICK, at=[2], orders=[4], donors=0, aligner="nltk-bleu:method1")
     names = {figure.name for figure in chosen.figures}
     assert {"mds_at_2", "distinct_4"} <= names
@@ -225,7 +226,9 @@ def test_what_the_original_rewards_scores_nothing(lsdscc: Path) -> None:
     assert (empty["max_bleu"].value, empty["mds"].value) == (0, 0)
     canned = evaluate(lsdscc / "generic6.hyp.txt", references, options=QUICK, variety=False)
     assert canned["mds_over_chance"].value == pytest.approx(0.0, abs=1e-12)
+    assert canned["mds"].value < 0.31  # type: ignore[operator]
     cross = evaluate(lsdscc / "cross5.hyp.txt", references, options=IntervalOptions(), variety=False)
+    assert cross["mds"].value < 0.12  # type: ignore[operator]
     assert cross["mds_over_chance"].low < 0 < cross["mds_over_chance"].high  # type: ignore[operator]
     real = evaluate(lsdscc / "corrupt20.hyp.txt", references, options=QUICK, variety=False)
     assert real["mds_over_chance"].low > 0.4  # type: ignore[operator]

@@ -136,7 +136,7 @@ def test_columns_are_numbers_for_every_batch() -> None:
 
 def test_batches_do_not_see_each_other() -> None:
     rng = random.Random(5)
-    words = "a b c d e f g".split()
+    words = ["a", "b", "c", "d", "e", "f", "g"]
     sets = [[" ".join(rng.choices(words, k=rng.randint(0, 9))) for _ in range(rng.randint(0, 5))] for _ in range(60)]
     groups = [
         [[" ".join(rng.choices(words, k=rng.randint(1, 9))) for _ in range(rng.randint(1, 3))] for _ in range(3)]
@@ -223,6 +223,7 @@ def test_aligner_of_the_wrong_length_is_refused() -> None:
     class Short:
         signature = "short"
         is_bleu = False
+        relevance = 0.0
 
         def scores(self, batch: SetBatch) -> Any:
             return np.zeros(1)

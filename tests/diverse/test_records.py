@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -215,7 +216,7 @@ def test_real_flat_references(shared: Path) -> None:
             turns = json.loads(line)["dialogue"]
             rows += [
                 {"id": f"{number}.{i}", "query": a["text"], "hypotheses": [b["text"]], "references": a["responses"]}
-                for i, (a, b) in enumerate(zip(turns, turns[1:], strict=False))
+                for i, (a, b) in enumerate(itertools.pairwise(turns))
                 if a.get("responses")
             ]
     found = read(rows)

@@ -45,8 +45,10 @@ def parser() -> Parser:
         help="how text is cut into words; all but whitespace as in sacrebleu (default: whitespace)",
     )  # fmt: skip
     how.add_argument("--lowercase", action="store_true", help="compare words without regard to case")
-    how.add_argument("--relevance", type=float, metavar="SCORE",
-                     help="a response counts from this score on (default: any score above 0)")  # fmt: skip
+    how.add_argument(
+        "--relevance", type=float, metavar="SCORE",
+        help="a response counts from this score on; 0: any above 0 (default: 0.1 for bleu, else 0)",
+    )  # fmt: skip
     how.add_argument(
         "--donors", type=_whole, default=DONORS, metavar="N",
         help=f"other queries whose responses make a query's chance baseline; 0: none (default: {DONORS})",

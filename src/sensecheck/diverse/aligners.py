@@ -29,6 +29,10 @@ from sensecheck.diverse.nist import nist
 
 Encoder = Callable[[list[str]], Any]
 
+BLEU_RELEVANCE = 0.1
+"""Below this BLEU a response shares a common word or two with a reference, as responses to other queries do: on
+LSDSCC's test set those reach two thirds of all meanings at any score above 0, and a tenth of them from here on."""
+
 
 @dataclass
 class SetBatch:
@@ -68,6 +72,10 @@ class Aligner(Protocol):
     def is_bleu(self) -> bool:
         """Whether the mean of the best scores may be called MaxBLEU."""
 
+    @property
+    def relevance(self) -> float:
+        """The score from which a hypothesis counts unless the user says otherwise; 0 stands for any above 0."""
+
     def scores(self, batch: SetBatch) -> Floats: ...
 
 
@@ -77,6 +85,10 @@ class BleuAligner:
 
     bleu: SentenceBleu | NltkBleu = field(default_factory=SentenceBleu)
     is_bleu: bool = True
+
+    @property
+    def relevance(self) -> float:
+        return BLEU_RELEVANCE if isinstance(self.bleu, SentenceBleu) else 0.0
 
     @property
     def signature(self) -> str:
@@ -92,6 +104,7 @@ class NistAligner:
 
     order: int = 5
     is_bleu: bool = False
+    relevance: float = 0.0
 
     @property
     def signature(self) -> str:
@@ -108,6 +121,7 @@ class CallableAligner:
     function: Callable[[Tokens, Sequence[Tokens]], float]
     name: str = ""
     is_bleu: bool = False
+    relevance: float = 0.0
 
     @property
     def signature(self) -> str:
@@ -134,6 +148,7 @@ class EmbeddingAligner:
     encode: Encoder
     name: str = "callable"
     is_bleu: bool = False
+    relevance: float = 0.0
 
     @property
     def signature(self) -> str:

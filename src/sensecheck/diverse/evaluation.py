@@ -71,7 +71,7 @@ def evaluate(
     queries: a file or list of queries, one a line of the hypotheses: references are then found by text.
     aligner: bleu[:ORDER[:SMOOTHING]] (default), nltk-bleu[:METHOD], nist[:ORDER], embedding:MODEL, vectors:FILE, an
     aligner object, or a function of (hypothesis words, list of reference words).
-    relevance: the score from which a hypothesis counts (default: above 0).
+    relevance: the score from which a hypothesis counts (default: 0.1 for BLEU, else any above 0).
     at: the k of MDS@k. orders: the n of distinct-n, EAD, Ent-n and recall. vocabulary: EAD's V.
     donors: how many other queries' responses make the chance baseline of each query; 0 for none.
     parity="lsdscc" gives the original's three figures, bit for bit, instead.
@@ -137,11 +137,12 @@ def evaluate(
 
 
 def _method(options: MeasureOptions, donors: int, seed: int) -> dict[str, str]:
+    threshold = options.aligner.relevance if options.relevance is None else options.relevance
     return {
         "aligner": options.aligner.signature,
         "tok": options.tokenize,
         "case": "lower" if options.lowercase else "mixed",
-        "relevance": ">0" if options.relevance is None else f">={options.relevance:g}",
+        "relevance": f">={threshold:g}" if threshold > 0 else ">0",
         "at": ",".join(map(str, options.at)),
         "n": ",".join(map(str, options.orders)),
         "vocabulary": str(options.vocabulary),

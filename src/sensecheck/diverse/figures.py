@@ -118,7 +118,7 @@ def _coverage(method: Mapping[str, str]) -> list[AnyStatistic]:
             "relevant", ("relevant", "hypotheses"), ratio, "relevant hypotheses", "higher",
             explanation=Explanation(
                 "hypotheses at or above the relevance threshold / hypotheses",
-                "The share of responses that count at all; by default any score above 0 does.",
+                "The share of responses that count at all: by default those with a BLEU of at least 0.1.",
                 "--relevance, common words",
             ),
         ),

@@ -33,7 +33,7 @@ class MeasureOptions:
     aligner: Aligner = field(default_factory=BleuAligner)
     tokenize: str = "whitespace"
     lowercase: bool = False
-    relevance: float | None = None  # a hypothesis counts from this score on; None: any score above 0
+    relevance: float | None = None  # a hypothesis counts from this score on; None: the aligner's own threshold
     at: tuple[int, ...] = (1, 2, 3, 5, 10)  # k of MDS@k
     orders: tuple[int, ...] = (1, 2, 3)  # n of distinct-n, EAD, Ent-n and n-gram recall
     repetition_order: int = 4
@@ -106,7 +106,7 @@ def align(batch: SetBatch, aligner: Aligner, relevance: float | None = None) -> 
         two = known & np.isfinite(second)
         margin[rows[two]] = np.where(tied[rows[two]], 0.0, (best - np.where(two, second, 0.0))[two])
     with np.errstate(invalid="ignore"):
-        relevant = (score > 0 if relevance is None else score >= relevance) & (group >= 0)
+        relevant = (score > 0) & (score >= (aligner.relevance if relevance is None else relevance)) & (group >= 0)
     hits = np.bincount(
         (offsets(index.groups_per_set)[:-1][index.hypothesis_set] + group)[relevant], minlength=index.n_groups
     )

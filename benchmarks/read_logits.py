@@ -121,9 +121,7 @@ def compare(path: Path, turns: int) -> None:
         if found != reference:
             raise SystemExit(f"{name} reads something else than json + numpy")
     baseline = sum(fastest["json + numpy"])
-    print(
-        f"{len(data) / 1e6:.1f} MB, {tokens:,} tokens, k = {K}; CPU seconds, best of {turns} turns per piece"
-    )
+    print(f"{len(data) / 1e6:.1f} MB, {tokens:,} tokens, k = {K}; CPU seconds, best of {turns} turns per piece")
     print(f"{'reader':24}{'MB/s':>8}{'tokens/s':>12}{'ratio':>8}")
     for name, times in fastest.items():
         total = sum(times)

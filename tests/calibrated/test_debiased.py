@@ -212,7 +212,9 @@ def test_the_noise_floor_of_equal_confidences_is_exact_and_takes_leading_axes() 
     assert float(noise_floor("ece", n, conf, var)) == pytest.approx(exact, rel=1e-9)
     assert float(noise_floor("over", n, conf, var)) == pytest.approx(exact / 2, rel=1e-9)
     for kind in KINDS:
-        slices = noise_floor(kind, np.stack([n, n[::-1], 0 * n]), np.stack([conf, conf[::-1], 0 * n]), np.stack([var, var[::-1], 0 * n]))
+        slices = noise_floor(
+            kind, np.stack([n, n[::-1], 0 * n]), np.stack([conf, conf[::-1], 0 * n]), np.stack([var, var[::-1], 0 * n])
+        )
         assert slices.shape == (3,)
         assert slices[0] == pytest.approx(float(noise_floor(kind, n, conf, var)), rel=1e-9)
         assert np.isnan(slices[2])

@@ -832,9 +832,7 @@ def _contradictions(
     if not tests:
         return found
     ends = np.cumsum(run.lengths)
-    known = (
-        "as given" if decision.how == "given" else f"as recognised in the first {DECIDING_TOKENS:,} tokens"
-    )
+    known = "as given" if decision.how == "given" else f"as recognised in the first {DECIDING_TOKENS:,} tokens"
     for mask, why in tests:
         for token in np.flatnonzero(mask):
             row = int(np.searchsorted(ends, token, side="right"))
@@ -986,7 +984,8 @@ def _concatenated(path: str, parts: Sequence[TokenColumns], variant: Variant) ->
         lengths=joined("lengths", np.int64),
         input_str=list(chain.from_iterable(part.input_str or [] for part in parts)) if with_text else None,
         fields={
-            name: list(chain.from_iterable(part.fields[name] for part in parts)) for name in (parts[0].fields if parts else ())
+            name: list(chain.from_iterable(part.fields[name] for part in parts))
+            for name in (parts[0].fields if parts else ())
         },
     )
 
@@ -994,9 +993,7 @@ def _concatenated(path: str, parts: Sequence[TokenColumns], variant: Variant) ->
 # --- which scale ---
 
 
-def _decide(
-    plan: _Plan, runs: list[_Run], requested: Literal["auto"] | Scale, extras: _Extras
-) -> ScaleDecision:
+def _decide(plan: _Plan, runs: list[_Run], requested: Literal["auto"] | Scale, extras: _Extras) -> ScaleDecision:
     """The scale of a file, by request or by its first tokens."""
     matrices = [run.matrix() for run in runs]
     count = sum(len(matrix) for matrix in matrices)
@@ -1072,9 +1069,7 @@ def _with_normaliser(
             hint="Store more scores per token, or logsumexp over the vocabulary.",
             reason="scale",
         )
-    caveat = (
-        f"softmax over the {width} stored scores, not over the vocabulary: each confidence is an upper bound"
-    )
+    caveat = f"softmax over the {width} stored scores, not over the vocabulary: each confidence is an upper bound"
     return ScaleDecision(scale, how, evidence, "top_k", caveat)
 
 
@@ -1313,9 +1308,7 @@ def read_logits(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO], *
     variants = [report.variant for report in reader.files if report.variant is not None]
     path = reader.files[0].path if len(reader.files) == 1 else ""
     places = {report.path: index for index, report in enumerate(reader.files)}
-    source = np.repeat(
-        np.array([places[part.path] for part in parts], np.int32), [len(part) for part in parts]
-    )
+    source = np.repeat(np.array([places[part.path] for part in parts], np.int32), [len(part) for part in parts])
     return LogitsTable(_concatenated(path, parts, variants[0] if variants else "hf"), source, reader.files)
 
 
@@ -1382,6 +1375,4 @@ def _matchable(tokens: Iterable[int | str], variant: Variant, path: str) -> froz
 
 def _one_of(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise InputError(
-            field=name, expected=f"one of {', '.join(known)}", got=shown(value), reason="bad_option"
-        )
+        raise InputError(field=name, expected=f"one of {', '.join(known)}", got=shown(value), reason="bad_option")

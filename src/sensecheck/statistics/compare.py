@@ -81,6 +81,9 @@ class Difference:
         p = self.p_corrected
         if p is None or p >= ALPHA or self.direction == "none" or self.difference == 0:
             return ""
+        # Swapping tests whether the systems are alike in all respects; the interval is about this figure alone.
+        if self.low is None or self.high is None or self.low <= 0 <= self.high:
+            return ""
         return "b" if (self.difference > 0) == (self.direction == "higher") else "a"
 
 

@@ -11,8 +11,7 @@ match of a hypothesis with a group, Σ min(count in hypothesis, max over referen
 number of the hypothesis's elements that any reference of the group has. Self-BLEU is the number of elements that
 another hypothesis has, distinct-n counts n-grams, recall counts the references' elements that are reached.
 
-Everything is arrays and linear: identities come from a vectorised hash table that verifies its keys (no sorting,
-no collisions left), matches from one gather per four columns.
+Everything is arrays: identities come from sorting packed integers, matches from one gather per four columns.
 """
 
 from __future__ import annotations
@@ -32,50 +31,39 @@ Floats = NDArray[np.float64]
 Tokens = Sequence[Hashable]
 Columns = Literal["group", "reference", "hypothesis"]
 
-# Odd 64-bit multipliers for multiply-shift hashing, one per round (digits of the golden ratio, √2, √3, π).
-_MULTIPLIERS = tuple(
-    np.uint64(m) for m in (0x9E3779B97F4A7C15, 0x6A09E667F3BCC909, 0xBB67AE8584CAA73B, 0x243F6A8885A308D3 | 1)
-)
 
-# Up to this many (set, word) cells, a word's key is its address and needs no hashing.
-_DIRECT_TABLE = 1 << 22
+def runs_of_equal_keys(keys: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """Places in the order of their keys (and of place among equal keys), and where in it a new key begins.
 
-
-def same_key_positions(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each key the last position that holds the same key.
-
-    A hash table without a loop over keys: write every position into its slot (the last writer stays), read back,
-    keep what agrees on the key, and let the rest, whose slot another key took, go to a next round with another
-    multiplier. All positions of one key share a slot, so they are settled together.
+    Key and place ride in one 64-bit word, since sorting numbers is several times as fast as sorting places by
+    numbers, and faster than any hash table made of array operations.
     """
     n = len(keys)
-    last = np.empty(n, dtype=np.int64)
-    if n == 0:
-        return last
-    here: NDArray[np.int64] | None = None
-    pending = keys.view(np.uint64)
-    for multiplier in _MULTIPLIERS:
-        bits = max(6, len(pending).bit_length() + 2)
-        slots = (pending * multiplier) >> np.uint64(64 - bits)
-        slots = slots.view(np.int64)
-        table = np.empty(1 << bits, dtype=np.int32 if n < 2**31 else np.int64)
-        table[slots] = np.arange(len(pending), dtype=table.dtype)
-        found = table[slots]
-        lost = np.flatnonzero(pending[found] != pending)
-        if here is None:
-            last[:] = found
-        else:
-            last[here] = here[found]
-        if len(lost) == 0:
-            return last
-        here = lost if here is None else here[lost]
-        pending = pending[lost]
-    # Four rounds leave a handful of keys at most; sorting settles them whatever the input.
-    assert here is not None
-    _, inverse = np.unique(pending, return_inverse=True)
-    final = np.empty(int(inverse.max()) + 1, dtype=np.int64)
-    final[inverse] = here
-    last[here] = final[inverse]
+    bits = n.bit_length()
+    if n and int(keys.max()).bit_length() + bits <= 63:
+        packed = (keys << bits) | np.arange(n, dtype=np.int64)
+        packed.sort()
+        order = packed & ((1 << bits) - 1)
+        ordered = packed >> bits
+    else:
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+    begins = np.ones(n, dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+    return order, begins
+
+
+def same_key_places(keys: Ints) -> Ints:
+    """For each key the last place that holds the same key."""
+    order, begins = runs_of_equal_keys(keys)
+    return _last_of_runs(order, begins)
+
+
+def _last_of_runs(order: Ints, begins: NDArray[np.bool_]) -> Ints:
+    starts = np.flatnonzero(begins)
+    ends = np.append(starts[1:], len(order))[: len(starts)]
+    last = np.empty(len(order), dtype=np.int64)
+    last[order] = np.repeat(order[ends - 1], ends - starts)
     return last
 
 
@@ -116,7 +104,6 @@ class Elements:
     position: Ints
     gram: Ints
     element: Ints
-    repeated: NDArray[np.bool_]  # whether the gram occurs more than once in its sentence
     hypothesis_count: int  # how many of these positions belong to hypotheses (they come first)
     repetitions: tuple[int, int]  # extra names in use: (below 0, at or above the number of tokens)
 
@@ -176,15 +163,7 @@ class NGramIndex:
         position = np.arange(len(self.tokens), dtype=np.int64)
         sentence_sets = np.concatenate([self.hypothesis_set, self.reference_set])
         words = max(1, self.vocabulary)
-        keys = np.repeat(sentence_sets * words, self.sentence_length) + self.tokens
-        if self.n_sets * words <= _DIRECT_TABLE:
-            # (set, word) numbers few cells: the key is its own address.
-            table = np.empty(self.n_sets * words, dtype=np.int32)
-            table[keys] = position
-            gram = table[keys].astype(np.int64)
-        else:
-            gram = same_key_positions(keys)
-        return self._with_repetitions(position, gram, None)
+        return self._named(position, np.repeat(sentence_sets * words, self.sentence_length) + self.tokens)
 
     def _next_order(self, order: int, shared: bool) -> Elements:
         below = self._elements(order - 1, shared=shared)
@@ -196,10 +175,7 @@ class NGramIndex:
             keep &= useful[:-1]
             keep &= useful[1:]
         kept = np.flatnonzero(keep)
-        keys = below.gram[kept] * len(self.tokens) + below.gram[kept + 1]
-        position = below.position[kept]
-        gram = position[same_key_positions(keys)]
-        return self._with_repetitions(position, gram, below.repeated[kept])
+        return self._named(below.position[kept], below.gram[kept] * len(self.tokens) + below.gram[kept + 1])
 
     def _on_both_sides(self, found: Elements) -> NDArray[np.bool_]:
         first = self.first_reference_token
@@ -208,52 +184,29 @@ class NGramIndex:
         reached[found.gram[: found.hypothesis_count][near] - first] = True
         return np.concatenate([near, reached[found.gram[found.hypothesis_count :] - first]])
 
-    def _with_repetitions(self, position: Ints, gram: Ints, suspects: NDArray[np.bool_] | None) -> Elements:
-        element, repetitions, repeated = self._name_repetitions(position, gram, suspects)
+    def _named(self, position: Ints, keys: Ints) -> Elements:
+        """Name the n-grams that start at these positions, and the repetitions among them."""
+        order, begins = runs_of_equal_keys(keys)
+        gram = position[_last_of_runs(order, begins)]
         hypothesis_count = int(np.searchsorted(position, self.first_reference_token))
-        return Elements(position, gram, element, repeated, hypothesis_count, repetitions)
-
-    def _name_repetitions(
-        self, position: Ints, gram: Ints, suspects: NDArray[np.bool_] | None
-    ) -> tuple[Ints, tuple[int, int], NDArray[np.bool_]]:
-        """Give the second, third ... occurrence of a gram in one sentence a name of its own."""
-        size = len(self.tokens)
-        repeated = np.zeros(len(position), dtype=bool)
-        # An n-gram can only be repeated where the (n-1)-gram at the same place is, so few need a look.
-        look = np.arange(len(position)) if suspects is None else np.flatnonzero(suspects)
-        element = gram
-        if len(look) == 0:
-            return element, (0, 0), repeated
-        keys = self.sentence_of[position[look]] * size + gram[look]
-        if suspects is None:
-            last = same_key_positions(keys)
-            twice = np.zeros(len(look), dtype=bool)
-            others = np.flatnonzero(last != np.arange(len(look)))
-            twice[others] = True
-            twice[last[others]] = True
-            look, keys = look[twice], keys[twice]
-            if len(look) == 0:
-                return element, (0, 0), repeated
-        by_key = np.argsort(keys, kind="stable")
-        ordered = keys[by_key]
-        new = np.ones(len(ordered), dtype=bool)
-        new[1:] = ordered[1:] != ordered[:-1]
-        starts = np.flatnonzero(new)
-        sizes = np.diff(np.append(starts, len(ordered)))
-        seen = np.empty(len(ordered), dtype=np.int64)
-        seen[by_key] = np.arange(len(ordered)) - np.repeat(starts, sizes)
-        many = np.empty(len(ordered), dtype=bool)
-        many[by_key] = np.repeat(sizes > 1, sizes)
-        repeated[look[many]] = True
-        again = np.flatnonzero(seen)
+        # Equal n-grams now lie side by side, in order of place: two neighbours of one sentence are a repetition.
+        sentence = self.sentence_of[position[order]]
+        again = np.flatnonzero(~begins[1:] & (sentence[1:] == sentence[:-1])) + 1
         if len(again) == 0:
-            return element, (0, 0), repeated
-        where = look[again]
-        named = same_key_positions(gram[where] * size + seen[again])
-        split = int(np.searchsorted(position[where], self.first_reference_token))
+            return Elements(position, gram, gram, hypothesis_count, (0, 0))
+        # The k-th repetition in a row has been seen k times before.
+        first = np.ones(len(again), dtype=bool)
+        first[1:] = again[1:] != again[:-1] + 1
+        starts = np.flatnonzero(first)
+        seen = np.arange(len(again)) - np.repeat(starts, np.diff(np.append(starts, len(again)))) + 1
+        where = order[again]
+        by_place = np.argsort(where)
+        where, seen = where[by_place], seen[by_place]
+        named = same_key_places(gram[where] * len(self.tokens) + seen)
+        split = int(np.searchsorted(where, hypothesis_count))
         element = gram.copy()
-        element[where] = np.where(named >= split, size + named - split, -1 - named)
-        return element, (split, len(where) - split), repeated
+        element[where] = np.where(named >= split, len(self.tokens) + named - split, -1 - named)
+        return Elements(position, gram, element, hypothesis_count, (split, len(where) - split))
 
     # -- counts ------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import itertools
 import json
 from pathlib import Path
@@ -195,6 +196,21 @@ def test_plain_lists_and_mappings() -> None:
 def test_several_files_keep_their_places_apart(tmp_path: Path) -> None:
     one, two = write(tmp_path, "1.txt", "a\n"), write(tmp_path, "2.txt", "b\n")
     assert [record.id for record in read(str(tmp_path / "*.txt"))] == [f"{one}:1", f"{two}:1"]
+
+
+def test_a_list_of_paths_is_files_a_list_of_texts_is_responses(tmp_path: Path) -> None:
+    one, two = Path(write(tmp_path, "1.txt", "a\n")), Path(write(tmp_path, "2.txt", "b\n"))
+    assert [record.hypotheses for record in read([one, two])] == [("a",), ("b",)]
+    assert [record.hypotheses for record in read([str(one)])] == [(str(one),)]
+
+
+def test_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = b'{"id": "x", "hypotheses": ["a", "b"], "references": ["a"]}\n'
+    assert read(io.BytesIO(rows))[0].hypotheses == ("a", "b")
+    assert read(io.BytesIO(b"a </s> b\nc\n"))[0].hypotheses == ("a", "b")
+    assert read(io.BytesIO(b"id,hypotheses\n1,a\n"))[0].hypotheses == ("id,hypotheses",)  # text: it has no name
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(rows)))
+    assert read("-")[0].id == "x"
 
 
 def test_chance_is_drawn_by_id_not_by_order() -> None:

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice, pairwise
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from sensecheck.diverse import original, plots
 from sensecheck.diverse.aligners import Aligner, as_aligner
-from sensecheck.diverse.bleu import NLTK_METHODS
 from sensecheck.diverse.corpus import corpus_figures
-from sensecheck.diverse.figures import DEFAULT_AT, DEFAULT_ORDERS, numbers, statistics
+from sensecheck.diverse.figures import DEFAULT_AT, DEFAULT_ORDERS, PARITY
 from sensecheck.diverse.measure import Alignment, MeasureOptions, Sets, measure
 from sensecheck.diverse.ngrams import Tokens, offsets
-from sensecheck.diverse.records import DONORS, SetReader, SetRecord
+from sensecheck.diverse.parity import evaluate_as_original
+from sensecheck.diverse.question import QUESTION
+from sensecheck.diverse.records import DONORS, SetReader, SetRecord, identity, name_of, path_of
 from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
 from sensecheck.inputs.errors import InputError
-from sensecheck.report.question import Question
 from sensecheck.report.result import Result, conduct
-from sensecheck.runs.collecting import Batch, collect
-from sensecheck.runs.signature import Signature
-from sensecheck.statistics.estimate import Estimates
-from sensecheck.statistics.figure import Figure, IntervalOptions
+from sensecheck.runs.collecting import Batch
+from sensecheck.statistics.figure import IntervalOptions
 
 BATCH_SETS = 512
-
-PARITY = "lsdscc"
-NO_INTERVAL = "parity with the original: no interval"
 
 
 def evaluate(
@@ -85,10 +77,9 @@ def evaluate(
     if parity is not None:
         if parity != PARITY:
             raise InputError(field="parity", expected=PARITY, got=repr(parity), reason="bad_option")
-        return _as_lsdscc(
-            data, references, eos, aligner, out=out, overwrite=overwrite, system=system, limit=limit,
-            options=options, progress=progress,
-        )  # fmt: skip
+        return evaluate_as_original(
+            data, references, eos=eos, aligner=aligner, out=out, overwrite=overwrite, system=system, limit=limit
+        )
     for name, values in (("at", at), ("orders", orders)):
         if not values or any(not isinstance(v, int) or v < 1 for v in values):
             raise InputError(field=name, expected="whole numbers from 1 on", got=repr(values), reason="bad_option")
@@ -102,6 +93,10 @@ def evaluate(
         data, references, eos=eos, queries=queries, columns=columns, keep=kept, limit=limit, skip_bad=skip_bad,
         donors=donors, seed=seed,
     )  # fmt: skip
+    plan = {
+        "inputs": [identity(one) for one in (data, references, queries)], "slices": crossed, "limit": limit,
+        "skip_bad": skip_bad, "eos": eos, "weight": weight, "cluster": cluster,
+    }  # fmt: skip
     held = {"any": False}
     notes: list[str] = []
     method = _method(chosen, donors, seed)
@@ -118,7 +113,7 @@ def evaluate(
                 yield measured(some, chosen, slices=kept, weight=weight, cluster=cluster, donors=donors)
             number += 1
         if number == 0:
-            raise InputError("there is no query to measure", path=_path(data), reason="empty_input")
+            raise InputError("there is no query to measure", path=path_of(data), reason="empty_input")
         notes.extend(f"{how_many:,} {rule}" for rule, how_many in sorted(reader.counts.items()))
         if reader.flat:
             notes.append("references came as flat lists: each is a group of its own, so MDS equals PDS")
@@ -128,8 +123,8 @@ def evaluate(
     return conduct(
         QUESTION, batches, method=method,
         defaults={**_method(MeasureOptions(at=DEFAULT_AT), DONORS, seed), "references": "grouped"},
-        system={"name": system or _name_of(data)}, slices=crossed, options=options, out=out, resume=resume,
-        overwrite=overwrite, plan={"inputs": [_path(data), _path(references), _path(queries)]},
+        system={"name": system or name_of(data)}, slices=crossed, options=options, out=out, resume=resume,
+        overwrite=overwrite, plan=plan,
         inputs=lambda: list(reader.files), notes=notes, progress=progress,
         late_method=lambda: {"references": "flat" if reader.flat else "grouped" if held["any"] else "none"},
         extra=lambda result: _with_corpus_figures(result, chosen),
@@ -269,227 +264,3 @@ def _with_corpus_figures(result: Result, options: MeasureOptions) -> dict[str, A
     )
     result.estimates.overall.extend(corpus_figures(sets, options.orders, options.repetition_order))
     return {}
-
-
-def _path(data: Any) -> str | None:
-    return os.fspath(data) if isinstance(data, (str, os.PathLike)) else None
-
-
-def _name_of(data: Any) -> str:
-    path = _path(data)
-    return os.path.basename(path).split(".")[0] if path else "system"  # noqa: PTH119
-
-
-# -- parity --------------------------------------------------------------------------------------------------------
-
-
-def _as_lsdscc(
-    data: Any,
-    references: Any,
-    eos: str | None,
-    aligner: Any,
-    *,
-    out: str | os.PathLike[str] | None,
-    overwrite: bool,
-    system: str | None,
-    limit: int | None,
-    options: IntervalOptions | None,
-    progress: Callable[[int], None] | None,
-) -> Result:
-    """The original's three figures: read, aligned and averaged as it does. Where it raises, there is no value."""
-    hypotheses = original.HypothesisSet.load_corpus(data, eos) if _path(data) else data
-    if references is None or _path(references):
-        sets: Any = original.ReferenceSet.load_json_corpus(references)
-    else:
-        sets = references
-    if len(hypotheses) != len(sets):
-        raise InputError(
-            f"{_path(data) or 'the hypotheses'} has {len(hypotheses):,} sets, "
-            f"{_path(references) or 'the references'} has {len(sets):,}",
-            hint="The original matches them by position and stops with an AssertionError.",
-            reason="unequal_corpora",
-        )
-    hypotheses, sets = list(hypotheses)[:limit], list(sets)[:limit]
-    if not sets:
-        raise InputError("there is no query to measure", path=_path(data), reason="empty_input")
-    align = _original_aligner(aligner)
-    names = ("mds", "pds", "max_bleu")
-    columns: dict[str, list[Any]] = {name: [] for name in ("id", "scored", "reason", *names)}
-    first_error = ""
-    for number, (score, reason) in enumerate(_original_scores(hypotheses, sets, align), start=1):
-        first_error = first_error or reason
-        for name, value in zip(columns, (str(number), not reason, reason or None, *score), strict=True):
-            columns[name].append(value)
-    types: dict[str, Any] = {"id": pl.String, "scored": pl.Boolean, "reason": pl.String}
-    frame = pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in columns})
-    figures = []
-    # One row a set, as the original lays them out: numpy then adds row after row, which decides the last bits.
-    score_rows = np.array(list(zip(*(columns[name] for name in names), strict=True)), dtype=np.float64)
-    means = np.mean(score_rows, axis=0) if not first_error else np.full(3, np.nan)
-    failed = {first_error: len(frame)} if first_error else {}
-    for name, title, value in (
-        ("max_bleu", "MaxBLEU", means[2]),
-        ("mds", "MDS", means[0]),
-        ("pds", "PDS", means[1]),
-    ):
-        n = 0 if first_error else len(frame)
-        why = f"{NO_INTERVAL}; a set raised {first_error}" if first_error else NO_INTERVAL
-        figures.append(Figure(name, title, float(value), n, unscored=failed, absent=why, direction="higher"))
-    method = {"as": PARITY, "aligner": _original_signature(align)}
-    signature = Signature("diverse", method, {"name": system or _name_of(data)}, {})
-    collected = collect(
-        lambda done: iter([Batch(frame)][done:]), out=out, plan={"question": "diverse", "method": method},
-        overwrite=overwrite, progress=progress,
-    )  # fmt: skip
-    result = Result(
-        QUESTION, signature, Estimates(figures), collected.measurements, None,
-        IntervalOptions(method="none", level=(options or IntervalOptions()).level), [], [], collected.directory,
-    )  # fmt: skip
-    if collected.directory is not None:
-        result.store()
-    return result
-
-
-def _original_scores(hypotheses: Sequence[Any], sets: Sequence[Any], align: Any) -> Iterator[tuple[Sequence[Any], str]]:
-    """(MDS, PDS, MaxBLEU) of each set, or what the original raises for it."""
-    table = original.score_table(hypotheses, sets, align)
-    if table is not None:
-        for score in zip(table.mds.tolist(), table.pds.tolist(), table.max_bleu.tolist(), strict=True):
-            yield score, ""
-        return
-    for one, its in zip(hypotheses, sets, strict=True):
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # the mean of no hypotheses
-                yield original.compute_score_on_hypothesis_set(one, its, align), ""
-        except Exception as error:  # whatever the original raises for a set is the set's reason
-            yield (None, None, None), f"{type(error).__name__} in the original"
-
-
-def _original_aligner(aligner: Any) -> Any:
-    if aligner is None or callable(aligner):
-        return aligner or original.BleuAligner()
-    kind, _, rest = str(aligner).partition(":")
-    if kind == "bleu" and (not rest or rest.isdecimal()):
-        return original.BleuAligner(int(rest) if rest else None)
-    if kind == "nltk-bleu" and (not rest or rest in NLTK_METHODS):
-        return original.NLTKBleuAligner(rest or None)
-    if kind == "nist" and (not rest or rest.isdecimal()):
-        return original.NLTKNistAligner(int(rest) if rest else 5)
-    raise InputError(
-        field="aligner",
-        expected="one that the original has: bleu[:N], nltk-bleu[:METHOD] or nist[:N]",
-        got=repr(aligner),
-        reason="bad_option",
-    )
-
-
-def _original_signature(aligner: Any) -> str:
-    if isinstance(aligner, original.BleuAligner):
-        return f"BleuAligner-{aligner.n}"
-    if isinstance(aligner, original.NLTKBleuAligner):
-        return f"NLTKBleuAligner-{aligner.smooth_function or 'method0'}"
-    if isinstance(aligner, original.NLTKNistAligner):
-        return f"NLTKNistAligner-{aligner.n}"
-    return f"callable-{getattr(aligner, '__qualname__', type(aligner).__name__)}"
-
-
-# -- the question --------------------------------------------------------------------------------------------------
-
-
-def _statistics(method: Mapping[str, str]) -> Sequence[Any]:
-    if method.get("as") == PARITY:
-        from sensecheck.statistics.statistic import mean_of
-
-        return [
-            mean_of("max_bleu", title="MaxBLEU", direction="higher"),
-            mean_of("mds", title="MDS", direction="higher"),
-            mean_of("pds", title="PDS", direction="higher"),
-        ]
-    return statistics(method)
-
-
-def verdict(result: Result) -> list[str]:
-    """What to take away, in plain words."""
-    known = {figure.name: figure for figure in result.figures}
-    if "as" in result.signature.method or "mds" not in known or not known["mds"].n:
-        return []
-    mds = known["mds"]
-    said = [f"The responses reach {_percent(mds.value)} of the meanings that the references hold."]
-    over = known.get("mds_over_chance")
-    if over is not None and over.n:
-        by_chance = _percent(known["chance_mds"].value)
-        if isinstance(over.low, float) and over.low > 0:
-            said.append(
-                f"Responses to other queries would reach {by_chance}: of the way from there to all, "
-                f"they go {_percent(over.value)}."
-            )
-        elif isinstance(over.low, float):
-            said.append(
-                f"Responses to other queries would reach {by_chance}: that these do better cannot be told from chance."
-            )
-    repeated = known.get("corpus_self_repetition")
-    if repeated is not None and isinstance(repeated.value, float) and repeated.value > 0.5:
-        said.append(
-            f"{_percent(repeated.value)} of all four-word phrases come back at other queries: canned responses?"
-        )
-    return said
-
-
-def _percent(value: Any) -> str:
-    return f"{100 * value:.0f}%" if isinstance(value, float) and value == value else "–"
-
-
-def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """Each query with its groups, hit or missed, and the hypotheses that fell in them (the paper's Figure 4)."""
-    return [_example(row) for row in frame.iter_rows(named=True)]
-
-
-def _example(row: Mapping[str, Any]) -> dict[str, Any]:
-    title = row.get("query") or f"query {row['id']}"
-    if not row.get("scored", True):
-        return {"title": title, "parts": [{"label": "not scored", "spans": [[row.get("reason") or "", "bad"]]}]}
-    hypotheses, fell_in = row.get("hypothesis") or [], row.get("fell_in") or []
-    scores, counts = row.get("score") or [], row.get("counts") or []
-    parts: list[dict[str, Any]] = []
-    groups: dict[int, list[str]] = {}
-    for number, text in zip(row.get("reference_group") or [], row.get("reference") or [], strict=True):
-        groups.setdefault(number, []).append(text)
-    for number, references in groups.items():
-        inside = [i for i, k in enumerate(fell_in) if k == number and counts[i]]
-        name = row["group_name"][number]
-        state = f"hit by {len(inside)}" if inside else "missed"
-        spans = [[text + "\n", "muted"] for text in references]
-        spans += [[f"→ {_shown(hypotheses[i])} ({_score(scores[i])})\n", "good"] for i in inside]
-        if not inside:
-            spans.append(["→ no response\n", "missing"])
-        parts.append({"label": f"meaning {name}: {state}", "spans": spans})
-    outside = [i for i in range(len(hypotheses)) if not counts[i]]
-    if outside:
-        spans = [[f"{_shown(hypotheses[i])} ({_score(scores[i])})\n", "bad"] for i in outside]
-        parts.append({"label": "reached no meaning" if groups else "responses", "spans": spans})
-    if not hypotheses:
-        parts.append({"label": "responses", "spans": [["none", "bad"]]})
-    return {"title": title, "parts": parts}
-
-
-def _shown(text: str) -> str:
-    return text or "(empty)"
-
-
-def _score(value: Any) -> str:
-    return f"{value:.2f}" if isinstance(value, float) and value == value else "–"
-
-
-QUESTION = Question(
-    name="diverse",
-    asks="do the responses cover the different good answers?",
-    statistics=_statistics,
-    headline=("max_bleu", "max_score", "mds", "pds", "mds_over_chance"),
-    outcome="mds",
-    plots=plots.plots,
-    example_page=example_page,
-    verdict=verdict,
-)
-
-__all__ = ["PARITY", "QUESTION", "alignments", "evaluate", "measured", "numbers"]

@@ -11,7 +11,12 @@ INFINITE = float("inf")
 DEFAULT_AT = (1, 2, 3, 5, 10)
 DEFAULT_ORDERS = (1, 2, 3)
 
+PARITY = "lsdscc"
+"""The original whose figures `--as` reproduces."""
+
 _LSDSCC = "Xu et al. 2018, LSDSCC: a Large Scale Domain-Specific Conversational Corpus for Response Generation"
+
+_ORIGINAL = Explanation("as LSDSCC 0.3.6 computes it", "The original's figure, quirks included.", "", _LSDSCC)
 
 
 def over_chance(value: Floats, chance: Floats, n: Floats) -> Floats:
@@ -25,6 +30,12 @@ def numbers(text: str | None, otherwise: tuple[int, ...]) -> tuple[int, ...]:
 
 def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
     """The figures of a run, from the choices in its signature alone."""
+    if method.get("as") == PARITY:
+        return [
+            mean_of("max_bleu", title="MaxBLEU", direction="higher", explanation=_ORIGINAL),
+            mean_of("mds", title="MDS", direction="higher", explanation=_ORIGINAL),
+            mean_of("pds", title="PDS", direction="higher", explanation=_ORIGINAL),
+        ]
     found: list[AnyStatistic] = []
     if method.get("references") != "none":
         found += _coverage(method)

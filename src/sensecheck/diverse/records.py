@@ -17,11 +17,15 @@ The rules, each counted and shown:
 from __future__ import annotations
 
 import hashlib
+import io
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 import orjson
 import polars as pl
@@ -215,7 +219,7 @@ class SetReader:
 
     def _names(self) -> tuple[str, str, str]:
         def name(data: Any, otherwise: str) -> str:
-            return str(data) if is_path(data) else otherwise
+            return os.fspath(data) if is_path(data) else otherwise
 
         return (
             name(self._data, "the hypotheses"),
@@ -230,8 +234,8 @@ class SetReader:
 
     def _hypotheses(self) -> Iterator[SetRecord]:
         data = self._data
-        if is_path(data) or hasattr(data, "read"):
-            several = sources(data)
+        if names_files(data):
+            several = _opened(data)
             for source in several:
                 kind = _kind(source)
                 read = self._text if kind == "text" else self._document if kind == "json" else self._table
@@ -373,8 +377,8 @@ class SetReader:
         return {name: row[name] for name in self._keep if name in row}
 
     def _query_lines(self) -> Iterator[tuple[int, str]]:
-        if is_path(self._queries) or hasattr(self._queries, "read"):
-            for source in sources(self._queries):
+        if names_files(self._queries):
+            for source in _opened(self._queries):
                 last: list[tuple[int, str]] = []
                 for number, line in _lines(source):
                     last.append((number, line))
@@ -447,8 +451,8 @@ def _is_flat(given: Any) -> bool:
 def _read_references(
     data: Any, note: Callable[..., None], files: list[dict[str, Any]], eos: str
 ) -> Iterator[References]:
-    if is_path(data) or hasattr(data, "read"):
-        for source in sources(data):
+    if names_files(data):
+        for source in _opened(data):
             kind = _kind(source)
             if kind == "json":
                 yield from _reference_document(source, note, files)
@@ -575,8 +579,65 @@ def _reference_row(place: int, row: Mapping[str, Any], path: str, note: Callable
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
+def names_files(data: Any) -> bool:
+    """A path, a glob, a stream, or a list of paths. A list of plain texts is not: those are responses."""
+    if is_path(data) or hasattr(data, "read"):
+        return True
+    several = isinstance(data, (list, tuple)) and bool(data)
+    return several and all(isinstance(one, os.PathLike) or hasattr(one, "read") for one in data)
+
+
+def path_of(data: Any) -> str | None:
+    return os.fspath(data) if isinstance(data, (str, os.PathLike)) else None
+
+
+def name_of(data: Any) -> str:
+    """What to call a system whose responses these are."""
+    if isinstance(data, (list, tuple)) and names_files(data):
+        return name_of(data[0]) if len(data) == 1 else f"{name_of(data[0])} and {len(data) - 1} more"
+    path = path_of(data)
+    if path is None:
+        return "system"
+    return "stdin" if path == "-" else Path(path).name.split(".")[0] or path
+
+
+def identity(data: Any) -> list[dict[str, Any]]:
+    """What must not change between an interrupted run and its resumption."""
+    found = []
+    for source in sources(data) if names_files(data) else []:
+        if source.path is not None:
+            stat = source.path.stat()
+            found.append({"path": str(source.path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
+    return found
+
+
+class _Peeked(Source):
+    """A stream whose first bytes have been looked at without being used up."""
+
+    def __init__(self, name: str, stream: Any) -> None:
+        held = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, 1 << 16)
+        super().__init__(name, stream=cast("BinaryIO", held))
+        self.stream = held
+        self._first = held.peek(4096)
+
+    def head(self, size: int = 16) -> bytes:
+        return self._first[:size]
+
+
+def _opened(data: Any) -> list[Source]:
+    found: list[Source] = []
+    for item in data if isinstance(data, (list, tuple)) else [data]:
+        stream: Any = sys.stdin.buffer if is_path(item) and os.fspath(item) == "-" else getattr(item, "buffer", item)
+        if hasattr(stream, "read"):
+            name = "<stdin>" if stream is sys.stdin.buffer else str(getattr(item, "name", "<stream>"))
+            found.append(_Peeked(name, stream))
+        else:
+            found += sources(item)
+    return found
+
+
 def _kind(source: Source) -> str:
-    """text, json (one document) or table, by the first bytes; a stream is taken for text unless it says otherwise."""
+    """text, json (one document) or table, by the name and the first bytes."""
     head = source.head(4096)
     if head.startswith(b"PAR1"):
         return "table"
@@ -630,7 +691,8 @@ def _rows(
         for number, row in enumerate(data, start=1):
             yield number, _renamed(row, columns), ""
         return
-    reader = TableReader(data.path if isinstance(data, Source) else data, columns=columns, batch_rows=4096)
+    given = data.stream if isinstance(data, _Peeked) else data.path if isinstance(data, Source) else data
+    reader = TableReader(given, columns=columns, batch_rows=4096)
     for batch in reader:
         rows = batch.frame.drop(batch.place).iter_rows(named=True)
         for place, row in zip(batch.frame[batch.place], rows, strict=True):

@@ -25,7 +25,9 @@ from sensecheck.diverse.aligners import (
     stored_vectors,
 )
 from sensecheck.diverse.bleu import NltkBleu, SentenceBleu
+from sensecheck.diverse.evaluation import measured
 from sensecheck.diverse.measure import MeasureOptions, Sets, align, measure, reached_by
+from sensecheck.diverse.records import SetRecord
 
 GROUPS = (("the kitchen", "went to the cinema"), ("somewhere",), ("i do not know", "god knows"))
 
@@ -146,6 +148,27 @@ def test_batches_do_not_see_each_other() -> None:
     whole, _ = measure(Sets(ids, sets, groups))
     parts = [measure(Sets(ids[i : i + 7], sets[i : i + 7], groups[i : i + 7]))[0] for i in range(0, 60, 7)]
     assert whole.equals(pl.concat(parts))
+
+
+def test_portions_give_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [SetRecord(str(i), ("a b", "c d e", "f"), (("a",), ("c d",)), ("0", "1")) for i in range(30)]
+    whole = measured(records, MeasureOptions())
+    monkeypatch.setattr("sensecheck.diverse.evaluation.PORTION", 50)
+    parts = measured(records, MeasureOptions())
+    assert whole.measurements.equals(parts.measurements)
+    assert whole.examples is not None
+    assert parts.examples is not None
+    assert whole.examples.equals(parts.examples)
+
+
+def test_sets_too_large_for_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = Sets(["a", "b"], [["x y", "x z", "w"], ["x y", "x z"]], [(), ()])
+    usual, _ = measure(sets)
+    monkeypatch.setattr("sensecheck.diverse.measure.MAX_PAIRED", 2)
+    limited, _ = measure(sets)
+    assert limited["pairwise_bleu"].to_list() == [None, usual["pairwise_bleu"][1]]
+    assert limited["vendi"].to_list() == [None, usual["vendi"][1]]
+    assert limited["self_bleu"].to_list() == usual["self_bleu"].to_list()
 
 
 # -- aligners ------------------------------------------------------------------------------------------------------

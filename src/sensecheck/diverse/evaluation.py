@@ -12,7 +12,7 @@ import polars as pl
 from sensecheck.diverse.aligners import Aligner, as_aligner
 from sensecheck.diverse.corpus import corpus_figures
 from sensecheck.diverse.figures import DEFAULT_AT, DEFAULT_ORDERS, PARITY
-from sensecheck.diverse.measure import Alignment, MeasureOptions, Sets, measure
+from sensecheck.diverse.measure import MAX_PAIRED, Alignment, MeasureOptions, Sets, measure
 from sensecheck.diverse.ngrams import Tokens, offsets
 from sensecheck.diverse.parity import evaluate_as_original
 from sensecheck.diverse.question import QUESTION
@@ -25,6 +25,8 @@ from sensecheck.runs.collecting import Batch
 from sensecheck.statistics.figure import IntervalOptions
 
 BATCH_SETS = 512
+PORTION = 1_500_000
+"""Pairs and words that are held at once while a batch is measured."""
 
 
 def evaluate(
@@ -156,6 +158,43 @@ def measured(
     donors: int = DONORS,
 ) -> Batch:
     """Measure one batch of records and keep the texts that the report shows."""
+    parts = [
+        _measured(some, options, slices, weight, cluster, donors) for some in _in_portions(records, options.variety)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return Batch(
+        pl.concat([part.measurements for part in parts]),
+        pl.concat([part.examples for part in parts if part.examples is not None]),
+    )
+
+
+def _in_portions(records: Sequence[SetRecord], variety: bool) -> Iterator[Sequence[SetRecord]]:
+    """Records in portions of bounded work: what is held at once grows with pairs and words, not with records."""
+    portion: list[SetRecord] = []
+    load = 0
+    for record in records:
+        n = len(record.hypotheses)
+        references = sum(map(len, record.groups))
+        cost = n * (references + 1) + sum(map(len, record.hypotheses)) // 4
+        cost += sum(map(len, record.chance)) * len(record.groups)
+        cost += min(n, MAX_PAIRED) ** 2 if variety else 0
+        if portion and load + cost > PORTION:
+            yield portion
+            portion, load = [], 0
+        portion.append(record)
+        load += cost
+    yield portion
+
+
+def _measured(
+    records: Sequence[SetRecord],
+    options: MeasureOptions,
+    slices: Sequence[str],
+    weight: str | None,
+    cluster: str | None,
+    donors: int,
+) -> Batch:
     sets = Sets(
         [record.id for record in records],
         [record.hypotheses for record in records],

@@ -67,15 +67,6 @@ def _coverage(method: Mapping[str, str]) -> list[AnyStatistic]:
     at = numbers(method.get("at"), DEFAULT_AT)
     found: list[AnyStatistic] = [
         mean_of(
-            "max_score", "max_bleu" if is_bleu else "max_score", title="MaxBLEU" if is_bleu else "mean best score",
-            direction="higher", range=top,
-            explanation=Explanation(
-                "mean over queries of the mean over hypotheses of the best score with a group of references",
-                "How near the responses come to the references. One empty response is 0, not 1 as in the original.",
-                "short references and, without a brevity penalty, short responses", _LSDSCC,
-            ),
-        ),
-        mean_of(
             "mds", title="MDS", direction="higher",
             explanation=Explanation(
                 "mean over queries of (groups that a relevant hypothesis fell in) / groups",
@@ -89,6 +80,15 @@ def _coverage(method: Mapping[str, str]) -> list[AnyStatistic]:
                 "mean over queries of (references in the groups reached) / references",
                 "Like MDS, but a meaning counts by how many people expressed it.",
                 "more responses a query, large groups, chance", _LSDSCC,
+            ),
+        ),
+        mean_of(
+            "max_score", "max_bleu" if is_bleu else "max_score", title="MaxBLEU" if is_bleu else "mean best score",
+            direction="higher", range=top,
+            explanation=Explanation(
+                "mean over queries of the mean over hypotheses of the best score with a group of references",
+                "How near the responses come to the references. One empty response is 0, not 1 as in the original.",
+                "short references and, without a brevity penalty, short responses", _LSDSCC,
             ),
         ),
     ]  # fmt: skip

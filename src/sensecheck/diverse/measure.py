@@ -19,8 +19,11 @@ from numpy.typing import NDArray
 from sensecheck.diverse import variety
 from sensecheck.diverse.aligners import Aligner, BleuAligner, SetBatch
 from sensecheck.diverse.bleu import SentenceBleu
-from sensecheck.diverse.ngrams import Floats, Ints, NGramIndex, offsets, running_index
+from sensecheck.diverse.ngrams import Floats, Ints, NGramIndex, index_sets, offsets, running_index
 from sensecheck.diverse.tokens import tokenizer
+
+MAX_PAIRED = 1000
+"""Pairwise BLEU and the Vendi score look at every pair: sets of more hypotheses than this have neither."""
 
 TIE = 1e-12
 """Scores that differ by less (relative to the larger) are the same number up to rounding."""
@@ -265,11 +268,22 @@ def _variety_columns(sets: Sets, batch: SetBatch, options: MeasureOptions) -> di
         columns[f"ent_{n}"] = variety.entropy(index, n)
         columns[f"reference_recall_{n}"] = variety.reference_recall(index, n)
     columns["self_bleu"] = variety.self_bleu(index, options.between)
-    columns["pairwise_bleu"] = variety.pairwise_bleu(index, options.between)
     columns["multi_reference_recall"], columns["multi_reference_precision"] = variety.single_reference_scores(
         index, options.between
     )
-    columns["vendi"] = variety.vendi(variety.ngram_kernels(index), index.hypotheses_per_set)
+    columns["pairwise_bleu"], columns["vendi"] = _pairwise_columns(batch, options)
     columns["self_repetition"] = variety.self_repetition(index, options.repetition_order)
     columns["bytes"], columns["gzip_bytes"] = variety.compressed_sizes(sets.hypotheses)
     return columns
+
+
+def _pairwise_columns(batch: SetBatch, options: MeasureOptions) -> tuple[Floats, Floats]:
+    index = batch.index
+    few = np.flatnonzero(index.hypotheses_per_set <= MAX_PAIRED)
+    bleu, vendi = np.full(index.n_sets, np.nan), np.full(index.n_sets, np.nan)
+    if len(few) < index.n_sets:
+        index = index_sets([batch.hypotheses[i] for i in few.tolist()])
+    if len(few):
+        bleu[few] = variety.pairwise_bleu(index, options.between)
+        vendi[few] = variety.vendi(variety.ngram_kernels(index), index.hypotheses_per_set)
+    return bleu, vendi

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,22 @@ def test_runs_resume_and_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     resumed = evaluate(RECORDS, options=QUICK, out=tmp_path / "run", resume=True, system="mine")
     assert [f.to_dict() for f in resumed.figures] == [f.to_dict() for f in whole.figures]
     assert resumed.notes == whole.notes
+
+
+def test_figures_of_all_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = [["a b c d e", "x"], ["a b c d z", "a b"], ["q r s t"]]
+    result = evaluate(sets, options=QUICK)
+    assert result["corpus_distinct_1"].value == pytest.approx(11 / 17)
+    # abcd is in two queries; bcde, bcdz and qrst in one.
+    assert result["corpus_self_repetition"].value == pytest.approx(2 / 5)
+    plain = "".join(text + "\n" for texts in sets for text in texts).encode()
+    assert result["corpus_compression_ratio"].value == pytest.approx(
+        len(plain) / len(gzip.compress(plain, 9)), rel=0.02
+    )
+    monkeypatch.setattr("sensecheck.diverse.corpus.MAX_WORDS", 5)
+    many = evaluate(sets, options=QUICK)
+    assert "corpus_distinct_1" not in {figure.name for figure in many.figures}
+    assert any("left out above" in note for note in many.notes)
 
 
 def test_order_of_records_changes_nothing() -> None:

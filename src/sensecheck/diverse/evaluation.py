@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.diverse.aligners import Aligner, as_aligner
-from sensecheck.diverse.corpus import corpus_figures
+from sensecheck.diverse.corpus import MAX_WORDS, corpus_figures
 from sensecheck.diverse.figures import DEFAULT_AT, DEFAULT_ORDERS, PARITY
 from sensecheck.diverse.measure import MAX_PAIRED, Alignment, MeasureOptions, Sets, measure
 from sensecheck.diverse.ngrams import Tokens, offsets
@@ -301,5 +301,8 @@ def _with_corpus_figures(result: Result, options: MeasureOptions) -> dict[str, A
         for frame in result.texts.batches(["hypothesis"])
         for texts in frame["hypothesis"].to_list()
     )
-    result.estimates.overall.extend(corpus_figures(sets, options.orders, options.repetition_order))
+    found = corpus_figures(sets, options.orders, options.repetition_order)
+    if found is None:
+        result.notes.append(f"figures of all responses together are left out above {MAX_WORDS:,} words")
+    result.estimates.overall.extend(found or [])
     return {}

@@ -32,9 +32,16 @@ def test_difficult_text(name: str) -> None:
         assert tokenizer(name)(text) == peer(text).split(), text
 
 
+# sacrebleu's regex engine brings its own Unicode tables, newer than Python's: characters that this Python does not
+# know (Cn) are left out.
+CHARACTERS = st.one_of(
+    st.sampled_from(" .,-'&;$€0123ab½²«»\n"), st.characters(codec="utf-8", exclude_categories=["Cn", "Cs"])
+)
+
+
 @pytest.mark.parametrize("name", list(PEERS))
-@settings(max_examples=200, deadline=None)
-@given(text=st.text(alphabet=st.one_of(st.sampled_from(" .,-'&;$€0123ab½²«»\n"), st.characters(codec="utf-8"))))
+@settings(max_examples=150, deadline=None)
+@given(text=st.text(alphabet=CHARACTERS))
 def test_any_text(name: str, text: str) -> None:
     assert tokenizer(name)(text) == _peer(name)(text).split()
 

@@ -1,6 +1,7 @@
 """From text to words: by white space as LSDSCC does, or like sacrebleu's `13a`, `char` and `intl`.
 
-Written from mteval's rules; on the same text they give the words that sacrebleu's tokenisers give.
+Written from mteval's rules; on the same text they give the words that sacrebleu's tokenisers give (for `intl`, as far
+as this Python's Unicode tables know the characters).
 """
 
 from __future__ import annotations

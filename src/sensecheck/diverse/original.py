@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,10 +28,9 @@ from sensecheck.diverse.bleu import (
     pair_counts,
     smooth_like_nltk,
 )
+from sensecheck.diverse.groups import EOS, ordered_keys
 from sensecheck.diverse.ngrams import Floats, Ints, NGramIndex, Tokens, index_sets, offsets
 from sensecheck.diverse.nist import nist, nist_of_pair
-
-EOS = "</s>"
 
 Aligner = Callable[[Tokens, Sequence[Tokens]], float]
 
@@ -125,21 +123,6 @@ class ReferenceSet:
         with Path(filename).open() as source:
             corpus = json.load(source)
         return [cls.from_json(groups, query) for query, groups in corpus.items()]
-
-
-def ordered_keys(groups: Iterable[str]) -> list[str]:
-    """Group keys by integer value; one that is no integer takes the next number from len(groups) on."""
-    keys = list(groups)
-    numbers = count(len(keys))
-
-    def value(key: str) -> int:
-        try:
-            return int(key)
-        except ValueError:
-            return next(numbers)
-
-    values = {key: value(key) for key in keys}
-    return sorted(keys, key=values.__getitem__)
 
 
 # -- aligners --------------------------------------------------------------------------------------------------

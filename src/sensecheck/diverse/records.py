@@ -30,7 +30,7 @@ from typing import Any, BinaryIO, cast
 import orjson
 import polars as pl
 
-from sensecheck.diverse.original import EOS, ordered_keys
+from sensecheck.diverse.groups import EOS, ordered_keys
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
 from sensecheck.inputs.opening import Source, is_path, sources
 from sensecheck.inputs.tables import TableReader

@@ -1,0 +1,85 @@
+"""What a query says, one fact at a time, whatever the query's language.
+
+A language module turns a query into a `Reading`; the matching holds the reading against a sentence. Nothing in here
+knows a language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from sensecheck.language.morphology import root, stem
+from sensecheck.language.tokens import split_identifier
+
+Span = tuple[int, int]
+
+
+class UnreadableQuery(ValueError):
+    """The query could not be read. `reason` is one word for counting, the message says more."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A column, table or property as people would say it: its words, their stems and roots."""
+
+    text: str
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+    roots: tuple[str, ...]
+
+
+@lru_cache(maxsize=65_536)
+def name_of(text: str) -> Name:
+    """The words of an identifier or of a natural-language name."""
+    words = tuple(split_identifier(text))[:12]
+    return Name(text, words, tuple(stem(w) for w in words), tuple(root(w) for w in words))
+
+
+NO_NAME = Name("", (), (), ())
+
+
+@dataclass(slots=True)
+class Fact:
+    """One thing the query says.
+
+    kind: column, table, aggregate, comparison, negation, order, limit, setop, connective, distinct, group, quantifier,
+    ordinal, entity, misfit. The other fields are used as the kind needs them.
+    """
+
+    kind: str
+    text: str
+    span: Span | None = None
+    name: Name = NO_NAME
+    role: str = ""  # select, where, having, order, group, result, filter
+    op: str = ""  # =, !=, >, >=, <, <=, like, between; or, and; union, intersect, except; all, most, only
+    aggregate: str = ""  # count, sum, avg, max, min
+    direction: int = 0  # 1 towards the large end, -1 towards the small
+    value: str | None = None  # a literal as text
+    number: float | None = None  # a literal as number
+    limited: bool = False  # an order that a limit cuts
+    optional: bool = False  # people need not say it
+    integral: bool = False  # the number counts things: more than one is at least two
+
+
+@dataclass(slots=True)
+class Reading:
+    """All facts of a query, and the names that its surroundings (the schema) know but it does not use."""
+
+    facts: list[Fact]
+    names: list[Name] = field(default_factory=list)  # used in the query
+    other_names: list[tuple[Name, Name]] = field(default_factory=list)  # (column, its table) unused but near
+    vocabulary: frozenset[str] = frozenset()  # stems of every name in the schema
+    language: str = "sql"
+
+    def of(self, *kinds: str) -> list[Fact]:
+        return [fact for fact in self.facts if fact.kind in kinds]
+
+
+def unique_names(names: Iterable[Name]) -> list[Name]:
+    return list(dict.fromkeys(names))

@@ -1,0 +1,70 @@
+"""Whether a sentence speaks of a column or table: through its words, their inflections, synonyms and short forms."""
+
+from __future__ import annotations
+
+from sensecheck.faithful.facts import Name
+from sensecheck.faithful.matching.sentence import Sentence
+from sensecheck.language.morphology import root, stem
+
+
+def literal_positions(sentence: Sentence, word: str) -> list[int]:
+    """Tokens that are the word itself, an inflection or derivation of it, or what it abbreviates."""
+    found = sentence.by_stem.get(stem(word))
+    if found:
+        return found
+    key = root(word)
+    if len(key) >= 4:
+        found = sentence.by_root.get(key)
+        if found:
+            return found
+    full = sentence.vocabulary.abbreviations.get(word)
+    if full is not None:
+        return sentence.by_stem.get(stem(full), [])
+    if 3 <= len(word) <= 5:  # a short form that nobody listed: the beginning of a word
+        return [i for i, low in enumerate(sentence.lows) if len(low) > len(word) + 2 and low.startswith(word)]
+    return []
+
+
+def synonym_positions(sentence: Sentence, word: str) -> list[int]:
+    """Tokens that stand for the word by the lexicon."""
+    others = sentence.vocabulary.synonyms.get(stem(sentence.vocabulary.abbreviations.get(word, word)))
+    if not others:
+        return []
+    return [i for other in others for i in sentence.by_stem.get(other, ())]
+
+
+class Mention:
+    """How well a sentence mentions a name, and where."""
+
+    __slots__ = ("literal", "positions", "score")
+
+    def __init__(self, score: float, literal: float, positions: list[int]) -> None:
+        self.score = score  # share of the name's words said, in any way
+        self.literal = literal  # share said by the words themselves
+        self.positions = positions
+
+
+_NOTHING = Mention(0.0, 0.0, [])
+
+
+def mention(sentence: Sentence, name: Name) -> Mention:
+    """How a sentence mentions a name."""
+    if not name.words:
+        return _NOTHING
+    generic = sentence.vocabulary.generic
+    total = said = literal = 0.0
+    positions: list[int] = []
+    for word, key in zip(name.words, name.stems, strict=True):
+        weight = 0.35 if key in generic else 1.0
+        total += weight
+        found = literal_positions(sentence, word)
+        if found:
+            said += weight
+            literal += weight
+            positions.extend(found)
+            continue
+        found = synonym_positions(sentence, word)
+        if found:
+            said += weight * 0.8
+            positions.extend(found)
+    return Mention(said / total, literal / total, positions)

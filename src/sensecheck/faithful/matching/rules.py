@@ -1,0 +1,779 @@
+"""The rules that hold a reading of a query against a sentence, both ways.
+
+Every rule gives findings: a fact that is said, missing or contradicted, or something that the sentence adds. A finding
+against the sentence carries a confidence from `lexicon/confidence.json`: how sure such a finding is on its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span
+from sensecheck.faithful.matching.names import Mention, literal_positions, mention
+from sensecheck.faithful.matching.sentence import Sentence, Signal
+from sensecheck.faithful.matching.values import find_value
+from sensecheck.language.lexicon import read_package_lexicon
+from sensecheck.language.numbers import Number
+
+CONFIDENCE: dict[str, float] = read_package_lexicon("sensecheck.faithful", "lexicon", "confidence.json")["rules"]
+
+
+class Finding(NamedTuple):
+    """One piece of evidence. status: said, unsaid (allowed), missing, contradicted, added."""
+
+    status: str
+    kind: str
+    rule: str
+    confidence: float
+    text: str
+    query_span: Span | None
+    sentence_spans: tuple[Span, ...]
+
+
+_UP = {"greater": 1, "at_least": 1, "after": 1, "multiple": 1, "less": -1, "at_most": -1, "before": -1}
+_INCLUSIVE = frozenset(("at_least", "at_most"))
+
+
+class Check:
+    """One query against one sentence."""
+
+    def __init__(self, reading: Reading, sentence: Sentence) -> None:
+        self.reading = reading
+        self.sentence = sentence
+        self.vocabulary = sentence.vocabulary
+        self.findings: list[Finding] = []
+        self.used_numbers: set[int] = set()
+        self.number_of: dict[int, Number] = {}  # id of fact → the sentence's number for it
+        self.mentions: dict[Name, Mention] = {}
+        self.sql = reading.language != "logic2text"
+
+    # ------------------------------------------------------------------------------------------ evidence
+
+    def note(self, status: str, fact: Fact, rule: str, positions: tuple[int, ...] | list[int] = ()) -> None:
+        confidence = CONFIDENCE.get(rule, 0.0) if status in ("missing", "contradicted") else 1.0
+        self.findings.append(
+            Finding(status, fact.kind, rule, confidence, fact.text, fact.span, self.spans(positions))
+        )
+
+    def added(self, kind: str, rule: str, first: int, last: int) -> None:
+        span = self.sentence.span(first, last)
+        text = self.sentence.text[span[0] : span[1]]
+        self.findings.append(Finding("added", kind, rule, CONFIDENCE.get(rule, 0.0), text, None, (span,)))
+
+    def spans(self, positions: tuple[int, ...] | list[int]) -> tuple[Span, ...]:
+        """Characters of token positions, neighbours joined."""
+        spans: list[Span] = []
+        previous = -2
+        for i in sorted(set(positions)):
+            token = self.sentence.tokens[i]
+            if i == previous + 1 and spans:
+                spans[-1] = (spans[-1][0], token.end)
+            else:
+                spans.append((token.start, token.end))
+            previous = i
+        return tuple(spans)
+
+    def mention(self, name: Name) -> Mention:
+        found = self.mentions.get(name)
+        if found is None:
+            found = self.mentions[name] = mention(self.sentence, name)
+        return found
+
+    # ---------------------------------------------------------------------------------------------- all
+
+    def run(self) -> list[Finding]:
+        self.claim_names()
+        self.values()
+        self.claim_quotes()
+        self.sentence.read_signals()
+        self.kinds: dict[str, list[Signal]] = {}
+        for signal in self.sentence.signals:
+            self.kinds.setdefault(signal.kind, []).append(signal)
+        self.numbers()
+        self.negations()
+        self.comparisons()
+        self.extremes()
+        self.aggregates()
+        self.connectives()
+        if self.sql:
+            self.ordering()
+            self.columns()
+            self.entities()
+            self.misfits()
+        else:
+            self.quantifiers()
+            self.logic_columns()
+        return self.findings
+
+    def free(self, signal: Signal) -> bool:
+        """Whether a signal stands on its own, not inside the name of a column or table."""
+        owner = self.sentence.owner
+        return not all(owner[i] == "name" for i in range(signal.first, signal.last))
+
+    def has(self, *kinds: str) -> Signal | None:
+        for kind in kinds:
+            for signal in self.kinds.get(kind, ()):
+                return signal
+        return None
+
+    def has_free(self, *kinds: str) -> Signal | None:
+        for kind in kinds:
+            for signal in self.kinds.get(kind, ()):
+                if self.free(signal):
+                    return signal
+        return None
+
+    # -------------------------------------------------------------------------------------------- claims
+
+    def claim_names(self) -> None:
+        """Words that are there because a name holds them: `number of deaths`, `total credits`, `first name`."""
+        sentence = self.sentence
+        for name in self.reading.names:
+            where = [literal_positions(sentence, w) for w in name.words]
+            hits = sorted({i for found in where for i in found})
+            if len(name.words) == 1:
+                for i in hits:
+                    sentence.claim(i, i + 1, "name")
+                continue
+            for a, b in zip(hits, hits[1:], strict=False):
+                if b - a <= 2 and (b - a == 1 or sentence.lows[a + 1] in ("of", "the", "-", "in", "for", "'")):
+                    sentence.claim(a, b + 1, "name")
+
+    def claim_quotes(self) -> None:
+        for first, last in self.sentence.quotes:
+            self.sentence.claim(first, last, "quote")
+
+    # -------------------------------------------------------------------------------------------- values
+
+    def values(self) -> None:
+        """Literal strings must be said."""
+        for fact in self.reading.facts:
+            if fact.kind != "comparison" or fact.value is None:
+                continue
+            if fact.number is not None and self.looks_numeric(fact.value):
+                continue
+            value = fact.value.strip()
+            found = find_value(self.sentence, value)
+            needed = 0.5 if self.sql else 0.45
+            if found.score >= needed:
+                for i in found.positions:
+                    self.sentence.owner[i] = "value"
+                self.note("said", fact, "value", found.positions)
+            elif self.unsaid_value(fact, value):
+                self.note("unsaid", fact, "value")
+            else:
+                partial = bool(found.positions)
+                rule = "value_missing" if not partial else "value_partial"
+                if not self.sql and fact.op in ("!=",):
+                    rule = "value_negated_missing"
+                self.note("missing", fact, rule, found.positions)
+
+    def looks_numeric(self, value: str) -> bool:
+        return any(c.isdigit() for c in value)
+
+    def unsaid_value(self, fact: Fact, value: str) -> bool:
+        """Values that a sentence says by stating or denying the column."""
+        low = value.lower()
+        if not value:
+            return True
+        if low in self.vocabulary.yes or low in self.vocabulary.no:
+            return True
+        if len(value) == 1 and not value.isdigit():
+            return self.mention(fact.name).score > 0.5
+        return False
+
+    # ------------------------------------------------------------------------------------------- numbers
+
+    def numbers(self) -> None:
+        sentence = self.sentence
+        facts = [
+            f
+            for f in self.reading.facts
+            if f.number is not None
+            and (f.kind in ("limit", "ordinal") or (f.kind == "comparison" and self.looks_numeric(f.value or "")))
+        ]
+        for fact in facts:
+            number = fact.number
+            assert number is not None
+            hit = self.matching_number(fact, number)
+            if hit is not None:
+                self.number_of[id(fact)] = hit
+                self.note("said", fact, "number", range_of(hit))
+                continue
+            if self.unsaid_number(fact, number):
+                self.note("unsaid", fact, "number")
+                continue
+            if fact.kind == "comparison" and fact.value is not None and fact.value.strip():
+                found = find_value(sentence, fact.value)
+                if found.score >= 0.5:
+                    for i in found.positions:
+                        self.sentence.owner[i] = "value"
+                    self.note("said", fact, "value", found.positions)
+                    continue
+            rule = "limit_missing" if fact.kind == "limit" else "ordinal_missing" if fact.kind == "ordinal" else "number_missing"
+            self.note("missing", fact, rule)
+        self.added_numbers(facts)
+
+    def matching_number(self, fact: Fact, number: float) -> Number | None:
+        best: Number | None = None
+        for i, said in enumerate(self.sentence.numbers):
+            if self.same_number(fact, number, said):
+                self.used_numbers.add(i)
+                if best is None or (best.form == "ordinal" and said.form != "ordinal"):
+                    best = said
+        return best
+
+    def same_number(self, fact: Fact, number: float, said: Number) -> bool:
+        value = said.value
+        if value == number or value == abs(number):
+            return True
+        if fact.integral and fact.op:
+            comparative = self.comparator_near(said)
+            if comparative is not None:
+                inclusive = comparative.kind in _INCLUSIVE
+                if fact.op == ">=" and value == number - 1 and not inclusive:
+                    return True
+                if fact.op == ">" and value == number + 1 and inclusive:
+                    return True
+                if fact.op == "<=" and value == number + 1 and not inclusive:
+                    return True
+                if fact.op == "<" and value == number - 1 and inclusive:
+                    return True
+        if said.form == "decade" and said.value <= number < said.value + 10:
+            return True
+        if value and number:
+            ratio = value / number if abs(value) > abs(number) else number / value
+            if ratio in (100.0, 1000.0, 1e6, 1e9):
+                return True
+        if not self.sql:
+            text = fact.value or ""
+            if said.form == "decade" and text.isdigit() and str(int(value)).startswith(text):
+                return True
+            if fact.role in ("approximate", "result") and said.form in ("digits", "word"):
+                if fact.role == "approximate" or self.approximate():
+                    if abs(number) > 10 and abs(value - number) <= 0.02 * abs(number):
+                        return True
+                    if abs(value - number) < 1 and (float(value).is_integer() or abs(value - number) <= 0.06):
+                        return True
+        return False
+
+    def approximate(self) -> bool:
+        lows = self.sentence.by_low
+        return any(w in lows for w in ("about", "around", "approximately", "nearly", "almost", "roughly", "over", "some", "approx"))
+
+    def comparator_near(self, said: Number) -> Signal | None:
+        """The comparison word that governs a number."""
+        best: Signal | None = None
+        for signal in self.sentence.signals:
+            if signal.kind in _UP or signal.kind == "comparative":
+                before = said.first - signal.last
+                after = signal.first - said.last
+                if 0 <= before <= 4 or (0 <= after <= 3 and signal.kind in _INCLUSIVE):
+                    if any(n.first >= signal.last and n.last <= said.first for n in self.sentence.numbers if n is not said) and before > 0:
+                        continue
+                    if best is None or signal.kind in _INCLUSIVE or before >= 0 and before < said.first - best.last:
+                        best = signal
+        return best
+
+    def unsaid_number(self, fact: Fact, number: float) -> bool:
+        """Numbers that people leave out or say otherwise."""
+        if fact.kind == "limit":
+            return number == 1
+        if fact.kind == "ordinal":
+            if number == 1:
+                return True
+            return number == 2 and any(w in self.sentence.by_low for w in ("runner", "next"))
+        op = fact.op
+        lows = self.sentence.by_low
+        if op in (">", ">=") and number <= 1:
+            if number == 0 or op == ">=":
+                return True
+        if (op == ">=" and number == 2) or (op == ">" and number == 1):
+            if self.has("multiple") or any(w in lows for w in ("multiple", "both", "several", "many", "multi")):
+                return True
+        if number == 0 and self.has("negation"):
+            return True
+        if number == 1 and (op == "=" or not self.sql):
+            if any(w in lows for w in ("a", "an", "only", "single", "once", "one", "sole", "unique", "first")) and fact.aggregate == "count":
+                return True
+            if self.sql and self.mention(fact.name).score >= 0.8 and not any(
+                n.form != "ordinal" for n in self.sentence.numbers
+            ):
+                return True
+        if number == 2 and any(w in lows for w in ("both", "pair", "couple", "two", "twice", "double")):
+            return True
+        if number in (0, 1) and self.sql and op in ("=", "!=") and not self.sentence.numbers:
+            return True
+        return False
+
+    def added_numbers(self, facts: list[Fact]) -> None:
+        sentence = self.sentence
+        for i, said in enumerate(sentence.numbers):
+            if i in self.used_numbers or said.form in ("ordinal", "times", "fraction"):
+                continue
+            if any(sentence.owner[k] for k in range(said.first, said.last)):
+                continue
+            if said.value == 1 and said.form == "word":
+                comparator = self.comparator_near(said)
+                if comparator is None or not self.sql:
+                    continue
+                if any(f.kind == "comparison" and f.direction for f in self.reading.facts):
+                    continue
+            if self.sql:
+                self.added("number", "number_added", said.first, said.last)
+            elif facts and not (1700 <= said.value <= 2100) and said.form in ("digits", "word"):
+                self.added("number", "number_added_logic", said.first, said.last)
+
+    # ----------------------------------------------------------------------------------------- negations
+
+    def negations(self) -> None:
+        facts = self.reading.of("negation")
+        cues = [s for s in self.kinds.get("negation", ()) if self.sentence.owner[s.first] not in ("value", "quote")]
+        soft = self.kinds.get("negation_soft", [])
+        strict = [f for f in facts if not f.optional]
+        for fact in strict:
+            if cues or soft:
+                first = (cues or soft)[0]
+                self.note("said", fact, "negation", range(first.first, first.last))  # type: ignore[arg-type]
+            else:
+                if any(low.startswith(("un", "in", "dis", "non", "im")) and len(low) > 5 and low not in _NOT_NEGATIVE for low in self.sentence.lows):
+                    self.note("unsaid", fact, "negation")
+                else:
+                    self.note("missing", fact, "negation_missing")
+        if facts or not cues:
+            return
+        if self.denied_by_value():
+            return
+        for cue in cues:
+            if self.idle_negation(cue):
+                continue
+            self.added("negation", "negation_added", cue.first, cue.last)
+            return
+
+    def denied_by_value(self) -> bool:
+        for fact in self.reading.facts:
+            if fact.kind != "comparison" or fact.value is None:
+                continue
+            low = fact.value.strip().lower()
+            if low in self.vocabulary.no or not low or fact.number == 0 or (fact.op == "<" and fact.number == 1):
+                return True
+            if low.startswith(("no ", "not ", "non", "un", "in")) or " not " in low or "without" in low or low.startswith("did not"):
+                return True
+        return False
+
+    def idle_negation(self, cue: Signal) -> bool:
+        """Words of negation that deny nothing."""
+        lows = self.sentence.lows
+        before = lows[cue.first - 1] if cue.first else ""
+        after = lows[cue.last] if cue.last < self.sentence.n else ""
+        low = lows[cue.first]
+        if before == "or" and low == "not":
+            return True  # whether or not
+        if low == "not" and after in ("only", "just"):
+            return True
+        if low == "no" and after in (".", "1", "2", "3"):
+            return True
+        if low in ("rather", "instead") and not self.sql:
+            return True
+        return low == "don" or (low in ("zero",))
+
+    # --------------------------------------------------------------------------------------- comparisons
+
+    def way(self, signal: Signal, name: Name) -> int:
+        """1 towards more, -1 towards less, 0 either."""
+        if signal.kind in _UP:
+            return _UP[signal.kind]
+        return self.vocabulary.points(signal.word, name) * signal.sign
+
+    def comparators(self) -> list[Signal]:
+        kinds = self.kinds
+        found = [s for k in ("greater", "less", "at_least", "at_most", "after", "before", "multiple", "comparative") for s in kinds.get(k, ())]
+        return [s for s in found if self.free(s)]
+
+    def comparisons(self) -> None:
+        facts = [f for f in self.reading.facts if f.kind == "comparison" and f.direction]
+        signals = self.comparators()
+        between = self.has("between")
+        for fact in facts:
+            number = self.number_of.get(id(fact))
+            govern = self.comparator_near(number) if number is not None else None
+            if govern is not None and govern.kind != "comparative":
+                way = self.way(govern, fact.name)
+                if way == fact.direction:
+                    self.note("said", fact, "comparison", range(govern.first, govern.last))  # type: ignore[arg-type]
+                    continue
+                others = [f for f in facts if f is not fact and f.number == fact.number and f.direction == way]
+                if way == -fact.direction and not others and not self.negated_comparison(fact, govern):
+                    self.note("contradicted", fact, "comparison_opposite", range(govern.first, govern.last))  # type: ignore[arg-type]
+                    continue
+            if between is not None:
+                self.note("said", fact, "comparison", range(between.first, between.last))  # type: ignore[arg-type]
+                continue
+            agreeing = [s for s in signals if self.way(s, fact.name) == fact.direction or self.way(s, fact.name) == 0]
+            if agreeing:
+                nearest = agreeing[0]
+                self.note("said", fact, "comparison", range(nearest.first, nearest.last))  # type: ignore[arg-type]
+                continue
+            opposing = [s for s in signals if self.way(s, fact.name) == -fact.direction]
+            if opposing and not any(f.direction == -fact.direction for f in facts if f is not fact):
+                if self.negated_comparison(fact, opposing[0]):
+                    continue
+                self.note("contradicted", fact, "comparison_opposite", range(opposing[0].first, opposing[0].last))  # type: ignore[arg-type]
+            elif self.unsaid_comparison(fact):
+                self.note("unsaid", fact, "comparison")
+            else:
+                self.note("missing", fact, "comparison_missing")
+        self.added_comparisons(facts, signals)
+
+    def negated_comparison(self, fact: Fact, signal: Signal) -> bool:
+        """`not more than` for at most, or a denial elsewhere that turns the comparison round."""
+        if self.reading.of("negation"):
+            return bool(self.kinds.get("negation"))
+        return any(0 <= signal.first - cue.last <= 3 for cue in self.kinds.get("negation", ()))
+
+    def unsaid_comparison(self, fact: Fact) -> bool:
+        number = fact.number
+        if number is not None and number <= 1 and fact.direction > 0:
+            return True
+        if number is not None and number == 2 and fact.op == ">=":
+            return bool(self.has("multiple") or "both" in self.sentence.by_low or "many" in self.sentence.by_low)
+        if number is not None and number <= 1 and fact.direction < 0:
+            return bool(self.kinds.get("negation"))
+        # A superlative or a from … to says it too.
+        if self.has("superlative") and fact.role in ("subquery", "values", "columns"):
+            return True
+        lows = self.sentence.by_low
+        if "from" in lows and "to" in lows and fact.role != "values":
+            return True
+        return any(w in lows for w in ("positive", "negative", "older", "than"))
+
+    def added_comparisons(self, facts: list[Fact], signals: list[Signal]) -> None:
+        """Comparison words that govern a number or an average while the query compares nothing."""
+        if facts:
+            return
+        if any(f.op == "between" for f in self.reading.facts):
+            return
+        for signal in signals:
+            if signal.kind == "multiple":
+                continue
+            governed = any(0 <= n.first - signal.last <= 2 and n.form != "ordinal" for n in self.sentence.numbers)
+            follower = self.sentence.lows[signal.last : signal.last + 3]
+            if signal.kind in ("greater", "less", "at_least", "at_most") and (governed or "average" in follower):
+                self.added("comparison", "comparison_added", signal.first, signal.last)
+                return
+            if signal.kind in ("after", "before") and governed:
+                self.added("comparison", "comparison_added_time", signal.first, signal.last)
+                return
+            if signal.kind == "comparative" and "than" in follower:
+                self.added("comparison", "comparison_added", signal.first, signal.last)
+                return
+
+    # ------------------------------------------------------------------------------------------- extremes
+
+    def extremes(self) -> None:
+        """Superlatives against MAX, MIN and cut orders."""
+        facts = [
+            f
+            for f in self.reading.facts
+            if (f.kind == "aggregate" and f.aggregate in ("max", "min")) or (f.kind == "order" and f.limited)
+        ]
+        signals = [s for k in ("superlative",) for s in self.kinds.get(k, ())]
+        used: set[Signal] = set()
+        for fact in facts:
+            name = fact.name
+            agreeing = [s for s in signals if self.way(s, name) == fact.direction]
+            if agreeing:
+                used.update(agreeing)
+                self.note("said", fact, "extreme", range(agreeing[0].first, agreeing[0].last))  # type: ignore[arg-type]
+                continue
+            undecided = [s for s in signals if self.way(s, name) == 0]
+            if undecided:
+                used.update(undecided)
+                self.note("said", fact, "extreme", range(undecided[0].first, undecided[0].last))  # type: ignore[arg-type]
+                continue
+            opposing = [s for s in signals if self.way(s, name) == -fact.direction]
+            if opposing and not any(f.direction == -fact.direction for f in facts if f is not fact):
+                used.update(opposing)
+                self.note("contradicted", fact, "extreme_opposite", range(opposing[0].first, opposing[0].last))  # type: ignore[arg-type]
+                continue
+            if opposing:
+                self.note("missing", fact, "extreme_missing")
+                continue
+            if self.unsaid_extreme(fact):
+                self.note("unsaid", fact, "extreme")
+            else:
+                self.note("missing", fact, "extreme_missing")
+        self.added_extremes(facts, signals, used)
+
+    def unsaid_extreme(self, fact: Fact) -> bool:
+        kinds = self.kinds
+        if fact.kind == "order":
+            if fact.direction > 0 and "descending" in kinds:
+                return True
+            if fact.direction < 0 and "ascending" in kinds:
+                return True
+            if fact.role == "nth":
+                ordinals = any(n.form == "ordinal" for n in self.sentence.numbers)
+                return ordinals
+            if fact.optional and self.has("sorting"):
+                return True
+        comparatives = [s for s in kinds.get("comparative", ()) if self.way(s, fact.name) in (fact.direction, 0)]
+        if comparatives:
+            return True
+        if fact.direction > 0 and ("most_quantifier" in kinds and "most" in self.sentence.by_low):
+            return True
+        return "limit" in self.sentence.by_low
+
+    def added_extremes(self, facts: list[Fact], signals: list[Signal], used: set[Signal]) -> None:
+        orders = [f for f in self.reading.facts if f.kind == "order"]
+        names = [f.name for f in facts]
+        for signal in signals:
+            if signal in used or not self.free(signal):
+                continue
+            if signal.word in ("first", "initial", "top", "leading", "last", "final", "bottom", "new", "original"):
+                continue
+            before = self.sentence.lows[signal.first - 1] if signal.first else ""
+            if before == "at":
+                continue
+            if orders and not facts:
+                continue
+            if any(f.kind == "quantifier" for f in self.reading.facts):
+                continue
+            if facts and all(self.way(signal, n) != -f.direction for f, n in zip(facts, names, strict=True)):
+                continue
+            self.added("superlative", "extreme_added" if not facts else "extreme_added_opposite", signal.first, signal.last)
+            return
+
+    # ----------------------------------------------------------------------------------------- aggregates
+
+    def aggregates(self) -> None:
+        facts = self.reading.of("aggregate")
+        kinds = {f.aggregate for f in facts} | {f.aggregate for f in self.reading.facts if f.aggregate}
+        for fact in facts:
+            aggregate = fact.aggregate
+            if aggregate == "avg":
+                signal = self.has("average")
+                if signal is not None:
+                    self.note("said", fact, "average", range(signal.first, signal.last))  # type: ignore[arg-type]
+                else:
+                    self.note("missing", fact, "average_missing")
+            elif aggregate == "sum":
+                signal = self.has("sum", "count")
+                if signal is not None:
+                    self.note("said", fact, "sum", range(signal.first, signal.last))  # type: ignore[arg-type]
+                elif self.has("superlative"):
+                    self.note("unsaid", fact, "sum")
+                else:
+                    self.note("missing", fact, "sum_missing")
+            elif aggregate == "count" and fact.role in ("select",):
+                signal = self.has("count", "sum")
+                if signal is not None:
+                    self.note("said", fact, "count", range(signal.first, signal.last))  # type: ignore[arg-type]
+                else:
+                    self.note("missing", fact, "count_missing")
+        average = self.has_free("average")
+        if average is not None and "avg" not in kinds:
+            self.added("aggregate", "average_added", average.first, average.last)
+        if not self.sql:
+            total = self.has_free("sum")
+            if total is not None and "sum" not in kinds and "avg" in kinds and average is None:
+                self.added("aggregate", "sum_added", total.first, total.last)
+            return
+        if kinds & {"count", "sum"}:
+            return
+        total = self.has_free("sum")
+        if total is not None and self.sentence.lows[total.first] in ("total", "sum", "combined"):
+            self.added("aggregate", "sum_added", total.first, total.last)
+            return
+        for signal in self.kinds.get("count", ()):
+            if not self.free(signal):
+                continue
+            phrase = " ".join(self.sentence.lows[signal.first : signal.last])
+            if phrase in ("how many", "count", "total number"):
+                if phrase == "how many" and self.numeric_select():
+                    continue
+                self.added("aggregate", "count_added", signal.first, signal.last)
+                return
+            following = self.sentence.lows[signal.last : signal.last + 1]
+            if phrase in ("number",) and following == ["of"] and not self.numeric_select():
+                self.added("aggregate", "number_of_added", signal.first, signal.last)
+                return
+
+    def numeric_select(self) -> bool:
+        """Whether the query gives a column that holds a number of things."""
+        for fact in self.reading.facts:
+            if fact.kind in ("column", "order", "comparison", "aggregate") and fact.name.words:
+                if not {"number", "num", "count", "quantity", "total", "amount", "population", "capacity", "attendance"}.isdisjoint(fact.name.words):
+                    return True
+                if fact.role in ("select",) and fact.name.words[0] not in ("name", "id"):
+                    return True
+        return False
+
+    # ---------------------------------------------------------------------------------------- connectives
+
+    def connectives(self) -> None:
+        facts = self.reading.facts
+        ors = [f for f in facts if f.kind == "connective" and f.op == "or"]
+        setops = {f.op for f in facts if f.kind == "setop"}
+        said_or = self.has("or")
+        for fact in ors:
+            if fact.optional or said_or is not None:
+                self.note("said" if said_or else "unsaid", fact, "or")
+            elif self.has("both"):
+                self.note("contradicted", fact, "or_unsaid")
+            else:
+                self.note("missing", fact, "or_unsaid")
+        if said_or is not None and not ors and "union" not in setops and self.sql:
+            if not self.harmless_or(said_or):
+                self.added("connective", "or_added", said_or.first, said_or.last)
+        if "union" in setops and self.has("both") is not None and said_or is None:
+            both = self.has("both")
+            if both is not None and self.sentence.lows[both.first] == "both":
+                fact = next(f for f in facts if f.kind == "setop")
+                self.note("contradicted", fact, "union_both", range(both.first, both.last))  # type: ignore[arg-type]
+
+    def harmless_or(self, signal: Signal) -> bool:
+        if any(f.kind == "negation" for f in self.reading.facts):
+            return True
+        return any(f.op in (">=", "<=") for f in self.reading.facts)
+
+    # ------------------------------------------------------------------------------------------- ordering
+
+    def ordering(self) -> None:
+        orders = [f for f in self.reading.facts if f.kind == "order" and not f.limited]
+        ascending, descending = self.has("ascending"), self.has("descending")
+        superlatives = self.kinds.get("superlative", [])
+        for fact in orders:
+            ways = [w for w in (self.way(s, fact.name) for s in superlatives) if w]
+            if fact.direction > 0:
+                if descending is not None:
+                    self.note("said", fact, "order", range(descending.first, descending.last))  # type: ignore[arg-type]
+                elif ascending is not None:
+                    self.note("contradicted", fact, "order_opposite", range(ascending.first, ascending.last))  # type: ignore[arg-type]
+                elif superlatives:
+                    self.note("unsaid", fact, "order")
+                else:
+                    self.note("missing", fact, "descending_missing")
+            else:
+                if ascending is not None:
+                    self.note("said", fact, "order", range(ascending.first, ascending.last))  # type: ignore[arg-type]
+                elif descending is not None and not any(f.direction > 0 for f in orders):
+                    self.note("contradicted", fact, "order_opposite", range(descending.first, descending.last))  # type: ignore[arg-type]
+                elif self.has("sorting", "each") or ways:
+                    self.note("unsaid", fact, "order")
+                else:
+                    self.note("missing", fact, "order_missing")
+        if not self.reading.of("order"):
+            for signal in (ascending, descending):
+                if signal is not None and self.free(signal):
+                    self.added("order", "order_added", signal.first, signal.last)
+                    return
+
+    # -------------------------------------------------------------------------------------------- columns
+
+    def columns(self) -> None:
+        """Columns of the query should be spoken of; columns spoken of should be in the query."""
+        for fact in self.reading.facts:
+            if fact.kind != "column" or not fact.name.words:
+                continue
+            said = self.mention(fact.name)
+            if said.score >= 0.5:
+                self.note("said", fact, "column", said.positions)
+            else:
+                self.note("unsaid", fact, "column")
+
+    def entities(self) -> None:
+        """Quotations and capitalised words must come from the query."""
+        sentence = self.sentence
+        for first, last in sentence.quotes:
+            if any(sentence.owner[i] == "value" for i in range(first, last)):
+                continue
+            if all(sentence.tokens[i].stem in self.reading.vocabulary for i in range(first, last)):
+                continue
+            if any(i in self.used_numbers for i, n in enumerate(sentence.numbers) if n.first >= first and n.last <= last):
+                continue
+            self.added("entity", "quotation_added", first, last)
+        starts = True
+        for i, token in enumerate(sentence.tokens):
+            if token.kind == "sign":
+                if token.text in ".?!:":
+                    starts = True
+                continue
+            initial, starts = starts, False
+            if token.kind != "word" or not token.text[0].isupper() or initial or sentence.owner[i]:
+                continue
+            if token.stem in self.reading.vocabulary or token.low in self.vocabulary.operator_words:
+                continue
+            if token.low in _CAPITALISED or token.low in self.vocabulary.superlatives:
+                continue
+            self.added("entity", "capitalised_added", i, i + 1)
+
+    def misfits(self) -> None:
+        for fact in self.reading.of("misfit"):
+            self.note("contradicted", fact, "misfit")
+
+    # ---------------------------------------------------------------------------------------- logic forms
+
+    def quantifiers(self) -> None:
+        facts = self.reading.of("quantifier")
+        ops = {f.op for f in facts}
+        for fact in facts:
+            if fact.op == "only":
+                signal = self.has("only")
+                if signal is not None:
+                    self.note("said", fact, "only", range(signal.first, signal.last))  # type: ignore[arg-type]
+                else:
+                    self.note("missing", fact, "only_missing")
+            elif fact.op == "most":
+                signal = self.has("most_quantifier")
+                if signal is not None:
+                    self.note("said", fact, "most", range(signal.first, signal.last))  # type: ignore[arg-type]
+                else:
+                    self.note("missing", fact, "most_missing")
+            elif fact.op == "all":
+                wrong = self.has("few_quantifier") or self.most_word()
+                if wrong is not None:
+                    self.note("contradicted", fact, "all_opposite", range(wrong.first, wrong.last))  # type: ignore[arg-type]
+                else:
+                    self.note("said", fact, "all")
+        if "only" not in ops and not facts:
+            pass
+
+    def most_word(self) -> Signal | None:
+        for signal in self.kinds.get("most_quantifier", ()):
+            if self.sentence.lows[signal.first] in ("most", "majority", "mostly"):
+                return signal
+        return None
+
+    def logic_columns(self) -> None:
+        for fact in self.reading.facts:
+            if fact.kind != "column" or not fact.name.words:
+                continue
+            said = self.mention(fact.name)
+            self.note("said" if said.score >= 0.5 else "unsaid", fact, "column", said.positions)
+
+
+_NOT_NEGATIVE = frozenset(
+    """university united unit units under until union unique unions include includes including included income
+    information invoice invoices individual individuals institution instructor instructors international interest
+    increasing important discount distinct distance district distribution discuss display displayed display
+    impact improve import inventory inside industry invest investor investors incident incidents insurance interaction
+    interactions instrument into initial injured injury installation instance indicate input inspection internet""".split()
+)
+_CAPITALISED = frozenset(
+    """i id ids name names monday tuesday wednesday thursday friday saturday sunday january february march april may june july
+    august september october november december a z the dob gpa usd url tv dvd cd ip faq sql return find show list give what
+    which how who where when count and or of for in""".split()
+)
+
+
+def range_of(number: Number) -> list[int]:
+    return list(range(number.first, number.last))
+
+
+def check(reading: Reading, sentence: Sentence) -> list[Finding]:
+    """All findings of a query against a sentence."""
+    return Check(reading, sentence).run()
+
+
+__all__ = ["CONFIDENCE", "NO_NAME", "Check", "Finding", "check"]

@@ -75,6 +75,7 @@ class Reading:
     names: list[Name] = field(default_factory=list)  # used in the query
     other_names: list[tuple[Name, Name]] = field(default_factory=list)  # (column, its table) unused but near
     vocabulary: frozenset[str] = frozenset()  # stems of every name in the schema
+    entities: frozenset[str] = frozenset()  # stems of the words that name tables
     language: str = "sql"
 
     def of(self, *kinds: str) -> list[Fact]:

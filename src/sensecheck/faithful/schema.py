@@ -34,7 +34,8 @@ class Schema:
 
     db_id: str
     tables: dict[str, Table] = field(default_factory=dict)
-    vocabulary: frozenset[str] = frozenset()
+    vocabulary: frozenset[str] = frozenset()  # stems of all words in all names
+    entities: frozenset[str] = frozenset()  # stems of the words that name tables
 
     def finish(self) -> Schema:
         stems: set[str] = set()
@@ -43,6 +44,7 @@ class Schema:
             for column in table.columns.values():
                 stems.update(column.natural.stems, name_of(column.name).stems)
         self.vocabulary = frozenset(stems)
+        self.entities = frozenset(s for table in self.tables.values() for s in table.natural.stems)
         return self
 
 

@@ -104,6 +104,10 @@ class _Facts:
             self.add("table", ref.name, ref.span, name=natural, optional=len(query.tables) > 1)
             scope[ref.alias.lower()] = table
         full = {**outer, **scope}
+        for on in query.joins:
+            for part in _parts(on):
+                if part.kind == "column":
+                    self.name(part, full, "join")
         if query.distinct:
             self.add("distinct", "DISTINCT", query.distinct_span, optional=True)
         for item in query.items:
@@ -321,6 +325,7 @@ def read(text: str, schema: Schema | None = None, dialect: str | None = None) ->
     if schema is not None:
         used = {column for _, column in maker.used_columns}
         reading.vocabulary = schema.vocabulary
+        reading.entities = schema.entities
         reading.other_names = [
             (column.natural, table.natural)
             for table in maker.used_tables

@@ -13,6 +13,7 @@ from sensecheck.faithful.matching.names import Mention, literal_positions, menti
 from sensecheck.faithful.matching.sentence import Sentence, Signal
 from sensecheck.faithful.matching.values import find_value
 from sensecheck.language.lexicon import read_package_lexicon
+from sensecheck.language.morphology import lemma
 from sensecheck.language.numbers import Number
 
 CONFIDENCE: dict[str, float] = read_package_lexicon("sensecheck.faithful", "lexicon", "confidence.json")["rules"]
@@ -313,12 +314,16 @@ class Check:
                 continue
             if any(sentence.owner[k] for k in range(said.first, said.last)):
                 continue
-            if said.value == 1 and said.form == "word":
+            if said.value <= 1:
                 comparator = self.comparator_near(said)
-                if comparator is None or not self.sql:
-                    continue
-                if any(f.kind == "comparison" and f.direction for f in self.reading.facts):
-                    continue
+                if comparator is not None and (said.value == 0 or comparator.kind == "at_least"):
+                    continue  # at least one, more than 0: that there is some
+                exact = said.first and sentence.lows[said.first - 1] in ("exactly", "only", "just")
+                if said.form == "word" and not (exact and self.sql):
+                    if comparator is None or not self.sql:
+                        continue
+                    if any(f.kind == "comparison" and f.direction for f in self.reading.facts):
+                        continue
             if self.sql:
                 self.added("number", "number_added", said.first, said.last)
             elif facts and not (1700 <= said.value <= 2100) and said.form in ("digits", "word"):
@@ -330,7 +335,8 @@ class Check:
         facts = self.reading.of("negation")
         cues = [s for s in self.kinds.get("negation", ()) if self.sentence.owner[s.first] not in ("value", "quote")]
         soft = self.kinds.get("negation_soft", [])
-        strict = [f for f in facts if not f.optional]
+        positive = {f.value for f in self.reading.facts if f.kind == "comparison" and f.op == "="}
+        strict = [f for f in facts if not f.optional and not (f.value is not None and f.value in positive)]
         for fact in strict:
             if cues or soft:
                 first = (cues or soft)[0]
@@ -357,7 +363,7 @@ class Check:
             low = fact.value.strip().lower()
             if low in self.vocabulary.no or not low or fact.number == 0 or (fact.op == "<" and fact.number == 1):
                 return True
-            if low.startswith(("no ", "not ", "non", "un", "in")) or " not " in low or "without" in low or low.startswith("did not"):
+            if low.startswith(("no ", "not ", "non", "never", "did not")) or " not " in low or "without" in low:
                 return True
         return False
 
@@ -455,6 +461,13 @@ class Check:
             return
         for signal in signals:
             if signal.kind == "multiple":
+                if signal.last - signal.first == 3 and self.sql and not self.reading.of("negation"):
+                    self.added("comparison", "comparison_added", signal.first, signal.last)
+                    return
+                continue
+            if signal.kind == "at_least" and self.sentence.lows[signal.last : signal.last + 1] in (["one"], ["once"], ["a"], ["1"]):
+                continue
+            if signal.kind == "comparative" and self.sentence.lows[signal.last : signal.last + 2] == ["than", "0"]:
                 continue
             governed = any(0 <= n.first - signal.last <= 2 and n.form != "ordinal" for n in self.sentence.numbers)
             follower = self.sentence.lows[signal.last : signal.last + 3]
@@ -507,6 +520,10 @@ class Check:
 
     def unsaid_extreme(self, fact: Fact) -> bool:
         kinds = self.kinds
+        if fact.kind == "aggregate" and fact.role == "inner":
+            # more than any, after all, earlier than some
+            if any(w in self.sentence.by_low for w in ("any", "some", "all", "every", "other", "each", "one", "least")):
+                return True
         if fact.kind == "order":
             if fact.direction > 0 and "descending" in kinds:
                 return True
@@ -561,7 +578,7 @@ class Check:
                 signal = self.has("sum", "count")
                 if signal is not None:
                     self.note("said", fact, "sum", range(signal.first, signal.last))  # type: ignore[arg-type]
-                elif self.has("superlative"):
+                elif self.has("superlative") or fact.role == "having":
                     self.note("unsaid", fact, "sum")
                 else:
                     self.note("missing", fact, "sum_missing")
@@ -589,6 +606,8 @@ class Check:
             if not self.free(signal):
                 continue
             phrase = " ".join(self.sentence.lows[signal.first : signal.last])
+            if self.names_column_after(signal.last):
+                continue
             if phrase in ("how many", "count", "total number"):
                 if phrase == "how many" and self.numeric_select():
                     continue
@@ -598,6 +617,15 @@ class Check:
             if phrase in ("number",) and following == ["of"] and not self.numeric_select():
                 self.added("aggregate", "number_of_added", signal.first, signal.last)
                 return
+
+    def names_column_after(self, position: int) -> bool:
+        """Whether the next words are those of a column in the query: the number of days held."""
+        sentence = self.sentence
+        window = range(position, min(position + 4, sentence.n))
+        for fact in self.reading.facts:
+            if fact.kind in ("column", "order") and fact.name.words and not set(window).isdisjoint(self.mention(fact.name).positions):
+                return True
+        return False
 
     def numeric_select(self) -> bool:
         """Whether the query gives a column that holds a number of things."""
@@ -633,6 +661,10 @@ class Check:
                 self.note("contradicted", fact, "union_both", range(both.first, both.last))  # type: ignore[arg-type]
 
     def harmless_or(self, signal: Signal) -> bool:
+        lows = self.sentence.lows
+        around = set(lows[max(0, signal.first - 1) : signal.last + 1])
+        if around & {"he", "she", "his", "her", "him", "hers", "they", "not", "if"}:
+            return True
         if any(f.kind == "negation" for f in self.reading.facts):
             return True
         return any(f.op in (">=", "<=") for f in self.reading.facts)
@@ -642,6 +674,10 @@ class Check:
     def ordering(self) -> None:
         orders = [f for f in self.reading.facts if f.kind == "order" and not f.limited]
         ascending, descending = self.has("ascending"), self.has("descending")
+        if ascending is None and descending is None and orders:
+            pair = self.from_to(orders[0].name)
+            if pair is not None:
+                ascending, descending = (pair, None) if pair.sign < 0 else (None, pair)
         superlatives = self.kinds.get("superlative", [])
         for fact in orders:
             ways = [w for w in (self.way(s, fact.name) for s in superlatives) if w]
@@ -669,26 +705,110 @@ class Check:
                     self.added("order", "order_added", signal.first, signal.last)
                     return
 
+    def from_to(self, name: Name) -> Signal | None:
+        """`from old to young`, `from the most recent to the oldest`, `oldest to youngest`: which way it runs."""
+        lows, vocabulary = self.sentence.lows, self.vocabulary
+        for i, low in enumerate(lows):
+            if low != "to" or not 0 < i < self.sentence.n - 1:
+                continue
+            first = lows[i - 1]
+            if vocabulary.superlatives.get(first, first) not in vocabulary.classes:
+                continue
+            after = [w for w in lows[i + 1 : i + 4] if w not in ("the", "most", "least")][:1]
+            if not after or vocabulary.superlatives.get(after[0], after[0]) not in vocabulary.classes:
+                continue
+            sign = -1 if i > 1 and lows[i - 2] == "least" else 1
+            way = vocabulary.points(vocabulary.superlatives.get(first, first), name) * sign
+            if way:
+                return Signal("order", i - 1, i + 2, first, way)
+        return None
+
     # -------------------------------------------------------------------------------------------- columns
 
     def columns(self) -> None:
         """Columns of the query should be spoken of; columns spoken of should be in the query."""
+        unsaid: list[Fact] = []
         for fact in self.reading.facts:
-            if fact.kind != "column" or not fact.name.words:
+            if fact.kind not in ("column", "group") or not fact.name.words:
                 continue
             said = self.mention(fact.name)
             if said.score >= 0.5:
                 self.note("said", fact, "column", said.positions)
             else:
-                self.note("unsaid", fact, "column")
+                unsaid.append(fact)
+        others = self.other_columns()
+        if unsaid and others:
+            self.note("contradicted", unsaid[0], "column_swapped", others[0][1])
+            return
+        for fact in unsaid:
+            self.note("unsaid", fact, "column")
+        for name, positions in others:
+            if self.attribute_like(name, positions):
+                first, last = min(positions), max(positions) + 1
+                self.added("column", "column_added", first, last if last - first < 5 else first + 1)
+                return
+
+    def other_columns(self) -> list[tuple[Name, list[int]]]:
+        """Columns that the sentence names in full while the query does not use them."""
+        reading, sentence = self.reading, self.sentence
+        if not reading.other_names:
+            return []
+        covered = {i for i, owner in enumerate(sentence.owner) if owner in ("value", "quote")}
+        for name in reading.names:
+            for word in name.words:
+                covered.update(literal_positions(sentence, word))
+        named: list[tuple[Name, list[int]]] = []
+        for name, _ in reading.other_names:
+            if reading.entities.issuperset(name.stems):
+                continue  # a noun for the rows of some table, not for an attribute
+            positions: list[int] = []
+            content = 0
+            for key in name.stems:
+                found = sentence.by_stem.get(key, ())
+                if not found:
+                    break
+                fresh = [i for i in found if i not in covered]
+                if key not in self.vocabulary.generic:
+                    content += 1
+                    if not fresh:
+                        break
+                positions.extend(fresh)
+            else:
+                if positions and (content or len(name.words) == 1):
+                    named.append((name, positions))
+        return named
+
+    def attribute_like(self, name: Name, positions: list[int]) -> bool:
+        """Whether the words speak of an attribute of things, not of the things themselves."""
+        if all(key in self.vocabulary.generic for key in name.stems):
+            return False
+        sentence = self.sentence
+        lows = sentence.lows
+        head = max(positions)
+        word = lows[head]
+        if any(lows[i] in self.vocabulary.superlatives or lows[i] in self.vocabulary.operator_words for i in positions):
+            return False
+        if lemma(word) not in (lemma(w) for w in name.words):
+            return False  # a verb made of the same stem
+        before = lows[min(positions) - 1] if min(positions) else ""
+        earlier = lows[min(positions) - 2] if min(positions) > 1 else ""
+        if before in _COUNTED or (before == "of" and earlier in ("number", "amount", "count")):
+            return False
+        after = lows[head + 1] if head + 1 < sentence.n else ""
+        if word != lemma(word):  # plural
+            return after in ("of", ",", "and") and before not in ("which", "what")
+        return after not in ("that", "who", "which", "whose", "with")
 
     def entities(self) -> None:
         """Quotations and capitalised words must come from the query."""
         sentence = self.sentence
+        literals = {f.value.strip().lower() for f in self.reading.facts if f.value is not None}
         for first, last in sentence.quotes:
             if any(sentence.owner[i] == "value" for i in range(first, last)):
                 continue
             if all(sentence.tokens[i].stem in self.reading.vocabulary for i in range(first, last)):
+                continue
+            if " ".join(sentence.lows[first:last]) in literals:
                 continue
             if any(i in self.used_numbers for i, n in enumerate(sentence.numbers) if n.first >= first and n.last <= last):
                 continue
@@ -753,6 +873,10 @@ class Check:
             self.note("said" if said.score >= 0.5 else "unsaid", fact, "column", said.positions)
 
 
+_COUNTED = frozenset(
+    """many all most more each different every distinct some any no fewest least multiple several two three four five
+    six both these those other least much give""".split()
+)
 _NOT_NEGATIVE = frozenset(
     """university united unit units under until union unique unions include includes including included income
     information invoice invoices individual individuals institution instructor instructors international interest

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sensecheck.faithful.matching.vocabulary import Vocabulary
 from sensecheck.language.morphology import root
-from sensecheck.language.numbers import Number, find_numbers
+from sensecheck.language.numbers import NUMBER_WORDS, Number, find_numbers
 from sensecheck.language.tokens import Token, tokenize
 
 _QUOTES = re.compile(r"\"([^\"]{1,200})\"|(?<![\w'])'([^'\"]{1,200})'(?!\w)|“([^”]{1,200})”|`([^`']{1,200})[`']")
@@ -106,6 +106,10 @@ class Sentence:
                     ):
                         best = phrase
                         break
+            if best is not None and len(best[0]) == 2 and low in ("and", "or") and best[1][0] in ("at_least", "at_most"):
+                follower = i + 2
+                if follower < n and (tokens[follower].kind == "number" or lows[follower] in NUMBER_WORDS):
+                    best = ((low,), ("or",) if low == "or" else ("and",))  # below 100 and above 500
             step = 1
             if best is not None:
                 step = len(best[0])

@@ -37,7 +37,7 @@ class Vocabulary:
                 self.superlatives.setdefault(superlative, adjective)
         self.attributes = {
             kind: frozenset(stem(w) for w in lexicon[kind]["words"])
-            for kind in ("time", "age", "rank", "duration", "speed")
+            for kind in ("time", "sequence", "age", "rank", "duration", "speed")
         }
         self.synonyms: dict[str, frozenset[str]] = {}
         collected: dict[str, set[str]] = {}
@@ -91,7 +91,7 @@ class Vocabulary:
             way = 1 if kind == "time_up" else -1
             if "age" in kinds:
                 return -way if adjective in ("new", "recent") else 0
-            return way if "time" in kinds and "rank" not in kinds else 0
+            return way if kinds & {"time", "sequence"} and "rank" not in kinds else 0
         if kind in ("age_up", "age_down"):
             way = 1 if kind == "age_up" else -1
             if "age" in kinds:

@@ -81,6 +81,20 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
+_ENDS_IN_ID = frozenset(
+    "paid unpaid bid grid valid invalid void avoid rapid solid hybrid fluid acid david madrid said aid raid kid covid android".split()
+)
+
+
 def split_identifier(name: str) -> list[str]:
-    """`birth_place`, `birthPlace`, `BIRTH-PLACE` → ["birth", "place"]."""
-    return [fold(w) for part in _NOT_WORD.split(name) if part for w in _CAMEL.split(part) if w]
+    """`birth_place`, `birthPlace`, `BIRTH-PLACE` → ["birth", "place"]; `stuid` → ["stu", "id"]."""
+    words: list[str] = []
+    for part in _NOT_WORD.split(name):
+        for piece in _CAMEL.split(part) if part else ():
+            word = fold(piece)
+            if word.endswith("id") and len(word) > 3 and word not in _ENDS_IN_ID:
+                words.append(word[:-2])
+                word = "id"
+            if word:
+                words.append(word)
+    return words

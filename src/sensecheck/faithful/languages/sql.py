@@ -168,7 +168,8 @@ class _Facts:
                 if expr.distinct:
                     self.add("distinct", "DISTINCT", expr.op_span, optional=True)
             if natural is not NO_NAME:
-                self.add("column", natural.text, (expr.start, expr.end), name=natural, role=role if not aggregate else "aggregate")
+                inner = "inner" if role != "select" or aggregate == "count" else "aggregate" if aggregate else role
+                self.add("column", natural.text, (expr.start, expr.end), name=natural, role=inner)
         elif expr.query is not None:
             self.query(expr.query, scope, 1)
         else:
@@ -322,6 +323,7 @@ def read(text: str, schema: Schema | None = None, dialect: str | None = None) ->
     maker = _Facts(schema, placed)
     maker.query(query, {}, 0)
     reading = Reading(maker.facts, unique_names(maker.names))
+    reading.entities = frozenset(s for f in maker.facts if f.kind == "table" for s in f.name.stems)
     if schema is not None:
         used = {column for _, column in maker.used_columns}
         reading.vocabulary = schema.vocabulary

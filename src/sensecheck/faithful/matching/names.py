@@ -26,11 +26,57 @@ def literal_positions(sentence: Sentence, word: str) -> list[int]:
 
 
 def synonym_positions(sentence: Sentence, word: str) -> list[int]:
-    """Tokens that stand for the word by the lexicon."""
-    others = sentence.vocabulary.synonyms.get(stem(sentence.vocabulary.abbreviations.get(word, word)))
-    if not others:
+    """Tokens that stand for the word by the lexicon: its synonyms, and gradable words that speak of it."""
+    vocabulary = sentence.vocabulary
+    key = stem(vocabulary.abbreviations.get(word, word))
+    others = vocabulary.synonyms.get(key)
+    found: list[int] = []
+    if others:
+        for other in others:
+            found.extend(sentence.by_stem.get(other, ()))
+    if sentence.gradable:
+        for adjective, where in sentence.gradable.items():
+            if key in vocabulary.about_stems.get(adjective, ()) or (others and adjective in others):
+                found.extend(where)
+    return found
+
+
+def joined_positions(sentence: Sentence, name: Name) -> list[int]:
+    """A name of several words written as one, or a name of one word that the sentence writes apart."""
+    if len(name.words) > 1:
+        joined = "".join(name.words)
+        return sentence.by_stem.get(stem(joined), [])
+    word = name.words[0]
+    if len(word) < 7:
         return []
-    return [i for other in others for i in sentence.by_stem.get(other, ())]
+    return [i for i, low in enumerate(sentence.lows) if len(low) >= 4 and (word.startswith(low) or word.endswith(low))]
+
+
+_UNTOLD = frozenset(("the", "of", "in", "for", "and", "to", "by", "at", "on", "a", "an", "is", "as", "with", "from"))
+
+
+def told(sentence: Sentence, name: Name, entities: frozenset[str]) -> float:
+    """How much of what sets a column apart is said: words that also name tables tell little, `id` tells much."""
+    total = said = 0.0
+    for word, key in zip(name.words, name.stems, strict=True):
+        if word in _UNTOLD:
+            continue
+        if key in entities:
+            weight = 0.2
+        elif key in sentence.vocabulary.generic and key != "id":
+            weight = 0.6
+        else:
+            weight = 1.0
+        total += weight
+        if literal_positions(sentence, word):
+            said += weight
+        elif synonym_positions(sentence, word):
+            said += 0.8 * weight
+    if not total:
+        return 1.0
+    if said / total < 0.4 and joined_positions(sentence, name):
+        return 0.8
+    return said / total
 
 
 class Mention:

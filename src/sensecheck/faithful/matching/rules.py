@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span
-from sensecheck.faithful.matching.names import Mention, literal_positions, mention
+from sensecheck.faithful.matching.names import Mention, literal_positions, mention, told
 from sensecheck.faithful.matching.sentence import Sentence, Signal
 from sensecheck.faithful.matching.values import find_value
 from sensecheck.language.lexicon import read_package_lexicon
@@ -740,13 +740,46 @@ class Check:
         if unsaid and others:
             self.note("contradicted", unsaid[0], "column_swapped", others[0][1])
             return
+        untold = self.untold_column()
+        if untold is not None:
+            self.note("missing", untold, f"{untold.kind}_untold_{untold.role}" if untold.kind == "column" else f"{untold.kind}_untold")
         for fact in unsaid:
-            self.note("unsaid", fact, "column")
+            if fact is not untold:
+                self.note("unsaid", fact, "column")
         for name, positions in others:
             if self.attribute_like(name, positions):
                 first, last = min(positions), max(positions) + 1
                 self.added("column", "column_added", first, last if last - first < 5 else first + 1)
                 return
+
+    def untold_column(self) -> Fact | None:
+        """A column that the sentence gives no hint of, where people would."""
+        reading, sentence = self.reading, self.sentence
+        selected = {f.name for f in reading.facts if f.kind == "column" and f.role == "select"}
+        tables = [f.name for f in reading.facts if f.kind == "table"]
+        for fact in reading.facts:
+            name = fact.name
+            if not name.words:
+                continue
+            if fact.kind == "column" and fact.role in ("select", "aggregate"):
+                if name.words[-1] in _IDENTITY and any(self.mention(t).score >= 0.5 for t in tables):
+                    continue  # which song: its title
+            elif fact.kind == "comparison":
+                if fact.number is None or fact.role != "where" or fact.value is None:
+                    continue
+                if 1500 <= fact.number <= 2100 or fact.number in (0, 1) or "id" in name.words:
+                    continue  # a year, a yes or no, store 1
+            elif fact.kind == "order":
+                if fact.aggregate == "count" or "id" in name.words and fact.aggregate:
+                    continue
+            elif fact.kind == "group":
+                if name in selected or "id" in name.words:
+                    continue
+            else:
+                continue
+            if told(sentence, name, reading.entities) < 0.4:
+                return fact
+        return None
 
     def other_columns(self) -> list[tuple[Name, list[int]]]:
         """Columns that the sentence names in full while the query does not use them."""
@@ -873,6 +906,7 @@ class Check:
             self.note("said" if said.score >= 0.5 else "unsaid", fact, "column", said.positions)
 
 
+_IDENTITY = frozenset(("name", "title", "details", "detail", "description", "code"))
 _COUNTED = frozenset(
     """many all most more each different every distinct some any no fewest least multiple several two three four five
     six both these those other least much give""".split()

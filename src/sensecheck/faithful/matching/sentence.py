@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sensecheck.faithful.matching.vocabulary import Vocabulary
-from sensecheck.language.morphology import root
+from sensecheck.language.morphology import root, stem
 from sensecheck.language.numbers import NUMBER_WORDS, Number, find_numbers
 from sensecheck.language.tokens import Token, tokenize
 
@@ -27,7 +27,7 @@ class Signal(NamedTuple):
 class Sentence:
     """A sentence read once, before it is held against a query."""
 
-    __slots__ = ("by_low", "by_root", "by_stem", "lows", "n", "numbers", "owner", "quotes", "signals", "text", "tokens", "vocabulary")
+    __slots__ = ("by_low", "by_root", "by_stem", "gradable", "lows", "n", "numbers", "owner", "quotes", "signals", "text", "tokens", "vocabulary")
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self.text = text
@@ -38,11 +38,18 @@ class Sentence:
         self.by_stem: dict[str, list[int]] = {}
         self.by_root: dict[str, list[int]] = {}
         self.by_low: dict[str, list[int]] = {}
+        self.gradable: dict[str, list[int]] = {}  # stem of a gradable word, in any degree → where
+        superlatives, comparatives = vocabulary.superlatives, vocabulary.comparatives
         for i, token in enumerate(self.tokens):
             self.by_stem.setdefault(token.stem, []).append(i)
             self.by_low.setdefault(token.low, []).append(i)
             if token.kind == "word" and len(token.low) >= 4:
                 self.by_root.setdefault(root(token.low), []).append(i)
+            base = superlatives.get(token.low) or comparatives.get(token.low)
+            if base is not None:
+                self.gradable.setdefault(stem(base), []).append(i)
+            elif token.low in vocabulary.classes:
+                self.gradable.setdefault(token.stem, []).append(i)
         self.numbers: list[Number] = find_numbers(self.tokens)
         self.quotes: list[tuple[int, int]] = self._quotations() if '"' in text or "'" in text or "“" in text or "`" in text else []
         # What has claimed each token: "" free, "value", "name", "quote".

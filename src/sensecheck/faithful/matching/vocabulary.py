@@ -29,6 +29,7 @@ class Vocabulary:
             for word, about in lexicon.get(kind, {}).items():
                 self.classes[word] = kind
                 self.about[word] = frozenset(stem(w) for w in about)
+        self.about_stems = {stem(word): about for word, about in self.about.items()}
         self.comparatives: dict[str, str] = {w: v[0] for w, v in lexicon["comparative"].items()}
         self.superlatives: dict[str, str] = {w: v[0] for w, v in lexicon["superlative"].items()}
         for adjective in self.classes:

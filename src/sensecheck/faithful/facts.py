@@ -56,6 +56,7 @@ class Fact:
     text: str
     span: Span | None = None
     name: Name = NO_NAME
+    also: Name = NO_NAME  # another name of the same thing: the identifier beside the schema's natural name
     role: str = ""  # select, where, having, order, group, result, filter
     op: str = ""  # =, !=, >, >=, <, <=, like, between; or, and; union, intersect, except; all, most, only
     aggregate: str = ""  # count, sum, avg, max, min

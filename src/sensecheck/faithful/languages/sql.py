@@ -117,7 +117,7 @@ class _Facts:
         for key in query.group:
             if key.kind == "column":
                 natural = self.name(key, full, "group")
-                self.add("group", key.text, (key.start, key.end), name=natural, role="group")
+                self.add("group", key.text, (key.start, key.end), name=natural, role="group", also=name_of(key.text))
         if query.having is not None:
             self.condition(query.having, full, "having", False, query, depth)
         self.tail(query, full, depth)
@@ -130,17 +130,18 @@ class _Facts:
                 number=limit, optional=limit == 1,
             )  # fmt: skip
         for position, key in enumerate(query.order):
-            aggregate, natural = "", NO_NAME
+            aggregate, natural, also = "", NO_NAME, NO_NAME
             for part in _parts(key.expr):
                 if part.kind == "call" and part.text in _AGGREGATES:
                     aggregate = aggregate or _AGGREGATES[part.text]
                 elif part.kind == "column":
-                    natural = self.name(part, scope, "order") if scope else name_of(part.text)
+                    also = name_of(part.text)
+                    natural = self.name(part, scope, "order") if scope else also
             self.add(
                 "order", ("DESC" if key.descending else "ASC") + " " + (natural.text or aggregate), key.span,
                 name=natural, aggregate=aggregate, direction=1 if key.descending else -1, limited=limit is not None,
                 role="order", optional=not key.explicit or position > 0, op="explicit" if key.explicit else "",
-                number=limit,
+                number=limit, also=also,
             )  # fmt: skip
 
     def value_expr(self, expr: Expr, scope: dict[str, Table | None], role: str, query: Query) -> None:
@@ -149,27 +150,27 @@ class _Facts:
             if expr.quoted and self.column(expr, scope) is None and self.schema is not None:
                 return
             natural = self.name(expr, scope, role)
-            self.add("column", expr.text, (expr.start, expr.end), name=natural, role=role)
+            self.add("column", expr.text, (expr.start, expr.end), name=natural, role=role, also=name_of(expr.text))
         elif expr.kind == "call":
             aggregate = _AGGREGATES.get(expr.text, "")
-            natural = NO_NAME
+            natural = also = NO_NAME
             for part in expr.args:
                 for inner in _parts(part):
                     if inner.kind == "column":
-                        natural = self.name(inner, scope, role)
+                        natural, also = self.name(inner, scope, role), name_of(inner.text)
                     elif inner.query is not None:
                         self.query(inner.query, scope, 1)
             if aggregate:
                 direction = {"max": 1, "min": -1}.get(aggregate, 0)
                 self.add(
                     "aggregate", expr.text.lower() + "(" + natural.text + ")", (expr.start, expr.end),
-                    name=natural, aggregate=aggregate, role=role, direction=direction,
+                    name=natural, aggregate=aggregate, role=role, direction=direction, also=also,
                 )  # fmt: skip
                 if expr.distinct:
                     self.add("distinct", "DISTINCT", expr.op_span, optional=True)
             if natural is not NO_NAME:
-                inner = "inner" if role != "select" or aggregate == "count" else "aggregate" if aggregate else role
-                self.add("column", natural.text, (expr.start, expr.end), name=natural, role=inner)
+                place = "inner" if role != "select" or aggregate == "count" else "aggregate" if aggregate else role
+                self.add("column", natural.text, (expr.start, expr.end), name=natural, role=place, also=also)
         elif expr.query is not None:
             self.query(expr.query, scope, 1)
         else:
@@ -238,7 +239,7 @@ class _Facts:
         flips = negated and op in _DIRECTION
         if negated:
             op = _NEGATED[op]
-        aggregate, natural, span = "", NO_NAME, (left.start, left.end)
+        aggregate, natural, also, span = "", NO_NAME, NO_NAME, (left.start, left.end)
         integral = False
         for part in _parts(left):
             if part.kind == "call" and part.text in _AGGREGATES:
@@ -251,15 +252,15 @@ class _Facts:
                         direction=direction, name=name_of(part.args[0].text) if part.args else NO_NAME,
                     )  # fmt: skip
             elif part.kind == "column":
-                natural = self.name(part, scope, role)
+                natural, also = self.name(part, scope, role), name_of(part.text)
             elif part.query is not None:
                 self.query(part.query, scope, 1)
         if natural is not NO_NAME and not (right.kind == "column" and not self.is_value(right, scope)):
-            self.add("column", natural.text, span, name=natural, role=role if not aggregate else "aggregate")
+            self.add("column", natural.text, span, name=natural, role=role if not aggregate else "inner", also=also)
         if flips:
             self.add("negation", "NOT", expr.op_span, op="!=", optional=True)
         if right.kind in ("number", "string", "bool") or (right.kind == "column" and self.is_value(right, scope)):
-            self.literal(right, natural, op, role, aggregate, expr, integral)
+            self.literal(right, natural, op, role, aggregate, expr, integral, also)
         elif right.kind == "column":
             other = self.name(right, scope, "join")
             if op == "!=":
@@ -280,8 +281,9 @@ class _Facts:
         return self.schema is None or self.column(expr, scope) is None
 
     def literal(
-        self, value: Expr, name: Name, op: str, role: str, aggregate: str, whole: Expr, integral: bool = False
-    ) -> None:
+        self, value: Expr, name: Name, op: str, role: str, aggregate: str, whole: Expr, integral: bool = False,
+        also: Name = NO_NAME,
+    ) -> None:  # fmt: skip
         if value.kind == "null":
             return
         if value.query is not None:
@@ -296,7 +298,7 @@ class _Facts:
         self.add(
             "comparison", f"{name.text} {op} {text}".strip(), (value.start, value.end), name=name, op=op, role=role,
             aggregate=aggregate, value=text, number=number, direction=_DIRECTION.get(op, 0),
-            integral=integral or (number is not None and number.is_integer()),
+            integral=integral or (number is not None and number.is_integer()), also=also,
         )  # fmt: skip
         if negative:
             self.add("negation", op.upper(), whole.op_span, op="!=", value=text)

@@ -61,7 +61,9 @@ def told(sentence: Sentence, name: Name, entities: frozenset[str]) -> float:
     for word, key in zip(name.words, name.stems, strict=True):
         if word in _UNTOLD:
             continue
-        if key in entities:
+        if key in sentence.vocabulary.units:
+            weight = 0.1
+        elif key in entities:
             weight = 0.2
         elif key in sentence.vocabulary.generic and key != "id":
             weight = 0.6

@@ -732,6 +732,8 @@ class Check:
             if fact.kind not in ("column", "group") or not fact.name.words:
                 continue
             said = self.mention(fact.name)
+            if said.score < 0.5 and fact.also.words:
+                said = self.mention(fact.also)
             if said.score >= 0.5:
                 self.note("said", fact, "column", said.positions)
             else:
@@ -756,6 +758,7 @@ class Check:
         """A column that the sentence gives no hint of, where people would."""
         reading, sentence = self.reading, self.sentence
         selected = {f.name for f in reading.facts if f.kind == "column" and f.role == "select"}
+        grouped = {f.name for f in reading.facts if f.kind == "group"}
         tables = [f.name for f in reading.facts if f.kind == "table"]
         for fact in reading.facts:
             name = fact.name
@@ -764,6 +767,8 @@ class Check:
             if fact.kind == "column" and fact.role in ("select", "aggregate"):
                 if name.words[-1] in _IDENTITY and any(self.mention(t).score >= 0.5 for t in tables):
                     continue  # which song: its title
+                if name in grouped and self.mention(name).literal > 0:
+                    continue  # for each investor: its id
             elif fact.kind == "comparison":
                 if fact.number is None or fact.role != "where" or fact.value is None:
                     continue
@@ -773,11 +778,11 @@ class Check:
                 if fact.aggregate == "count" or "id" in name.words and fact.aggregate:
                     continue
             elif fact.kind == "group":
-                if name in selected or "id" in name.words:
+                if name in selected or not _KEYS.isdisjoint(name.words):
                     continue
             else:
                 continue
-            if told(sentence, name, reading.entities) < 0.4:
+            if max(told(sentence, name, reading.entities), told(sentence, fact.also, reading.entities) if fact.also.words else 0) < 0.4:
                 return fact
         return None
 
@@ -906,6 +911,7 @@ class Check:
             self.note("said" if said.score >= 0.5 else "unsaid", fact, "column", said.positions)
 
 
+_KEYS = frozenset(("id", "code", "name", "fname", "number", "no", "title", "key"))
 _IDENTITY = frozenset(("name", "title", "details", "detail", "description", "code"))
 _COUNTED = frozenset(
     """many all most more each different every distinct some any no fewest least multiple several two three four five

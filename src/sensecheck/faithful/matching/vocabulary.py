@@ -51,6 +51,7 @@ class Vocabulary:
         self.synonyms = {word: frozenset(others) for word, others in collected.items()}
         self.abbreviations: dict[str, str] = dict(lexicon["abbreviations"])
         self.generic = frozenset(stem(w) for w in lexicon["generic"])
+        self.units = frozenset(stem(w) for w in lexicon["units"])
         self.codes: dict[str, tuple[tuple[str, ...], ...]] = {
             value: tuple(tuple(t.stem for t in tokenize(form)) for form in forms)
             for value, forms in lexicon["codes"].items()

@@ -75,6 +75,7 @@ class Reading:
     facts: list[Fact]
     names: list[Name] = field(default_factory=list)  # used in the query
     other_names: list[tuple[Name, Name]] = field(default_factory=list)  # (column, its table) unused but near
+    other_tables: list[Name] = field(default_factory=list)  # tables that it does not use
     vocabulary: frozenset[str] = frozenset()  # stems of every name in the schema
     entities: frozenset[str] = frozenset()  # stems of the words that name tables
     language: str = "sql"

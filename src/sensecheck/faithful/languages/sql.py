@@ -330,6 +330,7 @@ def read(text: str, schema: Schema | None = None, dialect: str | None = None) ->
         used = {column for _, column in maker.used_columns}
         reading.vocabulary = schema.vocabulary
         reading.entities = schema.entities
+        reading.other_tables = [t.natural for t in schema.tables.values() if t not in maker.used_tables]
         reading.other_names = [
             (column.natural, table.natural)
             for table in maker.used_tables

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span
-from sensecheck.faithful.matching.names import Mention, literal_positions, mention, told
+from sensecheck.faithful.matching.names import Mention, literal_positions, mention, synonym_positions, told
 from sensecheck.faithful.matching.sentence import Sentence, Signal
 from sensecheck.faithful.matching.values import find_value
 from sensecheck.language.lexicon import read_package_lexicon
@@ -46,6 +46,7 @@ class Check:
         self.used_numbers: set[int] = set()
         self.number_of: dict[int, Number] = {}  # id of fact → the sentence's number for it
         self.mentions: dict[Name, Mention] = {}
+        self.literally: set[int] = set()  # facts whose value the sentence says
         self.sql = reading.language != "logic2text"
 
     # ------------------------------------------------------------------------------------------ evidence
@@ -100,6 +101,7 @@ class Check:
             self.ordering()
             self.columns()
             self.entities()
+            self.tables()
             self.misfits()
         else:
             self.quantifiers()
@@ -157,6 +159,7 @@ class Check:
             found = find_value(self.sentence, value)
             needed = 0.5 if self.sql else 0.45
             if found.score >= needed:
+                self.literally.add(id(fact))
                 for i in found.positions:
                     self.sentence.owner[i] = "value"
                 self.note("said", fact, "value", found.positions)
@@ -346,6 +349,7 @@ class Check:
                     self.note("unsaid", fact, "negation")
                 else:
                     self.note("missing", fact, "negation_missing")
+        self.negation_counts(strict, cues)
         if facts or not cues:
             return
         if self.denied_by_value():
@@ -356,12 +360,28 @@ class Check:
             self.added("negation", "negation_added", cue.first, cue.last)
             return
 
+    def negation_counts(self, facts: list[Fact], cues: list[Signal]) -> None:
+        """Two denials are not one."""
+        if not self.sql or not facts or not cues:
+            return
+        lows = self.sentence.lows
+        said = sum(1 for cue in cues if lows[cue.first] != "nor" and not self.idle_negation(cue))
+        asked = len({(f.op, f.value) if f.op != "!=" else ("!=", "") for f in facts})
+        values = len({f.value for f in facts if f.op == "!="})
+        if asked >= 2 and said == 1 and "nor" not in lows:
+            self.note("missing", facts[-1], "negation_count", range(cues[0].first, cues[0].last))  # type: ignore[arg-type]
+        elif said > max(asked, values) and asked == 1 and all(f.kind == "negation" for f in facts):
+            if any(b.first - a.last <= 1 for a, b in zip(cues, cues[1:], strict=False)):
+                self.added("negation", "negation_doubled", cues[-1].first, cues[-1].last)
+
     def denied_by_value(self) -> bool:
         for fact in self.reading.facts:
             if fact.kind != "comparison" or fact.value is None:
                 continue
             low = fact.value.strip().lower()
-            if low in self.vocabulary.no or not low or fact.number == 0 or (fact.op == "<" and fact.number == 1):
+            if low in self.vocabulary.no and not (self.sql and id(fact) in self.literally):
+                return True
+            if not low or fact.number == 0 or (fact.op == "<" and fact.number == 1):
                 return True
             if low.startswith(("no ", "not ", "non", "never", "did not")) or " not " in low or "without" in low:
                 return True
@@ -403,7 +423,7 @@ class Check:
         for fact in facts:
             number = self.number_of.get(id(fact))
             govern = self.comparator_near(number) if number is not None else None
-            if govern is not None and govern.kind != "comparative":
+            if govern is not None and self.way(govern, fact.name):
                 way = self.way(govern, fact.name)
                 if way == fact.direction:
                     self.note("said", fact, "comparison", range(govern.first, govern.last))  # type: ignore[arg-type]
@@ -433,9 +453,9 @@ class Check:
 
     def negated_comparison(self, fact: Fact, signal: Signal) -> bool:
         """`not more than` for at most, or a denial elsewhere that turns the comparison round."""
-        if self.reading.of("negation"):
-            return bool(self.kinds.get("negation"))
-        return any(0 <= signal.first - cue.last <= 3 for cue in self.kinds.get("negation", ()))
+        if any(not f.optional for f in self.reading.of("negation")):
+            return False
+        return any(0 <= signal.first - cue.last <= 4 for cue in self.kinds.get("negation", ()))
 
     def unsaid_comparison(self, fact: Fact) -> bool:
         number = fact.number
@@ -583,7 +603,7 @@ class Check:
                 else:
                     self.note("missing", fact, "sum_missing")
             elif aggregate == "count" and fact.role in ("select",):
-                signal = self.has("count", "sum")
+                signal = self.count_word()
                 if signal is not None:
                     self.note("said", fact, "count", range(signal.first, signal.last))  # type: ignore[arg-type]
                 else:
@@ -599,7 +619,7 @@ class Check:
         if kinds & {"count", "sum"}:
             return
         total = self.has_free("sum")
-        if total is not None and self.sentence.lows[total.first] in ("total", "sum", "combined"):
+        if total is not None and self.sentence.lows[total.first] in ("total", "sum", "combined", "in"):
             self.added("aggregate", "sum_added", total.first, total.last)
             return
         for signal in self.kinds.get("count", ()):
@@ -617,6 +637,15 @@ class Check:
             if phrase in ("number",) and following == ["of"] and not self.numeric_select():
                 self.added("aggregate", "number_of_added", signal.first, signal.last)
                 return
+
+    def count_word(self) -> Signal | None:
+        """A word that asks for a count, not the `number` of a phone number or of a lowest number of days."""
+        for kind in ("count", "sum"):
+            for signal in self.kinds.get(kind, ()):
+                before = self.sentence.lows[signal.first - 1] if signal.first else ""
+                if self.free(signal) and before not in self.vocabulary.superlatives:
+                    return signal
+        return None
 
     def names_column_after(self, position: int) -> bool:
         """Whether the next words are those of a column in the query: the number of days held."""
@@ -660,6 +689,13 @@ class Check:
                 fact = next(f for f in facts if f.kind == "setop")
                 self.note("contradicted", fact, "union_both", range(both.first, both.last))  # type: ignore[arg-type]
 
+        if "union" in setops and said_or is None and self.has("both") is None:
+            lows = self.sentence.lows
+            relative = next((i for i, w in enumerate(lows) if w in ("who", "that", "which", "whose")), -1)
+            if relative >= 0 and "and" in lows[relative:]:
+                fact = next(f for f in facts if f.kind == "setop" and f.op == "union")
+                self.note("contradicted", fact, "union_and")
+
     def harmless_or(self, signal: Signal) -> bool:
         lows = self.sentence.lows
         around = set(lows[max(0, signal.first - 1) : signal.last + 1])
@@ -674,6 +710,17 @@ class Check:
     def ordering(self) -> None:
         orders = [f for f in self.reading.facts if f.kind == "order" and not f.limited]
         ascending, descending = self.has("ascending"), self.has("descending")
+        if ascending is None and descending is None:
+            ascending = self.has("alphabetical")
+        if len(orders) > 1 and ascending is not None and descending is not None:
+            ups, downs = len(self.kinds["ascending"]) if "ascending" in self.kinds else 1, len(self.kinds["descending"])
+            asked = sum(f.direction > 0 for f in orders)
+            if ups + downs == len(orders) and downs != asked:
+                self.note("contradicted", orders[0], "order_opposite", range(descending.first, descending.last))  # type: ignore[arg-type]
+                return
+        if len(orders) > 1 and descending is not None and ascending is None and len(self.kinds["descending"]) > sum(f.direction > 0 for f in orders) > 0:
+            self.note("contradicted", orders[-1], "order_opposite", range(descending.first, descending.last))  # type: ignore[arg-type]
+            return
         if ascending is None and descending is None and orders:
             pair = self.from_to(orders[0].name)
             if pair is not None:
@@ -865,6 +912,22 @@ class Check:
             if token.low in _CAPITALISED or token.low in self.vocabulary.superlatives:
                 continue
             self.added("entity", "capitalised_added", i, i + 1)
+
+    def tables(self) -> None:
+        """No table of the query is spoken of, another one is."""
+        used = self.reading.of("table")
+        if not used or not self.reading.other_tables:
+            return
+        sentence = self.sentence
+        for fact in used:
+            if any(literal_positions(sentence, w) or synonym_positions(sentence, w) for w in fact.name.words):
+                return
+        covered = {i for name in self.reading.names for w in name.words for i in literal_positions(sentence, w)}
+        for name in self.reading.other_tables:
+            where = [[i for i in sentence.by_stem.get(k, ()) if i not in covered and not sentence.owner[i]] for k in name.stems]
+            if where and all(where):
+                self.note("contradicted", used[0], "table_swapped", [w[0] for w in where])
+                return
 
     def misfits(self) -> None:
         for fact in self.reading.of("misfit"):

@@ -117,6 +117,10 @@ class Sentence:
                 follower = i + 2
                 if follower < n and (tokens[follower].kind == "number" or lows[follower] in NUMBER_WORDS):
                     best = ((low,), ("or",) if low == "or" else ("and",))  # below 100 and above 500
+            if best is not None and low in ("not", "no") and best[1][0] in ("at_least", "at_most"):
+                ahead = range(i + len(best[0]), min(i + len(best[0]) + 4, n))
+                if not any(tokens[k].kind == "number" or lows[k] in NUMBER_WORDS or lows[k] == "average" for k in ahead):
+                    best = ((low,), ("negation",))  # not under the label of
             step = 1
             if best is not None:
                 step = len(best[0])

@@ -101,7 +101,7 @@ class _Facts:
             if self.schema is not None and table is None:
                 self.add("misfit", ref.name, ref.span, name=natural, role="table")
             self.names.append(natural)
-            self.add("table", ref.name, ref.span, name=natural, optional=len(query.tables) > 1)
+            self.add("table", ref.name, ref.span, name=natural, optional=len(query.tables) > 1, also=name_of(ref.name))
             scope[ref.alias.lower()] = table
         full = {**outer, **scope}
         for on in query.joins:
@@ -131,6 +131,7 @@ class _Facts:
             )  # fmt: skip
         for position, key in enumerate(query.order):
             aggregate, natural, also = "", NO_NAME, NO_NAME
+            self.arithmetic(key.expr)
             for part in _parts(key.expr):
                 if part.kind == "call" and part.text in _AGGREGATES:
                     aggregate = aggregate or _AGGREGATES[part.text]
@@ -174,8 +175,14 @@ class _Facts:
         elif expr.query is not None:
             self.query(expr.query, scope, 1)
         else:
+            self.arithmetic(expr)
             for part in expr.args:
                 self.value_expr(part, scope, role, query)
+
+    def arithmetic(self, expr: Expr) -> None:
+        """Columns added up: people call that a total."""
+        if expr.kind == "binary" and expr.text == "+":
+            self.add("aggregate", "+", expr.op_span, aggregate="sum", role="arithmetic", optional=True)
 
     # -------------------------------------------------------------------------------------- conditions
 

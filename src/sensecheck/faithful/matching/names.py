@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sensecheck.faithful.facts import Name
 from sensecheck.faithful.matching.sentence import Sentence
+from sensecheck.faithful.matching.spelling import near
 from sensecheck.language.morphology import root, stem
 
 
@@ -76,9 +77,16 @@ def told(sentence: Sentence, name: Name, entities: frozenset[str]) -> float:
             said += 0.8 * weight
     if not total:
         return 1.0
-    if said / total < 0.4 and joined_positions(sentence, name):
+    if said / total < 0.4 and (joined_positions(sentence, name) or _misspelt(sentence, name)):
         return 0.8
     return said / total
+
+
+def _misspelt(sentence: Sentence, name: Name) -> bool:
+    return any(
+        len(word) >= 5 and key not in sentence.vocabulary.generic and any(near(word, t.low) for t in sentence.tokens if len(t.low) >= 5)
+        for word, key in zip(name.words, name.stems, strict=True)
+    )
 
 
 class Mention:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span
 from sensecheck.faithful.matching.names import Mention, literal_positions, mention, synonym_positions, told
 from sensecheck.faithful.matching.sentence import Sentence, Signal
+from sensecheck.faithful.matching.spelling import near
 from sensecheck.faithful.matching.values import find_value
 from sensecheck.language.lexicon import read_package_lexicon
 from sensecheck.language.morphology import lemma
@@ -540,6 +541,8 @@ class Check:
 
     def unsaid_extreme(self, fact: Fact) -> bool:
         kinds = self.kinds
+        if fact.kind == "aggregate" and fact.role == "having" and self.comparators():
+            return True
         if fact.kind == "aggregate" and fact.role == "inner":
             # more than any, after all, earlier than some
             if any(w in self.sentence.by_low for w in ("any", "some", "all", "every", "other", "each", "one", "least")):
@@ -554,6 +557,11 @@ class Check:
                 return ordinals
             if fact.optional and self.has("sorting"):
                 return True
+        for low in self.sentence.lows:
+            if len(low) >= 6 and low not in self.vocabulary.superlatives:
+                for word, base in self.vocabulary.superlatives.items():
+                    if len(word) >= 6 and self.vocabulary.points(base, fact.name) == fact.direction and near(low, word):
+                        return True  # misspelt
         comparatives = [s for s in kinds.get("comparative", ()) if self.way(s, fact.name) in (fact.direction, 0)]
         if comparatives:
             return True
@@ -598,7 +606,7 @@ class Check:
                 signal = self.has("sum", "count")
                 if signal is not None:
                     self.note("said", fact, "sum", range(signal.first, signal.last))  # type: ignore[arg-type]
-                elif self.has("superlative") or fact.role == "having":
+                elif self.has("superlative") or fact.role == "having" or fact.optional:
                     self.note("unsaid", fact, "sum")
                 else:
                     self.note("missing", fact, "sum_missing")
@@ -606,6 +614,8 @@ class Check:
                 signal = self.count_word()
                 if signal is not None:
                     self.note("said", fact, "count", range(signal.first, signal.last))  # type: ignore[arg-type]
+                elif self.counted_elsewhere():
+                    self.note("unsaid", fact, "count")
                 else:
                     self.note("missing", fact, "count_missing")
         average = self.has_free("average")
@@ -638,12 +648,20 @@ class Check:
                 self.added("aggregate", "number_of_added", signal.first, signal.last)
                 return
 
+    def counted_elsewhere(self) -> bool:
+        """A count that only shows what the query sorts or filters by."""
+        facts = self.reading.facts
+        return any(f.kind == "column" and f.role == "select" for f in facts) and any(
+            f.aggregate == "count" and f.kind in ("order", "comparison") for f in facts
+        )
+
     def count_word(self) -> Signal | None:
         """A word that asks for a count, not the `number` of a phone number or of a lowest number of days."""
+        ordered = any(f.kind == "order" and f.aggregate == "count" for f in self.reading.facts)
         for kind in ("count", "sum"):
             for signal in self.kinds.get(kind, ()):
                 before = self.sentence.lows[signal.first - 1] if signal.first else ""
-                if self.free(signal) and before not in self.vocabulary.superlatives:
+                if self.free(signal) and (ordered or before not in self.vocabulary.superlatives):
                     return signal
         return None
 
@@ -699,6 +717,9 @@ class Check:
     def harmless_or(self, signal: Signal) -> bool:
         lows = self.sentence.lows
         around = set(lows[max(0, signal.first - 1) : signal.last + 1])
+        neighbours = {self.sentence.tokens[i].stem for i in range(max(0, signal.first - 2), min(self.sentence.n, signal.last + 2))}
+        if any(len(neighbours.intersection(name.stems)) >= 2 for name in self.reading.names):
+            return True
         if around & {"he", "she", "his", "her", "him", "hers", "they", "not", "if"}:
             return True
         if any(f.kind == "negation" for f in self.reading.facts):
@@ -919,8 +940,10 @@ class Check:
         if not used or not self.reading.other_tables:
             return
         sentence = self.sentence
+        if any(f.kind == "column" and self.mention(f.name).score >= 0.5 for f in self.reading.facts):
+            return
         for fact in used:
-            if any(literal_positions(sentence, w) or synonym_positions(sentence, w) for w in fact.name.words):
+            if any(literal_positions(sentence, w) or synonym_positions(sentence, w) for w in fact.name.words + fact.also.words):
                 return
         covered = {i for name in self.reading.names for w in name.words for i in literal_positions(sentence, w)}
         for name in self.reading.other_tables:

@@ -115,7 +115,7 @@ class Sentence:
                         break
             if best is not None and len(best[0]) == 2 and low in ("and", "or") and best[1][0] in ("at_least", "at_most"):
                 follower = i + 2
-                if follower < n and (tokens[follower].kind == "number" or lows[follower] in NUMBER_WORDS):
+                if follower < n and (tokens[follower].kind == "number" or lows[follower] in NUMBER_WORDS or lows[follower] == "than"):
                     best = ((low,), ("or",) if low == "or" else ("and",))  # below 100 and above 500
             if best is not None and low in ("not", "no") and best[1][0] in ("at_least", "at_most"):
                 ahead = range(i + len(best[0]), min(i + len(best[0]) + 4, n))

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sensecheck.faithful.matching.sentence import Sentence
+from sensecheck.faithful.matching.spelling import near
 from sensecheck.language.morphology import root
 from sensecheck.language.numbers import find_numbers
 from sensecheck.language.tokens import Token, tokenize
@@ -34,25 +35,6 @@ def _value_tokens(text: str) -> tuple[tuple[Token, ...], tuple[bool, ...]]:
     if all(bracketed):
         bracketed = [False] * len(tokens)
     return tuple(tokens), tuple(bracketed)
-
-
-def near(a: str, b: str) -> bool:
-    """Whether two words differ by a slip of the pen: one edit from five letters, two from nine."""
-    if a == b:
-        return True
-    la, lb = len(a), len(b)
-    allowed = 0 if min(la, lb) < 5 else 1 if min(la, lb) < 9 else 2
-    if not allowed or abs(la - lb) > allowed or a[0] != b[0] and a[1:3] != b[1:3]:
-        return False
-    previous = list(range(lb + 1))
-    for i, x in enumerate(a, 1):
-        current = [i]
-        for j, y in enumerate(b, 1):
-            current.append(min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (x != y)))
-        if min(current) > allowed:
-            return False
-        previous = current
-    return previous[-1] <= allowed
 
 
 def _run_without_signs(sentence: Sentence, stems: tuple[str, ...]) -> tuple[int, ...]:
@@ -98,7 +80,7 @@ def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
         shorter, longer = (low, olow) if len(low) < len(olow) else (olow, low)
         if len(shorter) >= 3 and longer.startswith(shorter) and (len(shorter) >= 4 or len(longer) <= 12) and shorter not in _FILLER:
             return (i,)
-        if near(low, olow):
+        if near(low, olow) or near(token.stem, other.stem):
             return (i,)
     return ()
 

@@ -86,6 +86,7 @@ class Check:
 
     def run(self) -> list[Finding]:
         self.claim_names()
+        self.elaborations = [] if self.sql else self.unsaid_elaborations()
         self.values()
         self.claim_quotes()
         self.sentence.read_signals()
@@ -147,6 +148,20 @@ class Check:
         for first, last in self.sentence.quotes:
             self.sentence.claim(first, last, "quote")
 
+    def unsaid_elaborations(self) -> list[Fact]:
+        """Results that a form spells out after a comparison of two rows; a sentence gives all of them or none."""
+        facts = self.reading.facts
+        if not any(f.role == "values" or f.aggregate == "diff" for f in facts):
+            return []
+        results = [f for f in facts if f.kind == "comparison" and f.role in ("result", "approximate") and f.aggregate != "diff"]
+        said = 0
+        for fact in results:
+            if fact.number is not None and self.looks_numeric(fact.value or ""):
+                said += any(n.value == fact.number for n in self.sentence.numbers)
+            else:
+                said += find_value(self.sentence, fact.value or "").score >= 0.45
+        return results if not said else []
+
     # -------------------------------------------------------------------------------------------- values
 
     def values(self) -> None:
@@ -158,13 +173,13 @@ class Check:
                 continue
             value = fact.value.strip()
             found = find_value(self.sentence, value)
-            needed = 0.5 if self.sql else 0.45
+            needed = 0.5 if self.sql else 0.25 if fact.direction else 0.45
             if found.score >= needed:
                 self.literally.add(id(fact))
                 for i in found.positions:
                     self.sentence.owner[i] = "value"
                 self.note("said", fact, "value", found.positions)
-            elif self.unsaid_value(fact, value):
+            elif self.unsaid_value(fact, value) or fact in self.elaborations:
                 self.note("unsaid", fact, "value")
             else:
                 partial = bool(found.positions)
@@ -178,7 +193,7 @@ class Check:
 
     def unsaid_value(self, fact: Fact, value: str) -> bool:
         """Values that a sentence says by stating or denying the column."""
-        low = value.lower()
+        low = value.lower().replace(" / ", "/")
         if not value:
             return True
         if low in self.vocabulary.yes or low in self.vocabulary.no:
@@ -205,7 +220,7 @@ class Check:
                 self.number_of[id(fact)] = hit
                 self.note("said", fact, "number", range_of(hit))
                 continue
-            if self.unsaid_number(fact, number):
+            if self.unsaid_number(fact, number) or fact in self.elaborations:
                 self.note("unsaid", fact, "number")
                 continue
             if fact.kind == "comparison" and fact.value is not None and fact.value.strip():
@@ -221,11 +236,13 @@ class Check:
 
     def matching_number(self, fact: Fact, number: float) -> Number | None:
         best: Number | None = None
+        exact = False
         for i, said in enumerate(self.sentence.numbers):
             if self.same_number(fact, number, said):
                 self.used_numbers.add(i)
-                if best is None or (best.form == "ordinal" and said.form != "ordinal"):
-                    best = said
+                equal = said.value == number
+                if best is None or (equal and not exact) or (best.form == "ordinal" and said.form != "ordinal" and equal >= exact):
+                    best, exact = said, equal
         return best
 
     def same_number(self, fact: Fact, number: float, said: Number) -> bool:
@@ -253,6 +270,8 @@ class Check:
         if not self.sql:
             text = fact.value or ""
             if said.form == "decade" and text.isdigit() and str(int(value)).startswith(text):
+                return True
+            if len(text) == 2 and text.isdigit() and 1800 < value < 2100 and value % 100 == number:
                 return True
             if fact.role in ("approximate", "result") and said.form in ("digits", "word"):
                 if fact.role == "approximate" or self.approximate():
@@ -341,6 +360,7 @@ class Check:
         soft = self.kinds.get("negation_soft", [])
         positive = {f.value for f in self.reading.facts if f.kind == "comparison" and f.op == "="}
         strict = [f for f in facts if not f.optional and not (f.value is not None and f.value in positive)]
+        strict = [f for f in strict if f.value is None or f.value.strip().lower().replace(" / ", "/") not in self.vocabulary.no]
         for fact in strict:
             if cues or soft:
                 first = (cues or soft)[0]
@@ -379,7 +399,7 @@ class Check:
         for fact in self.reading.facts:
             if fact.kind != "comparison" or fact.value is None:
                 continue
-            low = fact.value.strip().lower()
+            low = fact.value.strip().lower().replace(" / ", "/")
             if low in self.vocabulary.no and not (self.sql and id(fact) in self.literally):
                 return True
             if not low or fact.number == 0 or (fact.op == "<" and fact.number == 1):
@@ -394,6 +414,10 @@ class Check:
         before = lows[cue.first - 1] if cue.first else ""
         after = lows[cue.last] if cue.last < self.sentence.n else ""
         low = lows[cue.first]
+        if self.sentence.owner[cue.first] == "name":
+            return True
+        if low == "outside" and "top" in lows[cue.last : cue.last + 3]:
+            return True
         if before == "or" and low == "not":
             return True  # whether or not
         if low == "not" and after in ("only", "just"):
@@ -409,6 +433,8 @@ class Check:
     def way(self, signal: Signal, name: Name) -> int:
         """1 towards more, -1 towards less, 0 either."""
         if signal.kind in _UP:
+            if not self.sql and signal.kind not in ("after", "before") and "rank" in self.vocabulary.kinds_of(name):
+                return 0  # at least third: third or a smaller number
             return _UP[signal.kind]
         return self.vocabulary.points(signal.word, name) * signal.sign
 
@@ -460,6 +486,8 @@ class Check:
 
     def unsaid_comparison(self, fact: Fact) -> bool:
         number = fact.number
+        if "top" in self.sentence.by_low and not self.sql:
+            return True
         if number is not None and number <= 1 and fact.direction > 0:
             return True
         if number is not None and number == 2 and fact.op == ">=":
@@ -478,9 +506,15 @@ class Check:
         """Comparison words that govern a number or an average while the query compares nothing."""
         if facts:
             return
-        if any(f.op == "between" for f in self.reading.facts):
+        if any(f.op == "between" or f.aggregate == "diff" for f in self.reading.facts):
             return
+        ordered = any(f.kind == "order" for f in self.reading.facts)
         for signal in signals:
+            follower = self.sentence.lows[signal.last : signal.last + 6]
+            if follower[:1] == ["-"]:
+                continue  # under-21
+            if "than" in follower and not {"any", "all", "other", "every", "rest", "anyone"}.isdisjoint(self.sentence.lows[signal.last : signal.last + 9]) and (ordered or not self.sql):
+                continue  # more than any other: a superlative
             if signal.kind == "multiple":
                 if signal.last - signal.first == 3 and self.sql and not self.reading.of("negation"):
                     self.added("comparison", "comparison_added", signal.first, signal.last)
@@ -565,6 +599,9 @@ class Check:
         comparatives = [s for s in kinds.get("comparative", ()) if self.way(s, fact.name) in (fact.direction, 0)]
         if comparatives:
             return True
+        if "other" in self.sentence.by_low or "all" in self.sentence.by_low:
+            if any(self.way(s, fact.name) in (fact.direction, 0) for s in self.comparators()):
+                return True  # before all other units
         if fact.direction > 0 and ("most_quantifier" in kinds and "most" in self.sentence.by_low):
             return True
         return "limit" in self.sentence.by_low
@@ -584,6 +621,9 @@ class Check:
                 continue
             if any(f.kind == "quantifier" for f in self.reading.facts):
                 continue
+            if not self.sql and not facts:
+                self.added("superlative", "extreme_added_logic", signal.first, signal.last)
+                return
             if facts and all(self.way(signal, n) != -f.direction for f, n in zip(facts, names, strict=True)):
                 continue
             self.added("superlative", "extreme_added" if not facts else "extreme_added_opposite", signal.first, signal.last)
@@ -606,7 +646,7 @@ class Check:
                 signal = self.has("sum", "count")
                 if signal is not None:
                     self.note("said", fact, "sum", range(signal.first, signal.last))  # type: ignore[arg-type]
-                elif self.has("superlative") or fact.role == "having" or fact.optional:
+                elif self.has("superlative") or fact.role == "having" or fact.optional or not self.sql:
                     self.note("unsaid", fact, "sum")
                 else:
                     self.note("missing", fact, "sum_missing")

@@ -86,9 +86,9 @@ class Vocabulary:
         kind = self.classes.get(adjective, "")
         kinds = self.kinds_of(name)
         if kind == "up":
-            return 0 if "rank" in kinds and adjective in ("high", "great", "strong", "successful") else 1
+            return 0 if "rank" in kinds and adjective in ("high", "great", "strong", "successful", "many", "large") else 1
         if kind == "down":
-            return 0 if "rank" in kinds and adjective in ("low", "little") else -1
+            return 0 if "rank" in kinds and adjective in ("low", "little", "few", "small") else -1
         if kind in ("time_up", "time_down"):
             way = 1 if kind == "time_up" else -1
             if "age" in kinds:

@@ -95,8 +95,9 @@ def literal_number(text: str) -> float | None:
     if value is None:
         return None
     unit = match.group(2).strip().lower()
-    if len(unit.split()) > 2 or (unit and unit[0] in "-/."):
-        return None
+    words = unit.split()
+    if len(words) > 1 and words[0] not in _SCALES or len(words) > 2 or (unit and unit[0] in "-/."):
+        return None  # a name that begins with a number
     if unit in ("st", "nd", "rd", "th"):
         return value
     for word in unit.split():

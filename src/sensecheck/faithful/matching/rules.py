@@ -6,9 +6,10 @@ against the sentence carries a confidence from `lexicon/confidence.json`: how su
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
-from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, name_of
 from sensecheck.faithful.matching.names import Mention, literal_positions, mention, synonym_positions, told
 from sensecheck.faithful.matching.sentence import Sentence, Signal
 from sensecheck.faithful.matching.spelling import near
@@ -273,12 +274,8 @@ class Check:
                 return True
             if len(text) == 2 and text.isdigit() and 1800 < value < 2100 and value % 100 == number:
                 return True
-            if fact.role in ("approximate", "result") and said.form in ("digits", "word"):
-                if fact.role == "approximate" or self.approximate():
-                    if abs(number) > 10 and abs(value - number) <= 0.02 * abs(number):
-                        return True
-                    if abs(value - number) < 1 and (float(value).is_integer() or abs(value - number) <= 0.06):
-                        return True
+            if fact.role in ("approximate", "result") and said.form in ("digits", "word") and rounds_to(number, value):
+                return True
         return False
 
     def approximate(self) -> bool:
@@ -1030,13 +1027,98 @@ class Check:
         return None
 
     def logic_columns(self) -> None:
+        self.form_conflicts()
         for fact in self.reading.facts:
-            if fact.kind != "column" or not fact.name.words:
+            if not fact.name.words:
                 continue
-            said = self.mention(fact.name)
-            self.note("said" if said.score >= 0.5 else "unsaid", fact, "column", said.positions)
+            if fact.kind == "column":
+                said = self.mention(fact.name)
+                self.note("said" if said.score >= 0.5 else "unsaid", fact, "column", said.positions)
+            elif fact.kind == "aggregate" and fact.aggregate in ("avg", "sum"):
+                if self.sort_of(fact.name) == "named":
+                    self.note("contradicted", fact, "aggregate_wrong_sort")
+                elif self.untold(fact.name):
+                    self.note("missing", fact, "column_untold_logic")
+            elif fact.kind == "order":
+                kinds = self.vocabulary.kinds_of(fact.name)
+                if not kinds & {"time", "sequence", "rank"} and self.untold(fact.name):
+                    self.note("missing", fact, "column_untold_logic")
+            elif fact.kind == "comparison" and fact.value is not None and fact.aggregate in ("", "max", "min"):
+                self.value_sort(fact)
+
+    def untold(self, name: Name) -> bool:
+        return told(self.sentence, name, frozenset()) < 0.4
+
+    def sort_of(self, name: Name) -> str:
+        """What sort of values a column holds, as far as its last telling word says."""
+        if not name.stems or any(any(c.isdigit() for c in w) for w in name.words):
+            return ""
+        vocabulary = self.vocabulary
+        stems = set(name.stems)
+        measured, named = stems & vocabulary.measured, stems & vocabulary.named
+        if measured and not named:
+            return "measured"
+        if named and not measured and not stems & vocabulary.dated:
+            return "named"
+        if stems & vocabulary.dated and not named and not measured:
+            return "dated"
+        return ""
+
+    def value_sort(self, fact: Fact) -> None:
+        """A value of the wrong sort for its column, or standing beside the name of another one."""
+        value = (fact.value or "").strip()
+        low = value.lower().replace(" / ", "/")
+        if not value or low in self.vocabulary.no or low in self.vocabulary.yes or not self.untold(fact.name):
+            return
+        digits = any(c.isdigit() for c in value)
+        letters = sum(c.isalpha() for c in value)
+        sort = self.sort_of(fact.name)
+        if (sort == "measured" and not digits and letters > 3) or (sort == "named" and fact.number is not None):
+            self.note("contradicted", fact, "value_wrong_sort")
+        elif sort == "dated" and not digits and letters > 3 and not _MONTHS.search(low):
+            self.note("contradicted", fact, "value_wrong_sort")
+        elif fact.number is not None and not 1500 <= fact.number <= 2100 and not fact.direction and not fact.aggregate:
+            if not self.vocabulary.kinds_of(fact.name) & {"time", "rank", "sequence"}:
+                self.note("missing", fact, "column_untold_logic")
+        elif not fact.direction and sort:
+            noun = self.noun_beside(value)
+            if noun >= 0 and self.sort_of(name_of(self.sentence.lows[noun])) not in ("", sort):
+                self.note("contradicted", fact, "value_of_other_column", [noun])
+
+    def noun_beside(self, value: str) -> int:
+        """A noun for another attribute right beside a value: mcg venue, decision was theodore; -1 when none."""
+        found = find_value(self.sentence, value)
+        if found.score < 0.45 or not found.positions:
+            return -1
+        sentence = self.sentence
+        first, last = min(found.positions), max(found.positions) + 1
+        if last - first > len(set(found.positions)) + 3:
+            return -1
+        candidates = [last]
+        before = first - 1
+        while before >= 0 and sentence.lows[before] in ("the", "of", "is", "was", "a", "an", "as", ":", "were", "are", "named", "by"):
+            before -= 1
+        candidates.append(before)
+        named = {s for name in self.reading.names for s in name.stems}
+        for i in candidates:
+            if 0 <= i < sentence.n and not sentence.owner[i]:
+                key = sentence.tokens[i].stem
+                if key in self.vocabulary.nouns and key not in named and not sentence.lows[i].endswith(("ed", "ing")):
+                    return i
+        return -1
+
+    def form_conflicts(self) -> None:
+        """A form that repeats a filter must repeat it alike."""
+        ops: dict[tuple[str, str], str] = {}
+        for fact in self.reading.facts:
+            if fact.kind == "comparison" and fact.role == "filter" and fact.value is not None:
+                key = (fact.name.text, fact.value)
+                if ops.setdefault(key, fact.op) != fact.op:
+                    self.note("contradicted", fact, "form_conflict")
+                    return
 
 
+_MONTHS = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter)")
 _KEYS = frozenset(("id", "code", "name", "fname", "number", "no", "title", "key"))
 _IDENTITY = frozenset(("name", "title", "details", "detail", "description", "code"))
 _COUNTED = frozenset(
@@ -1055,6 +1137,25 @@ _CAPITALISED = frozenset(
     august september october november december a z the dob gpa usd url tv dvd cd ip faq sql return find show list give what
     which how who where when count and or of for in""".split()
 )
+
+
+def rounds_to(number: float, said: float) -> bool:
+    """Whether `said` is `number` in fewer digits: 24.6 as 25 or 24, 18,729 as 18,700."""
+    if said == 0 or number == 0 or not abs(said) < 1e15:
+        return False
+    if said.is_integer():
+        unit = 1.0
+        while said % (unit * 10) == 0:
+            unit *= 10
+    else:
+        unit = 10.0 ** -len(repr(said).partition(".")[2])
+    if float(number).is_integer() and unit < 10:
+        return False
+    if not float(number).is_integer() and unit <= 10.0 ** -len(repr(float(number)).partition(".")[2]):
+        return False
+    if float(number).is_integer() and unit * 10 > abs(number):
+        return False
+    return abs(said - number) <= 0.5 * unit or 0 <= number - said < unit
 
 
 def range_of(number: Number) -> list[int]:

@@ -12,7 +12,7 @@ from sensecheck.language.lexicon import overlay, read_lexicon, read_package_lexi
 from sensecheck.language.morphology import root, stem
 from sensecheck.language.tokens import tokenize
 
-FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "values")
+FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values")
 
 Phrase = tuple[tuple[str, ...], tuple[str, ...]]  # keys, signals
 
@@ -51,6 +51,10 @@ class Vocabulary:
         self.synonyms = {word: frozenset(others) for word, others in collected.items()}
         self.abbreviations: dict[str, str] = dict(lexicon["abbreviations"])
         self.generic = frozenset(stem(w) for w in lexicon["generic"])
+        self.measured = frozenset(stem(w) for w in lexicon["measured"])
+        self.named = frozenset(stem(w) for w in lexicon["named"])
+        self.dated = frozenset(stem(w) for w in lexicon["dated"])
+        self.nouns = frozenset(stem(w) for w in lexicon["nouns"])
         self.units = frozenset(stem(w) for w in lexicon["units"])
         self.codes: dict[str, tuple[tuple[str, ...], ...]] = {
             value: tuple(tuple(t.stem for t in tokenize(form)) for form in forms)

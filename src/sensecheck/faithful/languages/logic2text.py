@@ -26,7 +26,7 @@ _FILTER = re.compile(r"(filter|all|most)_(?:str_)?(eq|not_eq|greater|less|greate
 _OPS = {"eq": "=", "not_eq": "!=", "greater": ">", "less": "<", "greater_eq": ">=", "less_eq": "<="}
 _DIRECTION = {">": 1, ">=": 1, "<": -1, "<=": -1}
 _LEADING_NUMBER = re.compile(r"^\s*([-+]?[\d,]*\.?\d+)\s*(%|[a-z' ./$-]*)$", re.IGNORECASE)
-_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "k": 1e3, "m": 1.0}
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 
 
 @dataclass(slots=True)
@@ -134,7 +134,7 @@ class _Facts:
         self.add(
             "comparison", f"{name.text} {op} {node.text}".strip(), (node.start, node.end), name=name, op=op,
             role=role, value=node.text, number=number, direction=_DIRECTION.get(op, 0), aggregate=aggregate,
-            integral=aggregate == "count",
+            integral=aggregate == "count" or (number is not None and number.is_integer() and op in _DIRECTION),
         )  # fmt: skip
         if op == "!=":
             self.add("negation", "not " + node.text, (node.start, node.end), op="!=", value=node.text)

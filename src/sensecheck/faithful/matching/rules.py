@@ -16,7 +16,7 @@ from sensecheck.faithful.matching.spelling import near
 from sensecheck.faithful.matching.values import find_value
 from sensecheck.language.lexicon import read_package_lexicon
 from sensecheck.language.morphology import lemma
-from sensecheck.language.numbers import Number
+from sensecheck.language.numbers import Number, as_number
 
 CONFIDENCE: dict[str, float] = read_package_lexicon("sensecheck.faithful", "lexicon", "confidence.json")["rules"]
 
@@ -175,6 +175,8 @@ class Check:
             value = fact.value.strip()
             found = find_value(self.sentence, value)
             needed = 0.5 if self.sql else 0.25 if fact.direction else 0.45
+            if not self.sql and any(self.sentence.tokens[i].kind == "number" and len(self.sentence.tokens[i].text) > 2 for i in found.positions):
+                needed = 0.28  # a date by its year, a place with its attendance
             if found.score >= needed:
                 self.literally.add(id(fact))
                 for i in found.positions:
@@ -276,6 +278,10 @@ class Check:
                 return True
             if fact.role in ("approximate", "result") and said.form in ("digits", "word") and rounds_to(number, value):
                 return True
+            if said.form == "digits" and value >= 100 and value % 100 == 0 and abs(value - number) <= 0.05 * abs(number) and self.approximate():
+                return True
+            if value < 100 and 1800 < number < 2100 and number % 100 == value and said.first and self.sentence.lows[said.first - 1] == "'":
+                return True
         return False
 
     def approximate(self) -> bool:
@@ -306,6 +312,10 @@ class Check:
             return number == 2 and any(w in self.sentence.by_low for w in ("runner", "next"))
         op = fact.op
         lows = self.sentence.by_low
+        if fact.aggregate == "diff" and abs(number) == 1 and ("a" in lows or "one" in lows or "an" in lows):
+            return True
+        if op == "!=" and number == 0:
+            return True
         if op in (">", ">=") and number <= 1:
             if number == 0 or op == ">=":
                 return True
@@ -411,6 +421,13 @@ class Check:
         before = lows[cue.first - 1] if cue.first else ""
         after = lows[cue.last] if cue.last < self.sentence.n else ""
         low = lows[cue.first]
+        if before in ("ai", "ain") or low == "ain't":
+            return True
+        if not self.sql and any(f.direction for f in self.reading.facts if f.kind == "comparison"):
+            # not in the top 15, neither scored more than 3: the denial turns the comparison round
+            ahead = range(cue.last, min(cue.last + 6, self.sentence.n))
+            if any(lows[i] in ("top", "more", "less", "fewer", "over", "under", "higher", "lower") for i in ahead):
+                return True
         if self.sentence.owner[cue.first] == "name":
             return True
         if low == "outside" and "top" in lows[cue.last : cue.last + 3]:
@@ -485,6 +502,8 @@ class Check:
         number = fact.number
         if "top" in self.sentence.by_low and not self.sql:
             return True
+        if fact.role == "values" and any(f.role == "result" for f in self.reading.facts) and not self.elaborations:
+            return True  # both results are given instead
         if number is not None and number <= 1 and fact.direction > 0:
             return True
         if number is not None and number == 2 and fact.op == ">=":
@@ -584,8 +603,9 @@ class Check:
             if fact.direction < 0 and "ascending" in kinds:
                 return True
             if fact.role == "nth":
-                ordinals = any(n.form == "ordinal" for n in self.sentence.numbers)
-                return ordinals
+                if any(n.form == "ordinal" for n in self.sentence.numbers):
+                    return True
+                return fact.number == 1 and any(w in self.sentence.by_low for w in ("ranked", "rank", "number"))
             if fact.optional and self.has("sorting"):
                 return True
         for low in self.sentence.lows:
@@ -1073,7 +1093,7 @@ class Check:
         digits = any(c.isdigit() for c in value)
         letters = sum(c.isalpha() for c in value)
         sort = self.sort_of(fact.name)
-        if (sort == "measured" and not digits and letters > 3) or (sort == "named" and fact.number is not None):
+        if (sort == "measured" and not digits and letters > 3) or (sort == "named" and as_number(value) is not None):
             self.note("contradicted", fact, "value_wrong_sort")
         elif sort == "dated" and not digits and letters > 3 and not _MONTHS.search(low):
             self.note("contradicted", fact, "value_wrong_sort")

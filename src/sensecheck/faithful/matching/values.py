@@ -99,7 +99,7 @@ def find_value(sentence: Sentence, text: str) -> Found:
         return Found(1.0, run)
     low = text.strip().lower()
     key = " ".join(t.low for t in tokens)
-    for forms in (sentence.vocabulary.codes.get(low, ()), sentence.vocabulary.places.get(low, ()), sentence.vocabulary.places.get(key, ())):
+    for forms in (sentence.vocabulary.codes.get(low) or sentence.vocabulary.codes.get(key, ()), sentence.vocabulary.places.get(low, ()), sentence.vocabulary.places.get(key, ())):
         for words in forms:
             start = sentence.find(words)
             if start >= 0:

@@ -222,6 +222,25 @@ class _Facts:
             for arg in args:
                 self.visit(arg)
 
+    def conflict(self, node: Node) -> None:
+        """Parts of a form that must speak of the same rows or the same column, and do not."""
+        if node.args is None:
+            return
+        if node.text in ("greater", "less", "diff", "eq", "not_eq") and all(a.args is not None for a in node.args):
+            left, right = node.args
+            if left.text in _HOPS and right.text in _HOPS and _column(left) != _column(right):
+                self.add("misfit", f"{_column(left)} against {_column(right)}", (node.start, node.end), role="columns")
+            elif _filter_columns(left) != _filter_columns(right):
+                self.add("misfit", "rows picked by different columns", (node.start, node.end), role="rows")
+        if node.text == "and":
+            compares = _operators(node)
+            if not compares & {"greater", "less", "diff"}:
+                rows = {_shape(r) for part in _conjuncts(node) for r in _row_sets(part)}
+                if "only" in compares and len(rows) > 1:
+                    self.add("misfit", "the parts speak of different rows", (node.start, node.end), role="rows")
+        for arg in node.args:
+            self.conflict(arg)
+
     def result_of(self, node: Node) -> tuple[Name, str]:
         """The column whose value an expression gives, and the aggregate that makes it."""
         if node.args is None:
@@ -238,10 +257,60 @@ class _Facts:
         return NO_NAME, ""
 
 
+_HOPS = ("hop", "str_hop", "num_hop", "max", "min", "avg", "sum")
+
+
+def _column(node: Node) -> str:
+    return node.args[1].text if node.args and len(node.args) > 1 else ""
+
+
+def _operators(node: Node) -> set[str]:
+    found, todo = set(), [node]
+    while todo:
+        current = todo.pop()
+        if current.args is not None:
+            found.add(current.text)
+            todo.extend(current.args)
+    return found
+
+
+def _filter_columns(node: Node) -> list[str]:
+    """The columns by which the rows of an expression are picked, in order."""
+    found = []
+    while node.args:
+        if node.text.startswith("filter"):
+            found.append(_column(node))
+        node = node.args[0]
+    return sorted(found)
+
+
+def _conjuncts(node: Node) -> list[Node]:
+    if node.text == "and" and node.args is not None:
+        return [part for arg in node.args for part in _conjuncts(arg)]
+    return [node]
+
+
+def _row_sets(node: Node) -> list[Node]:
+    """What `only` and `hop` are taken of."""
+    if node.args is None:
+        return []
+    if node.text == "only" or node.text in _HOPS[:3]:
+        return [node.args[0]]
+    return [row for arg in node.args for row in _row_sets(arg)]
+
+
+def _shape(node: Node) -> str:
+    if node.args is None:
+        return node.text
+    return node.text + "{" + ";".join(_shape(a) for a in node.args) + "}"
+
+
 def read(text: str, schema: Schema | None = None, dialect: str | None = None) -> Reading:
     """The facts of a form. Raises UnreadableQuery with a reason."""
     if not text or not text.strip():
         raise UnreadableQuery("empty_query", "the form is empty")
     maker = _Facts()
-    maker.visit(parse(text))
+    tree = parse(text)
+    maker.visit(tree)
+    maker.conflict(tree)
     return Reading(maker.facts, unique_names(maker.names), language="logic2text")

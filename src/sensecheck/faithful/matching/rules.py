@@ -1071,17 +1071,14 @@ class Check:
 
     def sort_of(self, name: Name) -> str:
         """What sort of values a column holds, as far as its last telling word says."""
-        if not name.stems or any(any(c.isdigit() for c in w) for w in name.words):
-            return ""
         vocabulary = self.vocabulary
-        stems = set(name.stems)
-        measured, named = stems & vocabulary.measured, stems & vocabulary.named
-        if measured and not named:
-            return "measured"
-        if named and not measured and not stems & vocabulary.dated:
-            return "named"
-        if stems & vocabulary.dated and not named and not measured:
-            return "dated"
+        for key in reversed(name.stems):
+            if key in vocabulary.measured:
+                return "measured"
+            if key in vocabulary.named:
+                return "named"
+            if key in vocabulary.dated:
+                return "dated"
         return ""
 
     def value_sort(self, fact: Fact) -> None:
@@ -1093,16 +1090,17 @@ class Check:
         digits = any(c.isdigit() for c in value)
         letters = sum(c.isalpha() for c in value)
         sort = self.sort_of(fact.name)
-        if (sort == "measured" and not digits and letters > 3) or (sort == "named" and as_number(value) is not None):
+        words = len(value.split())
+        if (sort == "measured" and not digits and letters > 3 and words > 1) or (sort == "named" and as_number(value) is not None):
             self.note("contradicted", fact, "value_wrong_sort")
         elif sort == "dated" and not digits and letters > 3 and not _MONTHS.search(low):
             self.note("contradicted", fact, "value_wrong_sort")
         elif fact.number is not None and not 1500 <= fact.number <= 2100 and not fact.direction and not fact.aggregate:
             if not self.vocabulary.kinds_of(fact.name) & {"time", "rank", "sequence"}:
                 self.note("missing", fact, "column_untold_logic")
-        elif not fact.direction and sort:
+        elif not fact.direction:
             noun = self.noun_beside(value)
-            if noun >= 0 and self.sort_of(name_of(self.sentence.lows[noun])) not in ("", sort):
+            if noun >= 0:
                 self.note("contradicted", fact, "value_of_other_column", [noun])
 
     def noun_beside(self, value: str) -> int:
@@ -1129,6 +1127,8 @@ class Check:
 
     def form_conflicts(self) -> None:
         """A form that repeats a filter must repeat it alike."""
+        for fact in self.reading.of("misfit"):
+            self.note("contradicted", fact, "form_conflict")
         ops: dict[tuple[str, str], str] = {}
         for fact in self.reading.facts:
             if fact.kind == "comparison" and fact.role == "filter" and fact.value is not None:

@@ -65,6 +65,7 @@ class Fact:
     number: float | None = None  # a literal as number
     limited: bool = False  # an order that a limit cuts
     optional: bool = False  # people need not say it
+    way: str = ""  # from or to: which end of a journey the value stands for
     integral: bool = False  # the number counts things: more than one is at least two
 
 

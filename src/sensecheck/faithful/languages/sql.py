@@ -37,6 +37,7 @@ class _Facts:
         self.used_tables: list[Table] = []
         self.used_columns: set[tuple[str, str]] = set()
         self.names: list[Name] = []
+        self.ends: dict[str, str] = {}  # alias → from or to
 
     def add(self, kind: str, text: str, span: Span | None, **fields: object) -> Fact:
         fact = Fact(kind, text, span if self.placed else None, **fields)  # type: ignore[arg-type]
@@ -108,6 +109,11 @@ class _Facts:
             for part in _parts(on):
                 if part.kind == "column":
                     self.name(part, full, "join")
+                elif part.kind == "binary" and part.text == "=" and all(a.kind == "column" for a in part.args):
+                    # An alias stands for the end of the journey that the other side of its join names.
+                    for this, other in (part.args, part.args[::-1]):
+                        if journey_end(other.text) and this.table:
+                            self.ends[this.table.lower()] = journey_end(other.text)
         if query.distinct:
             self.add("distinct", "DISTINCT", query.distinct_span, optional=True)
         for item in query.items:
@@ -264,10 +270,15 @@ class _Facts:
                 self.query(part.query, scope, 1)
         if natural is not NO_NAME and not (right.kind == "column" and not self.is_value(right, scope)):
             self.add("column", natural.text, span, name=natural, role=role if not aggregate else "inner", also=also)
+        first = len(self.facts)
         if flips:
             self.add("negation", "NOT", expr.op_span, op="!=", optional=True)
         if right.kind in ("number", "string", "bool") or (right.kind == "column" and self.is_value(right, scope)):
             self.literal(right, natural, op, role, aggregate, expr, integral, also)
+            if left.kind == "column":
+                end = journey_end(left.text) or self.ends.get(left.table.lower(), "")
+                for fact in self.facts[first:]:
+                    fact.way = end if fact.kind == "comparison" else ""
         elif right.kind == "column":
             other = self.name(right, scope, "join")
             if op == "!=":
@@ -309,6 +320,18 @@ class _Facts:
         )  # fmt: skip
         if negative:
             self.add("negation", op.upper(), whole.op_span, op="!=", value=text)
+
+
+_FROM = ("source", "src", "origin", "depart", "departure", "sending", "start")
+_TO = ("destination", "dest", "dst", "arrive", "arrival", "receiving")
+
+
+def journey_end(column: str) -> str:
+    """Whether a column names the end that things come from or go to."""
+    low = column.lower()
+    if any(word in low for word in _TO):
+        return "to"
+    return "from" if any(low.startswith(word) for word in _FROM) else ""
 
 
 def _parts(expr: Expr) -> list[Expr]:

@@ -106,6 +106,7 @@ class Check:
             self.entities()
             self.tables()
             self.misfits()
+            self.question_form()
         else:
             self.quantifiers()
             self.logic_columns()
@@ -181,7 +182,10 @@ class Check:
                 self.literally.add(id(fact))
                 for i in found.positions:
                     self.sentence.owner[i] = "value"
-                self.note("said", fact, "value", found.positions)
+                if fact.way and fact.op == "=" and self.wrong_end(fact, found.positions):
+                    self.note("contradicted", fact, "journey_reversed", found.positions)
+                else:
+                    self.note("said", fact, "value", found.positions)
             elif self.unsaid_value(fact, value) or fact in self.elaborations:
                 self.note("unsaid", fact, "value")
             else:
@@ -190,6 +194,15 @@ class Check:
                 if not self.sql and fact.op in ("!=",):
                     rule = "value_negated_missing"
                 self.note("missing", fact, rule, found.positions)
+
+    def wrong_end(self, fact: Fact, positions: tuple[int, ...]) -> bool:
+        """`from Ashley` for a destination."""
+        i = min(positions) - 1
+        lows = self.sentence.lows
+        while i >= 0 and (lows[i] in ("the", "airport", "airports", "city", "in", "of", "station") or self.sentence.tokens[i].kind == "sign"):
+            i -= 1
+        wrong = {"to": ("from", "leaving", "departing"), "from": ("to", "into", "arriving")}[fact.way]
+        return i >= 0 and lows[i] in wrong
 
     def looks_numeric(self, value: str) -> bool:
         return any(c.isdigit() for c in value)
@@ -864,8 +877,9 @@ class Check:
             else:
                 unsaid.append(fact)
         others = self.other_columns()
-        if unsaid and others:
-            self.note("contradicted", unsaid[0], "column_swapped", others[0][1])
+        telling = [f for f in unsaid if not (f.role == "where" and f.name.words[-1] in _KEYS)]
+        if telling and others:
+            self.note("contradicted", telling[0], "column_swapped", others[0][1])
             return
         untold = self.untold_column()
         if untold is not None:
@@ -890,7 +904,11 @@ class Check:
             if not name.words:
                 continue
             if fact.kind == "column" and fact.role in ("select", "aggregate"):
-                if name.words[-1] in _IDENTITY and any(self.mention(t).score >= 0.5 for t in tables):
+                if (
+                    name.words[-1] in _IDENTITY
+                    and all(k in reading.entities or k in self.vocabulary.generic for k in name.stems)
+                    and any(self.mention(t).score >= 0.5 for t in tables)
+                ):
                     continue  # which song: its title
                 if name in grouped and self.mention(name).literal > 0:
                     continue  # for each investor: its id
@@ -1008,6 +1026,12 @@ class Check:
             if where and all(where):
                 self.note("contradicted", used[0], "table_swapped", [w[0] for w in where])
                 return
+
+    def question_form(self) -> None:
+        """A question that wants yes or no for a query that gives values."""
+        lows = self.sentence.lows
+        if lows and lows[0] in _AUXILIARIES and "or" not in lows:
+            self.added("question", "yes_no_question", 0, 1)
 
     def misfits(self) -> None:
         for fact in self.reading.of("misfit"):
@@ -1138,6 +1162,7 @@ class Check:
                     return
 
 
+_AUXILIARIES = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "can"))
 _MONTHS = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter)")
 _KEYS = frozenset(("id", "code", "name", "fname", "number", "no", "title", "key"))
 _IDENTITY = frozenset(("name", "title", "details", "detail", "description", "code"))

@@ -104,6 +104,18 @@ def find_value(sentence: Sentence, text: str) -> Found:
             start = sentence.find(words)
             if start >= 0:
                 return Found(0.95, tuple(range(start, start + len(words))))
+    joined = "".join(t.low for t in tokens)
+    if len(joined) >= 4:
+        # Written together in one place and apart in the other.
+        for i in range(sentence.n):
+            glued = ""
+            for j in range(i, min(i + 4, sentence.n)):
+                if sentence.tokens[j].kind != "sign":
+                    glued += sentence.lows[j]
+                if glued == joined or (glued.endswith("s") and glued[:-1] == joined):
+                    return Found(0.95, tuple(range(i, j + 1)))
+                if not joined.startswith(glued):
+                    break
     said = total = 0.0
     positions: list[int] = []
     for token, aside in zip(tokens, bracketed, strict=True):
@@ -122,16 +134,4 @@ def find_value(sentence: Sentence, text: str) -> Found:
         initials = "".join(t.low[0] for t in tokens)
         if len(initials) > 1 and initials in sentence.by_low:
             return Found(0.9, tuple(sentence.by_low[initials]))
-    joined = "".join(t.low for t in tokens)
-    if said < total and len(joined) >= 4:
-        # Written together in one place and apart in the other.
-        for i in range(sentence.n):
-            glued = ""
-            for j in range(i, min(i + 4, sentence.n)):
-                if sentence.tokens[j].kind != "sign":
-                    glued += sentence.lows[j]
-                if glued == joined or (glued.endswith("s") and glued[:-1] == joined):
-                    return Found(0.95, tuple(range(i, j + 1)))
-                if not joined.startswith(glued):
-                    break
     return Found(0.9 * said / total, tuple(positions))

@@ -190,7 +190,7 @@ class Check:
                 self.note("unsaid", fact, "value")
             else:
                 partial = bool(found.positions)
-                rule = "value_missing" if not partial else "value_partial"
+                rule = "value_missing" if not partial else "value_partial" if self.sql else "value_partial_logic"
                 if not self.sql and fact.op in ("!=",):
                     rule = "value_negated_missing"
                 self.note("missing", fact, rule, found.positions)
@@ -246,6 +246,10 @@ class Check:
                         self.sentence.owner[i] = "value"
                     self.note("said", fact, "value", found.positions)
                     continue
+            if not self.sql and fact.kind == "comparison" and fact.role in ("result", "approximate") and fact.aggregate not in ("count", "avg", "sum"):
+                if not self.unexplained_number(1700 <= number <= 2100):
+                    self.note("missing", fact, "number_left_out")
+                    continue
             rule = "limit_missing" if fact.kind == "limit" else "ordinal_missing" if fact.kind == "ordinal" else "number_missing"
             self.note("missing", fact, rule)
         self.added_numbers(facts)
@@ -260,6 +264,15 @@ class Check:
                 if best is None or (equal and not exact) or (best.form == "ordinal" and said.form != "ordinal" and equal >= exact):
                     best, exact = said, equal
         return best
+
+    def unexplained_number(self, years: bool) -> bool:
+        """Whether the sentence gives a number that no fact has asked for; years count only where one is wanted."""
+        asked = {f.number for f in self.reading.facts if f.number is not None}
+        owner = self.sentence.owner
+        return any(
+            n.value not in asked and (years or not 1700 <= n.value <= 2100) and not owner[n.first] and n.form in ("digits", "word", "ordinal")
+            for n in self.sentence.numbers
+        )
 
     def same_number(self, fact: Fact, number: float, said: Number) -> bool:
         value = said.value
@@ -277,7 +290,7 @@ class Check:
                     return True
                 if fact.op == "<" and value == number - 1 and inclusive:
                     return True
-        if said.form == "decade" and said.value <= number < said.value + 10:
+        if said.form == "decade" and (said.value <= number < said.value + 10 or (fact.direction and abs(said.value - number) <= 10)):
             return True
         if value and number:
             ratio = value / number if abs(value) > abs(number) else number / value
@@ -391,6 +404,12 @@ class Check:
                 else:
                     self.note("missing", fact, "negation_missing")
         self.negation_counts(strict, cues)
+        if not self.sql and not cues and not soft and not facts:
+            for fact in self.reading.facts:
+                if fact.kind == "comparison" and fact.op == "=" and (fact.value or "").strip().lower().replace(" / ", "/") in _DENIALS:
+                    if id(fact) not in self.literally and not any(low.startswith(("un", "non", "in", "dis")) and low not in _NOT_NEGATIVE for low in self.sentence.lows):
+                        self.note("missing", fact, "denial_missing")
+                        break
         if facts or not cues:
             return
         if self.denied_by_value():
@@ -502,7 +521,7 @@ class Check:
             elif self.unsaid_comparison(fact):
                 self.note("unsaid", fact, "comparison")
             else:
-                self.note("missing", fact, "comparison_missing")
+                self.note("missing", fact, "comparison_missing" if self.sql else "comparison_missing_logic")
         self.added_comparisons(facts, signals)
 
     def negated_comparison(self, fact: Fact, signal: Signal) -> bool:
@@ -544,6 +563,8 @@ class Check:
                 continue  # under-21
             if "than" in follower and not {"any", "all", "other", "every", "rest", "anyone"}.isdisjoint(self.sentence.lows[signal.last : signal.last + 9]) and (ordered or not self.sql):
                 continue  # more than any other: a superlative
+            if signal.first and self.sentence.lows[signal.first - 1] == "just":
+                continue
             if signal.kind == "multiple":
                 if signal.last - signal.first == 3 and self.sql and not self.reading.of("negation"):
                     self.added("comparison", "comparison_added", signal.first, signal.last)
@@ -1079,7 +1100,7 @@ class Check:
                 said = self.mention(fact.name)
                 self.note("said" if said.score >= 0.5 else "unsaid", fact, "column", said.positions)
             elif fact.kind == "aggregate" and fact.aggregate in ("avg", "sum"):
-                if self.sort_of(fact.name) == "named":
+                if fact.name.stems[-1] in self.vocabulary.named:
                     self.note("contradicted", fact, "aggregate_wrong_sort")
                 elif self.untold(fact.name):
                     self.note("missing", fact, "column_untold_logic")
@@ -1119,7 +1140,7 @@ class Check:
             self.note("contradicted", fact, "value_wrong_sort")
         elif sort == "dated" and not digits and letters > 3 and not _MONTHS.search(low):
             self.note("contradicted", fact, "value_wrong_sort")
-        elif fact.number is not None and not 1500 <= fact.number <= 2100 and not fact.direction and not fact.aggregate:
+        elif as_number(value) is not None and not 1500 <= (fact.number or 0) <= 2100 and not fact.direction and not fact.aggregate:
             if not self.vocabulary.kinds_of(fact.name) & {"time", "rank", "sequence"}:
                 self.note("missing", fact, "column_untold_logic")
         elif not fact.direction:
@@ -1163,6 +1184,7 @@ class Check:
 
 
 _AUXILIARIES = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "can"))
+_DENIALS = frozenset(("-", "–", "—", "n/a", "none", "no", "did not qualify", "dnq", "dnp", "did not play", "did not enter", "not held", "nil"))
 _MONTHS = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter)")
 _KEYS = frozenset(("id", "code", "name", "fname", "number", "no", "title", "key"))
 _IDENTITY = frozenset(("name", "title", "details", "detail", "description", "code"))

@@ -66,6 +66,7 @@ class Fact:
     limited: bool = False  # an order that a limit cuts
     optional: bool = False  # people need not say it
     way: str = ""  # from or to: which end of a journey the value stands for
+    pair: tuple[str, str] | None = None  # what is compared with what: the values that pick the two rows
     integral: bool = False  # the number counts things: more than one is at least two
 
 

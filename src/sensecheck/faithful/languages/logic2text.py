@@ -178,8 +178,9 @@ class _Facts:
             self.visit(args[1])
             name, _ = self.result_of(args[0])
             self.add(
-                "comparison", operator, span, name=name, op=">" if direction > 0 else "<", role="values", direction=direction
-            )
+                "comparison", operator, span, name=name, op=">" if direction > 0 else "<", role="values",
+                direction=direction, pair=_pair(args),
+            )  # fmt: skip
         elif operator in ("max", "min", "argmax", "argmin", "nth_max", "nth_min", "nth_argmax", "nth_argmin"):
             self.visit(args[0])
             name = self.name(args[1])
@@ -210,7 +211,8 @@ class _Facts:
         elif operator == "diff":
             self.visit(args[0])
             self.visit(args[1])
-            self.add("aggregate", operator, span, aggregate="diff", optional=True)
+            name, _ = self.result_of(args[0])
+            self.add("aggregate", operator, span, name=name, aggregate="diff", optional=True, pair=_pair(args))
         elif operator == "filter_all":
             self.visit(args[0])
             self.name(args[1])
@@ -258,6 +260,18 @@ class _Facts:
 
 
 _HOPS = ("hop", "str_hop", "num_hop", "max", "min", "avg", "sum")
+
+
+def _pair(args: list[Node]) -> tuple[str, str] | None:
+    """The values that pick the two rows of a comparison."""
+    values = []
+    for node in args:
+        while node.args and not node.text.startswith("filter"):
+            node = node.args[0]
+        if not node.args or len(node.args) < 3 or node.args[2].args is not None:
+            return None
+        values.append(node.args[2].text)
+    return values[0], values[1]
 
 
 def _column(node: Node) -> str:

@@ -108,6 +108,7 @@ class Check:
             self.misfits()
             self.question_form()
         else:
+            self.differences()
             self.quantifiers()
             self.logic_columns()
         return self.findings
@@ -476,6 +477,26 @@ class Check:
 
     # --------------------------------------------------------------------------------------- comparisons
 
+    def told_the_other_way(self, fact: Fact) -> bool:
+        """Whether the sentence names the second row first: B had fewer than A."""
+        assert fact.pair is not None
+        places = [find_value(self.sentence, value).positions for value in fact.pair]
+        return bool(places[0] and places[1] and min(places[1]) < min(places[0]) and fact.pair[0] != fact.pair[1])
+
+    def differences(self) -> None:
+        """6 more points in 1976 than in 1975: the sign of a difference."""
+        for fact in self.reading.facts:
+            if fact.aggregate != "diff" or fact.pair is None:
+                continue
+            result = next((f for f in self.reading.facts if f.kind == "comparison" and f.aggregate == "diff" and f.number), None)
+            if result is None or not result.number or "-" in (result.value or "")[1:]:
+                continue
+            wanted = (1 if result.number > 0 else -1) * (-1 if self.told_the_other_way(fact) else 1)
+            ways = {self.way(s, fact.name) for s in self.comparators()}
+            if ways == {-wanted}:
+                signal = self.comparators()[0]
+                self.note("contradicted", fact, "difference_opposite", range(signal.first, signal.last))  # type: ignore[arg-type]
+
     def way(self, signal: Signal, name: Name) -> int:
         """1 towards more, -1 towards less, 0 either."""
         if signal.kind in _UP:
@@ -493,6 +514,7 @@ class Check:
         facts = [f for f in self.reading.facts if f.kind == "comparison" and f.direction]
         signals = self.comparators()
         between = self.has("between")
+        self.turned = {id(f): self.told_the_other_way(f) for f in facts if f.pair is not None}
         for fact in facts:
             number = self.number_of.get(id(fact))
             govern = self.comparator_near(number) if number is not None else None
@@ -508,13 +530,14 @@ class Check:
             if between is not None:
                 self.note("said", fact, "comparison", range(between.first, between.last))  # type: ignore[arg-type]
                 continue
-            agreeing = [s for s in signals if self.way(s, fact.name) == fact.direction or self.way(s, fact.name) == 0]
+            direction = -fact.direction if self.turned.get(id(fact)) else fact.direction
+            agreeing = [s for s in signals if self.way(s, fact.name) in (direction, 0)]
             if agreeing:
                 nearest = agreeing[0]
                 self.note("said", fact, "comparison", range(nearest.first, nearest.last))  # type: ignore[arg-type]
                 continue
-            opposing = [s for s in signals if self.way(s, fact.name) == -fact.direction]
-            if opposing and not any(f.direction == -fact.direction for f in facts if f is not fact):
+            opposing = [s for s in signals if self.way(s, fact.name) == -direction]
+            if opposing and not any(f.direction == -direction for f in facts if f is not fact):
                 if self.negated_comparison(fact, opposing[0]):
                     continue
                 self.note("contradicted", fact, "comparison_opposite", range(opposing[0].first, opposing[0].last))  # type: ignore[arg-type]
@@ -1066,7 +1089,10 @@ class Check:
         for fact in facts:
             if fact.op == "only":
                 signal = self.has("only")
-                if signal is not None:
+                before = self.sentence.lows[max(0, signal.first - 2) : signal.first] if signal is not None else []
+                if signal is not None and "not" in before:
+                    self.note("contradicted", fact, "only_denied", range(signal.first, signal.last))  # type: ignore[arg-type]
+                elif signal is not None:
                     self.note("said", fact, "only", range(signal.first, signal.last))  # type: ignore[arg-type]
                 else:
                     self.note("missing", fact, "only_missing")

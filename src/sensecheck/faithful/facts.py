@@ -82,8 +82,27 @@ class Reading:
     entities: frozenset[str] = frozenset()  # stems of the words that name tables
     language: str = "sql"
 
-    def of(self, *kinds: str) -> list[Fact]:
-        return [fact for fact in self.facts if fact.kind in kinds]
+    _by_kind: dict[str, list[Fact]] | None = None
+    _other_index: dict[str, list[Name]] | None = None
+
+    def of(self, kind: str) -> list[Fact]:
+        """The facts of a kind; sorted once, since a query may come with many sentences."""
+        if self._by_kind is None:
+            self._by_kind = {}
+            for fact in self.facts:
+                self._by_kind.setdefault(fact.kind, []).append(fact)
+        return self._by_kind.get(kind, [])
+
+    @property
+    def other_index(self) -> dict[str, list[Name]]:
+        """Unused columns by the stem of their first word. Nouns for the rows of a table are left out: they name no
+        attribute."""
+        if self._other_index is None:
+            self._other_index = {}
+            for name, _ in self.other_names:
+                if name.stems and not self.entities.issuperset(name.stems):
+                    self._other_index.setdefault(name.stems[0], []).append(name)
+        return self._other_index
 
 
 def unique_names(names: Iterable[Name]) -> list[Name]:

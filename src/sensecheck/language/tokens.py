@@ -68,12 +68,12 @@ def tokenize(text: str) -> list[Token]:
         source = source.translate(_STRAIGHT)
     tokens = []
     for match in _TOKEN.finditer(source):
-        piece = match.group()
         start, end = match.span()
+        piece = source[start:end]
         if offsets is not None:
             start, end = offsets[start], offsets[end - 1] + 1
-        low, root, kind = _forms(piece)
-        tokens.append(Token(piece, low, root, start, end, kind))
+        low, key, kind = _forms(piece)
+        tokens.append(Token(piece, low, key, start, end, kind))
     return tokens
 
 

@@ -10,6 +10,13 @@ from sensecheck.language.morphology import root, stem
 
 def literal_positions(sentence: Sentence, word: str) -> list[int]:
     """Tokens that are the word itself, an inflection or derivation of it, or what it abbreviates."""
+    known = sentence.literal.get(word)
+    if known is None:
+        known = sentence.literal[word] = _literal_positions(sentence, word)
+    return known
+
+
+def _literal_positions(sentence: Sentence, word: str) -> list[int]:
     found = sentence.by_stem.get(stem(word))
     if found:
         return found

@@ -7,6 +7,7 @@ against the sentence carries a confidence from `lexicon/confidence.json`: how su
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, name_of
@@ -30,7 +31,7 @@ class Finding(NamedTuple):
     confidence: float
     text: str
     query_span: Span | None
-    sentence_spans: tuple[Span, ...]
+    positions: Sequence[int]  # tokens of the sentence that bear on it
 
 
 _UP = {"greater": 1, "at_least": 1, "after": 1, "multiple": 1, "less": -1, "at_most": -1, "before": -1}
@@ -53,29 +54,14 @@ class Check:
 
     # ------------------------------------------------------------------------------------------ evidence
 
-    def note(self, status: str, fact: Fact, rule: str, positions: tuple[int, ...] | list[int] = ()) -> None:
+    def note(self, status: str, fact: Fact, rule: str, positions: Sequence[int] = ()) -> None:
         confidence = CONFIDENCE.get(rule, 0.0) if status in ("missing", "contradicted") else 1.0
-        self.findings.append(
-            Finding(status, fact.kind, rule, confidence, fact.text, fact.span, self.spans(positions))
-        )
+        self.findings.append(Finding(status, fact.kind, rule, confidence, fact.text, fact.span, positions))
 
     def added(self, kind: str, rule: str, first: int, last: int) -> None:
         span = self.sentence.span(first, last)
         text = self.sentence.text[span[0] : span[1]]
-        self.findings.append(Finding("added", kind, rule, CONFIDENCE.get(rule, 0.0), text, None, (span,)))
-
-    def spans(self, positions: tuple[int, ...] | list[int]) -> tuple[Span, ...]:
-        """Characters of token positions, neighbours joined."""
-        spans: list[Span] = []
-        previous = -2
-        for i in sorted(set(positions)):
-            token = self.sentence.tokens[i]
-            if i == previous + 1 and spans:
-                spans[-1] = (spans[-1][0], token.end)
-            else:
-                spans.append((token.start, token.end))
-            previous = i
-        return tuple(spans)
+        self.findings.append(Finding("added", kind, rule, CONFIDENCE.get(rule, 0.0), text, None, range(first, last)))
 
     def mention(self, name: Name) -> Mention:
         found = self.mentions.get(name)
@@ -136,15 +122,25 @@ class Check:
     def claim_names(self) -> None:
         """Words that are there because a name holds them: `number of deaths`, `total credits`, `first name`."""
         sentence = self.sentence
+        lows = sentence.lows
         for name in self.reading.names:
-            where = [literal_positions(sentence, w) for w in name.words]
-            hits = sorted({i for found in where for i in found})
-            if len(name.words) == 1:
-                for i in hits:
+            words = name.words
+            if len(words) == 1:
+                for i in literal_positions(sentence, words[0]):
                     sentence.claim(i, i + 1, "name")
                 continue
+            hits: list[int] = []
+            said = 0
+            for word in words:
+                found = literal_positions(sentence, word)
+                if found:
+                    hits.extend(found)
+                    said += 1
+            if said < 2:
+                continue
+            hits = sorted(set(hits))
             for a, b in zip(hits, hits[1:], strict=False):
-                if b - a <= 2 and (b - a == 1 or sentence.lows[a + 1] in ("of", "the", "-", "in", "for", "'")):
+                if b - a == 1 or (b - a == 2 and lows[a + 1] in _LINKS):
                     sentence.claim(a, b + 1, "name")
 
     def claim_quotes(self) -> None:
@@ -398,7 +394,7 @@ class Check:
         for fact in strict:
             if cues or soft:
                 first = (cues or soft)[0]
-                self.note("said", fact, "negation", range(first.first, first.last))  # type: ignore[arg-type]
+                self.note("said", fact, "negation", range(first.first, first.last))
             else:
                 if any(low.startswith(("un", "in", "dis", "non", "im")) and len(low) > 5 and low not in _NOT_NEGATIVE for low in self.sentence.lows):
                     self.note("unsaid", fact, "negation")
@@ -430,7 +426,7 @@ class Check:
         asked = len({(f.op, f.value) if f.op != "!=" else ("!=", "") for f in facts})
         values = len({f.value for f in facts if f.op == "!="})
         if asked >= 2 and said == 1 and "nor" not in lows:
-            self.note("missing", facts[-1], "negation_count", range(cues[0].first, cues[0].last))  # type: ignore[arg-type]
+            self.note("missing", facts[-1], "negation_count", range(cues[0].first, cues[0].last))
         elif said > max(asked, values) and asked == 1 and all(f.kind == "negation" for f in facts):
             if any(b.first - a.last <= 1 for a, b in zip(cues, cues[1:], strict=False)):
                 self.added("negation", "negation_doubled", cues[-1].first, cues[-1].last)
@@ -495,7 +491,7 @@ class Check:
             ways = {self.way(s, fact.name) for s in self.comparators()}
             if ways == {-wanted}:
                 signal = self.comparators()[0]
-                self.note("contradicted", fact, "difference_opposite", range(signal.first, signal.last))  # type: ignore[arg-type]
+                self.note("contradicted", fact, "difference_opposite", range(signal.first, signal.last))
 
     def way(self, signal: Signal, name: Name) -> int:
         """1 towards more, -1 towards less, 0 either."""
@@ -521,26 +517,26 @@ class Check:
             if govern is not None and self.way(govern, fact.name):
                 way = self.way(govern, fact.name)
                 if way == fact.direction:
-                    self.note("said", fact, "comparison", range(govern.first, govern.last))  # type: ignore[arg-type]
+                    self.note("said", fact, "comparison", range(govern.first, govern.last))
                     continue
                 others = [f for f in facts if f is not fact and f.number == fact.number and f.direction == way]
                 if way == -fact.direction and not others and not self.negated_comparison(fact, govern):
-                    self.note("contradicted", fact, "comparison_opposite", range(govern.first, govern.last))  # type: ignore[arg-type]
+                    self.note("contradicted", fact, "comparison_opposite", range(govern.first, govern.last))
                     continue
             if between is not None:
-                self.note("said", fact, "comparison", range(between.first, between.last))  # type: ignore[arg-type]
+                self.note("said", fact, "comparison", range(between.first, between.last))
                 continue
             direction = -fact.direction if self.turned.get(id(fact)) else fact.direction
             agreeing = [s for s in signals if self.way(s, fact.name) in (direction, 0)]
             if agreeing:
                 nearest = agreeing[0]
-                self.note("said", fact, "comparison", range(nearest.first, nearest.last))  # type: ignore[arg-type]
+                self.note("said", fact, "comparison", range(nearest.first, nearest.last))
                 continue
             opposing = [s for s in signals if self.way(s, fact.name) == -direction]
             if opposing and not any(f.direction == -direction for f in facts if f is not fact):
                 if self.negated_comparison(fact, opposing[0]):
                     continue
-                self.note("contradicted", fact, "comparison_opposite", range(opposing[0].first, opposing[0].last))  # type: ignore[arg-type]
+                self.note("contradicted", fact, "comparison_opposite", range(opposing[0].first, opposing[0].last))
             elif self.unsaid_comparison(fact):
                 self.note("unsaid", fact, "comparison")
             else:
@@ -625,17 +621,17 @@ class Check:
             agreeing = [s for s in signals if self.way(s, name) == fact.direction]
             if agreeing:
                 used.update(agreeing)
-                self.note("said", fact, "extreme", range(agreeing[0].first, agreeing[0].last))  # type: ignore[arg-type]
+                self.note("said", fact, "extreme", range(agreeing[0].first, agreeing[0].last))
                 continue
             undecided = [s for s in signals if self.way(s, name) == 0]
             if undecided:
                 used.update(undecided)
-                self.note("said", fact, "extreme", range(undecided[0].first, undecided[0].last))  # type: ignore[arg-type]
+                self.note("said", fact, "extreme", range(undecided[0].first, undecided[0].last))
                 continue
             opposing = [s for s in signals if self.way(s, name) == -fact.direction]
             if opposing and not any(f.direction == -fact.direction for f in facts if f is not fact):
                 used.update(opposing)
-                self.note("contradicted", fact, "extreme_opposite", range(opposing[0].first, opposing[0].last))  # type: ignore[arg-type]
+                self.note("contradicted", fact, "extreme_opposite", range(opposing[0].first, opposing[0].last))
                 continue
             if opposing:
                 self.note("missing", fact, "extreme_missing")
@@ -713,13 +709,13 @@ class Check:
             if aggregate == "avg":
                 signal = self.has("average")
                 if signal is not None:
-                    self.note("said", fact, "average", range(signal.first, signal.last))  # type: ignore[arg-type]
+                    self.note("said", fact, "average", range(signal.first, signal.last))
                 else:
                     self.note("missing", fact, "average_missing")
             elif aggregate == "sum":
                 signal = self.has("sum", "count")
                 if signal is not None:
-                    self.note("said", fact, "sum", range(signal.first, signal.last))  # type: ignore[arg-type]
+                    self.note("said", fact, "sum", range(signal.first, signal.last))
                 elif self.has("superlative") or fact.role == "having" or fact.optional or not self.sql:
                     self.note("unsaid", fact, "sum")
                 else:
@@ -727,7 +723,7 @@ class Check:
             elif aggregate == "count" and fact.role in ("select",):
                 signal = self.count_word()
                 if signal is not None:
-                    self.note("said", fact, "count", range(signal.first, signal.last))  # type: ignore[arg-type]
+                    self.note("said", fact, "count", range(signal.first, signal.last))
                 elif self.counted_elsewhere():
                     self.note("unsaid", fact, "count")
                 else:
@@ -819,7 +815,7 @@ class Check:
             both = self.has("both")
             if both is not None and self.sentence.lows[both.first] == "both":
                 fact = next(f for f in facts if f.kind == "setop")
-                self.note("contradicted", fact, "union_both", range(both.first, both.last))  # type: ignore[arg-type]
+                self.note("contradicted", fact, "union_both", range(both.first, both.last))
 
         if "union" in setops and said_or is None and self.has("both") is None:
             lows = self.sentence.lows
@@ -851,10 +847,10 @@ class Check:
             ups, downs = len(self.kinds["ascending"]) if "ascending" in self.kinds else 1, len(self.kinds["descending"])
             asked = sum(f.direction > 0 for f in orders)
             if ups + downs == len(orders) and downs != asked:
-                self.note("contradicted", orders[0], "order_opposite", range(descending.first, descending.last))  # type: ignore[arg-type]
+                self.note("contradicted", orders[0], "order_opposite", range(descending.first, descending.last))
                 return
         if len(orders) > 1 and descending is not None and ascending is None and len(self.kinds["descending"]) > sum(f.direction > 0 for f in orders) > 0:
-            self.note("contradicted", orders[-1], "order_opposite", range(descending.first, descending.last))  # type: ignore[arg-type]
+            self.note("contradicted", orders[-1], "order_opposite", range(descending.first, descending.last))
             return
         if ascending is None and descending is None and orders:
             pair = self.from_to(orders[0].name)
@@ -865,18 +861,18 @@ class Check:
             ways = [w for w in (self.way(s, fact.name) for s in superlatives) if w]
             if fact.direction > 0:
                 if descending is not None:
-                    self.note("said", fact, "order", range(descending.first, descending.last))  # type: ignore[arg-type]
+                    self.note("said", fact, "order", range(descending.first, descending.last))
                 elif ascending is not None:
-                    self.note("contradicted", fact, "order_opposite", range(ascending.first, ascending.last))  # type: ignore[arg-type]
+                    self.note("contradicted", fact, "order_opposite", range(ascending.first, ascending.last))
                 elif superlatives:
                     self.note("unsaid", fact, "order")
                 else:
                     self.note("missing", fact, "descending_missing")
             else:
                 if ascending is not None:
-                    self.note("said", fact, "order", range(ascending.first, ascending.last))  # type: ignore[arg-type]
+                    self.note("said", fact, "order", range(ascending.first, ascending.last))
                 elif descending is not None and not any(f.direction > 0 for f in orders):
-                    self.note("contradicted", fact, "order_opposite", range(descending.first, descending.last))  # type: ignore[arg-type]
+                    self.note("contradicted", fact, "order_opposite", range(descending.first, descending.last))
                 elif self.has("sorting", "each") or ways:
                     self.note("unsaid", fact, "order")
                 else:
@@ -978,14 +974,15 @@ class Check:
         reading, sentence = self.reading, self.sentence
         if not reading.other_names:
             return []
+        if reading.other_index.keys().isdisjoint(sentence.by_stem):
+            return []
         covered = {i for i, owner in enumerate(sentence.owner) if owner in ("value", "quote")}
         for name in reading.names:
             for word in name.words:
                 covered.update(literal_positions(sentence, word))
         named: list[tuple[Name, list[int]]] = []
-        for name, _ in reading.other_names:
-            if reading.entities.issuperset(name.stems):
-                continue  # a noun for the rows of some table, not for an attribute
+        candidates = reading.other_index
+        for name in dict.fromkeys(n for key in sentence.by_stem if key in candidates for n in candidates[key]):
             positions: list[int] = []
             content = 0
             for key in name.stems:
@@ -1091,21 +1088,21 @@ class Check:
                 signal = self.has("only")
                 before = self.sentence.lows[max(0, signal.first - 2) : signal.first] if signal is not None else []
                 if signal is not None and "not" in before:
-                    self.note("contradicted", fact, "only_denied", range(signal.first, signal.last))  # type: ignore[arg-type]
+                    self.note("contradicted", fact, "only_denied", range(signal.first, signal.last))
                 elif signal is not None:
-                    self.note("said", fact, "only", range(signal.first, signal.last))  # type: ignore[arg-type]
+                    self.note("said", fact, "only", range(signal.first, signal.last))
                 else:
                     self.note("missing", fact, "only_missing")
             elif fact.op == "most":
                 signal = self.has("most_quantifier")
                 if signal is not None:
-                    self.note("said", fact, "most", range(signal.first, signal.last))  # type: ignore[arg-type]
+                    self.note("said", fact, "most", range(signal.first, signal.last))
                 else:
                     self.note("missing", fact, "most_missing")
             elif fact.op == "all":
                 wrong = self.has("few_quantifier") or self.most_word()
                 if wrong is not None:
-                    self.note("contradicted", fact, "all_opposite", range(wrong.first, wrong.last))  # type: ignore[arg-type]
+                    self.note("contradicted", fact, "all_opposite", range(wrong.first, wrong.last))
                 else:
                     self.note("said", fact, "all")
         if "only" not in ops and not facts:
@@ -1210,6 +1207,7 @@ class Check:
 
 
 _AUXILIARIES = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "can"))
+_LINKS = frozenset(("of", "the", "-", "in", "for", "'"))
 _DENIALS = frozenset(("-", "–", "—", "n/a", "none", "no", "did not qualify", "dnq", "dnp", "did not play", "did not enter", "not held", "nil"))
 _MONTHS = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter)")
 _KEYS = frozenset(("id", "code", "name", "fname", "number", "no", "title", "key"))
@@ -1249,6 +1247,20 @@ def rounds_to(number: float, said: float) -> bool:
     if float(number).is_integer() and unit * 10 > abs(number):
         return False
     return abs(said - number) <= 0.5 * unit or 0 <= number - said < unit
+
+
+def spans_of(sentence: Sentence, positions: Sequence[int]) -> list[Span]:
+    """Characters of token positions, neighbours joined."""
+    spans: list[Span] = []
+    previous = -2
+    for i in sorted(set(positions)):
+        token = sentence.tokens[i]
+        if i == previous + 1 and spans:
+            spans[-1] = (spans[-1][0], token.end)
+        else:
+            spans.append((token.start, token.end))
+        previous = i
+    return spans
 
 
 def range_of(number: Number) -> list[int]:

@@ -6,12 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sensecheck.faithful.matching.vocabulary import Vocabulary
-from sensecheck.language.morphology import root, stem
+from sensecheck.faithful.matching.vocabulary import Phrase, Vocabulary
+from sensecheck.language.morphology import root
 from sensecheck.language.numbers import NUMBER_WORDS, Number, find_numbers
 from sensecheck.language.tokens import Token, tokenize
 
 _QUOTES = re.compile(r"\"([^\"]{1,200})\"|(?<![\w'])'([^'\"]{1,200})'(?!\w)|“([^”]{1,200})”|`([^`']{1,200})[`']")
+
+
+_QUOTE_SIGNS = frozenset("\"'“`")
 
 
 class Signal(NamedTuple):
@@ -27,7 +30,10 @@ class Signal(NamedTuple):
 class Sentence:
     """A sentence read once, before it is held against a query."""
 
-    __slots__ = ("by_low", "by_root", "by_stem", "gradable", "lows", "n", "numbers", "owner", "quotes", "signals", "text", "tokens", "vocabulary")
+    __slots__ = (
+        "_by_root", "by_low", "by_stem", "gradable", "literal", "lows", "n", "numbers", "owner", "quotes", "signals", "text",
+        "tokens", "vocabulary", "words",
+    )  # fmt: skip
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self.text = text
@@ -35,26 +41,42 @@ class Sentence:
         self.tokens: list[Token] = tokenize(text)
         self.n = len(self.tokens)
         self.lows = [t.low for t in self.tokens]
+        look = vocabulary.word
+        self.words = [look(low) for low in self.lows]
         self.by_stem: dict[str, list[int]] = {}
-        self.by_root: dict[str, list[int]] = {}
         self.by_low: dict[str, list[int]] = {}
         self.gradable: dict[str, list[int]] = {}  # stem of a gradable word, in any degree → where
-        superlatives, comparatives = vocabulary.superlatives, vocabulary.comparatives
-        for i, token in enumerate(self.tokens):
-            self.by_stem.setdefault(token.stem, []).append(i)
-            self.by_low.setdefault(token.low, []).append(i)
-            if token.kind == "word" and len(token.low) >= 4:
-                self.by_root.setdefault(root(token.low), []).append(i)
-            base = superlatives.get(token.low) or comparatives.get(token.low)
-            if base is not None:
-                self.gradable.setdefault(stem(base), []).append(i)
-            elif token.low in vocabulary.classes:
-                self.gradable.setdefault(token.stem, []).append(i)
+        self.literal: dict[str, list[int]] = {}  # look-ups of names.literal_positions
+        self._by_root: dict[str, list[int]] | None = None
+        by_stem, by_low = self.by_stem, self.by_low
+        for i, (_, low, key, _, _, _) in enumerate(self.tokens):
+            if key in by_stem:
+                by_stem[key].append(i)
+            else:
+                by_stem[key] = [i]
+            if low in by_low:
+                by_low[low].append(i)
+            else:
+                by_low[low] = [i]
+            if self.words[i].gradable:
+                self.gradable.setdefault(self.words[i].gradable, []).append(i)
         self.numbers: list[Number] = find_numbers(self.tokens)
-        self.quotes: list[tuple[int, int]] = self._quotations() if '"' in text or "'" in text or "“" in text or "`" in text else []
+        self.quotes: list[tuple[int, int]] = []
+        if not _QUOTE_SIGNS.isdisjoint(text):
+            self.quotes = self._quotations()
         # What has claimed each token: "" free, "value", "name", "quote".
         self.owner: list[str] = [""] * self.n
         self.signals: list[Signal] = []
+
+    @property
+    def by_root(self) -> dict[str, list[int]]:
+        """Where each root stands; made on the first look, since most sentences never need it."""
+        if self._by_root is None:
+            self._by_root = {}
+            for i, token in enumerate(self.tokens):
+                if token.kind == "word" and len(token.low) >= 4:
+                    self._by_root.setdefault(root(token.low), []).append(i)
+        return self._by_root
 
     def _quotations(self) -> list[tuple[int, int]]:
         found = []
@@ -93,7 +115,7 @@ class Sentence:
         """Find the signals among the tokens that no value or quotation has claimed."""
         vocabulary, tokens, lows, owner, n = self.vocabulary, self.tokens, self.lows, self.owner, self.n
         phrases = vocabulary.phrases
-        signals = self.signals
+        signals, words = self.signals, self.words
         i = 0
         while i < n:
             token = tokens[i]
@@ -101,16 +123,20 @@ class Sentence:
                 i += 1
                 continue
             low = token.low
-            best: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-            for key in (low, "~" + token.stem):
-                for phrase in phrases.get(key, ()):
-                    keys = phrase[0]
-                    size = len(keys)
-                    if best is not None and size <= len(best[0]):
-                        break
-                    if i + size <= n and all(
-                        k == lows[i + d] or (k[0] == "~" and k[1:] == tokens[i + d].stem) for d, k in enumerate(keys) if d
-                    ):
+            info = words[i]
+            best: Phrase | None = None
+            for phrase in info.phrases:
+                keys = phrase[0]
+                size = len(keys)
+                if size == 1:
+                    best = phrase
+                    break
+                if i + size <= n:
+                    for d in range(1, size):
+                        k = keys[d]
+                        if k != lows[i + d] and (k[0] != "~" or k[1:] != tokens[i + d].stem):
+                            break
+                    else:
                         best = phrase
                         break
             if best is not None and len(best[0]) == 2 and low in ("and", "or") and best[1][0] in ("at_least", "at_most"):
@@ -126,9 +152,9 @@ class Sentence:
                 step = len(best[0])
                 for name in best[1]:
                     signals.append(Signal(name, i, i + step))
-            if low.endswith("n't") or low == "cannot":
+            if info.negative:
                 signals.append(Signal("negation", i, i + 1))
-            if step == 1 or best is not None and best[1][0] in ("maximum", "minimum", "most_quantifier"):
+            if info.degree and (step == 1 or best is not None and best[1][0] in ("maximum", "minimum", "most_quantifier")):
                 step = max(step, self._degree(i))
             i += step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sensecheck.faithful.facts import Name
 from sensecheck.language.lexicon import overlay, read_lexicon, read_package_lexicon
@@ -17,10 +17,20 @@ FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms
 Phrase = tuple[tuple[str, ...], tuple[str, ...]]  # keys, signals
 
 
+class WordInfo(NamedTuple):
+    """Look-ups of one word."""
+
+    phrases: tuple[Phrase, ...]  # phrases that may begin with it, longest first
+    gradable: str  # the stem of the gradable word it is a degree of
+    degree: bool  # a comparative or superlative, or the word that makes one
+    negative: bool  # a contraction with not
+
+
 class Vocabulary:
     """Everything the matching asks of the lexicon."""
 
     def __init__(self, lexicon: Mapping[str, Any]) -> None:
+        self._words: dict[str, WordInfo] = {}
         self.phrases: dict[str, list[Phrase]] = {}
         self._compile_phrases(lexicon["signals"])
         self.classes: dict[str, str] = {}
@@ -80,6 +90,23 @@ class Vocabulary:
             self.phrases.setdefault(keys[0], []).append((keys, tuple(dict.fromkeys(names))))
         for listed in self.phrases.values():
             listed.sort(key=lambda p: -len(p[0]))
+
+    def word(self, low: str) -> WordInfo:
+        """What the lexicon knows of a word, looked up once a word."""
+        found = self._words.get(low)
+        if found is None:
+            if len(self._words) > 200_000:
+                self._words.clear()
+            key = stem(low)
+            phrases = sorted(self.phrases.get(low, []) + self.phrases.get("~" + key, []), key=lambda p: -len(p[0]))
+            base = self.superlatives.get(low) or self.comparatives.get(low)
+            gradable = stem(base) if base is not None else key if low in self.classes else ""
+            degree = (
+                low in self.superlatives or low in self.comparatives or low in ("more", "less", "most", "least")
+            )
+            negative = low.endswith("n't") or low == "cannot"
+            found = self._words[low] = WordInfo(tuple(phrases), gradable, degree, negative)
+        return found
 
     def kinds_of(self, name: Name) -> frozenset[str]:
         """Which kinds of attribute (time, age, rank, duration, speed) a column name speaks of."""

@@ -81,6 +81,7 @@ class Reading:
     vocabulary: frozenset[str] = frozenset()  # stems of every name in the schema
     entities: frozenset[str] = frozenset()  # stems of the words that name tables
     language: str = "sql"
+    opaque: bool = False  # it holds identifiers that nobody could say, so what the sentence names may be them
 
     _by_kind: dict[str, list[Fact]] | None = None
     _other_index: dict[str, list[Name]] | None = None

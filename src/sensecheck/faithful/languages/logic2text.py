@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQuery, name_of, unique_names
-from sensecheck.faithful.schema import Schema
+from sensecheck.faithful.languages.context import Context
 from sensecheck.language.numbers import as_number
 
 MAX_DEPTH = 60
@@ -319,7 +319,7 @@ def _shape(node: Node) -> str:
     return node.text + "{" + ";".join(_shape(a) for a in node.args) + "}"
 
 
-def read(text: str, schema: Schema | None = None, dialect: str | None = None) -> Reading:
+def read(text: str, context: Context) -> Reading:
     """The facts of a form. Raises UnreadableQuery with a reason."""
     if not text or not text.strip():
         raise UnreadableQuery("empty_query", "the form is empty")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQuery, name_of, unique_names
+from sensecheck.faithful.languages.context import Context
 from sensecheck.faithful.languages.sql_syntax import Expr, Query, Unreadable, read_sql
 from sensecheck.faithful.schema import Column, Schema, Table
 from sensecheck.language.numbers import as_number
@@ -342,15 +343,16 @@ def _parts(expr: Expr) -> list[Expr]:
     return found
 
 
-def read(text: str, schema: Schema | None = None, dialect: str | None = None) -> Reading:
+def read(text: str, context: Context) -> Reading:
     """The facts of a SQL query. Raises UnreadableQuery with a reason."""
+    schema = context.schema
     if not text or not text.strip():
         raise UnreadableQuery("empty_query", "the query is empty")
     placed = True
     try:
         query = read_sql(text)
     except Unreadable:
-        query = _through_sqlglot(text, dialect)
+        query = _through_sqlglot(text, context.dialect)
         placed = False
     maker = _Facts(schema, placed)
     maker.query(query, {}, 0)

@@ -89,7 +89,8 @@ class Check:
         if self.sql:
             self.ordering()
             self.columns()
-            self.entities()
+            if not self.reading.opaque:
+                self.entities()
             self.tables()
             self.misfits()
             self.question_form()
@@ -166,7 +167,7 @@ class Check:
     def values(self) -> None:
         """Literal strings must be said."""
         for fact in self.reading.facts:
-            if fact.kind != "comparison" or fact.value is None:
+            if fact.kind not in ("comparison", "entity") or fact.value is None:
                 continue
             if fact.number is not None and self.looks_numeric(fact.value):
                 continue
@@ -377,7 +378,7 @@ class Check:
                         continue
                     if any(f.kind == "comparison" and f.direction for f in self.reading.facts):
                         continue
-            if self.sql:
+            if self.sql and not (self.reading.opaque and said.form == "digits"):
                 self.added("number", "number_added", said.first, said.last)
             elif facts and not (1700 <= said.value <= 2100) and said.form in ("digits", "word"):
                 self.added("number", "number_added_logic", said.first, said.last)
@@ -1071,7 +1072,7 @@ class Check:
     def question_form(self) -> None:
         """A question that wants yes or no for a query that gives values."""
         lows = self.sentence.lows
-        if lows and lows[0] in _AUXILIARIES and "or" not in lows:
+        if self.reading.language == "sql" and lows and lows[0] in _AUXILIARIES and "or" not in lows:
             self.added("question", "yes_no_question", 0, 1)
 
     def misfits(self) -> None:

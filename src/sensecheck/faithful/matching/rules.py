@@ -686,7 +686,7 @@ class Check:
             if signal.word in ("first", "initial", "top", "leading", "last", "final", "bottom", "new", "original"):
                 continue
             before = self.sentence.lows[signal.first - 1] if signal.first else ""
-            if before == "at":
+            if before == "at" or any(self.sentence.lows[signal.first] in name.words for name in self.reading.names):
                 continue
             if orders and not facts:
                 continue

@@ -127,7 +127,9 @@ def test_built_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
         "column_names_original": [[-1, "*"], [0, "Name"]],
     }
     for name, content in {
-        "dev.json": [{"query": q, "db_id": "port", "question_toks": []} for q in ("SELECT Name FROM Boat", "SELECT 1 FROM Boat")],
+        "dev.json": [
+            {"query": q, "db_id": "port", "question_toks": []} for q in ("SELECT Name FROM Boat", "SELECT 1 FROM Boat")
+        ],
         "tables.json": [schema],
         "map.json": {"SELECT Name FROM Boat": "( name ) of ( boat )"},
     }.items():
@@ -147,5 +149,7 @@ def test_demo_of_the_original() -> None:
     checker = blec.BLECLogic2text()
     logic = "most_eq { filter_eq { all_rows ; start ; 194 } ; day power ( w ) ; 1000 } = true"
     pred = "for jim clark, when his start was in the 190s, most of the day power was 1000w."
-    truth = "for media in the quad cities, when the start was in the 1940s, the day power is 1000 the majority of the time."
+    truth = (
+        "for media in the quad cities, when the start was in the 1940s, the day power is 1000 the majority of the time."
+    )
     assert checker.evaluate(logic, pred, truth) == ["194"]

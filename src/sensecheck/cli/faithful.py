@@ -24,8 +24,8 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(
         prog="sensecheck faithful",
         description="Does the sentence say what the query says, and nothing else?\n\n"
-        "Reads pairs of a formal query and a sentence (columns query, sentence, and for SQL db_id) in JSONL, JSON, CSV,\n"
-        "TSV or Parquet, plain or compressed with gzip or zstd. Every pair gets a verdict and, for every part of the\n"
+        "Reads pairs of a formal query and a sentence (columns query, sentence, and for SQL db_id) in JSONL, JSON,\n"
+        "CSV, TSV or Parquet, plain or compressed with gzip or zstd. Every pair gets a verdict and, for every part of the\n"
         "query, which words of the sentence cover it, what is missing, what is contradicted and what is added.",
         epilog=_EXAMPLES,
     )
@@ -39,10 +39,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         default=[],
-        help="SQL: Spider's tables.json, a SQLite file, a folder of them, or a .sql file with CREATE TABLE (repeatable)",
+        help="SQL: Spider's tables.json, a SQLite file or a folder of them, or CREATE TABLE in a .sql file (repeatable)",
     )
     reading.add_argument("--dialect", metavar="NAME", help="SQL: a dialect that sqlglot knows (default: by trying)")
-    reading.add_argument("--labels", metavar="FILE", help="SPARQL: a graph with rdfs:label, or a JSON map of IRIs to labels")
+    reading.add_argument(
+        "--labels", metavar="FILE", help="SPARQL: a graph with rdfs:label, or a JSON map of IRIs to labels"
+    )
     judging = made.add_argument_group("judging")
     judging.add_argument(
         "--lexicon", metavar="FILE", action="append", default=[], help="word lists of your own, as JSON (repeatable)"

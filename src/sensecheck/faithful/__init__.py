@@ -34,7 +34,11 @@ def _sentences(result: Result) -> Iterator[str]:
     yield f"{rate.value:.1%} of {rate.n:,} sentences say what their query says and nothing else."
     faults = [
         (f.value, what)
-        for name, what in (("missing", "leave something out"), ("contradicted", "turn something round"), ("added", "add something"))
+        for name, what in (
+            ("missing", "leave something out"),
+            ("contradicted", "turn something round"),
+            ("added", "add something"),
+        )
         if (f := figures_by_name.get(name)) is not None and isinstance(f.value, float) and f.value > 0
     ]
     if faults:
@@ -63,7 +67,8 @@ QUESTION = Question(
 
 # Left out of the short signature where nobody changed them; the language is always said.
 DEFAULTS = {
-    "threshold": f"{THRESHOLD:g}", "schema": "none", "labels": "none", "lexicon": "none", "dialect": "none", "cluster": "none",
+    "threshold": f"{THRESHOLD:g}", "schema": "none", "labels": "none", "lexicon": "none", "dialect": "none",
+    "cluster": "none",
     "weight": "none",
 }  # fmt: skip
 
@@ -106,7 +111,9 @@ def evaluate(
     laid over the shipped word lists. strict: count doubtful findings too. parity="blec": the original metric.
     """
     if language not in LANGUAGES:
-        raise InputError(field="language", expected=f"one of {', '.join(LANGUAGES)}", got=shown(language), reason="bad_option")
+        raise InputError(
+            field="language", expected=f"one of {', '.join(LANGUAGES)}", got=shown(language), reason="bad_option"
+        )
     if (queries is None) != (sentences is None) or (data is None) == (queries is None):
         raise InputError(
             "give either data, or both queries=… and sentences=…", hint="See help(sensecheck.faithful.evaluate)."
@@ -114,9 +121,7 @@ def evaluate(
     if data is None:
         data = {"query": list(queries or ()), "sentence": list(sentences or ())}
     by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
-    read = Options(
-        dict(columns or {}), list(dict.fromkeys(c for s in by for c in s)), weight, cluster, limit, skip_bad
-    )
+    read = Options(dict(columns or {}), list(dict.fromkeys(c for s in by for c in s)), weight, cluster, limit, skip_bad)
     name = system or _name(data)
     if parity is not None:
         if parity != "blec":
@@ -129,7 +134,9 @@ def evaluate(
         )  # fmt: skip
     limit_of_doubt = threshold if threshold is not None else STRICT_THRESHOLD if strict else THRESHOLD
     if not 0 < limit_of_doubt <= 1:
-        raise InputError(field="threshold", expected="a number over 0 and up to 1", got=str(limit_of_doubt), reason="bad_option")
+        raise InputError(
+            field="threshold", expected="a number over 0 and up to 1", got=str(limit_of_doubt), reason="bad_option"
+        )
     checker = Checker(
         language,
         schemas=load_schemas(schema, dialect),

@@ -15,10 +15,6 @@ _QUERY_KIND = {"said": "good", "missing": "missing", "contradicted": "bad", "uns
 _SENTENCE_KIND = {"said": "good", "added": "added", "contradicted": "bad", "missing": "mark"}
 _RANK = {"": 0, "muted": 1, "mark": 2, "good": 3, "added": 4, "missing": 5, "bad": 6}
 
-RULES = {
-    "value": "a value", "number": "a number", "negation": "a negation", "comparison": "a comparison", "extreme": "a superlative",
-}  # fmt: skip
-
 
 def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """One entry a row: the pair with both sides marked, and the findings in a table."""
@@ -34,7 +30,10 @@ def _example(row: dict[str, Any]) -> dict[str, Any]:
         title = "consistent" if row["consistent"] else "inconsistent"
     in_query = [(tuple(f["query"]), _QUERY_KIND.get(f["status"], "")) for f in found if f["query"]]
     in_sentence = [
-        (tuple(span), _SENTENCE_KIND.get(f["status"], "")) for f in found for span in f["sentence"] if f["status"] != "unsaid"
+        (tuple(span), _SENTENCE_KIND.get(f["status"], ""))
+        for f in found
+        for span in f["sentence"]
+        if f["status"] != "unsaid"
     ]
     rows = [
         [f["status"], f["kind"], f["text"][:120], f"{f['confidence']:.2f}", f["rule"].replace("_", " ")]

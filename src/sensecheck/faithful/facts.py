@@ -16,7 +16,7 @@ from sensecheck.language.tokens import split_identifier
 Span = tuple[int, int]
 
 
-class UnreadableQuery(ValueError):
+class UnreadableQueryError(ValueError):
     """The query could not be read. `reason` is one word for counting, the message says more."""
 
     def __init__(self, reason: str, message: str) -> None:

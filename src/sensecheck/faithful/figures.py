@@ -9,7 +9,9 @@ import polars as pl
 from sensecheck.faithful.measure import GROUP_NAMES
 from sensecheck.statistics.statistic import AnyStatistic, Explanation, Statistic, mean_of, ratio
 
-_BLEC = "Shu, Zhang, Dong, Shi, Yu and Zhang 2021, Logic-Consistency Text Generation from Semantic Parses, Findings of ACL"
+_BLEC = (
+    "Shu, Zhang, Dong, Shi, Yu and Zhang 2021, Logic-Consistency Text Generation from Semantic Parses, Findings of ACL"
+)
 _MOVED = "The language, the schema given or not, the threshold and the lexicon; sentences that lean on a context."
 
 DERIVED = {
@@ -37,8 +39,8 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
     made: list[AnyStatistic] = [
         mean_of("consistent", title="consistent", direction="higher", explanation=Explanation(
             "pairs without a finding against them / scored pairs",
-            "The share of sentences that say what their query says and nothing else, as far as rules can see. A finding "
-            f"counts from a confidence of {threshold}.",
+            "The share of sentences that say what their query says and nothing else, as far as rules can see. "
+            f"A finding counts from a confidence of {threshold}.",
             _MOVED,
             _BLEC)),
         Statistic("facts_kept", ("all_kept", "all_facts"), ratio, "facts kept", "higher", (0.0, 1.0), derived=DERIVED,
@@ -54,21 +56,32 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
     ):
         made.append(
             mean_of(
-                f"any_{status}", name=status, title=f"something {status}", direction="lower", derived=DERIVED,
+                f"any_{status}",
+                name=status,
+                title=f"something {status}",
+                direction="lower",
+                derived=DERIVED,
                 explanation=Explanation(
                     f"pairs with at least one finding '{status}' / scored pairs",
                     f"The share of sentences with {meaning}. One pair may count under several of the three.",
-                    _MOVED),
-            )  # fmt: skip
+                    _MOVED,
+                ),
+            )
         )
     for group in GROUP_NAMES:
         made.append(
             Statistic(
-                f"{group}_kept", (f"{group}_kept", f"{group}_facts"), ratio, f"{group} kept", "higher", (0.0, 1.0),
+                f"{group}_kept",
+                (f"{group}_kept", f"{group}_facts"),
+                ratio,
+                f"{group} kept",
+                "higher",
+                (0.0, 1.0),
                 explanation=Explanation(
                     f"facts of the kind {group} neither missing nor contradicted / all facts of the kind",
                     f"How reliably {_GROUP_MEANING[group]} get into the sentence; no value where no query has any.",
-                    _MOVED),
-            )  # fmt: skip
+                    _MOVED,
+                ),
+            )
         )
     return made

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import polars as pl
 
-from sensecheck.faithful.facts import Reading, UnreadableQuery
+from sensecheck.faithful.facts import Reading, UnreadableQueryError
 from sensecheck.faithful.languages import LANGUAGES, Context
 from sensecheck.faithful.matching.rules import Finding, check, spans_of
 from sensecheck.faithful.matching.sentence import Sentence
@@ -102,7 +102,7 @@ class Checker:
             self._one = next(iter(self._schemas.values()))
         self._contexts: dict[str | None, Context] = {}
         self._dialect, self._labels = dialect, dict(labels or {})
-        self._readings: OrderedDict[tuple[str, str | None], Reading | UnreadableQuery] = OrderedDict()
+        self._readings: OrderedDict[tuple[str, str | None], Reading | UnreadableQueryError] = OrderedDict()
         self._kept = kept_queries
 
     def context(self, db_id: str | None) -> Context:
@@ -110,11 +110,11 @@ class Checker:
         if found is None:
             schema = self._schemas.get(db_id) if db_id is not None else None
             if schema is None and self._schemas and db_id is not None and db_id not in self._schemas:
-                raise UnreadableQuery("unknown_db_id", f"no schema for the database {db_id!r}")
+                raise UnreadableQueryError("unknown_db_id", f"no schema for the database {db_id!r}")
             found = self._contexts[db_id] = Context(schema or self._one, self._dialect, self._labels)
         return found
 
-    def reading(self, query: str, db_id: str | None = None) -> Reading | UnreadableQuery:
+    def reading(self, query: str, db_id: str | None = None) -> Reading | UnreadableQueryError:
         """The facts of a query, or why there are none."""
         key = (query, db_id)
         found = self._readings.get(key)
@@ -123,12 +123,12 @@ class Checker:
             return found
         try:
             if len(query) > MAX_QUERY:
-                raise UnreadableQuery("query_too_long", f"{len(query):,} characters")
+                raise UnreadableQueryError("query_too_long", f"{len(query):,} characters")
             found = self._read(query, self.context(db_id))
-        except UnreadableQuery as error:
+        except UnreadableQueryError as error:
             found = error
         except RecursionError:
-            found = UnreadableQuery("too_deep", "nested too deeply to be read")
+            found = UnreadableQueryError("too_deep", "nested too deeply to be read")
         self._readings[key] = found
         if len(self._readings) > self._kept:
             self._readings.popitem(last=False)
@@ -137,7 +137,7 @@ class Checker:
     def check(self, query: str, sentence: str, db_id: str | None = None) -> Verdict:
         """Whether the sentence says what the query says, and nothing else."""
         reading = self.reading(query, db_id)
-        if isinstance(reading, UnreadableQuery):
+        if isinstance(reading, UnreadableQueryError):
             return Verdict(None, reading.reason, str(reading))
         if len(sentence) > MAX_SENTENCE:
             return Verdict(None, "sentence_too_long", f"{len(sentence):,} characters")

@@ -7,6 +7,7 @@ The word lists are data, in `lexicon/blec/`.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -272,13 +273,13 @@ def logic2text_errors_many(
     return [logic2text_errors(*row) for row in zip(logics, sentences, references, strict=True)]
 
 
-def read_template(path: str | Path) -> tuple[Template, Template]:
+def read_template(path: str | os.PathLike[str]) -> tuple[Template, Template]:
     """A template file: the slots of every original query, and of every translated one."""
     original, translated = json.loads(Path(path).read_text("utf-8"))
     return original, translated
 
 
-def write_template(path: str | Path, original: Template, translated: Template) -> None:
+def write_template(path: str | os.PathLike[str], original: Template, translated: Template) -> None:
     """Write a template file that `read_template` and the original read."""
     Path(path).write_text(json.dumps([original, translated]), "utf-8")
 

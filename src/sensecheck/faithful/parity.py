@@ -41,7 +41,10 @@ def evaluate_as_original(
     """BLEC's verdict for every pair; a pair on which the original raises is unscored with that reason."""
     if language not in ("sql", "logic2text"):
         raise InputError(
-            f"BLEC knows SQL (Spider) and Logic2text, not {language}", field="language", hint="Leave out --as.", reason="bad_option"
+            f"BLEC knows SQL (Spider) and Logic2text, not {language}",
+            field="language",
+            hint="Leave out --as.",
+            reason="bad_option",
         )
     if language == "sql" and template is None and schema is None:
         raise InputError(
@@ -75,7 +78,8 @@ def evaluate_as_original(
         )
     everything = pl.concat(frames)
     estimates = Estimates(
-        _figures(everything, {}), {key: [_figures(part, _named(key, part)) for part in _parts(everything, key)] for key in slices}
+        _figures(everything, {}),
+        {key: [_figures(part, _named(key, part)) for part in _parts(everything, key)] for key in slices},
     )
     method = {"as": "blec", "language": language, "mode": "translated" if translate else "original"}
     if template is not None:
@@ -111,16 +115,20 @@ class _Slots:
         if key not in self.made:
             if len(self.made) > 100_000:
                 self.made.clear()
-            entry = self.schemas.get(db_id or "") or (next(iter(self.schemas.values())) if len(self.schemas) == 1 else None)
+            entry = self.schemas.get(db_id or "") or (
+                next(iter(self.schemas.values())) if len(self.schemas) == 1 else None
+            )
             if entry is None:
-                raise InputError(field="db_id", expected="a database of the schema file", got=repr(db_id), reason="unknown_db_id")
+                raise InputError(
+                    field="db_id", expected="a database of the schema file", got=repr(db_id), reason="unknown_db_id"
+                )
             self.made[key] = original.name_dict(sql, entry)
         return self.made[key]
 
     def notes(self) -> list[str]:
         if not self.not_found:
             return []
-        return [f"{self.not_found:,} queries are not in the template: the original prints an error and calls them consistent"]
+        return [f"{self.not_found:,} queries are not in the template: the original calls them consistent"]
 
 
 def _entries(schema: Any) -> list[Mapping[str, Any]]:
@@ -131,7 +139,10 @@ def _entries(schema: Any) -> list[Mapping[str, Any]]:
     path = Path(schema)
     if path.suffix != ".json":
         raise InputError(
-            path=str(path), expected="Spider's tables.json for --as blec", got=path.suffix or "another file", reason="bad_schema"
+            path=str(path),
+            expected="Spider's tables.json for --as blec",
+            got=path.suffix or "another file",
+            reason="bad_schema",
         )
     document = json.loads(path.read_text("utf-8"))
     return document if isinstance(document, list) else [document]
@@ -164,7 +175,10 @@ def _figures(frame: pl.DataFrame, within: Mapping[str, str]) -> list[Figure]:
     rate = float(scored["consistent"].mean() or 0.0) if n else nan  # type: ignore[arg-type]
     errors = float(scored["errors"].mean() or 0.0) if n else nan  # type: ignore[arg-type]
     return [
-        Figure("consistent", "consistent (BLEC)", rate, n, unscored=unscored, absent=NO_INTERVAL, direction="higher", slice=within),
+        Figure(
+            "consistent", "consistent (BLEC)", rate, n, unscored=unscored, absent=NO_INTERVAL, direction="higher",
+            slice=within,
+        ),
         Figure(
             "errors", "errors a pair (BLEC)", errors, n, unscored=unscored, absent=NO_INTERVAL, direction="lower",
             range=(0.0, float("inf")), slice=within,

@@ -69,7 +69,12 @@ class Records:
     def pairs(self) -> Iterator[Pairs]:
         o = self.options
         self._table = TableReader(
-            self.data, columns=o.columns, limit=o.limit, skip_bad=o.skip_bad, block_bytes=_BLOCK_BYTES, batch_rows=_BATCH_ROWS
+            self.data,
+            columns=o.columns,
+            limit=o.limit,
+            skip_bad=o.skip_bad,
+            block_bytes=_BLOCK_BYTES,
+            batch_rows=_BATCH_ROWS,
         )
         several = isinstance(self.data, (list, tuple)) and len(self.data) > 1
         count = 0
@@ -124,13 +129,21 @@ class Records:
 
     def inputs(self) -> list[dict[str, Any]]:
         files = self._table.files if self._table is not None else []
-        return [{"path": f.path, "sha256": f.sha256, "bytes": f.raw_bytes, "rows": f.rows, "bad": f.bad} for f in files if f.path]
+        return [
+            {"path": f.path, "sha256": f.sha256, "bytes": f.raw_bytes, "rows": f.rows, "bad": f.bad}
+            for f in files
+            if f.path
+        ]
 
     def identity(self) -> list[str]:
         """What names the inputs in a run's plan."""
         if isinstance(self.data, (str, os.PathLike)):
             return [os.fspath(self.data)]
-        if isinstance(self.data, (list, tuple)) and self.data and all(isinstance(d, (str, os.PathLike)) for d in self.data):
+        if (
+            isinstance(self.data, (list, tuple))
+            and self.data
+            and all(isinstance(d, (str, os.PathLike)) for d in self.data)
+        ):
             return [os.fspath(d) for d in self.data]
         return ["memory"]
 
@@ -143,8 +156,10 @@ def _column(
     if ours in renamed:
         return ours
     for name in names:
-        if name in frame.columns and name != taken and (
-            frame[name].dtype == pl.String or name == "question_toks" or frame[name].null_count() == len(frame)
+        if (
+            name in frame.columns
+            and name != taken
+            and (frame[name].dtype == pl.String or name == "question_toks" or frame[name].null_count() == len(frame))
         ):
             return name
     there = [c for c in frame.columns[1:] if c != taken]
@@ -203,7 +218,8 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
     except OSError as error:
         raise InputError(
             f"cannot be read ({error.strerror})", path=str(path), field="schema",
-            hint="Give tables.json, a SQLite file, a folder of them, or a .sql file with CREATE TABLE.", reason="no_schema",
+            hint="Give tables.json, a SQLite file, a folder of them, or a .sql file with CREATE TABLE.",
+            reason="no_schema",
         ) from None  # fmt: skip
     if start == _SQLITE_MAGIC:
         return _sqlite(path)

@@ -65,7 +65,9 @@ def from_spider(entry: Mapping[str, Any]) -> Schema:
     naturals = entry.get("table_names", originals)
     tables = [Table(o, name_of(n)) for o, n in zip(originals, naturals, strict=True)]
     types = entry.get("column_types") or ["text"] * len(entry["column_names_original"])
-    rows = zip(entry["column_names_original"], entry.get("column_names", entry["column_names_original"]), types, strict=True)
+    rows = zip(
+        entry["column_names_original"], entry.get("column_names", entry["column_names_original"]), types, strict=True
+    )
     for (index, original), (_, natural), kind in rows:
         if index >= 0:
             tables[index].columns[original.lower()] = Column(original, name_of(natural), kind)

@@ -36,6 +36,13 @@ def _digits(text: str) -> float:
     return float(text.replace(",", "")) if len(text) <= 300 else float("inf")
 
 
+def _adds_to(current: float, unit: int) -> bool:
+    """Whether a number word goes on with the one before: twenty three, two hundred five."""
+    return (0 < unit < 10 and current >= 20 and current % 10 == 0) or (
+        unit < 100 and current >= 100 and current % 100 == 0
+    )
+
+
 def find_numbers(tokens: Sequence[Token]) -> list[Number]:
     """Every number that the tokens say, left to right, without overlaps."""
     found: list[Number] = []
@@ -62,12 +69,18 @@ def find_numbers(tokens: Sequence[Token]) -> list[Number]:
             total, current, j, form = 0.0, float(_CARDINAL[low]), i + 1, "word"
             while j < n:
                 word = tokens[j].low
-                if word == "-" and j + 1 < n and current >= 20 and current % 10 == 0 and tokens[j + 1].low in NUMBER_WORDS:
+                if (
+                    word == "-"
+                    and j + 1 < n
+                    and current >= 20
+                    and current % 10 == 0
+                    and tokens[j + 1].low in NUMBER_WORDS
+                ):
                     j += 1
                     continue
-                if word in _CARDINAL and 0 < _CARDINAL[word] < 10 and current >= 20 and current % 10 == 0:
-                    current += _CARDINAL[word]
-                elif word in _CARDINAL and current >= 100 and current % 100 == 0 and _CARDINAL[word] < 100:
+                if (word in _CARDINAL and 0 < _CARDINAL[word] < 10 and current >= 20 and current % 10 == 0) or (
+                    word in _CARDINAL and current >= 100 and current % 100 == 0 and _CARDINAL[word] < 100
+                ):
                     current += _CARDINAL[word]
                 elif word in _ORDINAL and 0 < _ORDINAL[word] < 10 and current >= 20 and current % 10 == 0:
                     current, form, j = current + _ORDINAL[word], "ordinal", j + 1

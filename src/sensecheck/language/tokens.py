@@ -13,11 +13,9 @@ from typing import NamedTuple
 
 from sensecheck.language.morphology import stem
 
-_TOKEN = re.compile(
-    r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|\.\d+|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]|_"
-)
+_TOKEN = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?|\.\d+|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]|_")
 _INVISIBLE = re.compile(r"[\u0000\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
-_STRAIGHT = str.maketrans("’‘ʼ′“”„«»–—−‐‑", "''''\"\"\"\"\"-----")
+_STRAIGHT = str.maketrans("’‘ʼ′“”„«»–—−‐‑", '\'\'\'\'"""""-----')
 
 
 class Token(NamedTuple):
@@ -82,8 +80,9 @@ _NOT_WORD = re.compile(r"[\W_]+")
 
 
 _ENDS_IN_ID = frozenset(
-    "paid unpaid bid grid valid invalid void avoid rapid solid hybrid fluid acid david madrid said aid raid kid covid android".split()
-)
+    ("paid", "unpaid", "bid", "grid", "valid", "invalid", "void", "avoid", "rapid", "solid", "hybrid", "fluid", "acid",
+     "david", "madrid", "said", "aid", "raid", "kid", "covid", "android")
+)  # fmt: skip
 
 
 def split_identifier(name: str) -> list[str]:

@@ -61,8 +61,8 @@ def _labels_of_graph(source: Path) -> dict[str, str]:
         import pyoxigraph
     except ImportError:
         raise ImportError(
-            f"{source}: reading labels from this graph format needs the extra `sparql`: pip install 'sensecheck[sparql]' "
-            "(N-Triples and JSON need nothing)"
+            f"{source}: reading labels from this graph format needs the extra `sparql`: "
+            "pip install 'sensecheck[sparql]' (N-Triples and JSON need nothing)"
         ) from None
     labels: dict[str, str] = {}
     for quad in pyoxigraph.parse(path=str(source)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQuery, name_of, unique_names
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unique_names
 from sensecheck.faithful.languages.context import Context
 from sensecheck.language.numbers import as_number
 
@@ -39,7 +39,7 @@ class Node:
 
 
 def parse(text: str) -> Node:
-    """The tree of a form. Raises UnreadableQuery."""
+    """The tree of a form. Raises UnreadableQueryError."""
     end = _END.search(text)
     body_end = end.start() if end else len(text)
     stack: list[Node] = []
@@ -49,15 +49,17 @@ def parse(text: str) -> Node:
         piece = match.group()
         if piece == "{":
             if pending is None or not pending.text:
-                raise UnreadableQuery("unreadable_query", f"an operator is missing before '{{' at character {match.start()}")
+                raise UnreadableQueryError(
+                    "unreadable_query", f"an operator is missing before '{{' at character {match.start()}"
+                )
             pending.args = []
             stack.append(pending)
             if len(stack) > MAX_DEPTH:
-                raise UnreadableQuery("too_deep", f"nested more than {MAX_DEPTH} deep")
+                raise UnreadableQueryError("too_deep", f"nested more than {MAX_DEPTH} deep")
             pending = None
         elif piece in ";}":
             if not stack:
-                raise UnreadableQuery("unreadable_query", f"'{piece}' without '{{' at character {match.start()}")
+                raise UnreadableQueryError("unreadable_query", f"'{piece}' without '{{' at character {match.start()}")
             owner = stack[-1]
             assert owner.args is not None
             if pending is not None:
@@ -74,12 +76,14 @@ def parse(text: str) -> Node:
             if not stripped:
                 continue
             if pending is not None:
-                raise UnreadableQuery("unreadable_query", f"unexpected {stripped[:30]!r} at character {match.start()}")
+                raise UnreadableQueryError(
+                    "unreadable_query", f"unexpected {stripped[:30]!r} at character {match.start()}"
+                )
             start = match.start() + len(piece) - len(piece.lstrip())
             pending = Node(stripped, start, start + len(stripped), name_end=start + len(stripped))
     root = pending
     if stack or root is None or root.args is None:
-        raise UnreadableQuery("unreadable_query", "not a Logic2text form: operators and braces do not close")
+        raise UnreadableQueryError("unreadable_query", "not a Logic2text form: operators and braces do not close")
     return root
 
 
@@ -96,7 +100,7 @@ def literal_number(text: str) -> float | None:
         return None
     unit = match.group(2).strip().lower()
     words = unit.split()
-    if len(words) > 1 and words[0] not in _SCALES or len(words) > 2 or (unit and unit[0] in "-/."):
+    if (len(words) > 1 and words[0] not in _SCALES) or len(words) > 2 or (unit and unit[0] in "-/."):
         return None  # a name that begins with a number
     if unit in ("st", "nd", "rd", "th"):
         return value
@@ -147,9 +151,11 @@ class _Facts:
         compared = _FILTER.match(operator)
         expected = 3 if compared else _OPERATORS.get(operator)
         if expected is None:
-            raise UnreadableQuery("unknown_operator", f"unknown operator {operator[:40]!r} at character {node.start}")
+            raise UnreadableQueryError(
+                "unknown_operator", f"unknown operator {operator[:40]!r} at character {node.start}"
+            )
         if len(args) != expected:
-            raise UnreadableQuery(
+            raise UnreadableQueryError(
                 "unreadable_query", f"{operator} takes {expected} parts, found {len(args)}, at character {node.start}"
             )
         if compared:
@@ -192,7 +198,9 @@ class _Facts:
                 role="nth" if len(args) == 3 else "extreme",
             )  # fmt: skip
             if rank is not None:
-                self.add("ordinal", args[2].text, (args[2].start, args[2].end), number=rank, name=name, direction=direction)
+                self.add(
+                    "ordinal", args[2].text, (args[2].start, args[2].end), number=rank, name=name, direction=direction
+                )
         elif operator in ("avg", "sum"):
             self.visit(args[0])
             name = self.name(args[1])
@@ -320,9 +328,9 @@ def _shape(node: Node) -> str:
 
 
 def read(text: str, context: Context) -> Reading:
-    """The facts of a form. Raises UnreadableQuery with a reason."""
+    """The facts of a form. Raises UnreadableQueryError with a reason."""
     if not text or not text.strip():
-        raise UnreadableQuery("empty_query", "the form is empty")
+        raise UnreadableQueryError("empty_query", "the form is empty")
     maker = _Facts()
     tree = parse(text)
     maker.visit(tree)

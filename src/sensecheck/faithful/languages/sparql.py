@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, UnreadableQuery, name_of, unique_names
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, UnreadableQueryError, name_of, unique_names
 from sensecheck.faithful.languages.context import Context
 from sensecheck.language.numbers import as_number
 
@@ -55,7 +55,7 @@ def _tokens(text: str) -> list[_Token]:
         if match.lastgroup:
             found.append(_Token(match.lastgroup, match.group(), *match.span()))
     if position != len(text):
-        raise UnreadableQuery(
+        raise UnreadableQueryError(
             "unreadable_query", f"unexpected text at character {position}: {text[position : position + 20]!r}"
         )
     return found
@@ -70,11 +70,11 @@ def _balanced(tokens: list[_Token]) -> None:
         if token.text in "{([":
             stack.append(token.text)
             if len(stack) > MAX_DEPTH:
-                raise UnreadableQuery("too_deep", f"nested more than {MAX_DEPTH} deep")
+                raise UnreadableQueryError("too_deep", f"nested more than {MAX_DEPTH} deep")
         elif token.text in pairs and (not stack or stack.pop() != pairs[token.text]):
-            raise UnreadableQuery("unreadable_query", f"unmatched {token.text!r} at character {token.start}")
+            raise UnreadableQueryError("unreadable_query", f"unmatched {token.text!r} at character {token.start}")
     if stack:
-        raise UnreadableQuery("unreadable_query", f"{stack[-1]!r} is never closed")
+        raise UnreadableQueryError("unreadable_query", f"{stack[-1]!r} is never closed")
 
 
 class _Facts:
@@ -117,15 +117,15 @@ class _Facts:
         while i < n and tokens[i].upper in ("PREFIX", "BASE"):
             if tokens[i].upper == "PREFIX":
                 if i + 2 >= n or tokens[i + 1].kind != "name" or tokens[i + 2].kind != "iri":
-                    raise UnreadableQuery("unreadable_query", f"a broken PREFIX at character {tokens[i].start}")
+                    raise UnreadableQueryError("unreadable_query", f"a broken PREFIX at character {tokens[i].start}")
                 self.prefixes[tokens[i + 1].text.rstrip(":")] = tokens[i + 2].text[1:-1]
                 i += 3
             else:
                 i += 2
         if i >= n or tokens[i].upper not in ("SELECT", "ASK", "DESCRIBE", "CONSTRUCT"):
-            raise UnreadableQuery("unreadable_query", "expected SELECT, ASK, DESCRIBE or CONSTRUCT")
+            raise UnreadableQueryError("unreadable_query", "expected SELECT, ASK, DESCRIBE or CONSTRUCT")
         if not any(t.text == "{" for t in tokens):
-            raise UnreadableQuery("unreadable_query", "the query has no pattern in braces")
+            raise UnreadableQueryError("unreadable_query", "the query has no pattern in braces")
         self.body(i)
 
     def body(self, i: int) -> None:
@@ -158,7 +158,9 @@ class _Facts:
                 continue
             elif word == "LIMIT" and i + 1 < n and tokens[i + 1].kind == "number":
                 number = as_number(tokens[i + 1].text)
-                self.add("limit", tokens[i + 1], text=f"LIMIT {tokens[i + 1].text}", number=number, optional=number == 1)
+                self.add(
+                    "limit", tokens[i + 1], text=f"LIMIT {tokens[i + 1].text}", number=number, optional=number == 1
+                )
                 i += 2
                 continue
             elif word == "DISTINCT":
@@ -171,7 +173,11 @@ class _Facts:
                     "aggregate", token, text=word.lower(), aggregate=_AGGREGATES[word], role=role, direction=direction,
                     name=predicates.get(variable, NO_NAME),
                 )  # fmt: skip
-            elif started and not in_filter and (token.kind in ("iri", "name", "var", "blank", "string", "number") or word == "A"):
+            elif (
+                started
+                and not in_filter
+                and (token.kind in ("iri", "name", "var", "blank", "string", "number") or word == "A")
+            ):
                 if subject is None:
                     subject = token
                     self.entity(token, NO_NAME)
@@ -187,7 +193,12 @@ class _Facts:
             i += 1
 
     def property(self, token: _Token) -> None:
-        if token.kind == "var" or token.upper == "A" or self.iri(token).startswith(_NOT_DATA) or self.iri(token) in _TYPES:
+        if (
+            token.kind == "var"
+            or token.upper == "A"
+            or self.iri(token).startswith(_NOT_DATA)
+            or self.iri(token) in _TYPES
+        ):
             return
         label = self.label(token)
         if label:
@@ -283,7 +294,7 @@ class _Facts:
                 op = "!=" if negated else "="
             elif token.kind == "var":
                 name = predicates.get(token.text, NO_NAME)
-            elif token.kind in ("string", "number", "iri", "name") and op:
+            elif token.kind in ("string", "number", "iri", "name") and op:  # noqa: SIM102 (one question after the other)
                 if not (token.kind == "name" and self.iri(token).startswith(_NOT_DATA)):
                     self.entity(token, name, op)
                     if aggregate and self.facts and self.facts[-1].kind == "comparison":
@@ -315,9 +326,9 @@ class _Facts:
 
 
 def read(text: str, context: Context) -> Reading:
-    """The facts of a SPARQL query. Raises UnreadableQuery with a reason."""
+    """The facts of a SPARQL query. Raises UnreadableQueryError with a reason."""
     if not text or not text.strip():
-        raise UnreadableQuery("empty_query", "the query is empty")
+        raise UnreadableQueryError("empty_query", "the query is empty")
     tokens = _tokens(text)
     _balanced(tokens)
     maker = _Facts(tokens, context)

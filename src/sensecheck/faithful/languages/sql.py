@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQuery, name_of, unique_names
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unique_names
 from sensecheck.faithful.languages.context import Context
-from sensecheck.faithful.languages.sql_syntax import Expr, Query, Unreadable, read_sql
+from sensecheck.faithful.languages.sql_syntax import Expr, Query, UnreadableError, read_sql
 from sensecheck.faithful.schema import Column, Schema, Table
 from sensecheck.language.numbers import as_number
 
@@ -23,11 +23,11 @@ def _through_sqlglot(text: str, dialect: str | None) -> Query:
         tree = sqlglot.parse_one(text, read=dialect)
         plain = tree.sql(dialect="sqlite")
     except (SqlglotError, RecursionError, ValueError, AssertionError, AttributeError, TypeError, IndexError) as error:
-        raise UnreadableQuery("unreadable_query", f"not SQL that can be read: {str(error)[:200]}") from error
+        raise UnreadableQueryError("unreadable_query", f"not SQL that can be read: {str(error)[:200]}") from error
     try:
         return read_sql(plain)
-    except Unreadable as error:
-        raise UnreadableQuery("unsupported_query", f"read, but outside what is checked: {error}") from error
+    except UnreadableError as error:
+        raise UnreadableQueryError("unsupported_query", f"read, but outside what is checked: {error}") from error
 
 
 class _Facts:
@@ -344,14 +344,14 @@ def _parts(expr: Expr) -> list[Expr]:
 
 
 def read(text: str, context: Context) -> Reading:
-    """The facts of a SQL query. Raises UnreadableQuery with a reason."""
+    """The facts of a SQL query. Raises UnreadableQueryError with a reason."""
     schema = context.schema
     if not text or not text.strip():
-        raise UnreadableQuery("empty_query", "the query is empty")
+        raise UnreadableQueryError("empty_query", "the query is empty")
     placed = True
     try:
         query = read_sql(text)
-    except Unreadable:
+    except UnreadableError:
         query = _through_sqlglot(text, context.dialect)
         placed = False
     maker = _Facts(schema, placed)

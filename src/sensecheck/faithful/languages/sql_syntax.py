@@ -1,6 +1,6 @@
 """A fast reader for the everyday subset of SQL that keeps the place of every part in the text.
 
-What it does not know raises `Unreadable`; `sql.py` then asks sqlglot, which knows every dialect but no places.
+What it does not know raises `UnreadableError`; `sql.py` then asks sqlglot, which knows every dialect but no places.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NoReturn
 MAX_DEPTH = 60
 
 
-class Unreadable(ValueError):
+class UnreadableError(ValueError):
     """The text is not SQL, or not the subset read here."""
 
 
@@ -82,9 +82,53 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _RESERVED = frozenset(
-    """SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET UNION INTERSECT EXCEPT MINUS JOIN ON INNER LEFT RIGHT OUTER
-    CROSS NATURAL FULL AND OR NOT IN BETWEEN LIKE ILIKE GLOB IS NULL EXISTS DISTINCT AS ASC DESC CASE WHEN THEN ELSE
-    END USING ALL WITH""".split()
+    [
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "GROUP",
+        "BY",
+        "HAVING",
+        "ORDER",
+        "LIMIT",
+        "OFFSET",
+        "UNION",
+        "INTERSECT",
+        "EXCEPT",
+        "MINUS",
+        "JOIN",
+        "ON",
+        "INNER",
+        "LEFT",
+        "RIGHT",
+        "OUTER",
+        "CROSS",
+        "NATURAL",
+        "FULL",
+        "AND",
+        "OR",
+        "NOT",
+        "IN",
+        "BETWEEN",
+        "LIKE",
+        "ILIKE",
+        "GLOB",
+        "IS",
+        "NULL",
+        "EXISTS",
+        "DISTINCT",
+        "AS",
+        "ASC",
+        "DESC",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "USING",
+        "ALL",
+        "WITH",
+    ]
 )
 _COMPARE = frozenset(("=", "==", "!=", "<>", "<", ">", "<=", ">=", "LIKE", "ILIKE", "GLOB", "REGEXP"))
 
@@ -112,16 +156,20 @@ class _Reader:
         if position != len(text):
             self._fail(position)
         while self.values and self.upper[-1] == ";":
-            self.kinds.pop(), self.values.pop(), self.upper.pop(), self.spans.pop()
+            for column in (self.kinds, self.values, self.upper):
+                column.pop()
+            self.spans.pop()
         self.n = len(self.values)
-        for end in ("", "", ""):  # look-ahead never runs off the end
-            self.kinds.append("end"), self.values.append(end), self.upper.append(end)
+        for _ in range(3):  # look-ahead never runs off the end
+            self.kinds.append("end")
+            self.values.append("")
+            self.upper.append("")
             self.spans.append((len(text), len(text)))
         self.i = 0
         self.depth = 0
 
     def _fail(self, position: int) -> NoReturn:
-        raise Unreadable(f"unexpected text at character {position}: {self.text[position : position + 20]!r}")
+        raise UnreadableError(f"unexpected text at character {position}: {self.text[position : position + 20]!r}")
 
     def fail(self) -> NoReturn:
         self._fail(self.spans[self.i][0])
@@ -147,7 +195,7 @@ class _Reader:
     def query(self) -> Query:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise Unreadable("nested too deeply")
+            raise UnreadableError("nested too deeply")
         left = self.operand()
         while self.upper[self.i] in ("UNION", "INTERSECT", "EXCEPT", "MINUS"):
             op, span = self.upper[self.i], self.spans[self.i]
@@ -221,7 +269,9 @@ class _Reader:
 
     def item(self) -> Expr:
         expr = self.expr()
-        if self.take("AS") or (self.kinds[self.i] in ("word", "quoted", "tick") and self.upper[self.i] not in _RESERVED):
+        if self.take("AS") or (
+            self.kinds[self.i] in ("word", "quoted", "tick") and self.upper[self.i] not in _RESERVED
+        ):
             self.i += 1
         return expr
 
@@ -262,28 +312,27 @@ class _Reader:
                 name = self.identifier()
         span = (first, self.end())
         alias = name
-        if self.take("AS"):
-            alias = self.identifier()
-        elif self.kinds[self.i] in ("word", "tick") and self.upper[self.i] not in _RESERVED:
+        if self.take("AS") or (self.kinds[self.i] in ("word", "tick") and self.upper[self.i] not in _RESERVED):
             alias = self.identifier()
         return TableRef(name, alias, span, inner)
 
     def identifier(self) -> str:
         kind, value = self.kinds[self.i], self.values[self.i]
-        if kind == "word" or kind == "op" and False:
+        if kind == "word":
             self.i += 1
             return value
         if kind in ("quoted", "tick"):
             self.i += 1
             return value[1:-1]
         self.fail()
+        return None
 
     # --------------------------------------------------------------------------------------- expressions
 
     def expr(self) -> Expr:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise Unreadable("nested too deeply")
+            raise UnreadableError("nested too deeply")
         left = self.conjunction()
         while self.at("OR"):
             span = self.spans[self.i]
@@ -308,7 +357,7 @@ class _Reader:
             self.i += 1
             self.depth += 1
             if self.depth > MAX_DEPTH:
-                raise Unreadable("nested too deeply")
+                raise UnreadableError("nested too deeply")
             inner = self.negation()
             self.depth -= 1
             return Expr("not", span[0], inner.end, "NOT", args=[inner], op_span=span)
@@ -337,27 +386,43 @@ class _Reader:
                 if self.upper[self.i] in ("SELECT", "("):
                     inner = self.query()
                     self.expect(")")
-                    left = Expr("in", left.start, self.end(), "IN", args=[left], query=inner, negated=negated, op_span=span)
+                    left = Expr(
+                        "in", left.start, self.end(), "IN", args=[left], query=inner, negated=negated, op_span=span
+                    )
                 else:
                     members = [self.expr()]
                     while self.take(","):
                         members.append(self.expr())
                     self.expect(")")
-                    left = Expr("in", left.start, self.end(), "IN", args=[left, *members], negated=negated, op_span=span)
+                    left = Expr(
+                        "in", left.start, self.end(), "IN", args=[left, *members], negated=negated, op_span=span
+                    )
             elif word == "BETWEEN":
                 self.i += 1
                 low = self.additive()
                 self.expect("AND")
                 high = self.additive()
-                left = Expr("between", left.start, high.end, "BETWEEN", args=[left, low, high], negated=negated, op_span=span)
+                left = Expr(
+                    "between", left.start, high.end, "BETWEEN", args=[left, low, high], negated=negated, op_span=span
+                )
             elif word == "IS":
                 self.i += 1
                 negated = self.take("NOT")
                 if self.take("NULL"):
-                    left = Expr("isnull", left.start, self.end(), "IS NULL", args=[left], negated=negated, op_span=(span[0], self.end()))
+                    left = Expr(
+                        "isnull",
+                        left.start,
+                        self.end(),
+                        "IS NULL",
+                        args=[left],
+                        negated=negated,
+                        op_span=(span[0], self.end()),
+                    )
                 else:
                     right = self.additive()
-                    left = Expr("binary", left.start, right.end, "!=" if negated else "=", args=[left, right], op_span=span)
+                    left = Expr(
+                        "binary", left.start, right.end, "!=" if negated else "=", args=[left, right], op_span=span
+                    )
             else:
                 return left
 
@@ -477,7 +542,7 @@ class _Reader:
 
 
 def read_sql(text: str) -> Query:
-    """Read one query; raises Unreadable."""
+    """Read one query; raises UnreadableError."""
     reader = _Reader(text)
     query = reader.query()
     if reader.i != reader.n:

@@ -91,7 +91,9 @@ def told(sentence: Sentence, name: Name, entities: frozenset[str]) -> float:
 
 def _misspelt(sentence: Sentence, name: Name) -> bool:
     return any(
-        len(word) >= 5 and key not in sentence.vocabulary.generic and any(near(word, t.low) for t in sentence.tokens if len(t.low) >= 5)
+        len(word) >= 5
+        and key not in sentence.vocabulary.generic
+        and any(near(word, t.low) for t in sentence.tokens if len(t.low) >= 5)
         for word, key in zip(name.words, name.stems, strict=True)
     )
 

@@ -6,11 +6,12 @@ against the sentence carries a confidence from `lexicon/confidence.json`: how su
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, name_of
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span
 from sensecheck.faithful.matching.names import Mention, literal_positions, mention, synonym_positions, told
 from sensecheck.faithful.matching.sentence import Sentence, Signal
 from sensecheck.faithful.matching.spelling import near
@@ -45,6 +46,7 @@ class Check:
         self.reading = reading
         self.sentence = sentence
         self.vocabulary = sentence.vocabulary
+        self.guards = sentence.vocabulary.guards
         self.findings: list[Finding] = []
         self.used_numbers: set[int] = set()
         self.number_of: dict[int, Number] = {}  # id of fact → the sentence's number for it
@@ -140,8 +142,8 @@ class Check:
             if said < 2:
                 continue
             hits = sorted(set(hits))
-            for a, b in zip(hits, hits[1:], strict=False):
-                if b - a == 1 or (b - a == 2 and lows[a + 1] in _LINKS):
+            for a, b in itertools.pairwise(hits):
+                if b - a == 1 or (b - a == 2 and lows[a + 1] in self.guards["links"]):
                     sentence.claim(a, b + 1, "name")
 
     def claim_quotes(self) -> None:
@@ -153,7 +155,9 @@ class Check:
         facts = self.reading.facts
         if not any(f.role == "values" or f.aggregate == "diff" for f in facts):
             return []
-        results = [f for f in facts if f.kind == "comparison" and f.role in ("result", "approximate") and f.aggregate != "diff"]
+        results = [
+            f for f in facts if f.kind == "comparison" and f.role in ("result", "approximate") and f.aggregate != "diff"
+        ]
         said = 0
         for fact in results:
             if fact.number is not None and self.looks_numeric(fact.value or ""):
@@ -174,7 +178,10 @@ class Check:
             value = fact.value.strip()
             found = find_value(self.sentence, value)
             needed = 0.5 if self.sql else 0.25 if fact.direction else 0.45
-            if not self.sql and any(self.sentence.tokens[i].kind == "number" and len(self.sentence.tokens[i].text) > 2 for i in found.positions):
+            if not self.sql and any(
+                self.sentence.tokens[i].kind == "number" and len(self.sentence.tokens[i].text) > 2
+                for i in found.positions
+            ):
                 needed = 0.28  # a date by its year, a place with its attendance
             if found.score >= needed:
                 self.literally.add(id(fact))
@@ -197,7 +204,10 @@ class Check:
         """`from Ashley` for a destination."""
         i = min(positions) - 1
         lows = self.sentence.lows
-        while i >= 0 and (lows[i] in ("the", "airport", "airports", "city", "in", "of", "station") or self.sentence.tokens[i].kind == "sign"):
+        while i >= 0 and (
+            lows[i] in ("the", "airport", "airports", "city", "in", "of", "station")
+            or self.sentence.tokens[i].kind == "sign"
+        ):
             i -= 1
         wrong = {"to": ("from", "leaving", "departing"), "from": ("to", "into", "arriving")}[fact.way]
         return i >= 0 and lows[i] in wrong
@@ -211,7 +221,15 @@ class Check:
         if not value:
             return True
         if low in self.vocabulary.yes or low in self.vocabulary.no:
-            return True
+            return (
+                not self.sql
+                or not fact.name.words
+                or max(
+                    told(self.sentence, fact.name, self.reading.entities),
+                    told(self.sentence, fact.also, self.reading.entities),
+                )
+                >= 0.4
+            )
         if len(value) == 1 and not value.isdigit():
             return self.mention(fact.name).score > 0.5
         return False
@@ -244,11 +262,21 @@ class Check:
                         self.sentence.owner[i] = "value"
                     self.note("said", fact, "value", found.positions)
                     continue
-            if not self.sql and fact.kind == "comparison" and fact.role in ("result", "approximate") and fact.aggregate not in ("count", "avg", "sum"):
-                if not self.unexplained_number(1700 <= number <= 2100):
-                    self.note("missing", fact, "number_left_out")
-                    continue
-            rule = "limit_missing" if fact.kind == "limit" else "ordinal_missing" if fact.kind == "ordinal" else "number_missing"
+            if (
+                not self.sql
+                and fact.kind == "comparison"
+                and fact.role in ("result", "approximate")
+                and fact.aggregate not in ("count", "avg", "sum")
+            ) and not self.unexplained_number(1700 <= number <= 2100):
+                self.note("missing", fact, "number_left_out")
+                continue
+            rule = (
+                "limit_missing"
+                if fact.kind == "limit"
+                else "ordinal_missing"
+                if fact.kind == "ordinal"
+                else "number_missing"
+            )
             self.note("missing", fact, rule)
         self.added_numbers(facts)
 
@@ -259,7 +287,11 @@ class Check:
             if self.same_number(fact, number, said):
                 self.used_numbers.add(i)
                 equal = said.value == number
-                if best is None or (equal and not exact) or (best.form == "ordinal" and said.form != "ordinal" and equal >= exact):
+                if (
+                    best is None
+                    or (equal and not exact)
+                    or (best.form == "ordinal" and said.form != "ordinal" and equal >= exact)
+                ):
                     best, exact = said, equal
         return best
 
@@ -268,7 +300,10 @@ class Check:
         asked = {f.number for f in self.reading.facts if f.number is not None}
         owner = self.sentence.owner
         return any(
-            n.value not in asked and (years or not 1700 <= n.value <= 2100) and not owner[n.first] and n.form in ("digits", "word", "ordinal")
+            n.value not in asked
+            and (years or not 1700 <= n.value <= 2100)
+            and not owner[n.first]
+            and n.form in ("digits", "word", "ordinal")
             for n in self.sentence.numbers
         )
 
@@ -288,7 +323,9 @@ class Check:
                     return True
                 if fact.op == "<" and value == number - 1 and inclusive:
                     return True
-        if said.form == "decade" and (said.value <= number < said.value + 10 or (fact.direction and abs(said.value - number) <= 10)):
+        if said.form == "decade" and (
+            said.value <= number < said.value + 10 or (fact.direction and abs(said.value - number) <= 10)
+        ):
             return True
         if value and number:
             ratio = value / number if abs(value) > abs(number) else number / value
@@ -302,15 +339,30 @@ class Check:
                 return True
             if fact.role in ("approximate", "result") and said.form in ("digits", "word") and rounds_to(number, value):
                 return True
-            if said.form == "digits" and value >= 100 and value % 100 == 0 and abs(value - number) <= 0.05 * abs(number) and self.approximate():
+            if (
+                said.form == "digits"
+                and value >= 100
+                and value % 100 == 0
+                and abs(value - number) <= 0.05 * abs(number)
+                and self.approximate()
+            ):
                 return True
-            if value < 100 and 1800 < number < 2100 and number % 100 == value and said.first and self.sentence.lows[said.first - 1] == "'":
+            if (
+                value < 100
+                and 1800 < number < 2100
+                and number % 100 == value
+                and said.first
+                and self.sentence.lows[said.first - 1] == "'"
+            ):
                 return True
         return False
 
     def approximate(self) -> bool:
         lows = self.sentence.by_low
-        return any(w in lows for w in ("about", "around", "approximately", "nearly", "almost", "roughly", "over", "some", "approx"))
+        return any(
+            w in lows
+            for w in ("about", "around", "approximately", "nearly", "almost", "roughly", "over", "some", "approx")
+        )
 
     def comparator_near(self, said: Number) -> Signal | None:
         """The comparison word that governs a number."""
@@ -320,9 +372,16 @@ class Check:
                 before = said.first - signal.last
                 after = signal.first - said.last
                 if 0 <= before <= 4 or (0 <= after <= 3 and signal.kind in _INCLUSIVE):
-                    if any(n.first >= signal.last and n.last <= said.first for n in self.sentence.numbers if n is not said) and before > 0:
+                    if (
+                        any(
+                            n.first >= signal.last and n.last <= said.first
+                            for n in self.sentence.numbers
+                            if n is not said
+                        )
+                        and before > 0
+                    ):
                         continue
-                    if best is None or signal.kind in _INCLUSIVE or before >= 0 and before < said.first - best.last:
+                    if best is None or signal.kind in _INCLUSIVE or (before >= 0 and before < said.first - best.last):
                         best = signal
         return best
 
@@ -340,26 +399,28 @@ class Check:
             return True
         if op == "!=" and number == 0:
             return True
-        if op in (">", ">=") and number <= 1:
-            if number == 0 or op == ">=":
-                return True
-        if (op == ">=" and number == 2) or (op == ">" and number == 1):
+        if op in (">", ">=") and number <= 1 and (number == 0 or op == ">="):
+            return True
+        if (op == ">=" and number == 2) or (op == ">" and number == 1):  # noqa: SIM102 (one question after the other)
             if self.has("multiple") or any(w in lows for w in ("multiple", "both", "several", "many", "multi")):
                 return True
         if number == 0 and self.has("negation"):
             return True
         if number == 1 and (op == "=" or not self.sql):
-            if any(w in lows for w in ("a", "an", "only", "single", "once", "one", "sole", "unique", "first")) and fact.aggregate == "count":
+            if (
+                any(w in lows for w in ("a", "an", "only", "single", "once", "one", "sole", "unique", "first"))
+                and fact.aggregate == "count"
+            ):
                 return True
-            if self.sql and self.mention(fact.name).score >= 0.8 and not any(
-                n.form != "ordinal" for n in self.sentence.numbers
+            if (
+                self.sql
+                and self.mention(fact.name).score >= 0.8
+                and not any(n.form != "ordinal" for n in self.sentence.numbers)
             ):
                 return True
         if number == 2 and any(w in lows for w in ("both", "pair", "couple", "two", "twice", "double")):
             return True
-        if number in (0, 1) and self.sql and op in ("=", "!=") and not self.sentence.numbers:
-            return True
-        return False
+        return bool(number in (0, 1) and self.sql and op in ("=", "!=") and not self.sentence.numbers)
 
     def added_numbers(self, facts: list[Fact]) -> None:
         sentence = self.sentence
@@ -391,23 +452,45 @@ class Check:
         soft = self.kinds.get("negation_soft", [])
         positive = {f.value for f in self.reading.facts if f.kind == "comparison" and f.op == "="}
         strict = [f for f in facts if not f.optional and not (f.value is not None and f.value in positive)]
-        strict = [f for f in strict if f.value is None or f.value.strip().lower().replace(" / ", "/") not in self.vocabulary.no]
+        said = {f.value for f in self.reading.facts if self.sql and id(f) in self.literally}
+        strict = [
+            f
+            for f in strict
+            if f.value is None
+            or f.value in said
+            or f.value.strip().lower().replace(" / ", "/") not in self.vocabulary.no
+        ]
         for fact in strict:
             if cues or soft:
                 first = (cues or soft)[0]
                 self.note("said", fact, "negation", range(first.first, first.last))
             else:
-                if any(low.startswith(("un", "in", "dis", "non", "im")) and len(low) > 5 and low not in _NOT_NEGATIVE for low in self.sentence.lows):
+                if any(
+                    low.startswith(("un", "in", "dis", "non", "im"))
+                    and len(low) > 5
+                    and low not in self.guards["not_negative"]
+                    for low in self.sentence.lows
+                ):
                     self.note("unsaid", fact, "negation")
                 else:
                     self.note("missing", fact, "negation_missing")
         self.negation_counts(strict, cues)
         if not self.sql and not cues and not soft and not facts:
             for fact in self.reading.facts:
-                if fact.kind == "comparison" and fact.op == "=" and (fact.value or "").strip().lower().replace(" / ", "/") in _DENIALS:
-                    if id(fact) not in self.literally and not any(low.startswith(("un", "non", "in", "dis")) and low not in _NOT_NEGATIVE for low in self.sentence.lows):
-                        self.note("missing", fact, "denial_missing")
-                        break
+                if (
+                    (
+                        fact.kind == "comparison"
+                        and fact.op == "="
+                        and (fact.value or "").strip().lower().replace(" / ", "/") in self.guards["denials"]
+                    )
+                    and id(fact) not in self.literally
+                    and not any(
+                        low.startswith(("un", "non", "in", "dis")) and low not in self.guards["not_negative"]
+                        for low in self.sentence.lows
+                    )
+                ):
+                    self.note("missing", fact, "denial_missing")
+                    break
         if facts or not cues:
             return
         if self.denied_by_value():
@@ -428,8 +511,8 @@ class Check:
         values = len({f.value for f in facts if f.op == "!="})
         if asked >= 2 and said == 1 and "nor" not in lows:
             self.note("missing", facts[-1], "negation_count", range(cues[0].first, cues[0].last))
-        elif said > max(asked, values) and asked == 1 and all(f.kind == "negation" for f in facts):
-            if any(b.first - a.last <= 1 for a, b in zip(cues, cues[1:], strict=False)):
+        elif said > max(asked, values) and asked == 1 and all(f.kind == "negation" for f in facts):  # noqa: SIM102 (one question after the other)
+            if any(b.first - a.last <= 1 for a, b in itertools.pairwise(cues)):
                 self.added("negation", "negation_doubled", cues[-1].first, cues[-1].last)
 
     def denied_by_value(self) -> bool:
@@ -485,7 +568,9 @@ class Check:
         for fact in self.reading.facts:
             if fact.aggregate != "diff" or fact.pair is None:
                 continue
-            result = next((f for f in self.reading.facts if f.kind == "comparison" and f.aggregate == "diff" and f.number), None)
+            result = next(
+                (f for f in self.reading.facts if f.kind == "comparison" and f.aggregate == "diff" and f.number), None
+            )
             if result is None or not result.number or "-" in (result.value or "")[1:]:
                 continue
             wanted = (1 if result.number > 0 else -1) * (-1 if self.told_the_other_way(fact) else 1)
@@ -504,7 +589,11 @@ class Check:
 
     def comparators(self) -> list[Signal]:
         kinds = self.kinds
-        found = [s for k in ("greater", "less", "at_least", "at_most", "after", "before", "multiple", "comparative") for s in kinds.get(k, ())]
+        found = [
+            s
+            for k in ("greater", "less", "at_least", "at_most", "after", "before", "multiple", "comparative")
+            for s in kinds.get(k, ())
+        ]
         return [s for s in found if self.free(s)]
 
     def comparisons(self) -> None:
@@ -518,6 +607,16 @@ class Check:
             if govern is not None and self.way(govern, fact.name):
                 way = self.way(govern, fact.name)
                 if way == fact.direction:
+                    assert number is not None
+                    inclusive = govern.kind in _INCLUSIVE
+                    if (
+                        self.sql
+                        and number.value == fact.number
+                        and inclusive != (fact.op in (">=", "<="))
+                        and govern.kind not in ("multiple", "after", "before")
+                    ):
+                        self.note("contradicted", fact, "comparison_inclusive", range(govern.first, govern.last))
+                        continue
                     self.note("said", fact, "comparison", range(govern.first, govern.last))
                     continue
                 others = [f for f in facts if f is not fact and f.number == fact.number and f.direction == way]
@@ -581,7 +680,13 @@ class Check:
             follower = self.sentence.lows[signal.last : signal.last + 6]
             if follower[:1] == ["-"]:
                 continue  # under-21
-            if "than" in follower and not {"any", "all", "other", "every", "rest", "anyone"}.isdisjoint(self.sentence.lows[signal.last : signal.last + 9]) and (ordered or not self.sql):
+            if (
+                "than" in follower
+                and not {"any", "all", "other", "every", "rest", "anyone"}.isdisjoint(
+                    self.sentence.lows[signal.last : signal.last + 9]
+                )
+                and (ordered or not self.sql)
+            ):
                 continue  # more than any other: a superlative
             if signal.first and self.sentence.lows[signal.first - 1] == "just":
                 continue
@@ -590,7 +695,12 @@ class Check:
                     self.added("comparison", "comparison_added", signal.first, signal.last)
                     return
                 continue
-            if signal.kind == "at_least" and self.sentence.lows[signal.last : signal.last + 1] in (["one"], ["once"], ["a"], ["1"]):
+            if signal.kind == "at_least" and self.sentence.lows[signal.last : signal.last + 1] in (
+                ["one"],
+                ["once"],
+                ["a"],
+                ["1"],
+            ):
                 continue
             if signal.kind == "comparative" and self.sentence.lows[signal.last : signal.last + 2] == ["than", "0"]:
                 continue
@@ -647,7 +757,7 @@ class Check:
         kinds = self.kinds
         if fact.kind == "aggregate" and fact.role == "having" and self.comparators():
             return True
-        if fact.kind == "aggregate" and fact.role == "inner":
+        if fact.kind == "aggregate" and fact.role == "inner":  # noqa: SIM102 (one question after the other)
             # more than any, after all, earlier than some
             if any(w in self.sentence.by_low for w in ("any", "some", "all", "every", "other", "each", "one", "least")):
                 return True
@@ -670,7 +780,7 @@ class Check:
         comparatives = [s for s in kinds.get("comparative", ()) if self.way(s, fact.name) in (fact.direction, 0)]
         if comparatives:
             return True
-        if "other" in self.sentence.by_low or "all" in self.sentence.by_low:
+        if "other" in self.sentence.by_low or "all" in self.sentence.by_low:  # noqa: SIM102 (one question after the other)
             if any(self.way(s, fact.name) in (fact.direction, 0) for s in self.comparators()):
                 return True  # before all other units
         if fact.direction > 0 and ("most_quantifier" in kinds and "most" in self.sentence.by_low):
@@ -697,7 +807,9 @@ class Check:
                 return
             if facts and all(self.way(signal, n) != -f.direction for f, n in zip(facts, names, strict=True)):
                 continue
-            self.added("superlative", "extreme_added" if not facts else "extreme_added_opposite", signal.first, signal.last)
+            self.added(
+                "superlative", "extreme_added" if not facts else "extreme_added_opposite", signal.first, signal.last
+            )
             return
 
     # ----------------------------------------------------------------------------------------- aggregates
@@ -781,7 +893,11 @@ class Check:
         sentence = self.sentence
         window = range(position, min(position + 4, sentence.n))
         for fact in self.reading.facts:
-            if fact.kind in ("column", "order") and fact.name.words and not set(window).isdisjoint(self.mention(fact.name).positions):
+            if (
+                fact.kind in ("column", "order")
+                and fact.name.words
+                and not set(window).isdisjoint(self.mention(fact.name).positions)
+            ):
                 return True
         return False
 
@@ -789,7 +905,17 @@ class Check:
         """Whether the query gives a column that holds a number of things."""
         for fact in self.reading.facts:
             if fact.kind in ("column", "order", "comparison", "aggregate") and fact.name.words:
-                if not {"number", "num", "count", "quantity", "total", "amount", "population", "capacity", "attendance"}.isdisjoint(fact.name.words):
+                if not {
+                    "number",
+                    "num",
+                    "count",
+                    "quantity",
+                    "total",
+                    "amount",
+                    "population",
+                    "capacity",
+                    "attendance",
+                }.isdisjoint(fact.name.words):
                     return True
                 if fact.role in ("select",) and fact.name.words[0] not in ("name", "id"):
                     return True
@@ -809,7 +935,7 @@ class Check:
                 self.note("contradicted", fact, "or_unsaid")
             else:
                 self.note("missing", fact, "or_unsaid")
-        if said_or is not None and not ors and "union" not in setops and self.sql:
+        if said_or is not None and not ors and "union" not in setops and self.sql:  # noqa: SIM102 (one question after the other)
             if not self.harmless_or(said_or):
                 self.added("connective", "or_added", said_or.first, said_or.last)
         if "union" in setops and self.has("both") is not None and said_or is None:
@@ -828,7 +954,9 @@ class Check:
     def harmless_or(self, signal: Signal) -> bool:
         lows = self.sentence.lows
         around = set(lows[max(0, signal.first - 1) : signal.last + 1])
-        neighbours = {self.sentence.tokens[i].stem for i in range(max(0, signal.first - 2), min(self.sentence.n, signal.last + 2))}
+        neighbours = {
+            self.sentence.tokens[i].stem for i in range(max(0, signal.first - 2), min(self.sentence.n, signal.last + 2))
+        }
         if any(len(neighbours.intersection(name.stems)) >= 2 for name in self.reading.names):
             return True
         if around & {"he", "she", "his", "her", "him", "hers", "they", "not", "if"}:
@@ -850,7 +978,12 @@ class Check:
             if ups + downs == len(orders) and downs != asked:
                 self.note("contradicted", orders[0], "order_opposite", range(descending.first, descending.last))
                 return
-        if len(orders) > 1 and descending is not None and ascending is None and len(self.kinds["descending"]) > sum(f.direction > 0 for f in orders) > 0:
+        if (
+            len(orders) > 1
+            and descending is not None
+            and ascending is None
+            and len(self.kinds["descending"]) > sum(f.direction > 0 for f in orders) > 0
+        ):
             self.note("contradicted", orders[-1], "order_opposite", range(descending.first, descending.last))
             return
         if ascending is None and descending is None and orders:
@@ -918,13 +1051,17 @@ class Check:
             else:
                 unsaid.append(fact)
         others = self.other_columns()
-        telling = [f for f in unsaid if not (f.role == "where" and f.name.words[-1] in _KEYS)]
+        telling = [f for f in unsaid if not (f.role == "where" and f.name.words[-1] in self.guards["keys"])]
         if telling and others:
             self.note("contradicted", telling[0], "column_swapped", others[0][1])
             return
         untold = self.untold_column()
         if untold is not None:
-            self.note("missing", untold, f"{untold.kind}_untold_{untold.role}" if untold.kind == "column" else f"{untold.kind}_untold")
+            self.note(
+                "missing",
+                untold,
+                f"{untold.kind}_untold_{untold.role}" if untold.kind == "column" else f"{untold.kind}_untold",
+            )
         for fact in unsaid:
             if fact is not untold:
                 self.note("unsaid", fact, "column")
@@ -946,7 +1083,7 @@ class Check:
                 continue
             if fact.kind == "column" and fact.role in ("select", "aggregate"):
                 if (
-                    name.words[-1] in _IDENTITY
+                    name.words[-1] in self.guards["identity"]
                     and all(k in reading.entities or k in self.vocabulary.generic for k in name.stems)
                     and any(self.mention(t).score >= 0.5 for t in tables)
                 ):
@@ -959,14 +1096,20 @@ class Check:
                 if 1500 <= fact.number <= 2100 or fact.number in (0, 1) or "id" in name.words:
                     continue  # a year, a yes or no, store 1
             elif fact.kind == "order":
-                if fact.aggregate == "count" or "id" in name.words and fact.aggregate:
+                if fact.aggregate == "count" or ("id" in name.words and fact.aggregate):
                     continue
             elif fact.kind == "group":
-                if name in selected or not _KEYS.isdisjoint(name.words):
+                if name in selected or not self.guards["keys"].isdisjoint(name.words):
                     continue
             else:
                 continue
-            if max(told(sentence, name, reading.entities), told(sentence, fact.also, reading.entities) if fact.also.words else 0) < 0.4:
+            if (
+                max(
+                    told(sentence, name, reading.entities),
+                    told(sentence, fact.also, reading.entities) if fact.also.words else 0,
+                )
+                < 0.4
+            ):
                 return fact
         return None
 
@@ -1015,7 +1158,7 @@ class Check:
             return False  # a verb made of the same stem
         before = lows[min(positions) - 1] if min(positions) else ""
         earlier = lows[min(positions) - 2] if min(positions) > 1 else ""
-        if before in _COUNTED or (before == "of" and earlier in ("number", "amount", "count")):
+        if before in self.guards["counted"] or (before == "of" and earlier in ("number", "amount", "count")):
             return False
         after = lows[head + 1] if head + 1 < sentence.n else ""
         if word != lemma(word):  # plural
@@ -1033,7 +1176,9 @@ class Check:
                 continue
             if " ".join(sentence.lows[first:last]) in literals:
                 continue
-            if any(i in self.used_numbers for i, n in enumerate(sentence.numbers) if n.first >= first and n.last <= last):
+            if any(
+                i in self.used_numbers for i, n in enumerate(sentence.numbers) if n.first >= first and n.last <= last
+            ):
                 continue
             self.added("entity", "quotation_added", first, last)
         starts = True
@@ -1047,7 +1192,7 @@ class Check:
                 continue
             if token.stem in self.reading.vocabulary or token.low in self.vocabulary.operator_words:
                 continue
-            if token.low in _CAPITALISED or token.low in self.vocabulary.superlatives:
+            if token.low in self.guards["capitalised"] or token.low in self.vocabulary.superlatives:
                 continue
             self.added("entity", "capitalised_added", i, i + 1)
 
@@ -1060,11 +1205,17 @@ class Check:
         if any(f.kind == "column" and self.mention(f.name).score >= 0.5 for f in self.reading.facts):
             return
         for fact in used:
-            if any(literal_positions(sentence, w) or synonym_positions(sentence, w) for w in fact.name.words + fact.also.words):
+            if any(
+                literal_positions(sentence, w) or synonym_positions(sentence, w)
+                for w in fact.name.words + fact.also.words
+            ):
                 return
         covered = {i for name in self.reading.names for w in name.words for i in literal_positions(sentence, w)}
         for name in self.reading.other_tables:
-            where = [[i for i in sentence.by_stem.get(k, ()) if i not in covered and not sentence.owner[i]] for k in name.stems]
+            where = [
+                [i for i in sentence.by_stem.get(k, ()) if i not in covered and not sentence.owner[i]]
+                for k in name.stems
+            ]
             if where and all(where):
                 self.note("contradicted", used[0], "table_swapped", [w[0] for w in where])
                 return
@@ -1072,7 +1223,7 @@ class Check:
     def question_form(self) -> None:
         """A question that wants yes or no for a query that gives values."""
         lows = self.sentence.lows
-        if self.reading.language == "sql" and lows and lows[0] in _AUXILIARIES and "or" not in lows:
+        if self.reading.language == "sql" and lows and lows[0] in self.guards["auxiliaries"] and "or" not in lows:
             self.added("question", "yes_no_question", 0, 1)
 
     def misfits(self) -> None:
@@ -1160,11 +1311,18 @@ class Check:
         letters = sum(c.isalpha() for c in value)
         sort = self.sort_of(fact.name)
         words = len(value.split())
-        if (sort == "measured" and not digits and letters > 3 and words > 1) or (sort == "named" and as_number(value) is not None):
+        if (
+            (sort == "measured" and not digits and letters > 3 and words > 1)
+            or (sort == "named" and as_number(value) is not None)
+            or (sort == "dated" and not digits and letters > 3 and not _MONTHS.search(low))
+        ):
             self.note("contradicted", fact, "value_wrong_sort")
-        elif sort == "dated" and not digits and letters > 3 and not _MONTHS.search(low):
-            self.note("contradicted", fact, "value_wrong_sort")
-        elif as_number(value) is not None and not 1500 <= (fact.number or 0) <= 2100 and not fact.direction and not fact.aggregate:
+        elif (
+            as_number(value) is not None
+            and not 1500 <= (fact.number or 0) <= 2100
+            and not fact.direction
+            and not fact.aggregate
+        ):
             if not self.vocabulary.kinds_of(fact.name) & {"time", "rank", "sequence"}:
                 self.note("missing", fact, "column_untold_logic")
         elif not fact.direction:
@@ -1183,7 +1341,20 @@ class Check:
             return -1
         candidates = [last]
         before = first - 1
-        while before >= 0 and sentence.lows[before] in ("the", "of", "is", "was", "a", "an", "as", ":", "were", "are", "named", "by"):
+        while before >= 0 and sentence.lows[before] in (
+            "the",
+            "of",
+            "is",
+            "was",
+            "a",
+            "an",
+            "as",
+            ":",
+            "were",
+            "are",
+            "named",
+            "by",
+        ):
             before -= 1
         candidates.append(before)
         named = {s for name in self.reading.names for s in name.stems}
@@ -1207,28 +1378,7 @@ class Check:
                     return
 
 
-_AUXILIARIES = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "can"))
-_LINKS = frozenset(("of", "the", "-", "in", "for", "'"))
-_DENIALS = frozenset(("-", "–", "—", "n/a", "none", "no", "did not qualify", "dnq", "dnp", "did not play", "did not enter", "not held", "nil"))
 _MONTHS = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter)")
-_KEYS = frozenset(("id", "code", "name", "fname", "number", "no", "title", "key"))
-_IDENTITY = frozenset(("name", "title", "details", "detail", "description", "code"))
-_COUNTED = frozenset(
-    """many all most more each different every distinct some any no fewest least multiple several two three four five
-    six both these those other least much give""".split()
-)
-_NOT_NEGATIVE = frozenset(
-    """university united unit units under until union unique unions include includes including included income
-    information invoice invoices individual individuals institution instructor instructors international interest
-    increasing important discount distinct distance district distribution discuss display displayed display
-    impact improve import inventory inside industry invest investor investors incident incidents insurance interaction
-    interactions instrument into initial injured injury installation instance indicate input inspection internet""".split()
-)
-_CAPITALISED = frozenset(
-    """i id ids name names monday tuesday wednesday thursday friday saturday sunday january february march april may june july
-    august september october november december a z the dob gpa usd url tv dvd cd ip faq sql return find show list give what
-    which how who where when count and or of for in""".split()
-)
 
 
 def rounds_to(number: float, said: float) -> bool:

@@ -31,8 +31,8 @@ class Sentence:
     """A sentence read once, before it is held against a query."""
 
     __slots__ = (
-        "_by_root", "by_low", "by_stem", "gradable", "literal", "lows", "n", "numbers", "owner", "quotes", "signals", "text",
-        "tokens", "vocabulary", "words",
+        "_by_root", "by_low", "by_stem", "gradable", "literal", "lows", "n", "numbers", "owner", "quotes", "signals",
+        "text", "tokens", "vocabulary", "words",
     )  # fmt: skip
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
@@ -113,8 +113,7 @@ class Sentence:
 
     def read_signals(self) -> None:
         """Find the signals among the tokens that no value or quotation has claimed."""
-        vocabulary, tokens, lows, owner, n = self.vocabulary, self.tokens, self.lows, self.owner, self.n
-        phrases = vocabulary.phrases
+        _vocabulary, tokens, lows, owner, n = self.vocabulary, self.tokens, self.lows, self.owner, self.n
         signals, words = self.signals, self.words
         i = 0
         while i < n:
@@ -139,13 +138,22 @@ class Sentence:
                     else:
                         best = phrase
                         break
-            if best is not None and len(best[0]) == 2 and low in ("and", "or") and best[1][0] in ("at_least", "at_most"):
+            if (
+                best is not None
+                and len(best[0]) == 2
+                and low in ("and", "or")
+                and best[1][0] in ("at_least", "at_most")
+            ):
                 follower = i + 2
-                if follower < n and (tokens[follower].kind == "number" or lows[follower] in NUMBER_WORDS or lows[follower] == "than"):
+                if follower < n and (
+                    tokens[follower].kind == "number" or lows[follower] in NUMBER_WORDS or lows[follower] == "than"
+                ):
                     best = ((low,), ("or",) if low == "or" else ("and",))  # below 100 and above 500
             if best is not None and low in ("not", "no") and best[1][0] in ("at_least", "at_most"):
                 ahead = range(i + len(best[0]), min(i + len(best[0]) + 4, n))
-                if not any(tokens[k].kind == "number" or lows[k] in NUMBER_WORDS or lows[k] == "average" for k in ahead):
+                if not any(
+                    tokens[k].kind == "number" or lows[k] in NUMBER_WORDS or lows[k] == "average" for k in ahead
+                ):
                     best = ((low,), ("negation",))  # not under the label of
             step = 1
             if best is not None:
@@ -154,7 +162,9 @@ class Sentence:
                     signals.append(Signal(name, i, i + step))
             if info.negative:
                 signals.append(Signal("negation", i, i + 1))
-            if info.degree and (step == 1 or best is not None and best[1][0] in ("maximum", "minimum", "most_quantifier")):
+            if info.degree and (
+                step == 1 or (best is not None and best[1][0] in ("maximum", "minimum", "most_quantifier"))
+            ):
                 step = max(step, self._degree(i))
             i += step
 

@@ -12,7 +12,7 @@ def near(a: str, b: str) -> bool:
         return True
     la, lb = len(a), len(b)
     allowed = 0 if min(la, lb) < 5 else 1 if min(la, lb) < 8 else 2
-    if not allowed or abs(la - lb) > allowed or a[0] != b[0] and a[1:3] != b[1:3]:
+    if not allowed or abs(la - lb) > allowed or (a[0] != b[0] and a[1:3] != b[1:3]):
         return False
     previous = list(range(lb + 1))
     for i, x in enumerate(a, 1):

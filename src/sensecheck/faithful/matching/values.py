@@ -18,7 +18,30 @@ class Found(NamedTuple):
 
 
 _ABSENT = Found(0.0, ())
-_FILLER = frozenset(("the", "of", "a", "an", "and", "in", "for", "to", "at", "on", "de", "la", "le", "vs", "v", "by", "th", "st", "nd", "rd"))
+_FILLER = frozenset(
+    (
+        "the",
+        "of",
+        "a",
+        "an",
+        "and",
+        "in",
+        "for",
+        "to",
+        "at",
+        "on",
+        "de",
+        "la",
+        "le",
+        "vs",
+        "v",
+        "by",
+        "th",
+        "st",
+        "nd",
+        "rd",
+    )
+)
 
 
 @lru_cache(maxsize=65_536)
@@ -27,8 +50,8 @@ def _value_tokens(text: str) -> tuple[tuple[Token, ...], tuple[bool, ...]]:
     tokens, inside, bracketed = [], 0, []
     for token in tokenize(text[:400]):
         if token.kind == "sign":
-            inside += token.text in "([" and 1 or 0
-            inside -= token.text in ")]" and 1 or 0
+            inside += (token.text in "([" and 1) or 0
+            inside -= (token.text in ")]" and 1) or 0
             continue
         tokens.append(token)
         bracketed.append(inside > 0)
@@ -78,7 +101,12 @@ def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
             continue
         olow = other.low
         shorter, longer = (low, olow) if len(low) < len(olow) else (olow, low)
-        if len(shorter) >= 3 and longer.startswith(shorter) and (len(shorter) >= 4 or len(longer) <= 12) and shorter not in _FILLER:
+        if (
+            len(shorter) >= 3
+            and longer.startswith(shorter)
+            and (len(shorter) >= 4 or len(longer) <= 12)
+            and shorter not in _FILLER
+        ):
             return (i,)
         if near(low, olow) or near(token.stem, other.stem):
             return (i,)
@@ -99,7 +127,11 @@ def find_value(sentence: Sentence, text: str) -> Found:
         return Found(1.0, run)
     low = text.strip().lower()
     key = " ".join(t.low for t in tokens)
-    for forms in (sentence.vocabulary.codes.get(low) or sentence.vocabulary.codes.get(key, ()), sentence.vocabulary.places.get(low, ()), sentence.vocabulary.places.get(key, ())):
+    for forms in (
+        sentence.vocabulary.codes.get(low) or sentence.vocabulary.codes.get(key, ()),
+        sentence.vocabulary.places.get(low, ()),
+        sentence.vocabulary.places.get(key, ()),
+    ):
         for words in forms:
             start = sentence.find(words)
             if start >= 0:

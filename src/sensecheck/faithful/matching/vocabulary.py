@@ -1,4 +1,4 @@
-"""The lexicon, compiled for look-up: phrases that signal something, gradable words, synonyms, other words for values."""
+"""The lexicon, compiled for look-up: phrases that signal something, gradable words, synonyms, words for values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sensecheck.language.lexicon import overlay, read_lexicon, read_package_lexi
 from sensecheck.language.morphology import root, stem
 from sensecheck.language.tokens import tokenize
 
-FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values")
+FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards")
 
 Phrase = tuple[tuple[str, ...], tuple[str, ...]]  # keys, signals
 
@@ -72,10 +72,15 @@ class Vocabulary:
         }
         self.places: dict[str, tuple[tuple[str, ...], ...]] = _both_ways(lexicon["places"])
         self.place_words = frozenset(words[0] for forms in self.places.values() for words in forms if len(words) == 1)
+        self.guards: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in lexicon["guards"].items()}
         self.yes = frozenset(lexicon["yes"])
         self.no = frozenset(lexicon["no"])
         self.operator_words = frozenset(
-            word for signals in (lexicon["signals"],) for forms in signals.values() for form in forms for word in form.split()
+            word
+            for signals in (lexicon["signals"],)
+            for forms in signals.values()
+            for form in forms
+            for word in form.split()
         )
 
     def _compile_phrases(self, signals: Mapping[str, list[str]]) -> None:
@@ -101,9 +106,7 @@ class Vocabulary:
             phrases = sorted(self.phrases.get(low, []) + self.phrases.get("~" + key, []), key=lambda p: -len(p[0]))
             base = self.superlatives.get(low) or self.comparatives.get(low)
             gradable = stem(base) if base is not None else key if low in self.classes else ""
-            degree = (
-                low in self.superlatives or low in self.comparatives or low in ("more", "less", "most", "least")
-            )
+            degree = low in self.superlatives or low in self.comparatives or low in ("more", "less", "most", "least")
             negative = low.endswith("n't") or low == "cannot"
             found = self._words[low] = WordInfo(tuple(phrases), gradable, degree, negative)
         return found
@@ -117,7 +120,9 @@ class Vocabulary:
         kind = self.classes.get(adjective, "")
         kinds = self.kinds_of(name)
         if kind == "up":
-            return 0 if "rank" in kinds and adjective in ("high", "great", "strong", "successful", "many", "large") else 1
+            return (
+                0 if "rank" in kinds and adjective in ("high", "great", "strong", "successful", "many", "large") else 1
+            )
         if kind == "down":
             return 0 if "rank" in kinds and adjective in ("low", "little", "few", "small") else -1
         if kind in ("time_up", "time_down"):

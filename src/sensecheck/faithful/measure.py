@@ -26,7 +26,7 @@ THRESHOLD = 0.5
 STRICT_THRESHOLD = 0.25
 """With `strict`, findings that are often false alarms count too."""
 
-MAX_SENTENCE = 100_000
+MAX_SENTENCE = 50_000
 """Characters of a sentence. A longer text is no sentence, and is left unscored."""
 
 MAX_QUERY = 200_000

@@ -49,6 +49,8 @@ class Check:
         self.guards = sentence.vocabulary.guards
         self.findings: list[Finding] = []
         self.used_numbers: set[int] = set()
+        self.comparators_at: dict[int, list[Signal]] | None = None
+        self.number_starts: set[int] = set()
         self.number_of: dict[int, Number] = {}  # id of fact → the sentence's number for it
         self.mentions: dict[Name, Mention] = {}
         self.literally: set[int] = set()  # facts whose value the sentence says
@@ -367,23 +369,27 @@ class Check:
     def comparator_near(self, said: Number) -> Signal | None:
         """The comparison word that governs a number."""
         best: Signal | None = None
-        for signal in self.sentence.signals:
-            if signal.kind in _UP or signal.kind == "comparative":
-                before = said.first - signal.last
-                after = signal.first - said.last
-                if 0 <= before <= 4 or (0 <= after <= 3 and signal.kind in _INCLUSIVE):
-                    if (
-                        any(
-                            n.first >= signal.last and n.last <= said.first
-                            for n in self.sentence.numbers
-                            if n is not said
-                        )
-                        and before > 0
-                    ):
-                        continue
-                    if best is None or signal.kind in _INCLUSIVE or (before >= 0 and before < said.first - best.last):
-                        best = signal
+        for signal in self.comparators_around(said):
+            before = said.first - signal.last
+            if 0 <= before <= 4 or (0 <= signal.first - said.last <= 3 and signal.kind in _INCLUSIVE):
+                if before > 0 and any(i in self.number_starts for i in range(signal.last, said.first)):
+                    continue
+                if best is None or signal.kind in _INCLUSIVE or (before >= 0 and before < said.first - best.last):
+                    best = signal
         return best
+
+    def comparators_around(self, said: Number) -> list[Signal]:
+        """Comparison words within a few tokens of a number, in order."""
+        if self.comparators_at is None:
+            self.comparators_at = {}
+            for signal in self.sentence.signals:
+                if signal.kind in _UP or signal.kind == "comparative":
+                    self.comparators_at.setdefault(signal.first, []).append(signal)
+            self.number_starts = {n.first for n in self.sentence.numbers}
+        if not self.comparators_at:
+            return []
+        around = range(said.first - 12, said.last + 4)  # no phrase is longer than eight words
+        return [signal for i in around for signal in self.comparators_at.get(i, ())]
 
     def unsaid_number(self, fact: Fact, number: float) -> bool:
         """Numbers that people leave out or say otherwise."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -80,15 +81,11 @@ class Sentence:
 
     def _quotations(self) -> list[tuple[int, int]]:
         found = []
+        starts = [token.start for token in self.tokens]
         for match in _QUOTES.finditer(self.text):
-            group = match.lastindex or 1
-            start, end = match.span(group)
-            first = last = -1
-            for i, token in enumerate(self.tokens):
-                if token.start >= start and token.end <= end:
-                    first = i if first < 0 else first
-                    last = i + 1
-            if first >= 0:
+            start, end = match.span(match.lastindex or 1)
+            first, last = bisect_left(starts, start), bisect_left(starts, end)
+            if first < last:
                 found.append((first, last))
         return found
 

@@ -42,7 +42,7 @@ def fold(word: str) -> str:
 @lru_cache(maxsize=65_536)
 def _forms(text: str) -> tuple[str, str, str]:
     first = text[0]
-    if first.isdigit() or (first == "." and len(text) > 1):
+    if first.isdecimal() or (first == "." and len(text) > 1):
         return text, text, "number"
     if first.isalpha():
         low = fold(text)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from sensecheck.language.morphology import root, stem
+from sensecheck.language.morphology import stem
 from sensecheck.language.tokens import split_identifier
 
 Span = tuple[int, int]
@@ -24,24 +24,29 @@ class UnreadableQueryError(ValueError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Name:
-    """A column, table or property as people would say it: its words, their stems and roots."""
+    """A column, table or property as people would say it: its words and their stems, which follow from its text."""
 
     text: str
     words: tuple[str, ...]
     stems: tuple[str, ...]
-    roots: tuple[str, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Name) and self.text == other.text)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
 
 @lru_cache(maxsize=65_536)
 def name_of(text: str) -> Name:
     """The words of an identifier or of a natural-language name."""
     words = tuple(split_identifier(text))[:12]
-    return Name(text, words, tuple(stem(w) for w in words), tuple(root(w) for w in words))
+    return Name(text, words, tuple(stem(w) for w in words))
 
 
-NO_NAME = Name("", (), (), ())
+NO_NAME = Name("", (), ())
 
 
 @dataclass(slots=True)

@@ -35,13 +35,22 @@ def _literal_positions(sentence: Sentence, word: str) -> list[int]:
 
 def synonym_positions(sentence: Sentence, word: str) -> list[int]:
     """Tokens that stand for the word by the lexicon: its synonyms, and gradable words that speak of it."""
+    known = sentence.synonymous.get(word)
+    if known is None:
+        known = sentence.synonymous[word] = _synonym_positions(sentence, word)
+    return known
+
+
+def _synonym_positions(sentence: Sentence, word: str) -> list[int]:
     vocabulary = sentence.vocabulary
     key = stem(vocabulary.abbreviations.get(word, word))
     others = vocabulary.synonyms.get(key)
     found: list[int] = []
+    by_stem = sentence.by_stem
     if others:
         for other in others:
-            found.extend(sentence.by_stem.get(other, ()))
+            if other in by_stem:
+                found.extend(by_stem[other])
     if sentence.gradable:
         for adjective, where in sentence.gradable.items():
             if key in vocabulary.about_stems.get(adjective, ()) or (others and adjective in others):
@@ -93,7 +102,7 @@ def _misspelt(sentence: Sentence, name: Name) -> bool:
     return any(
         len(word) >= 5
         and key not in sentence.vocabulary.generic
-        and any(near(word, t.low) for t in sentence.tokens if len(t.low) >= 5)
+        and any(near(word, low) for low in sentence.by_low if -3 < len(low) - len(word) < 3 and low[0] == word[0])
         for word, key in zip(name.words, name.stems, strict=True)
     )
 

@@ -780,8 +780,8 @@ class Check:
                 return True
         for low in self.sentence.lows:
             if len(low) >= 6 and low not in self.vocabulary.superlatives:
-                for word, base in self.vocabulary.superlatives.items():
-                    if len(word) >= 6 and self.vocabulary.points(base, fact.name) == fact.direction and near(low, word):
+                for word, base in self.vocabulary.long_superlatives.get(low[0], ()):
+                    if near(low, word) and self.vocabulary.points(base, fact.name) == fact.direction:
                         return True  # misspelt
         comparatives = [s for s in kinds.get("comparative", ()) if self.way(s, fact.name) in (fact.direction, 0)]
         if comparatives:

@@ -32,7 +32,7 @@ class Sentence:
     """A sentence read once, before it is held against a query."""
 
     __slots__ = (
-        "_by_root", "by_low", "by_stem", "gradable", "literal", "lows", "n", "numbers", "owner", "quotes", "signals",
+        "_by_root", "by_low", "by_stem", "gradable", "literal", "lows", "n", "numbers", "owner", "quotes", "signals", "synonymous",
         "text", "tokens", "vocabulary", "words",
     )  # fmt: skip
 
@@ -48,6 +48,7 @@ class Sentence:
         self.by_low: dict[str, list[int]] = {}
         self.gradable: dict[str, list[int]] = {}  # stem of a gradable word, in any degree → where
         self.literal: dict[str, list[int]] = {}  # look-ups of names.literal_positions
+        self.synonymous: dict[str, list[int]] = {}  # look-ups of names.synonym_positions
         self._by_root: dict[str, list[int]] | None = None
         by_stem, by_low = self.by_stem, self.by_low
         for i, (_, low, key, _, _, _) in enumerate(self.tokens):

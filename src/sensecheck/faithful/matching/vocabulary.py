@@ -46,6 +46,10 @@ class Vocabulary:
             for comparative, superlative in _degrees(adjective):
                 self.comparatives.setdefault(comparative, adjective)
                 self.superlatives.setdefault(superlative, adjective)
+        self.long_superlatives: dict[str, list[tuple[str, str]]] = {}  # first letter → (superlative, its base)
+        for superlative, base in self.superlatives.items():
+            if len(superlative) >= 6:
+                self.long_superlatives.setdefault(superlative[0], []).append((superlative, base))
         self.attributes = {
             kind: frozenset(stem(w) for w in lexicon[kind]["words"])
             for kind in ("time", "sequence", "age", "rank", "duration", "speed")

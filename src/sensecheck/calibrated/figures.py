@@ -39,7 +39,6 @@ DERIVED: dict[str, pl.Expr] = {
         pl.when(_CORRECT > 0).then(-_CORRECT * _CONFIDENCE.log()).otherwise(0.0)
         + pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-_CONFIDENCE).log1p()).otherwise(0.0)
     ).pipe(lambda loss: pl.when(loss.is_finite()).then(loss).otherwise(None)),
-    "gap": _CONFIDENCE - _CORRECT,
 }
 
 
@@ -109,7 +108,7 @@ def _interval(
     return OwnInterval(found.low, found.high, found.method, beside)
 
 
-_BINNED = ("confidence", "correct", ONE, "variance")
+_BINNED = ("confidence", "correct", ONE)
 _STENGEL = (
     "Stengel-Eskin and Van Durme 2023, Calibrated Interpretation: Confidence Estimation in Semantic Parsing, TACL"
 )
@@ -119,7 +118,7 @@ _GUO = "Guo, Pleiss, Sun and Weinberger 2017, On Calibration of Modern Neural Ne
 def _binned(name: str, kind: Kind, finish: Any, bins: int, title: str, explanation: Explanation) -> Statistic:
     return Statistic(
         name, _BINNED, finish, title, "lower", (0.0, 1.0), Bins("confidence", uniform_edges(bins)),
-        derived=DERIVED, interval=partial(_interval, kind), explanation=explanation,
+        derived=DERIVED, interval=partial(_interval, kind), interval_sums=("variance",), explanation=explanation,
     )  # fmt: skip
 
 
@@ -159,7 +158,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
         Statistic(
             "adaptive_ece", _BINNED, _ece, "adaptive ECE", "lower", (0.0, 1.0), Bins("confidence", "adaptive_edges"),
             (Anchor("adaptive_edges", ("confidence",), _edges),),
-            DERIVED, interval=partial(_interval, "ece"),
+            DERIVED, interval=partial(_interval, "ece"), interval_sums=("variance",),
             explanation=Explanation(
                 "ECE over bins closed from the top once they hold more than 0.25·(1.645/width)² rows",
                 "ECE with as many rows in each bin as its width needs: fine bins where confidences crowd.",
@@ -187,8 +186,8 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             "mean of correct", "How often the model is right.", "The task.", "")),
         mean_of("confidence", "mean_confidence", title="mean confidence", explanation=Explanation(
             "mean of confidence", "How sure the model is.", "", "")),
-        mean_of("gap", "confidence_gap", title="confidence − accuracy", range=(-1.0, 1.0), derived=DERIVED,
-            explanation=Explanation(
+        Statistic("confidence_gap", ("confidence", "correct", ONE), lambda c, y, n: ratio(c - y, n),
+            "confidence − accuracy", range=(-1.0, 1.0), explanation=Explanation(
                 "mean confidence − accuracy",
                 "Over-confident on the whole above 0, under-confident below; needs no bins and is not biased.",
                 "Over- and under-confidence cancel: 0 does not mean calibrated.", "")),
@@ -205,8 +204,8 @@ def _edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
 def curve(bins: int) -> Statistic:
     """What the reliability diagram draws: sums by bin, kept as a vector."""
     return Statistic(
-        "reliability", _BINNED, _stacked, "reliability curve", bins=Bins("confidence", uniform_edges(bins)),
-        derived=DERIVED, vector=True,
+        "reliability", (*_BINNED, "variance"), _stacked, "reliability curve",
+        bins=Bins("confidence", uniform_edges(bins)), derived=DERIVED, vector=True,
     )  # fmt: skip
 
 

@@ -13,10 +13,12 @@ from sensecheck.faithful.measure import MAX_SENTENCE, measure
 
 CHECKERS = {language: Checker(language) for language in ("sql", "logic2text", "sparql")}
 QUERIES = {
-    "sql": "SELECT name, count(*) FROM singer WHERE age > 30 AND country != 'a.b*(c' GROUP BY name HAVING count(*) >= 2 "
-    "ORDER BY age DESC LIMIT 3",
-    "logic2text": "eq { hop { nth_argmax { filter_greater { all_rows ; age ; 30 } ; age ; 2 } ; name } ; bob ( [x ) } = true",
-    "sparql": "SELECT ?x WHERE { ?x a <http://x/Singer> ; <http://x/age> ?a . FILTER(?a > 30) } ORDER BY DESC(?a) LIMIT 1",
+    "sql": "SELECT name, count(*) FROM singer WHERE age > 30 AND country != 'a.b*(c' GROUP BY name "
+    "HAVING count(*) >= 2 ORDER BY age DESC LIMIT 3",
+    "logic2text": "eq { hop { nth_argmax { filter_greater { all_rows ; age ; 30 } ; age ; 2 } ; name } ; "
+    "bob ( [x ) } = true",
+    "sparql": "SELECT ?x WHERE { ?x a <http://x/Singer> ; <http://x/age> ?a . FILTER(?a > 30) } "
+    "ORDER BY DESC(?a) LIMIT 1",
 }
 DEEP = {
     "sql": [

@@ -25,8 +25,8 @@ def parser() -> argparse.ArgumentParser:
         prog="sensecheck faithful",
         description="Does the sentence say what the query says, and nothing else?\n\n"
         "Reads pairs of a formal query and a sentence (columns query, sentence, and for SQL db_id) in JSONL, JSON,\n"
-        "CSV, TSV or Parquet, plain or compressed with gzip or zstd. Every pair gets a verdict and, for every part of the\n"
-        "query, which words of the sentence cover it, what is missing, what is contradicted and what is added.",
+        "CSV, TSV or Parquet, plain or compressed with gzip or zstd. Every pair gets a verdict and, for every part of\n"
+        "the query, which words of the sentence cover it, what is missing, what is contradicted and what is added.",
         epilog=_EXAMPLES,
     )
     made.add_argument("files", metavar="FILE", nargs="+", help="files or globs; - is standard input")
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         default=[],
-        help="SQL: Spider's tables.json, a SQLite file or a folder of them, or CREATE TABLE in a .sql file (repeatable)",
+        help="SQL: Spider's tables.json, a SQLite file or folder of them, or CREATE TABLE in a .sql file (repeatable)",
     )
     reading.add_argument("--dialect", metavar="NAME", help="SQL: a dialect that sqlglot knows (default: by trying)")
     reading.add_argument(

@@ -32,8 +32,8 @@ class Sentence:
     """A sentence read once, before it is held against a query."""
 
     __slots__ = (
-        "_by_root", "by_low", "by_stem", "gradable", "literal", "lows", "n", "numbers", "owner", "quotes", "signals", "synonymous",
-        "text", "tokens", "vocabulary", "words",
+        "_by_root", "by_low", "by_stem", "gradable", "literal", "lows", "n", "numbers", "owner", "quotes", "signals",
+        "synonymous", "text", "tokens", "vocabulary", "words",
     )  # fmt: skip
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:

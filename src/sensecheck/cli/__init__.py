@@ -16,6 +16,7 @@ from sensecheck._version import __version__
 COMMANDS = {
     "demo": "run the questions on a small world that comes with the package",
     "diverse": "do the responses cover the different good answers?",
+    "faithful": "does the sentence say what the query says, and nothing else?",
     "calibrated": "is the model's confidence the rate at which it is right?",
     "compare": "two runs on the same input: is the difference real?",
     "report": "write a run's HTML report again, or print its figures",

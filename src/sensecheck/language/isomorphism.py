@@ -122,7 +122,7 @@ def _collect(tree: Tree, names: dict[int, int], constants: dict[str, int]) -> No
 
 
 def _sorted_form(tree: Tree, names: dict[int, int]) -> object:
-    """The tree with its variables named by `names` and unordered children sorted: equal when the trees are."""
+    """The tree with variables named by `names` and unordered children sorted: equal when the trees are."""
     if isinstance(tree, int):
         return ("?", names[tree])
     if isinstance(tree, str):

@@ -54,7 +54,8 @@ BUILT_IN: dict[str, tuple[int, int]] = {  # name: fewest and most arguments
     "ENCODE_FOR_URI": (1, 1), "CONTAINS": (2, 2), "STRSTARTS": (2, 2), "STRENDS": (2, 2), "STRBEFORE": (2, 2),
     "STRAFTER": (2, 2), "YEAR": (1, 1), "MONTH": (1, 1), "DAY": (1, 1), "HOURS": (1, 1), "MINUTES": (1, 1),
     "SECONDS": (1, 1), "TIMEZONE": (1, 1), "TZ": (1, 1), "NOW": (0, 0), "UUID": (0, 0), "STRUUID": (0, 0),
-    "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1), "SHA384": (1, 1), "SHA512": (1, 1), "COALESCE": (0, 9999),
+    "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1), "SHA384": (1, 1), "SHA512": (1, 1), 
+    "COALESCE": (0, 9999),
     "IF": (3, 3), "STRLANG": (2, 2), "STRDT": (2, 2), "SAMETERM": (2, 2), "ISIRI": (1, 1), "ISURI": (1, 1),
     "ISBLANK": (1, 1), "ISLITERAL": (1, 1), "ISNUMERIC": (1, 1), "REGEX": (2, 3), "SUBSTR": (2, 3),
     "REPLACE": (3, 4),
@@ -89,18 +90,31 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 
 @dataclass(slots=True)
 class Parsed:
-    """A query, the strict text that was read, and the prefixes it leaned on."""
+    """A query, the tokens it was read from, and the prefixes it leaned on."""
 
     query: Query
-    text: str  # the text after joining spaced names
+    tokens: list[t.Token]
+    gaps: list[bool]
     declared: dict[str, str]  # prefixes that the query declares itself
     borrowed: dict[str, str]  # prefixes it used without declaring, taken from the caller
+
+    def strict_text(self) -> str:
+        """The query rebuilt from its tokens: names joined, comments gone, borrowed prefixes declared.
+
+        An engine that is given this text runs what was read here, whatever it thinks of comments.
+        """
+        pieces = [f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in self.borrowed.items()]
+        for token, gap in zip(self.tokens, self.gaps, strict=True):
+            if gap:
+                pieces.append(" ")
+            pieces.append(token.text)
+        return "".join(pieces)
 
 
 class Parser:
     def __init__(self, text: str, prefixes: Mapping[str, str], tolerant: bool) -> None:
         self.text = text
-        self.tokens, self.edits = t.tokenise(text, tolerant=tolerant)
+        self.tokens, self.gaps = t.tokenise(text, tolerant=tolerant)
         self.kinds = [token.kind for token in self.tokens]
         self.index = 0
         self.depth = 0
@@ -798,11 +812,8 @@ class Parser:
         if name == "EXISTS":
             return Exists(self.group(), False)
         # `CONCAT (`: engines differ over the space, so it goes.
-        opening = self.tokens[self.index]
-        end_of_name = self.tokens[self.index - 1].position + len(name)
+        self.gaps[self.index] = False
         self.expect("(")
-        if opening.position > end_of_name and self.text[end_of_name : opening.position].isspace():
-            self.edits.append(t.Edit(end_of_name, opening.position, ""))
         if name in AGGREGATES:
             return self.aggregate(name)
         arguments = self.arguments_until_close()
@@ -859,5 +870,4 @@ def parse(text: str, prefixes: Mapping[str, str] | None = None, *, tolerant: boo
     """
     parser = Parser(text, prefixes or {}, tolerant)
     query = parser.query()
-    edits = sorted(parser.edits)
-    return Parsed(query, t.apply_edits(text, edits), parser.declared, parser.borrowed)
+    return Parsed(query, parser.tokens, parser.gaps, parser.declared, parser.borrowed)

@@ -1,7 +1,7 @@
 """SPARQL 1.1 tokens, read tolerantly: models often write `wd: Q5` where they mean `wd:Q5`.
 
 A prefix followed by space and a bare word cannot be SPARQL, so joining the two never changes the meaning of a
-query that was right. Every join is kept as an edit of the text, so that what runs is what was read.
+query that was right.
 """
 
 from __future__ import annotations
@@ -91,21 +91,13 @@ class Token(NamedTuple):
     position: int
 
 
-class Edit(NamedTuple):
-    """Replace text[start:end] by `text`: what the tolerant reading changed."""
-
-    start: int
-    end: int
-    text: str
-
-
-def tokenise(text: str, *, tolerant: bool = True) -> tuple[list[Token], list[Edit]]:
-    """Tokens of a query, ending with one of kind END, and the edits that make the text strict SPARQL."""
+def tokenise(text: str, *, tolerant: bool = True) -> tuple[list[Token], list[bool]]:
+    """Tokens of a query, ending with one of kind END, and for each whether space or a comment precedes it."""
     tokens: list[Token] = []
-    edits: list[Edit] = []
+    gaps: list[bool] = []
     append = tokens.append
     match = _TOKEN.match
-    position, length = 0, len(text)
+    position = 0
     bare_prefix = False  # the previous token was a prefix with nothing after its colon
     while True:
         found = match(text, position)
@@ -113,13 +105,14 @@ def tokenise(text: str, *, tolerant: bool = True) -> tuple[list[Token], list[Edi
             raise SparqlSyntaxError("unexpected character", text, _after_space(text, position))
         kind: str = found.lastgroup  # type: ignore[assignment]
         value = found[kind]
-        position = found.end()
+        end = found.end()
+        start = end - len(value)
         if kind == "mark":
-            append(Token(value, value, position - len(value)))
+            append(Token(value, value, start))
             bare_prefix = False
         elif kind == "pname":
             bare_prefix = value[-1] == ":"
-            append(Token(PNAME, value, position - len(value)))
+            append(Token(PNAME, value, start))
         elif kind == "end":
             break
         elif bare_prefix and kind == "word" and tolerant and value != "a" and value.upper() not in KEYWORDS:
@@ -127,26 +120,20 @@ def tokenise(text: str, *, tolerant: bool = True) -> tuple[list[Token], list[Edi
             # Delexicalised output is often lower-cased; Wikidata's identifiers never are.
             local = value.upper() if _WIKIDATA_ID.match(value) else value
             tokens[-1] = Token(PNAME, prefix.text + local, prefix.position)
-            edits.append(Edit(prefix.position, position, prefix.text + local))
             bare_prefix = False
+            position = end
+            continue
         else:
-            append(Token(kind, value, position - len(value)))
+            append(Token(kind, value, start))
             bare_prefix = False
-    append(Token(END, "", length))
-    return tokens, edits
+        gaps.append(start > position)
+        position = end
+    append(Token(END, "", len(text)))
+    gaps.append(False)
+    return tokens, gaps
 
 
 def _after_space(text: str, position: int) -> int:
     while position < len(text) and text[position].isspace():
         position += 1
     return position
-
-
-def apply_edits(text: str, edits: list[Edit]) -> str:
-    pieces: list[str] = []
-    last = 0
-    for edit in edits:
-        pieces += (text[last : edit.start], edit.text)
-        last = edit.end
-    pieces.append(text[last:])
-    return "".join(pieces)

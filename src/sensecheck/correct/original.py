@@ -2,8 +2,8 @@
 
 Only parity lives here. Where this differs from `measure`, the difference is deliberate: docs/correct.md says
 what the original does that a user would not expect (a null prediction inherits the one before it, an answer
-of more than 1,000 entities loses its false positives, …). Queries are run by the caller; `execute` gives back
-what the original's transport would have: a boolean or a list of values, and raises where it would have failed.
+of more than 1,000 entities loses its false positives, …). Queries are run by the caller; `execute` gives
+back what the original's transport would have: a boolean or a list of values, and raises where that failed.
 """
 
 from __future__ import annotations

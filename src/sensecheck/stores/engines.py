@@ -179,7 +179,7 @@ class SqliteEngine:
         connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 500)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        # A table-valued function declares itself on first use, which the authorizer could not tell from a write.
+        # A table-valued function declares itself on first use, which looks like a write to the authorizer.
         connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')").fetchall()
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         return connection
@@ -242,9 +242,9 @@ class SqliteEngine:
 _STATEMENTS = frozenset(
     word
     for line in (
-        "ALTER ANALYZE ATTACH BEGIN COMMIT CREATE DELETE DETACH DROP END EXPLAIN INSERT PRAGMA REINDEX RELEASE",
-        "REPLACE ROLLBACK SAVEPOINT UPDATE VACUUM COPY EXPORT IMPORT INSTALL LOAD CALL SET RESET USE CHECKPOINT",
-        "GRANT REVOKE TRUNCATE MERGE EXECUTE PREPARE DEALLOCATE",
+        "ALTER ANALYZE ATTACH BEGIN COMMIT CREATE DELETE DETACH DROP END EXPLAIN INSERT PRAGMA REINDEX",
+        "RELEASE REPLACE ROLLBACK SAVEPOINT UPDATE VACUUM COPY EXPORT IMPORT INSTALL LOAD CALL SET RESET USE",
+        "CHECKPOINT GRANT REVOKE TRUNCATE MERGE EXECUTE PREPARE DEALLOCATE",
     )
     for word in line.split()
 )
@@ -275,16 +275,17 @@ class DuckdbEngine:
                 read_only=True,
                 config={
                     "threads": 1,
-                    "memory_limit": f"{max(64, self.limits.memory >> 21)}MB",  # half: the rest is for the answer
+                    "memory_limit": f"{max(64, self.limits.memory >> 21)}MB",  # the other half is ours
                     "temp_directory": "",
-                    "enable_external_access": False,
                     "autoinstall_known_extensions": False,
                     "autoload_known_extensions": False,
                     "allow_community_extensions": False,
                     "python_enable_replacements": False,
-                    "lock_configuration": True,
                 },
             )
+            # After the settings above, which it would forbid.
+            found.execute("SET enable_external_access = false")
+            found.execute("SET lock_configuration = true")
             self.databases[database] = found
         return found
 

@@ -45,7 +45,7 @@ class _Worker:
 
 
 class WorkerPool:
-    """Workers around one engine. They start on the first query; `close` (or the end of a `with`) ends them."""
+    """Workers around one engine. They start with the first query; `close` or leaving `with` ends them."""
 
     def __init__(self, config: dict[str, Any], limits: Limits, workers: int | None = None) -> None:
         self.limits = limits

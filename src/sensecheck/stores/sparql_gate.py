@@ -90,7 +90,11 @@ def admit(
         return Failure(Reason.UNKNOWN_PREFIX, str(error))
     except SparqlError as error:
         return Failure(Reason.SYNTAX, str(error))
-    for objection in _objections(parsed.query, services):
+    try:
+        objection = next(_objections(parsed.query, services), "")
+    except RecursionError:
+        objection = "nested too deep to be checked"
+    if objection:
         return Failure(Reason.REFUSED, objection)
     return Admitted(parsed.strict_text(), parsed.query)
 

@@ -1,8 +1,8 @@
 """Which SQL may run on SQLite: one reading statement.
 
 A list of forbidden words refuses a column called drop_date and lets two thirds of hostile queries through, so
-the judge is SQLite's own compiler: it tells an authorizer each thing that a statement would do, and whatever is
-not on a short list of reading actions is denied before a row is touched.
+the judge is SQLite's own compiler: it tells an authorizer each thing that a statement would do, and whatever
+is not on a short list of reading actions is denied before a row is touched.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ _LEADING = re.compile(r"(?:\s++|--[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|;)*+([A-Za-
 # Every function of SQLite that computes from its arguments alone. Not here: load_extension, fts3_tokenizer,
 # readfile, writefile, edit, randomblob and whatever else an unusual build may add.
 SAFE_FUNCTIONS = frozenset(
-    """
-    abs avg ceil ceiling changes char coalesce concat concat_ws count cume_dist date datetime degrees dense_rank
-    exp first_value floor format glob group_concat hex ifnull iif instr julianday lag last_value lead length like
-    likelihood likely ln log log10 log2 lower ltrim max median min mod nth_value ntile nullif octet_length
-    percent_rank pi pow power printf quote radians random rank replace round row_number rtrim sign soundex
-    sqlite_version sqrt strftime string_agg substr substring sum time timediff total total_changes trim trunc
-    typeof unhex unicode unixepoch unlikely upper zeroblob acos acosh asin asinh atan atan2 atanh cos cosh sin
-    sinh tan tanh current_date current_time current_timestamp subtype match -> ->>
-    json json_array json_array_length json_error_position json_extract json_group_array json_group_object
-    json_insert json_object json_patch json_quote json_remove json_replace json_set json_type json_valid
-    """.split()
+    name
+    for line in (
+        "abs avg ceil ceiling changes char coalesce concat concat_ws count cume_dist date datetime degrees",
+        "dense_rank exp first_value floor format glob group_concat hex ifnull iif instr julianday lag",
+        "last_value lead length like likelihood likely ln log log10 log2 lower ltrim max median min mod",
+        "nth_value ntile nullif octet_length percent_rank pi pow power printf quote radians random rank",
+        "replace round row_number rtrim sign soundex sqlite_version sqrt strftime string_agg substr",
+        "substring sum time timediff total total_changes trim trunc typeof unhex unicode unixepoch unlikely",
+        "upper zeroblob acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh current_date",
+        "current_time current_timestamp subtype match -> ->> json json_array json_array_length",
+        "json_error_position json_extract json_group_array json_group_object json_insert json_object",
+        "json_patch json_quote json_remove json_replace json_set json_type json_valid split",
+    )
+    for name in line.split()
 )
 
 # Tables that show the machinery rather than the data.

@@ -169,7 +169,7 @@ def _wait_briefly(pid: int) -> int | None:
 
 
 def main(descriptor: int) -> None:
-    sys.setrecursionlimit(10_000)
+    sys.setrecursionlimit(3_000)
     control = socket.socket(fileno=descriptor)
     with contextlib.suppress(ConnectionError):
         _nursery(control)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..isomorphism import Node, Shape, Tree, UndecidedError, bag, node, same_up_to_renaming
+from .errors import TooDeepError
 from .tree import (
     Bind,
     Call,
@@ -346,7 +347,17 @@ def _select(query: Query, outer: _Scope, *, set_semantics: bool = False) -> Tree
 
 
 def normal_form(query: Query, *, set_semantics: bool = False) -> Shape:
-    """The query ready for comparison. With `set_semantics` an outermost DISTINCT makes no difference."""
+    """The query ready for comparison. With `set_semantics` an outermost DISTINCT makes no difference.
+
+    Raises TooDeepError on a query that nests too deep to be walked.
+    """
+    try:
+        return Shape(_whole(query, set_semantics))
+    except RecursionError:
+        raise TooDeepError("nested too deep to be compared") from None
+
+
+def _whole(query: Query, set_semantics: bool) -> Tree:
     scope = _Scope([0])
     if query.form == "SELECT":
         tree = _select(query, scope, set_semantics=set_semantics)
@@ -374,14 +385,14 @@ def normal_form(query: Query, *, set_semantics: bool = False) -> Shape:
         tree = Node(query.form.lower(), tuple(parts))
     for name in sorted(query.datasets):
         tree = node("from", name, tree)
-    return Shape(tree)
+    return tree
 
 
 def same_query(left: Shape, right: Shape) -> bool:
     """Do the two normal forms differ in names and order alone? An undecided search counts as different."""
     try:
         return same_up_to_renaming(left, right)
-    except UndecidedError:
+    except (UndecidedError, RecursionError):
         return False
 
 

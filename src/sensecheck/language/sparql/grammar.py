@@ -42,6 +42,7 @@ from .tree import (
 )
 
 MAX_DEPTH = 64
+MAX_CHAIN = 256  # operators in a row: `1+1+1…` is as deep a tree as brackets would make
 
 UPDATE_WORDS = frozenset(
     ["INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"]
@@ -54,7 +55,7 @@ BUILT_IN: dict[str, tuple[int, int]] = {  # name: fewest and most arguments
     "ENCODE_FOR_URI": (1, 1), "CONTAINS": (2, 2), "STRSTARTS": (2, 2), "STRENDS": (2, 2), "STRBEFORE": (2, 2),
     "STRAFTER": (2, 2), "YEAR": (1, 1), "MONTH": (1, 1), "DAY": (1, 1), "HOURS": (1, 1), "MINUTES": (1, 1),
     "SECONDS": (1, 1), "TIMEZONE": (1, 1), "TZ": (1, 1), "NOW": (0, 0), "UUID": (0, 0), "STRUUID": (0, 0),
-    "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1), "SHA384": (1, 1), "SHA512": (1, 1), 
+    "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1), "SHA384": (1, 1), "SHA512": (1, 1),
     "COALESCE": (0, 9999),
     "IF": (3, 3), "STRLANG": (2, 2), "STRDT": (2, 2), "SAMETERM": (2, 2), "ISIRI": (1, 1), "ISURI": (1, 1),
     "ISBLANK": (1, 1), "ISLITERAL": (1, 1), "ISNUMERIC": (1, 1), "REGEX": (2, 3), "SUBSTR": (2, 3),
@@ -744,6 +745,7 @@ class Parser:
         """Precedence climbing: operators that bind tighter than `binding`."""
         self.deeper()
         left = self.unary()
+        links = 0
         while True:
             operator = self.kinds[self.index]
             strength = _BINDING.get(operator)
@@ -755,6 +757,9 @@ class Parser:
             if strength <= binding:
                 break
             self.index += 1
+            links += 1
+            if links > MAX_CHAIN:
+                raise TooDeepError(f"more than {MAX_CHAIN} operators in a row")
             right = self.expression(strength)
             left = Call(operator, [left, right])
         self.depth -= 1
@@ -777,6 +782,8 @@ class Parser:
                 break
             operators.append(self.kinds[self.index])
             self.index += 1
+        if len(operators) > MAX_DEPTH:
+            raise TooDeepError(f"more than {MAX_DEPTH} signs in a row")
         value = self.primary()
         for operator in reversed(operators):
             value = Call(f"unary {operator}", [value])
@@ -869,5 +876,8 @@ def parse(text: str, prefixes: Mapping[str, str] | None = None, *, tolerant: boo
     Raises SparqlSyntaxError, UnknownPrefixError, UpdateError or TooDeepError, each with the place.
     """
     parser = Parser(text, prefixes or {}, tolerant)
-    query = parser.query()
+    try:
+        query = parser.query()
+    except RecursionError:
+        raise TooDeepError("nested too deep to be read") from None
     return Parsed(query, parser.tokens, parser.gaps, parser.declared, parser.borrowed)

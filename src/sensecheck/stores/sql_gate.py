@@ -28,7 +28,7 @@ SAFE_FUNCTIONS = frozenset(
         "upper zeroblob acos acosh asin asinh atan atan2 atanh cos cosh sin sinh tan tanh current_date",
         "current_time current_timestamp subtype match -> ->> json json_array json_array_length",
         "json_error_position json_extract json_group_array json_group_object json_insert json_object",
-        "json_patch json_quote json_remove json_replace json_set json_type json_valid split",
+        "json_patch json_quote json_remove json_replace json_set json_type json_valid",
     )
     for name in line.split()
 )

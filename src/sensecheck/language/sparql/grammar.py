@@ -104,8 +104,28 @@ class Parsed:
 
         An engine that is given this text runs what was read here, whatever it thinks of comments.
         """
+        return self._text(len(self.tokens))
+
+    def text_without_limit(self) -> str:
+        """The same without the outermost LIMIT and OFFSET: every row that might have been shown."""
+        depth = 0
+        end = len(self.tokens)
+        for index, token in enumerate(self.tokens):
+            if token.kind == "{":
+                depth += 1
+            elif token.kind == "}":
+                depth -= 1
+            elif depth == 0 and token.kind == t.WORD and token.text.upper() in ("LIMIT", "OFFSET"):
+                end = index
+                break
+        rest = end
+        while rest + 1 < len(self.tokens) and self.tokens[rest].text.upper() in ("LIMIT", "OFFSET"):
+            rest += 2
+        return self._text(end) + " " + "".join(f" {token.text}" for token in self.tokens[rest:])
+
+    def _text(self, end: int) -> str:
         pieces = [f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in self.borrowed.items()]
-        for token, gap in zip(self.tokens, self.gaps, strict=True):
+        for token, gap in zip(self.tokens[:end], self.gaps, strict=False):
             if gap:
                 pieces.append(" ")
             pieces.append(token.text)

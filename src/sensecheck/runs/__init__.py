@@ -1,1 +1,1 @@
-
+"""A run: where measurements, texts, figures and their signature are kept."""

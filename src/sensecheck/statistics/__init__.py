@@ -1,1 +1,1 @@
-
+"""Sums, slices, intervals and paired tests. Knows no question."""

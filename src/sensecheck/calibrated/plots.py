@@ -1,0 +1,132 @@
+"""The pictures people expect of calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, sqrt
+from typing import TYPE_CHECKING
+
+from sensecheck.plotting.chart import Chart
+from sensecheck.plotting.svg import Axes
+
+if TYPE_CHECKING:
+    from sensecheck.report.result import Result
+
+_Z = 1.96
+
+
+def plots(result: Result) -> list[Chart]:
+    """Reliability diagram and confidence histogram, where the run has the bins for them."""
+    try:
+        figure = result["reliability"]
+    except KeyError:
+        return []
+    if not isinstance(figure.value, tuple) or figure.n == 0:
+        return []
+    curve = Curve.of(figure.value, figure.low, figure.high)
+    return [reliability(curve, result.name), histogram(curve, result.name)]
+
+
+class Curve:
+    """Accuracy, confidence and rows of each bin, as the vector figure `reliability` stores them."""
+
+    def __init__(
+        self, accuracy: Sequence[float], confidence: Sequence[float], n: Sequence[float], variance: Sequence[float]
+    ) -> None:
+        self.accuracy, self.confidence, self.n, self.variance = accuracy, confidence, n, variance
+        self.low: Sequence[float] | None = None
+        self.high: Sequence[float] | None = None
+
+    @classmethod
+    def of(cls, values: Sequence[float], low: object = None, high: object = None) -> Curve:
+        bins = len(values) // 4
+        made = cls(*(values[i * bins : (i + 1) * bins] for i in range(4)))
+        if isinstance(low, tuple) and isinstance(high, tuple):
+            made.low, made.high = low[:bins], high[:bins]
+        return made
+
+    @property
+    def total(self) -> float:
+        return sum(self.n) or 1.0
+
+    def edges(self, b: int) -> tuple[float, float]:
+        bins = len(self.n)
+        return b / bins, (b + 1) / bins
+
+    def consistency(self, b: int) -> tuple[float, float]:
+        """Where a calibrated model's accuracy would fall 19 times in 20, given this bin's confidences and rows."""
+        deviation = sqrt(max(self.variance[b], 0.0)) / self.n[b]
+        return max(0.0, self.confidence[b] - _Z * deviation), min(1.0, self.confidence[b] + _Z * deviation)
+
+    def filled(self) -> list[int]:
+        return [b for b in range(len(self.n)) if self.n[b] > 0 and isfinite(self.accuracy[b])]
+
+
+def reliability(curve: Curve, name: str) -> Chart:
+    """Accuracy against confidence; the grey bars are what a calibrated model would show."""
+    width, height = 460.0, 500.0
+    top = Axes(62, 34, 380, 300)
+    top.text(f"Reliability: {name}", 62, 20, "p-title")
+    top.frame("", "accuracy", x_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1], y_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    data = []
+    for b in curve.filled():
+        a, z = curve.edges(b)
+        low, high = curve.consistency(b)
+        kind = "series1" if curve.confidence[b] > high or curve.accuracy[b] < low else "series0"
+        if curve.accuracy[b] > high:
+            kind = "series2"
+        tip = (
+            f"confidence {curve.confidence[b]:.3f}, accuracy {curve.accuracy[b]:.3f}\n"
+            f"{curve.n[b]:,.0f} rows; a calibrated model: {low:.3f} to {high:.3f}"
+        )
+        top.bar(a, z, 0, curve.accuracy[b], f"p-soft-{kind}", tip)
+        top.bar(a + (z - a) * 0.15, z - (z - a) * 0.15, low, high, "p-band")
+        if curve.low is not None and curve.high is not None and isfinite(curve.low[b]) and isfinite(curve.high[b]):
+            top.whisker((a + z) / 2, curve.low[b], curve.high[b], 3)
+        top.dot(curve.confidence[b], curve.accuracy[b], f"p-fill-{kind}", 3.5, tip)
+        data.append(
+            {
+                "bin_low": a, "bin_high": z, "confidence": curve.confidence[b], "accuracy": curve.accuracy[b],
+                "rows": curve.n[b], "consistent_low": low, "consistent_high": high,
+            }
+        )  # fmt: skip
+    top.line([0, 1], [0, 1], "p-ideal")
+    counts = _counts(curve, 62, 366, 380, 84)
+    counts.frame("confidence", "rows", x_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1], y_ticks=_two_ticks(curve))
+    gaps = [curve.confidence[b] - curve.accuracy[b] for b in curve.filled()]
+    worst = max(gaps, key=abs, default=0.0)
+    alt = (
+        f"Reliability diagram of {name}: accuracy by confidence in {len(curve.n)} bins over {curve.total:,.0f} rows. "
+        f"The largest gap is {worst:+.3f} (confidence minus accuracy)."
+    )
+    return Chart.of("reliability", "Reliability diagram", (width, height), [top, counts], alt, data)
+
+
+def histogram(curve: Curve, name: str) -> Chart:
+    """How the confidences are spread."""
+    axes = _counts(curve, 62, 34, 380, 200)
+    axes.text(f"Confidences: {name}", 62, 20, "p-title")
+    axes.frame("confidence", "rows", x_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    filled = curve.filled()
+    mean = sum(curve.confidence[b] * curve.n[b] for b in filled) / curve.total
+    right = sum(curve.accuracy[b] * curve.n[b] for b in filled) / curve.total
+    axes.line([mean, mean], [0, axes.y_range[1]], "p-line-series1", f"mean confidence {mean:.3f}")
+    axes.line([right, right], [0, axes.y_range[1]], "p-line-series2", f"accuracy {right:.3f}")
+    axes.text(f"mean confidence {mean:.3f}", 70, 50, "p-text")
+    axes.parts.append('<rect class="p-fill-series1" x="196" y="40" width="10" height="10"/>')
+    axes.text(f"accuracy {right:.3f}", 220, 50, "p-text")
+    axes.parts.append('<rect class="p-fill-series2" x="306" y="40" width="10" height="10"/>')
+    alt = f"Histogram of {curve.total:,.0f} confidences of {name}: mean confidence {mean:.3f}, accuracy {right:.3f}."
+    return Chart.of("confidences", "Confidence histogram", (460.0, 290.0), [axes], alt)
+
+
+def _counts(curve: Curve, x: float, y: float, width: float, height: float) -> Axes:
+    axes = Axes(x, y, width, height, y_range=(0.0, max(curve.n, default=1.0) or 1.0))
+    for b in curve.filled():
+        low, high = curve.edges(b)
+        axes.bar(low, high, 0, curve.n[b], "p-soft-series0", f"{curve.n[b]:,.0f} rows from {low:.2f} to {high:.2f}")
+    return axes
+
+
+def _two_ticks(curve: Curve) -> list[float]:
+    return [0.0, max(curve.n, default=1.0) or 1.0]

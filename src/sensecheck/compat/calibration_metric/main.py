@@ -1,0 +1,67 @@
+"""`python -m calibration_metric.main`: metrics of a file of logits, one line each.
+
+Same arguments, same lines, same return codes: 0, 2 for a bad argument, 1 with a traceback for anything
+else. Nothing is printed unless every metric succeeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+
+from sensecheck.calibrated.original import METRICS, READERS, Report
+
+logger = logging.getLogger(__name__)
+
+
+def parser() -> argparse.ArgumentParser:
+    arguments = argparse.ArgumentParser(description="Calibration metrics of a file of logits")
+    arguments.add_argument("--logit_file", required=True, help="one sequence per line of JSON")
+    arguments.add_argument("--reader", choices=[*READERS], default="top_logit_format_sequence")
+    arguments.add_argument(
+        "--metrics",
+        default="ece,me_above,me_below",
+        help=f"a comma list of {', '.join(METRICS)}, without spaces",
+    )
+    arguments.add_argument("--n_bins", type=int, default=20, help="number of uniform bins")
+    arguments.add_argument("--binning_strategy", choices=["uniform", "adaptive"], default="uniform")
+    arguments.add_argument("--weighted", action="store_true", help="weight the bins; off unless given")
+    arguments.add_argument(
+        "--weight_key", choices=["normalized_count", "normalized_log_count"], default="normalized_count"
+    )
+    arguments.add_argument(
+        "--ignore_tokens",
+        default=None,
+        help="a comma list of gold tokens to leave out; whole numbers are read as such",
+    )
+    return arguments
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    chosen = parser().parse_args(argv)
+    logging.basicConfig(level=logging.DEBUG)
+    ignored = [_token(text) for text in chosen.ignore_tokens.split(",")] if chosen.ignore_tokens else None
+    logger.info("reading %s", chosen.logit_file)
+    confidence, correct = READERS[chosen.reader](chosen.logit_file, ignored).read()
+    metrics = {
+        key: METRICS[key](
+            n_bins=chosen.n_bins,
+            weighted=chosen.weighted,
+            weight_key=chosen.weight_key,
+            binning_strategy=chosen.binning_strategy,
+        )
+        for key in chosen.metrics.split(",")
+    }
+    print(Report(metrics).create_report(confidence, correct))
+
+
+def _token(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+if __name__ == "__main__":
+    main()

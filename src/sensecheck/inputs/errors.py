@@ -1,0 +1,130 @@
+"""What a bad input gets: one message that says where, what was expected, what came and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+SHOWN = 120
+"""Longest piece of file content that a message repeats, in characters."""
+
+SKIP_HINT = "Fix the line or pass --skip-bad to count it as unscored."
+"""The hint of every error that concerns one line and that skipping can get past."""
+
+
+def escaped(text: str) -> str:
+    """The text with all that a terminal could act on (controls, bidi marks, lone surrogates) spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "backslashreplace").decode("ascii")
+        for char in text
+    )
+
+
+def shown(content: object, limit: int = SHOWN) -> str:
+    """File content made fit for a message: quoted if text, control characters escaped, cut at `limit`."""
+    if isinstance(content, (bytes, bytearray, memoryview)):
+        # a few bytes more than are shown, so that decoding never touches a huge line
+        content = bytes(content[: 4 * limit]).decode("utf-8", "backslashreplace")
+    if isinstance(content, str):
+        text = escaped(content[: limit + 1])
+        return f"'{text[: limit - 3]}...'" if len(text) > limit else f"'{text}'"
+    text = escaped(repr(content))
+    return f"{text[: limit - 3]}..." if len(text) > limit else text
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`Did you mean 'conf'?` where a known name is close, otherwise an empty string."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"Did you mean {shown(close[0])}?" if close else ""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """One record that could not be scored, as `--skip-bad` counts it."""
+
+    path: str
+    line: int | None
+    reason: str
+    message: str
+
+
+class InputError(ValueError):
+    """A file, line or record that cannot be read as asked.
+
+    The parts are attributes; `str()` is one message made of them:
+    `path:line: field: expected ..., got .... hint`. Where `problem` is given it takes the place of
+    "expected ..., got ...". `reason` is a short code by which skipped records are counted.
+    """
+
+    def __init__(
+        self,
+        problem: str | None = None,
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        record: int | None = None,
+        field: str | None = None,
+        expected: str | None = None,
+        got: str | None = None,
+        hint: str | None = None,
+        reason: str = "bad_input",
+    ) -> None:
+        self.problem = problem
+        self.path = path
+        self.line = line
+        self.record = record
+        self.field = field
+        self.expected = expected
+        self.got = got
+        self.hint = hint
+        self.reason = reason
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        where = escaped(self.path) if self.path else ""
+        if self.line is not None:
+            where = f"{where}:{self.line}" if where else f"line {self.line}"
+        if self.record is not None:
+            where = f"{where}: record {self.record}" if where else f"record {self.record}"
+        if self.problem is not None:
+            what = self.problem
+        else:
+            what = f"expected {self.expected}"
+            if self.got is not None:
+                what += f", got {self.got}"
+        parts = [part for part in (where, escaped(self.field) if self.field else "", what) if part]
+        message = ": ".join(parts)
+        if not message.endswith((".", "?", "!")):
+            message += "."
+        return f"{message} {self.hint}" if self.hint else message
+
+    def parts(self) -> dict[str, Any]:
+        """Everything the error was made of, by name."""
+        return {
+            "problem": self.problem,
+            "path": self.path,
+            "line": self.line,
+            "record": self.record,
+            "field": self.field,
+            "expected": self.expected,
+            "got": self.got,
+            "hint": self.hint,
+            "reason": self.reason,
+        }
+
+    def as_bad_record(self) -> BadRecord:
+        """What is counted in place of the error when bad records are skipped."""
+        place = self.line if self.line is not None else self.record
+        return BadRecord(self.path or "", place, self.reason, str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # keyword-only parts do not survive the default pickling, and errors cross process boundaries
+        return _rebuilt, (type(self), self.parts())
+
+
+def _rebuilt(kind: type[InputError], parts: dict[str, Any]) -> InputError:
+    return kind(**parts)

@@ -1,0 +1,447 @@
+"""Opening inputs: paths, globs and stdin, plain or compressed, as blocks of whole lines.
+
+A block is a few megabytes of decompressed text that ends at a line boundary and knows the number of its
+first line. Memory is bounded by the block, whatever the size of the file, and the SHA-256 of the raw bytes
+is taken on the way.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeGuard, cast
+
+import zstandard
+
+from sensecheck.inputs.errors import InputError, did_you_mean, escaped, shown
+
+BLOCK_BYTES = 8 * 1024 * 1024
+"""Decompressed text per block: large enough to amortise a batch, small enough for any machine."""
+
+MAX_LINE_BYTES = 256 * 1024 * 1024
+"""A longer line is an error: it is almost always a file without line ends, and would not fit in memory."""
+
+# A zstd frame can expand 30,000 times and its decoder has no output limit, so it is fed in small sips.
+_RAW_BYTES = {"plain": 1024 * 1024, "gzip": 256 * 1024, "zstd": 16 * 1024}
+_PIECE_BYTES = 4 * 1024 * 1024
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_UTF8_BOM = b"\xef\xbb\xbf"
+_UNREADABLE = (
+    (b"BZh", "a bzip2 file", "Decompress it with bunzip2 first, or use gzip or zstd."),
+    (b"\xfd7zXZ\x00", "an xz file", "Decompress it with unxz first, or use gzip or zstd."),
+    (b"PK\x03\x04", "a zip archive", "Unpack it first and name the files in it."),
+    (b"PAR1", "a Parquet file", "Parquet is read as a table, not as lines of text."),
+    (b"\x80\x02", "a Python pickle", "Pickles are never loaded: save it as JSONL, CSV or Parquet."),
+    (b"\x80\x04", "a Python pickle", "Pickles are never loaded: save it as JSONL, CSV or Parquet."),
+    (b"\x80\x05", "a Python pickle", "Pickles are never loaded: save it as JSONL, CSV or Parquet."),
+    (b"\x93NUMPY", "a numpy array", "Save it as JSONL, CSV or Parquet with named columns."),
+)
+
+PathInput = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines of text; only the last line of an input may lack its line end."""
+
+    data: bytes
+    first_line: int
+
+
+class Source:
+    """One input: a file, stdin or an open binary stream. Read once, through `blocks()` or `read()`.
+
+    `sha256` and `raw_bytes` describe the raw bytes as stored (compressed, if so) once everything is read;
+    before that `sha256` is None.
+    """
+
+    def __init__(self, name: str, *, path: Path | None = None, stream: BinaryIO | None = None) -> None:
+        self.name = name
+        self.path = path
+        self.compression = "plain"
+        self.raw_bytes = 0
+        self.sha256: str | None = None
+        self._stream = stream
+        self._opened = False
+
+    def __repr__(self) -> str:
+        return f"Source({self.name!r})"
+
+    def blocks(
+        self, block_bytes: int = BLOCK_BYTES, max_line_bytes: int = MAX_LINE_BYTES, digest: bool = True
+    ) -> Iterator[Block]:
+        """The text in blocks of about `block_bytes` cut at line ends, never more than one block ahead."""
+        line = 1
+        whole: list[bytes] = []  # up to the last line end seen
+        rest: list[bytes] = []  # the line under way after it
+        whole_bytes = rest_bytes = 0
+        for piece in self._text(min(_PIECE_BYTES, block_bytes), digest):
+            cut = piece.rfind(b"\n") + 1
+            if cut:
+                whole += rest
+                whole.append(piece[:cut])
+                whole_bytes += rest_bytes + cut
+                rest = [piece[cut:]] if cut < len(piece) else []
+                rest_bytes = len(piece) - cut
+            else:
+                rest.append(piece)
+                rest_bytes += len(piece)
+            if rest_bytes > max_line_bytes:
+                raise InputError(
+                    path=self.name,
+                    line=line + sum(part.count(b"\n") for part in whole),
+                    expected=f"lines of at most {max_line_bytes:,} bytes",
+                    got=f"a longer one, which begins {shown(rest[0], 40)}",
+                    hint="One record belongs on each line: is this a JSON array or a file without line ends?",
+                    reason="line_too_long",
+                )
+            if whole_bytes >= block_bytes:
+                block = self._block(whole, line)
+                whole, whole_bytes = [], 0
+                line += block.data.count(b"\n")
+                yield block
+        if whole or rest:
+            yield self._block(whole + rest, line)
+
+    def read(self, max_bytes: int | None = None) -> bytes:
+        """The whole decompressed text at once, for documents that cannot be cut into lines."""
+        pieces: list[bytes] = []
+        total = 0
+        for piece in self._text(_PIECE_BYTES, digest=True):
+            total += len(piece)
+            if max_bytes is not None and total > max_bytes:
+                raise InputError(
+                    path=self.name,
+                    expected=f"a document of at most {max_bytes:,} bytes",
+                    got="a longer one",
+                    hint="Store one record per line (JSONL) or Parquet: both are read in bounded memory.",
+                    reason="document_too_large",
+                )
+            pieces.append(piece)
+        return self._block(pieces, 1).data
+
+    def head(self, size: int = 16) -> bytes:
+        """The first raw bytes of a file, without consuming anything; empty for streams."""
+        if self.path is None:
+            return b""
+        with self._open_path() as file:
+            return file.read(size)
+
+    def digest_file(self) -> None:
+        """Take the digest of a file that another library reads (Parquet, which is read at random)."""
+        with self._open_path() as file:
+            self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            self.raw_bytes = file.tell()
+
+    def _open_path(self) -> io.BufferedReader:
+        assert self.path is not None
+        try:
+            return self.path.open("rb")
+        except FileNotFoundError:
+            raise _not_found(self.name) from None
+        except IsADirectoryError:
+            raise _is_directory(self.name) from None
+        except PermissionError:
+            raise InputError(
+                "permission denied",
+                path=self.name,
+                hint="Check who may read the file (ls -l).",
+                reason="permission",
+            ) from None
+        except OSError as error:
+            raise InputError(
+                f"cannot be opened ({error.strerror or error})", path=self.name, reason="unreadable"
+            ) from None
+
+    def _raw(self, digest: bool) -> Iterator[bytes]:
+        """Raw chunks; the first is at least a few bytes long, so that magic bytes are whole."""
+        if self._opened:
+            raise InputError("was read before and can be read only once", path=self.name, reason="read_twice")
+        self._opened = True
+        hasher = hashlib.sha256()
+        stream: BinaryIO = self._stream if self._stream is not None else self._open_path()
+        try:
+            size = 64 * 1024
+            first = True
+            while True:
+                try:
+                    chunk = stream.read(size)
+                    while first and chunk and len(chunk) < 16 and (more := stream.read(size)):
+                        chunk += more
+                except OSError as error:
+                    raise InputError(
+                        f"reading failed ({error.strerror or error})", path=self.name, reason="unreadable"
+                    ) from None
+                if not isinstance(chunk, bytes):
+                    raise InputError(
+                        path=self.name,
+                        expected="a stream of bytes",
+                        got=f"a stream of {type(chunk).__name__}",
+                        hint='Open it with mode "rb".',
+                        reason="text_stream",
+                    )
+                if not chunk:
+                    break
+                if first:
+                    self.compression = _compression(chunk)
+                    size = _RAW_BYTES[self.compression]
+                    first = False
+                self.raw_bytes += len(chunk)
+                if digest:
+                    hasher.update(chunk)
+                yield chunk
+            if digest:
+                self.sha256 = hasher.hexdigest()
+        finally:
+            if self._stream is None:
+                stream.close()
+
+    def _text(self, piece_bytes: int, digest: bool) -> Iterator[bytes]:
+        """Decompressed pieces without a byte order mark."""
+        pieces = self._decompressed(self._raw(digest), piece_bytes)
+        head = b""
+        for piece in pieces:
+            head += piece
+            if len(head) >= 16:  # enough for every mark and magic number
+                break
+        self._refuse_foreign(head)
+        if head.startswith(_UTF8_BOM):
+            head = head[len(_UTF8_BOM) :]
+        if head:
+            yield head
+        yield from pieces
+
+    def _decompressed(self, raw: Iterator[bytes], piece_bytes: int) -> Iterator[bytes]:
+        for chunk in raw:  # the compression is known once the first chunk is here
+            if self.compression == "gzip":
+                yield from self._gunzipped(chunk, raw, piece_bytes)
+            elif self.compression == "zstd":
+                yield from self._unzstd(chunk, raw)
+            else:
+                for start in range(0, len(chunk), piece_bytes):
+                    yield chunk[start : start + piece_bytes] if len(chunk) > piece_bytes else chunk
+
+    def _gunzipped(self, chunk: bytes, raw: Iterator[bytes], piece_bytes: int) -> Iterator[bytes]:
+        decoder = zlib.decompressobj(wbits=31)
+        while True:
+            try:
+                piece = decoder.decompress(chunk, piece_bytes)
+            except zlib.error as error:
+                raise self._broken("gzip", str(error)) from None
+            if piece:
+                yield piece
+            if decoder.eof:
+                # further members may follow (cat a.gz b.gz >> c.gz), or zero padding
+                chunk = decoder.unused_data.lstrip(b"\0")
+                while not chunk:
+                    following = next(raw, None)
+                    if following is None:
+                        return
+                    chunk = following.lstrip(b"\0")
+                decoder = zlib.decompressobj(wbits=31)
+                continue
+            chunk = decoder.unconsumed_tail
+            if not chunk and len(piece) < piece_bytes:  # a full piece may leave output inside the decoder
+                chunk = next(raw, b"")
+                if not chunk:
+                    raise self._truncated("gzip")
+
+    def _unzstd(self, chunk: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
+        decoder = zstandard.ZstdDecompressor().decompressobj()
+        while True:
+            try:
+                piece = decoder.decompress(chunk)
+            except zstandard.ZstdError as error:
+                raise self._broken("zstd", str(error)) from None
+            if piece:
+                yield piece
+            chunk = decoder.unused_data if decoder.eof else b""
+            if decoder.eof:
+                decoder = zstandard.ZstdDecompressor().decompressobj()
+                chunk = chunk or next(raw, b"")
+                if not chunk:
+                    return
+            else:
+                chunk = next(raw, b"")
+                if not chunk:
+                    raise self._truncated("zstd")
+
+    def _broken(self, kind: str, why: str) -> InputError:
+        return InputError(
+            f"the {kind} data is corrupt ({escaped(why)})",
+            path=self.name,
+            hint=f"Test it with {_TESTERS[kind]} and make or fetch the file again.",
+            reason="corrupt_compression",
+        )
+
+    def _truncated(self, kind: str) -> InputError:
+        return InputError(
+            f"the {kind} data ends too early: the file is cut off",
+            path=self.name,
+            hint=f"Test it with {_TESTERS[kind]} and make or fetch the file again.",
+            reason="truncated_compression",
+        )
+
+    def _refuse_foreign(self, head: bytes) -> None:
+        for magic, kind, hint in _UNREADABLE:
+            if head.startswith(magic):
+                raise InputError(path=self.name, expected="text", got=kind, hint=hint, reason="not_text")
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")) or _looks_like_utf16(head):
+            raise InputError(
+                path=self.name,
+                expected="text in UTF-8",
+                got="UTF-16",
+                hint="Convert it with: iconv -f UTF-16 -t UTF-8.",
+                reason="utf16",
+            )
+
+    def _block(self, pieces: list[bytes], first_line: int) -> Block:
+        """The pieces as one block, once they are known to be text."""
+        data = b"".join(pieces)
+        zero = data.find(b"\0")
+        if zero >= 0:
+            raise InputError(
+                path=self.name,
+                line=first_line + data.count(b"\n", 0, zero),
+                expected="text",
+                got="a NUL byte (binary data)",
+                hint="Is this the right file?",
+                reason="binary",
+            )
+        return Block(data, first_line)
+
+
+_TESTERS = {"gzip": "gzip -t", "zstd": "zstd -t"}
+
+
+def _compression(head: bytes) -> str:
+    """By the first bytes, never by the name: files are renamed, magic bytes are not."""
+    if head.startswith(_GZIP_MAGIC):
+        return "gzip"
+    if head.startswith(_ZSTD_MAGIC):
+        return "zstd"
+    return "plain"
+
+
+def _looks_like_utf16(head: bytes) -> bool:
+    """UTF-16 without a mark: ASCII text with every other byte zero."""
+    sample = head[:64]
+    if len(sample) < 4:
+        return False
+    even, odd = sample[0::2], sample[1::2]
+    return any(even) != any(odd)  # one half all zero, the other not
+
+
+def _not_found(name: str) -> InputError:
+    hint = "Check the path"
+    parent = Path(name).parent
+    if parent.is_dir():
+        near = did_you_mean(Path(name).name, _listing(parent))
+        hint = near or f"{hint} (its folder exists)"
+    return InputError("no such file", path=name, hint=hint if hint.endswith("?") else f"{hint}.", reason="not_found")
+
+
+def _listing(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())[:10_000]
+    except OSError:
+        return []
+
+
+def _is_directory(name: str) -> InputError:
+    pattern = str(Path(name) / "*")
+    return InputError(
+        path=name,
+        expected="a file",
+        got="a directory",
+        hint=f"Name the files in it or give a glob such as {shown(pattern)}.",
+        reason="directory",
+    )
+
+
+def _is_stream(item: object) -> TypeGuard[BinaryIO]:
+    return callable(getattr(item, "read", None))
+
+
+def is_path(item: object) -> TypeGuard[PathInput]:
+    """Whether an input names a file (or a glob, or stdin) rather than holding data."""
+    return isinstance(item, (str, os.PathLike))
+
+
+def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> list[Source]:
+    """The inputs one by one: paths as given, globs sorted, `-` for stdin, open binary streams.
+
+    A missing file, a directory, a glob without a match and an input that is named twice are errors here,
+    before anything is read.
+    """
+    items: list[PathInput | BinaryIO]
+    if is_path(inputs) or _is_stream(inputs):
+        items = [inputs]
+    elif isinstance(inputs, Iterable):
+        items = list(cast("Iterable[PathInput | BinaryIO]", inputs))
+    else:
+        raise _not_an_input(inputs)
+    if not items:
+        raise InputError(expected="at least one input", got="none", reason="no_input")
+    found: list[Source] = []
+    for item in items:
+        found += _sources_of(item)
+    seen: set[str] = set()
+    for source in found:
+        key = str(source.path.resolve()) if source.path is not None else f"stream {id(source._stream)}"
+        if key in seen:
+            raise InputError(
+                "is given twice, and its records would count twice",
+                path=source.name,
+                hint="Name each input once (globs may overlap).",
+                reason="given_twice",
+            )
+        seen.add(key)
+    return found
+
+
+def _sources_of(item: PathInput | BinaryIO) -> list[Source]:
+    if is_path(item):
+        name = os.fspath(item)
+        if name == "-":
+            return [Source("<stdin>", stream=sys.stdin.buffer)]
+        path = Path(name)
+        if path.is_dir():
+            raise _is_directory(name)
+        if path.exists():
+            return [Source(name, path=path)]
+        if glob.has_magic(name):
+            # Path.glob takes no absolute patterns
+            found = glob.glob(name, recursive=True)  # noqa: PTH207
+            matches = sorted(match for match in found if Path(match).is_file())
+            if not matches:
+                raise InputError(
+                    "no file matches this pattern",
+                    path=name,
+                    hint="Quote the pattern only if the shell should not expand it, and check the folder.",
+                    reason="no_match",
+                )
+            return [Source(match, path=Path(match)) for match in matches]
+        raise _not_found(name)
+    if _is_stream(item):
+        stream = getattr(item, "buffer", item)  # a text file lends its bytes
+        label = getattr(item, "name", None)
+        return [Source(label if isinstance(label, str) else "<stream>", stream=stream)]
+    raise _not_an_input(item)
+
+
+def _not_an_input(item: object) -> InputError:
+    return InputError(
+        expected="a path, a glob, '-' or an open binary file",
+        got=f"{type(item).__name__} {shown(item, 60)}",
+        reason="not_an_input",
+    )

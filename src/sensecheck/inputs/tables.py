@@ -1,0 +1,801 @@
+"""Tables with named columns: CSV, TSV, JSONL, JSON, Parquet, white-space text, or data already in memory.
+
+They come as batches of Polars frames with the number of each row's line (text) or record (everything else),
+so that whatever is found wrong later can still name its place. Cells of CSV, TSV and white-space text stay
+text until a question asks for numbers or marks (`TableBatch.numbers`, `TableBatch.marks`): a type guessed
+from the first rows would be wrong for some later one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any, Literal, NamedTuple
+
+import orjson
+import polars as pl
+
+from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, escaped, shown
+from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, is_path, sources
+
+FORMATS = ("auto", "csv", "tsv", "text", "jsonl", "json", "parquet")
+Format = Literal["auto", "csv", "tsv", "text", "jsonl", "json", "parquet"]
+
+BATCH_ROWS = 65_536
+"""Rows per batch of what does not come in blocks of text."""
+
+PLACE = "_line"
+RECORD = "_record"
+
+_KEPT_BAD_RECORDS = 1000
+_MAX_DOCUMENT_BYTES = 4 * 1024**3
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+_TRUE = ("true", "correct", "right", "yes", "y", "t", "1", "1.0")
+_FALSE = ("false", "wrong", "incorrect", "no", "n", "f", "0", "0.0")
+
+
+class TableFormat(NamedTuple):
+    """A recognised format and what it was recognised by."""
+
+    name: Literal["csv", "tsv", "text", "jsonl", "json", "parquet"]
+    reason: str
+
+
+def detect_table_format(first_block: bytes, name: str = "") -> TableFormat:
+    """The format of a table by its first bytes, and by the file's name only where those leave a doubt."""
+    if first_block.startswith(b"PAR1"):
+        return TableFormat("parquet", "it begins with Parquet's magic bytes")
+    start = first_block.lstrip()
+    if start.startswith(b"["):
+        return TableFormat("json", "it begins with '['")
+    if start.startswith(b"{"):
+        line = start.split(b"\n", 1)[0]
+        if line.rstrip().endswith(b"}") or b"\n" not in start or name.endswith((".jsonl", ".jsonl.gz", ".jsonl.zst")):
+            return TableFormat("jsonl", "its first line is a JSON object")
+        return TableFormat("json", "it begins with '{' and the object goes on over lines")
+    line = start.split(b"\n", 1)[0]
+    stem = re.sub(r"\.(gz|zst|zstd)$", "", name.lower())
+    if stem.endswith((".tsv", ".tab")) or (b"\t" in line and not stem.endswith(".csv")):
+        return TableFormat("tsv", "its first line holds tabs" if b"\t" in line else "its name ends in .tsv")
+    if stem.endswith(".csv") or b"," in line:
+        return TableFormat("csv", "its first line holds commas" if b"," in line else "its name ends in .csv")
+    return TableFormat("text", "its first line holds neither tabs nor commas: cells are parted by white space")
+
+
+@dataclass(frozen=True, slots=True)
+class TableBatch:
+    """Some rows of one input. The frame's first column is `_line` or `_record`, counted from 1."""
+
+    frame: pl.DataFrame
+    path: str
+
+    @property
+    def place(self) -> str:
+        """The column that says where a row comes from."""
+        return self.frame.columns[0]
+
+    def error(self, row: int, **parts: Any) -> InputError:
+        """An `InputError` about a row of this batch (counted from 0), with its line or record filled in."""
+        at = int(self.frame[self.place][row])
+        line, record = (at, None) if self.place == PLACE else (None, at)
+        return InputError(path=self.path or None, line=line, record=record, **parts)
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raise for a column that is not there, with the nearest name that is."""
+        for name in names:
+            if name not in self.frame.columns:
+                raise _unknown_column(name, self.frame.columns[1:], self.path)
+
+    def numbers(self, name: str) -> pl.Series:
+        """A column as float64; a cell that is no finite number is an error of its line. Nulls stay."""
+        self.require([name])
+        column = self.frame[name]
+        if column.dtype == pl.Boolean:
+            column = column.cast(pl.Float64)
+        if column.dtype.is_numeric():
+            found = column.cast(pl.Float64)
+        elif column.dtype in (pl.String, pl.Null):
+            found = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+        else:
+            raise self.error(0, field=name, expected="a number", got=shown(column[0]), reason="not_a_number")
+        wrong = (found.is_null() & column.is_not_null()) | found.is_nan().fill_null(False) | found.is_infinite()
+        if wrong.fill_null(False).any():
+            row = int(wrong.fill_null(False).arg_max() or 0)
+            got = shown(column[row])
+            raise self.error(row, field=name, expected="a finite number", got=got, reason="not_a_number")
+        return found.alias(name)
+
+    def marks(self, name: str) -> pl.Series:
+        """A column of right and wrong as Booleans: true/false, 1/0, Correct/Wrong, yes/no. Nulls stay."""
+        self.require([name])
+        column = self.frame[name]
+        if column.dtype == pl.Boolean:
+            return column
+        said = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+        known = {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}
+        found = said.replace_strict(known, default=None, return_dtype=pl.Boolean)
+        wrong = found.is_null() & column.is_not_null()
+        if wrong.any():
+            row = int(wrong.arg_max() or 0)
+            raise self.error(
+                row,
+                field=name,
+                expected="right or wrong (true/false, 1/0, Correct/Wrong, yes/no)",
+                got=shown(column[row]),
+                reason="not_a_mark",
+            )
+        return found.alias(name)
+
+
+@dataclass(slots=True)
+class TableReport:
+    """What was read of one input, filled while reading."""
+
+    path: str
+    format: str
+    reason: str
+    rows: int = 0
+    bad: int = 0
+    bad_records: list[BadRecord] = field(default_factory=list)
+    sha256: str | None = None
+    raw_bytes: int = 0
+
+
+class TableReader:
+    """Reads tables batch by batch: iterate over it for `TableBatch`, then look at `files`.
+
+    columns: our name -> the input's name, e.g. `{"confidence": "conf"}`; the column is handed out as ours.
+    names: the column names of text without a header.
+    header: whether the first line of CSV, TSV or text holds names; "auto" looks.
+    limit: read at most this many rows in all.
+    skip_bad: count lines that cannot be read instead of raising an `InputError`.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        format: Format = "auto",
+        columns: Mapping[str, str] | None = None,
+        names: Sequence[str] | None = None,
+        header: bool | Literal["auto"] = "auto",
+        limit: int | None = None,
+        skip_bad: bool = False,
+        block_bytes: int = BLOCK_BYTES,
+        batch_rows: int = BATCH_ROWS,
+    ) -> None:
+        if format not in FORMATS:
+            raise InputError(
+                field="format",
+                expected=f"one of {', '.join(FORMATS)}",
+                got=shown(format),
+                reason="bad_option",
+            )
+        self._data = data
+        self._format = format
+        self._columns = dict(columns or {})
+        self._names = list(names) if names is not None else None
+        self._header = header
+        self._limit = limit
+        self._skip_bad = skip_bad
+        self._block_bytes = block_bytes
+        self._batch_rows = batch_rows
+        self.files: list[TableReport] = []
+        """One report per input, in order, complete once the reader is exhausted."""
+
+    def __iter__(self) -> Iterator[TableBatch]:
+        left = self._limit
+        for report, frames in self._inputs():
+            self.files.append(report)
+            if left is not None and left <= 0:
+                return
+            for frame in frames:
+                if left is not None:
+                    frame = frame.head(left)
+                    left -= len(frame)
+                report.rows += len(frame)
+                if len(frame):
+                    yield TableBatch(self._renamed(frame, report.path), report.path)
+                if left is not None and left <= 0:
+                    break
+
+    def _inputs(self) -> Iterator[tuple[TableReport, Iterator[pl.DataFrame]]]:
+        if _names_files(self._data):
+            for source in sources(self._data):
+                yield self._file(source)
+        else:
+            yield TableReport("", "memory", type(self._data).__name__), self._in_memory(self._data)
+
+    def _renamed(self, frame: pl.DataFrame, path: str) -> pl.DataFrame:
+        for ours, theirs in self._columns.items():
+            if theirs not in frame.columns[1:]:
+                raise _unknown_column(theirs, frame.columns[1:], path, ours)
+        # what the caller calls `confidence` wins over a column that happens to have that name
+        moved = set(self._columns.values())
+        clash = [ours for ours in self._columns if ours in frame.columns and ours not in moved]
+        return frame.drop(clash).rename({theirs: ours for ours, theirs in self._columns.items()})
+
+    # --- files ---
+
+    def _file(self, source: Source) -> tuple[TableReport, Iterator[pl.DataFrame]]:
+        if self._format == "parquet" or (self._format == "auto" and source.head(4) == b"PAR1"):
+            report = TableReport(source.name, "parquet", "it begins with Parquet's magic bytes")
+            return report, self._parquet(source, report)
+        if self._format == "json":
+            report = TableReport(source.name, "json", "as given")
+            return report, self._json(source.read, source, report)
+        blocks = source.blocks(self._block_bytes)
+        first = next(blocks, None)
+        if first is None:
+            report = TableReport(source.name, "empty", "the input holds no text", sha256=source.sha256)
+            return report, iter(())
+        if self._format == "auto":
+            kind, reason = detect_table_format(first.data, source.name)
+        else:
+            kind, reason = self._format, "as given"
+        report = TableReport(source.name, kind, reason)
+        blocks = chain([first], blocks)
+        if kind == "json":
+            return report, self._json(lambda: _whole(blocks, source), source, report)
+        if kind == "jsonl":
+            return report, self._finish(self._jsonl(blocks, report), source, report)
+        return report, self._finish(self._delimited(blocks, kind, report), source, report)
+
+    def _finish(self, frames: Iterator[pl.DataFrame], source: Source, report: TableReport) -> Iterator[pl.DataFrame]:
+        yield from frames
+        report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
+
+    def _refuse(self, report: TableReport, error: InputError) -> None:
+        """Raise the error, or count it where bad lines are skipped."""
+        if not self._skip_bad:
+            raise error
+        report.bad += 1
+        if len(report.bad_records) < _KEPT_BAD_RECORDS:
+            report.bad_records.append(error.as_bad_record())
+
+    def _parquet(self, source: Source, report: TableReport) -> Iterator[pl.DataFrame]:
+        if source.path is None:
+            raise InputError(
+                "Parquet can only be read from a file",
+                path=source.name,
+                hint="Save the stream first.",
+                reason="parquet_stream",
+            )
+        record = 1
+        try:
+            lazy = pl.scan_parquet(source.path, glob=False)
+            rows = lazy.select(pl.len()).collect().item()
+            for start in range(0, rows, self._batch_rows):
+                frame = lazy.slice(start, self._batch_rows).collect()
+                yield _with_place(frame, RECORD, record, source.name)
+                record += len(frame)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(
+                f"cannot be read as Parquet ({escaped(str(error).splitlines()[0][:200])})",
+                path=source.name,
+                hint="Is the file whole?",
+                reason="bad_parquet",
+            ) from None
+        source.digest_file()
+        report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
+
+    def _json(self, read: Callable[[], bytes], source: Source, report: TableReport) -> Iterator[pl.DataFrame]:
+        text = read()
+        report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
+        try:
+            document = _loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                path=source.name,
+                line=error.lineno,
+                expected="a JSON array of objects",
+                got=f"{shown(error.doc[error.pos : error.pos + 40])} at column {error.colno} ({error.msg})"
+                if error.doc[error.pos :].strip()
+                else "a document that ends too early",
+                hint="Is the file whole? One object per line (JSONL) is read too.",
+                reason="bad_json",
+            ) from None
+        if isinstance(document, dict):
+            if document and all(isinstance(column, list) for column in document.values()):
+                yield from self._columns_of(document, source.name)
+                return
+            lists = [key for key, value in document.items() if isinstance(value, list)]
+            hint = (
+                f"Its records may be under {', '.join(map(shown, lists[:5]))}: save that list by itself."
+                if lists
+                else None
+            )
+            raise InputError(
+                path=source.name,
+                expected="a JSON array of objects, or an object of equally long lists",
+                got=f"an object with the keys {', '.join(shown(key, 40) for key in list(document)[:8])}",
+                hint=hint,
+                reason="bad_json",
+            )
+        if not isinstance(document, list):
+            raise InputError(
+                path=source.name,
+                expected="a JSON array of objects",
+                got=shown(document, 60),
+                reason="bad_json",
+            )
+        yield from self._rows(iter(document), source.name, report)
+
+    def _jsonl(self, blocks: Iterator[Block], report: TableReport) -> Iterator[pl.DataFrame]:
+        blank: list[int] = []
+        for block in blocks:
+            rows: list[dict[str, Any]] = []
+            places: list[int] = []
+            for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+                if not line.strip():
+                    blank.append(number)
+                    continue
+                for at in blank:
+                    self._refuse(report, _blank(report.path, at))
+                blank = []
+                try:
+                    row = _loads(line)
+                except (json.JSONDecodeError, UnicodeDecodeError) as error:
+                    self._refuse(report, _bad_json_line(report.path, number, line, error))
+                    continue
+                if not isinstance(row, dict):
+                    got = shown(row, 60)
+                    self._refuse(
+                        report,
+                        InputError(
+                            path=report.path,
+                            line=number,
+                            expected="a JSON object",
+                            got=got,
+                            hint=SKIP_HINT,
+                            reason="not_an_object",
+                        ),
+                    )
+                    continue
+                rows.append(row)
+                places.append(number)
+            if blank and block.data.endswith(b"\n"):
+                blank.pop()  # the empty part after the last line end is no line
+            if rows:
+                yield _frame_of(rows, places, PLACE, report.path)
+
+    def _rows(self, rows: Iterator[Any], path: str, report: TableReport) -> Iterator[pl.DataFrame]:
+        record = 1
+        while batch := list(islice(rows, self._batch_rows)):
+            good: list[dict[str, Any]] = []
+            places: list[int] = []
+            for row in batch:
+                if isinstance(row, Mapping):
+                    good.append(dict(row))
+                    places.append(record)
+                else:
+                    self._refuse(
+                        report,
+                        InputError(
+                            path=path or None,
+                            record=record,
+                            expected="an object with named values",
+                            got=f"{type(row).__name__} {shown(row, 60)}",
+                            reason="not_an_object",
+                        ),
+                    )
+                record += 1
+            if good:
+                yield _frame_of(good, places, RECORD, path)
+
+    def _columns_of(self, columns: Mapping[str, Any], path: str) -> Iterator[pl.DataFrame]:
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            (short, few), (long, many) = min(lengths.items(), key=_second), max(lengths.items(), key=_second)
+            raise InputError(
+                path=path or None,
+                expected="columns of one length",
+                got=f"{few} in {shown(short, 40)} and {many} in {shown(long, 40)}",
+                reason="ragged_columns",
+            )
+        try:
+            frame = pl.DataFrame(dict(columns), strict=True, nan_to_null=False)
+        except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+            for name, column in columns.items():
+                _one_kind(name, list(column), range(1, len(column) + 1), RECORD, path)
+            raise InputError(
+                f"the columns do not form a table ({escaped(str(error).splitlines()[0][:200])})",
+                path=path or None,
+                reason="bad_columns",
+            ) from None
+        yield from self._slices(frame, path)
+
+    def _slices(self, frame: pl.DataFrame, path: str) -> Iterator[pl.DataFrame]:
+        for start in range(0, len(frame), self._batch_rows):
+            yield _with_place(frame.slice(start, self._batch_rows), RECORD, start + 1, path)
+
+    # --- CSV, TSV, white-space text ---
+
+    def _delimited(self, blocks: Iterator[Block], kind: str, report: TableReport) -> Iterator[pl.DataFrame]:
+        separator = {"csv": ",", "tsv": "\t"}.get(kind)
+        names: list[str] | None = None
+        # text without a header gets its first line back as data
+        for lines, numbers in _lines_of(blocks, separator is not None, report, self._refuse):
+            if names is None:
+                names, is_header = self._header_of(lines, numbers, separator, report)
+                if is_header:
+                    lines, numbers = lines.slice(1), numbers.slice(1)
+            if len(lines):
+                yield self._cells(lines, numbers, names, separator, report)
+
+    def _header_of(
+        self, lines: pl.Series, numbers: pl.Series, separator: str | None, report: TableReport
+    ) -> tuple[list[str], bool]:
+        def cells(row: int) -> list[str]:
+            return _split(lines[row], separator)
+
+        def has_number(row: int) -> bool:
+            return any(_NUMBER.fullmatch(cell) for cell in cells(row))
+
+        first = cells(0)
+        if self._names is not None:
+            if self._header == "auto":
+                # a header is a first line without numbers above lines with them
+                is_header = first == self._names or (len(lines) > 1 and not has_number(0) and has_number(1))
+            else:
+                is_header = self._header
+            return self._names, is_header
+        if self._header is False or (self._header == "auto" and has_number(0)):
+            raise InputError(
+                path=report.path,
+                line=int(numbers[0]),
+                expected="a header with the names of the columns",
+                got=shown(lines[0], 60),
+                hint=f"Name the {len(first)} columns, e.g. --columns confidence,correct (names= in Python).",
+                reason="no_header",
+            )
+        named = [cell or f"column_{at}" for at, cell in enumerate(first, 1)]
+        for name in named:
+            if named.count(name) > 1:
+                raise InputError(
+                    path=report.path,
+                    line=int(numbers[0]),
+                    expected="different column names",
+                    got=f"{shown(name, 60)} {named.count(name)} times",
+                    reason="name_twice",
+                )
+        return named, True
+
+    def _cells(
+        self,
+        lines: pl.Series,
+        numbers: pl.Series,
+        names: list[str],
+        separator: str | None,
+        report: TableReport,
+    ) -> pl.DataFrame:
+        wanted = len(names)
+        if separator is not None and lines.str.contains('"', literal=True).any():
+            rows = [_split(line, separator) for line in lines]
+            counts = pl.Series([len(row) for row in rows], dtype=pl.UInt32)
+            good = counts == wanted
+            split = pl.DataFrame(
+                [row for row in rows if len(row) == wanted],
+                schema=dict.fromkeys(names, pl.String),
+                orient="row",
+            )
+        else:
+            if separator is None:
+                lines = lines.str.strip_chars().str.replace_all(r"[ \t]+", " ")
+            counts = lines.str.count_matches(separator or " ", literal=True) + 1
+            good = counts == wanted
+            split = (
+                lines.filter(good)
+                .str.split_exact(separator or " ", wanted - 1)
+                .struct.rename_fields(names)
+                .struct.unnest()
+                .with_columns(pl.all().str.strip_chars())
+            )
+        if not good.all():
+            for row in (~good).arg_true():
+                self._refuse(
+                    report,
+                    InputError(
+                        path=report.path,
+                        line=int(numbers[row]),
+                        expected=f"{wanted} cells ({', '.join(shown(name, 30) for name in names[:8])})",
+                        got=f"{counts[row]} in {shown(lines[row], 60)}",
+                        hint=SKIP_HINT,
+                        reason="cell_count",
+                    ),
+                )
+        empty_as_null = split.with_columns(pl.when(pl.all() != "").then(pl.all()))
+        place = numbers.filter(good).alias(PLACE)
+        _refuse_own_name(names, PLACE, report.path)
+        return empty_as_null.insert_column(0, place)
+
+    # --- in memory ---
+
+    def _in_memory(self, data: Any) -> Iterator[pl.DataFrame]:
+        if isinstance(data, pl.LazyFrame):
+            data = data.collect()
+        if isinstance(data, pl.DataFrame):
+            yield from self._slices(data, "")
+        elif isinstance(data, Mapping):
+            if any(not hasattr(column, "__len__") or isinstance(column, (str, bytes)) for column in data.values()):
+                got = f"a dict with the keys {', '.join(shown(str(key), 40) for key in list(data)[:8])}"
+                raise InputError(
+                    expected="a dict of columns (lists or arrays of one length)",
+                    got=got,
+                    hint="Put a single record in a list.",
+                    reason="not_a_table",
+                )
+            if any(_frame_from(column) is not None for column in data.values()):
+                raise InputError(
+                    expected="one table",
+                    got=f"a dict of tables ({', '.join(shown(str(key), 40) for key in list(data)[:8])})",
+                    hint="Pass one of them, e.g. data['test'].",
+                    reason="not_a_table",
+                )
+            yield from self._columns_of(data, "")
+        elif (frame := _frame_from(data)) is not None:
+            yield from self._slices(frame, "")
+        elif isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
+            yield from self._rows(iter(data), "", self.files[-1])
+        else:
+            raise InputError(
+                expected="a path, a list of dicts, a dict of columns, or a Polars, pandas, Arrow or HF table",
+                got=type(data).__name__,
+                reason="not_a_table",
+            )
+
+
+def read_table(data: Any, **options: Any) -> pl.DataFrame:
+    """Everything as one frame; the options are those of `TableReader`, which reads in bounded memory."""
+    frames = [batch.frame for batch in TableReader(data, **options)]
+    if not frames:
+        return pl.DataFrame(schema={PLACE: pl.Int64})
+    return pl.concat(frames, how="diagonal_relaxed")
+
+
+def _names_files(data: Any) -> bool:
+    """Whether the data are paths or streams rather than a table in memory."""
+    if is_path(data) or hasattr(data, "read"):
+        return True
+    return (
+        isinstance(data, (list, tuple)) and bool(data) and all(is_path(item) or hasattr(item, "read") for item in data)
+    )
+
+
+def _frame_from(data: Any) -> pl.DataFrame | None:
+    """A table of another library, recognised by what it can do rather than by importing that library."""
+    if isinstance(data, pl.DataFrame):
+        return data
+    if isinstance(data, (pl.Series, list, tuple, str, bytes)) or not hasattr(data, "__class__"):
+        return None
+    if hasattr(data, "columns") and hasattr(data, "iloc"):  # pandas
+        named = {str(name): data[name] for name in data.columns}
+        try:
+            return pl.DataFrame({name: pl.from_pandas(column) for name, column in named.items()})
+        except (ImportError, pl.exceptions.PolarsError, TypeError, ValueError):
+            # without pyarrow, or for objects it refuses
+            return pl.DataFrame({name: column.tolist() for name, column in named.items()}, strict=False)
+    if callable(getattr(data, "to_polars", None)):
+        made = data.to_polars()
+        return made.collect() if isinstance(made, pl.LazyFrame) else made if isinstance(made, pl.DataFrame) else None
+    if hasattr(data, "__arrow_c_stream__") and hasattr(data, "schema"):
+        return pl.DataFrame(data)
+    if callable(getattr(data, "to_pandas", None)):
+        return _frame_from(data.to_pandas())
+    return None
+
+
+def _with_place(frame: pl.DataFrame, place: str, first: int, path: str) -> pl.DataFrame:
+    _refuse_own_name(frame.columns, place, path)
+    numbers = pl.Series(place, range(first, first + len(frame)), dtype=pl.Int64)
+    return frame.clone().insert_column(0, numbers)
+
+
+def _refuse_own_name(names: Sequence[str], place: str, path: str) -> None:
+    if place in names:
+        raise InputError(
+            path=path or None,
+            expected=f"no column called {place} (it holds each row's place)",
+            got="one",
+            hint="Rename that column.",
+            reason="reserved_name",
+        )
+
+
+def _unknown_column(name: str, known: Sequence[str], path: str, ours: str | None = None) -> InputError:
+    held = ", ".join(shown(other, 40) for other in known[:12]) + (", ..." if len(known) > 12 else "")
+    return InputError(
+        path=path or None,
+        field=ours,
+        expected=f"a column {shown(name, 60)}",
+        got=f"the columns {held}" if known else "no columns",
+        hint=did_you_mean(name, known) or "Name the right one with --columns.",
+        reason="unknown_column",
+    )
+
+
+def _second(pair: tuple[str, int]) -> int:
+    return pair[1]
+
+
+def _whole(blocks: Iterator[Block], source: Source) -> bytes:
+    pieces: list[bytes] = []
+    total = 0
+    for block in blocks:
+        total += len(block.data)
+        if total > _MAX_DOCUMENT_BYTES:
+            raise InputError(
+                path=source.name,
+                expected=f"a JSON document of at most {_MAX_DOCUMENT_BYTES:,} bytes",
+                got="a longer one",
+                hint="Store one record per line (JSONL) or Parquet: both are read in bounded memory.",
+                reason="document_too_large",
+            )
+        pieces.append(block.data)
+    return b"".join(pieces)
+
+
+def _loads(text: bytes) -> Any:
+    """Strict and fast first; then the standard parser, which also takes NaN, Infinity and lone surrogates."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(text.decode("utf-8"))
+        except RecursionError:
+            raise json.JSONDecodeError("nested too deeply", "", 0) from None
+
+
+def _bad_json_line(path: str, number: int, line: bytes, error: ValueError) -> InputError:
+    def made(reason: str, expected: str, got: str) -> InputError:
+        return InputError(path=path, line=number, expected=expected, got=got, hint=SKIP_HINT, reason=reason)
+
+    if isinstance(error, json.JSONDecodeError):
+        rest = error.doc[error.pos :].strip()
+        if not rest or error.msg.startswith("Unterminated string"):
+            return made(
+                "truncated",
+                "a whole JSON object",
+                f"a line that ends too early, at {shown(error.doc.rstrip()[-30:])}",
+            )
+        return made("bad_json", "a JSON object", f"{shown(rest, 40)} at column {error.colno} ({error.msg})")
+    assert isinstance(error, UnicodeDecodeError)
+    return made("encoding", "text in UTF-8", f"the byte 0x{line[error.start]:02x} at byte {error.start + 1}")
+
+
+def _blank(path: str, number: int) -> InputError:
+    return InputError(
+        path=path,
+        line=number,
+        expected="a record",
+        got="a blank line between records",
+        hint=SKIP_HINT,
+        reason="blank_line",
+    )
+
+
+def _frame_of(rows: list[dict[str, Any]], places: list[int], place: str, path: str) -> pl.DataFrame:
+    """Rows as a frame, each column of one kind: Polars would turn a stray text into a column of text."""
+    names: dict[str, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    _refuse_own_name(list(names), place, path)
+    columns: dict[str, Any] = {place: places}
+    for name in names:
+        column = [row.get(name) for row in rows]
+        _one_kind(name, column, places, place, path)
+        columns[name] = column
+    return pl.DataFrame(columns, schema_overrides={place: pl.Int64}, strict=False, nan_to_null=False)
+
+
+def _one_kind(name: str, column: list[Any], places: Sequence[int], place: str, path: str) -> None:
+    kinds = set(map(type, column)) - {type(None)}
+    if len(kinds) <= 1 or kinds <= {int, float}:
+        return
+    first: type | None = None
+    for at, value in zip(places, column, strict=True):
+        kind = float if type(value) is int else type(value)
+        if value is None:
+            continue
+        if first is None:
+            first = kind
+        elif kind is not first:
+            raise InputError(
+                path=path or None,
+                line=at if place == PLACE else None,
+                record=at if place == RECORD else None,
+                field=name,
+                expected=f"{_KINDS.get(first, first.__name__)}, as before",
+                got=f"{_KINDS.get(kind, kind.__name__)} {shown(value, 60)}",
+                hint="Make the column one kind.",
+                reason="mixed_kinds",
+            )
+
+
+_KINDS: dict[type, str] = {
+    float: "a number",
+    str: "text",
+    bool: "a boolean",
+    dict: "an object",
+    list: "a list",
+}
+
+
+def _split(line: str, separator: str | None) -> list[str]:
+    if separator is None:
+        return line.split()
+    # newline="" keeps line ends inside quotes as they are
+    row = next(csv.reader(io.StringIO(line, newline=""), delimiter=separator), [])
+    return [cell.strip() for cell in row]
+
+
+def _lines_of(
+    blocks: Iterator[Block],
+    quoted: bool,
+    report: TableReport,
+    refuse: Callable[[TableReport, InputError], None],
+) -> Iterator[tuple[pl.Series, pl.Series]]:
+    """Records of delimited text with the lines they begin on; a quoted cell may hold line ends."""
+    csv.field_size_limit(max(csv.field_size_limit(), BLOCK_BYTES))
+    open_part, open_from = "", 0
+    blank: list[int] = []
+    for block in blocks:
+        try:
+            text = block.data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            at = block.first_line + block.data.count(b"\n", 0, error.start)
+            raise InputError(
+                path=report.path,
+                line=at,
+                expected="text in UTF-8",
+                got=f"the byte 0x{block.data[error.start]:02x}",
+                hint="Convert it with iconv, e.g. iconv -f LATIN1 -t UTF-8.",
+                reason="encoding",
+            ) from None
+        parts = text.split("\n")
+        if parts[-1] == "":
+            parts.pop()
+        lines: list[str] = []
+        numbers: list[int] = []
+        has_quotes = quoted and ('"' in text or bool(open_part))
+        for number, part in enumerate(parts, block.first_line):
+            if has_quotes:
+                if open_part:
+                    open_part += "\n" + part
+                    if open_part.count('"') % 2:
+                        continue
+                    part, at, open_part = open_part, open_from, ""
+                elif part.count('"') % 2:
+                    open_part, open_from = part, number
+                    continue
+                else:
+                    at = number
+            else:
+                at = number
+            if not part.strip():
+                blank.append(at)
+                continue
+            for empty in blank:
+                refuse(report, _blank(report.path, empty))
+            blank = []
+            lines.append(part.rstrip("\r"))
+            numbers.append(at)
+        if lines:
+            yield pl.Series(lines, dtype=pl.String), pl.Series(numbers, dtype=pl.Int64)
+    if open_part:
+        refuse(
+            report,
+            InputError(
+                path=report.path,
+                line=open_from,
+                expected="a closing quote for every opening one",
+                got=f"the end of the file inside {shown(open_part, 60)}",
+                hint=SKIP_HINT,
+                reason="open_quote",
+            ),
+        )

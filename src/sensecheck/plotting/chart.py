@@ -1,0 +1,91 @@
+"""A finished picture: shows itself in a notebook and saves itself as SVG, PNG, PDF or HTML."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from sensecheck.plotting.svg import Axes, number, style_sheet
+
+
+@dataclass(frozen=True)
+class Chart:
+    name: str
+    title: str
+    width: float
+    height: float
+    body: str
+    alt: str
+    """What the picture says, for those who do not see it."""
+    data: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+    """The numbers behind it."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        title: str,
+        size: tuple[float, float],
+        axes: Sequence[Axes],
+        alt: str,
+        data: Sequence[Mapping[str, Any]] = (),
+        extra: Sequence[str] = (),
+    ) -> Chart:
+        body = "".join([part for a in axes for part in a.parts] + list(extra))
+        return cls(name, title, size[0], size[1], body, alt, data)
+
+    def inline(self) -> str:
+        """For the page: coloured by the page's style sheet."""
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(self.alt, quote=True)}" '
+            f'viewBox="0 0 {number(self.width)} {number(self.height)}" width="{number(self.width)}" '
+            f'height="{number(self.height)}">{self.body}</svg>'
+        )
+
+    def svg(self) -> str:
+        """A file of its own, on white."""
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(self.alt, quote=True)}" '
+            f'viewBox="0 0 {number(self.width)} {number(self.height)}" width="{number(self.width)}" '
+            f'height="{number(self.height)}"><title>{escape(self.title)}</title><style>{style_sheet()}</style>'
+            f'<rect class="p-paper" width="100%" height="100%"/>{self.body}</svg>'
+        )
+
+    def save(self, path: str | os.PathLike[str], *, scale: float = 2.0) -> Path:
+        """Write the picture; the ending says how: .svg, .html, .png or .pdf (the last two need the extra `plots`)."""
+        target = Path(path)
+        kind = target.suffix.lower()
+        if kind == ".svg":
+            target.write_text(self.svg(), encoding="utf-8")
+        elif kind in (".html", ".htm"):
+            page = (
+                f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(self.title)}</title></head>'
+                f"<body>{self.svg()}</body></html>"
+            )
+            target.write_text(page, encoding="utf-8")
+        elif kind in (".png", ".pdf"):
+            converter = _converter()
+            data = converter.svg_to_png(self.svg(), scale=scale) if kind == ".png" else converter.svg_to_pdf(self.svg())
+            target.write_bytes(data)
+        else:
+            raise ValueError(
+                f"cannot save a picture as {kind or 'a file without ending'}: use .svg, .html, .png or .pdf"
+            )
+        return target
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def _converter() -> Any:
+    try:
+        import vl_convert
+    except ImportError:
+        raise ImportError(
+            "saving PNG or PDF needs the extra `plots`: pip install 'sensecheck[plots]' (SVG and HTML need nothing)"
+        ) from None
+    return vl_convert

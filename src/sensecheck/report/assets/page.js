@@ -1,0 +1,51 @@
+"use strict";
+(() => {
+  const tip = document.getElementById("tip");
+  const place = (x, y) => { tip.style.setProperty("left", Math.min(x + 14, innerWidth - tip.offsetWidth - 8) + "px"); tip.style.setProperty("top", (y + 16) + "px"); };
+  const show = (mark, x, y) => { tip.textContent = mark.dataset.tip; tip.hidden = false; place(x, y); };
+  document.addEventListener("pointermove", (e) => {
+    const mark = e.target.closest && e.target.closest("[data-tip]");
+    if (mark) show(mark, e.clientX, e.clientY); else tip.hidden = true;
+  });
+  document.addEventListener("focusin", (e) => {
+    if (!e.target.dataset || !e.target.dataset.tip) return;
+    const box = e.target.getBoundingClientRect();
+    show(e.target, box.right, box.top);
+  });
+  document.addEventListener("focusout", () => { tip.hidden = true; });
+  for (const button of document.querySelectorAll("button[data-copy]")) {
+    button.addEventListener("click", async () => {
+      const text = document.getElementById(button.dataset.copy).textContent;
+      try { await navigator.clipboard.writeText(text); }
+      catch (_) {
+        const area = document.createElement("textarea");
+        area.value = text; document.body.append(area); area.select(); document.execCommand("copy"); area.remove();
+      }
+      const before = button.textContent;
+      button.textContent = "Copied"; setTimeout(() => { button.textContent = before; }, 1500);
+    });
+  }
+  const key = (cell) => {
+    const raw = cell.dataset.sort !== undefined ? cell.dataset.sort : cell.textContent.trim().replace(/,/g, "");
+    const value = parseFloat(raw);
+    return Number.isNaN(value) ? raw : value;
+  };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    table.querySelectorAll("thead th").forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button"; button.textContent = head.textContent; head.textContent = ""; head.append(button);
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        for (const other of table.querySelectorAll("thead th")) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const body = table.tBodies[0];
+        const rows = [...body.rows].sort((a, b) => {
+          const x = key(a.cells[column]), y = key(b.cells[column]);
+          const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
+          return up ? order : -order;
+        });
+        body.append(...rows);
+      });
+    });
+  }
+})();

@@ -1,0 +1,155 @@
+"""The HTML report: one file, no network, nothing but its own code may run in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib import resources
+from math import isfinite
+from typing import Any
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from sensecheck._version import __version__
+from sensecheck.plotting.svg import COLOURS, themed_style_sheet
+from sensecheck.report.escaping import visible
+from sensecheck.report.result import Result
+from sensecheck.report.tables import decimal, figures_table, interval
+from sensecheck.statistics.figure import Figure
+
+# A page of thousands of slice rows helps nobody and weighs on all: the rest is in summary.json.
+MAX_SLICE_ROWS = 500
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("sensecheck.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["visible"] = visible
+    return environment.from_string(_asset("page.html.j2"))
+
+
+@cache
+def style() -> str:
+    light = "".join(f"--{name}:{pair[0]};" for name, pair in COLOURS.items())
+    dark = "".join(f"--{name}:{pair[1]};" for name, pair in COLOURS.items())
+    themes = f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}@media print{{:root{{{light}}}}}"
+    return themes + _asset("page.css") + themed_style_sheet()
+
+
+def _hash(text: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def policy(scripts: list[str]) -> str:
+    """Only the page's own style and scripts, by hash; no connection, no frame, no form, no eval."""
+    return (
+        f"default-src 'none'; script-src {' '.join(_hash(s) for s in scripts)}; style-src {_hash(style())}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def page(result: Result) -> str:
+    """The whole report."""
+    script = _asset("page.js")
+    figures = figures_table("", [f for f in result.figures if isinstance(f.value, float)], result.options.level)
+    headline = [f for f in result.figures if f.name in result.question.headline]
+    rendered: str = _template().render(
+        policy=policy([script]),
+        version=__version__,
+        title=f"{result.question.name}: {visible(result.name)}",
+        style=Markup(style()),
+        script=Markup(script),
+        question=result.question.name,
+        asks=result.question.asks,
+        system=", ".join(f"{k}: {visible(str(v))}" for k, v in result.signature.system.items()),
+        verdict=[visible(s) for s in result.verdict()],
+        cards=[_card(f, result.options.level) for f in headline],
+        figures={
+            "caption": f"All figures with their {result.options.level:.0%} intervals",
+            "columns": figures.columns,
+            "rows": figures.rows,
+        },
+        signature=visible(result.signature.short),
+        long_signature=visible(result.signature.long),
+        unscored=[(visible(why), f"{n:,}") for why, n in result.unscored().items()],
+        notes=[visible(n) for n in result.notes],
+        charts=[{"title": c.title, "svg": Markup(c.inline())} for c in result.charts()],
+        slices=[_slice(by, rows, result.question.headline) for by, rows in result.estimates.slices.items()],
+        sections=Markup(""),
+        rows=f"{result.rows.height:,}",
+    )
+    return rendered
+
+
+def fragment(result: Result) -> str:
+    """For a notebook: the table of figures and the first picture."""
+    table = figures_table("", [f for f in result.figures if isinstance(f.value, float)], result.options.level)
+    head = Markup("").join(Markup("<th>{}</th>").format(c) for c in table.columns)
+    body = Markup("").join(
+        Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(visible(c)) for c in row))
+        for row in table.rows
+    )
+    charts = result.charts()
+    picture = Markup(charts[0].svg()) if charts else Markup("")
+    return str(
+        Markup(
+            "<div><p><b>{}</b></p><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table><p>{}</p>{}</div>"
+        ).format(result.question.asks, head, body, visible(result.signature.short), picture)
+    )
+
+
+def _card(figure: Figure, level: float) -> dict[str, Any]:
+    ends = interval(figure)
+    return {
+        "title": figure.title,
+        "value": decimal(figure.value),
+        "interval": f"{level:.0%} {ends}" if ends != "–" else figure.absent,
+        "beside": [(k, decimal(v)) for k, v in figure.beside.items()],
+    }
+
+
+def _slice(by: tuple[str, ...], rows: list[list[Figure]], headline: tuple[str, ...]) -> dict[str, Any]:
+    shown = rows[:MAX_SLICE_ROWS]
+    names = [f for f in (shown[0] if shown else []) if f.name in headline]
+    columns = [" × ".join(by), "n", *(x for f in names for x in (f.title, "interval"))]
+    lines = []
+    for figures in shown:
+        chosen = [f for f in figures if f.name in headline]
+        line: list[dict[str, Any]] = [
+            {"text": visible(" × ".join(figures[0].slice.values())), "bar": None, "sort": None},
+            {"text": f"{max(f.n for f in figures):,}", "bar": None, "sort": max(f.n for f in figures)},
+        ]
+        for f in chosen:
+            value = f.value if isinstance(f.value, float) and isfinite(f.value) else None
+            line.append({"text": decimal(f.value), "bar": _spark(f), "sort": value})
+            line.append({"text": interval(f), "bar": None, "sort": f.low if isinstance(f.low, float) else None})
+        lines.append(line)
+    title = "by " + " × ".join(by)
+    if len(rows) > len(shown):
+        title += f" (the first {len(shown):,} of {len(rows):,}; all are in summary.json)"
+    return {"title": title, "columns": columns, "rows": lines}
+
+
+def _spark(figure: Figure) -> Markup | None:
+    """A small bar with the interval drawn on it, on the figure's own range."""
+    low, high = figure.range
+    if not (isfinite(low) and isfinite(high)) or not isinstance(figure.value, float) or not isfinite(figure.value):
+        return None
+
+    def at(x: float) -> float:
+        return round(80 * min(1.0, max(0.0, (x - low) / (high - low))), 1)
+
+    ends = ""
+    if isinstance(figure.low, float) and isinstance(figure.high, float):
+        ends = f'<path class="p-whisker" d="M{at(figure.low)} 4H{at(figure.high)}"/>'
+    return Markup(
+        f'<svg class="spark" width="80" height="8" viewBox="0 0 80 8" aria-hidden="true">'
+        f'<rect class="p-soft-series0" width="{at(figure.value)}" height="8"/>{ends}</svg>'
+    )

@@ -1,0 +1,419 @@
+"""The result of an evaluation: figures, and everything behind them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+import polars as pl
+
+from sensecheck.plotting.chart import Chart
+from sensecheck.report.question import Question, question
+from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table
+from sensecheck.runs.collecting import Batch, Collected, collect
+from sensecheck.runs.directory import REPORT, RunDirectory, RunError
+from sensecheck.runs.signature import Signature
+from sensecheck.statistics.compare import ComparisonError, Difference, compare, flips
+from sensecheck.statistics.estimate import Estimates, Slice, estimate
+from sensecheck.statistics.figure import Figure, IntervalOptions
+from sensecheck.statistics.measurements import Measurements, concatenated
+
+SUMMARY_SCHEMA = "sensecheck.summary/1"
+
+
+@dataclass
+class Result:
+    """What `evaluate` returns and what a run directory holds."""
+
+    question: Question
+    signature: Signature
+    estimates: Estimates
+    rows: Measurements
+    """All measurements, in batches."""
+    texts: Measurements | None = None
+    options: IntervalOptions = field(default_factory=IntervalOptions)
+    notes: list[str] = field(default_factory=list)
+    """What a reader must know: warnings, choices made for them."""
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    directory: RunDirectory | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What the question's plots need beyond the figures (curves, bins); part of summary.json."""
+
+    # -- figures ---------------------------------------------------------------------------------------------
+
+    @property
+    def figures(self) -> list[Figure]:
+        return self.estimates.overall
+
+    def __getitem__(self, name: str) -> Figure:
+        return self.estimates.figure(name)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """summary.json: the figures with everything that makes them readable, and no times."""
+        return {
+            "schema": SUMMARY_SCHEMA,
+            "question": self.question.name,
+            "signature": self.signature.to_dict(),
+            "rows": self.rows.height,
+            "level": self.options.level,
+            "figures": [f.to_dict() for f in self.figures],
+            "slices": [
+                {"by": list(by), "values": [[f.to_dict() for f in figures] for figures in rows]}
+                for by, rows in self.estimates.slices.items()
+            ],
+            "anchors": {k: v.tolist() for k, v in sorted(self.estimates.anchors.items())},
+            "notes": list(self.notes),
+            "extra": self.extra,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        plain: dict[str, Any] = orjson.loads(orjson.dumps(self.summary, option=orjson.OPT_SERIALIZE_NUMPY))
+        return plain
+
+    def to_pandas(self) -> Any:
+        """The measurements as a pandas table."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                "to_pandas() needs pandas: pip install pandas (`.measurements` is a Polars table)"
+            ) from None
+        frame = self.measurements
+        return pd.DataFrame({c: frame[c].to_list() for c in frame.columns})
+
+    @property
+    def measurements(self) -> pl.DataFrame:
+        """All measurements in one Polars table."""
+        return concatenated(self.rows)
+
+    def slices(self, by: str | Sequence[str]) -> list[list[Figure]]:
+        """All figures for every value of a column (or of several, crossed)."""
+        key: Slice = (by,) if isinstance(by, str) else tuple(by)
+        if key not in self.estimates.slices:
+            statistics = self.question.statistics(self.signature.method)
+            made = estimate(self.rows, statistics, slices=[key], options=self.options, anchors=self.estimates.anchors)
+            self.estimates.slices[key] = made.slices[key]
+        return self.estimates.slices[key]
+
+    def examples(self, worst: int = 20, by: str | None = None) -> pl.DataFrame:
+        """Measurements with their texts: unscored first, then those with the lowest `by` (default: the outcome)."""
+        column = by or self.question.outcome
+        frame = self.measurements
+        order = [c for c in ("scored", column) if c in frame.columns]
+        frame = frame.sort(order, maintain_order=True).head(worst) if order else frame.head(worst)
+        if self.texts is None:
+            return frame
+        texts = concatenated(self.texts)
+        key = "id" if "id" in texts.columns and "id" in frame.columns else None
+        shared = [c for c in texts.columns if c in frame.columns and c != key]
+        return frame.join(texts.drop(shared), on="id", how="left", maintain_order="left") if key else frame
+
+    # -- comparing -------------------------------------------------------------------------------------------
+
+    def compare(self, other: Result, *, options: IntervalOptions | None = None) -> Comparison:
+        """`other` minus this, on the same units and by the same method."""
+        ignored = self.question.ignored_in_comparison
+        told = [d for d in self.signature.differences(other.signature) if d.split(":", 1)[0] not in ignored]
+        if told:
+            raise ComparisonError("the two runs were not measured the same way: " + "; ".join(told))
+        statistics = self.question.statistics(self.signature.method)
+        names = (self.name, other.name) if self.name != other.name else ("A", "B")
+        found = compare(
+            self.rows,
+            other.rows,
+            statistics,
+            options=options or self.options,
+            anchors_a=self.estimates.anchors,
+            anchors_b=other.estimates.anchors,
+            names=names,
+        )
+        changed = flips(self.rows, other.rows, self.question.outcome) if self.question.outcome else None
+        return Comparison(self, other, names, found, changed)
+
+    @property
+    def name(self) -> str:
+        """What the system is called."""
+        return self.signature.system.get("name", "system")
+
+    # -- showing ---------------------------------------------------------------------------------------------
+
+    def tables(self) -> list[Table]:
+        notes = [f"signature: {self.signature.short}", *self.notes]
+        reasons = self.unscored()
+        if reasons:
+            notes.append("unscored: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()))
+        made = [figures_table(f"{self.question.name}: {self.question.asks}", self.figures, self.options.level, notes)]
+        for by, rows in self.estimates.slices.items():
+            made.append(slices_table(by, rows, self.question.headline))
+        return made
+
+    def unscored(self) -> dict[str, int]:
+        """Rows that no figure could score, by reason."""
+        if not self.figures:
+            return {}
+        fewest = min(self.figures, key=lambda f: f.unscored_total)
+        return dict(fewest.unscored)
+
+    def verdict(self) -> list[str]:
+        return list(self.question.verdict(self)) if self.question.verdict else []
+
+    def show(self, form: str = "table", stream: IO[str] | None = None) -> None:
+        """Print the figures: table, json, markdown or latex."""
+        import sys
+
+        out = stream or sys.stdout
+        if form == "json":
+            out.write(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n")
+            return
+        for table in self.tables():
+            if form == "markdown":
+                out.write(table.markdown() + "\n")
+            elif form == "latex":
+                out.write(table.latex() + "\n")
+            elif form == "table":
+                table.print(out)
+            else:
+                raise ValueError(f"unknown form {form!r}: table, json, markdown or latex")
+
+    def plot(self, name: str | None = None) -> Chart:
+        """One of the question's pictures (the first one unless named)."""
+        charts = self.charts()
+        if not charts:
+            raise ValueError(f"{self.question.name} has no pictures for this result")
+        for chart in charts:
+            if name is None or chart.name == name:
+                return chart
+        raise KeyError(f"no picture {name!r}; there are {', '.join(c.name for c in charts)}")
+
+    def charts(self) -> list[Chart]:
+        return list(self.question.plots(self)) if self.question.plots else []
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the report: one file that opens from disk."""
+        from sensecheck.report.page import page
+
+        target = Path(path)
+        target.write_text(page(self), encoding="utf-8")
+        return target
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the whole run directory."""
+        run = RunDirectory.begin(path, {"question": self.question.name}, overwrite=overwrite)
+        texts = self.texts.batches() if self.texts is not None else iter(())
+        for index, frame in enumerate(self.rows.batches()):
+            run.write_shard(index, frame, next(texts, None))
+        self.directory = run
+        self.store()
+        return run.path
+
+    def store(self) -> None:
+        """Write summary and report into the run directory."""
+        from sensecheck.report.page import page
+
+        assert self.directory is not None
+        self.directory.write_text(REPORT, page(self))
+        self.directory.finish(self.summary, inputs=self.inputs)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.question.name} · {self.rows.height:,} rows"]
+        for f in self.figures:
+            if isinstance(f.value, float) and isfinite(f.value):
+                lines.append(f"  {f.title:<28} {decimal(f.value):>8}  {interval(f)}")
+        return "\n".join([*lines, f"  {self.signature.short}"])
+
+    def _repr_html_(self) -> str:
+        from sensecheck.report.page import fragment
+
+        return fragment(self)
+
+
+@dataclass
+class Comparison:
+    """B minus A."""
+
+    a: Result
+    b: Result
+    names: tuple[str, str]
+    differences: list[Difference]
+    flips: pl.DataFrame | None = None
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.differences)
+
+    def __getitem__(self, name: str) -> Difference:
+        for d in self.differences:
+            if d.name == name:
+                return d
+        raise KeyError(name)
+
+    def table(self) -> Table:
+        a, b = self.names
+        columns = ["figure", a, b, "difference", "95% interval", "p", "p (Holm)", "detectable", "better"]
+        table = Table(f"{self.a.question.name}: {b} minus {a}", columns)
+        for d in self.differences:
+            p = d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap
+            ends = f"[{decimal(d.low)}, {decimal(d.high)}]" if d.low is not None else "–"
+            better = {"a": a, "b": b, "": "–"}[d.better]
+            table.rows.append(
+                [d.title, decimal(d.a), decimal(d.b), decimal(d.difference), ends, decimal(p), decimal(d.p_corrected),
+                 decimal(d.detectable), better]
+            )  # fmt: skip
+        if self.flips is not None and len(self.flips):
+            column = self.a.question.outcome
+            if self.flips["a"].dtype == pl.Boolean:
+                gained = int((~self.flips["a"]).sum())
+                table.notes.append(f"{column}: {gained:,} only in {b}, {len(self.flips) - gained:,} only in {a}")
+            else:
+                table.notes.append(f"{column}: {len(self.flips):,} examples changed")
+        table.notes += [f"{d.title}: {d.note}" for d in self.differences if d.note]
+        return table
+
+    def verdict(self) -> list[str]:
+        """What the comparison shows, in plain sentences."""
+        a, b = self.names
+        said = []
+        for d in self.differences:
+            if d.direction == "none" or d.name not in self.a.question.headline:
+                continue
+            if d.better:
+                who = b if d.better == "b" else a
+                said.append(f"{who} is better on {d.title} ({decimal(d.a)} against {decimal(d.b)}).")
+            else:
+                enough = ""
+                if d.units_needed is not None and d.units_needed > d.units:
+                    enough = f": you would need about {_round(d.units_needed):,}"
+                said.append(f"No difference can be told on {d.title} with {d.units:,} independent units{enough}.")
+        return said
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": "sensecheck.comparison/1",
+            "question": self.a.question.name,
+            "a": {"name": self.names[0], "signature": self.a.signature.to_dict()},
+            "b": {"name": self.names[1], "signature": self.b.signature.to_dict()},
+            "differences": [d.to_dict() for d in self.differences],
+            "verdict": self.verdict(),
+            "flips": [] if self.flips is None else self.flips.to_dicts(),
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.names[1]} minus {self.names[0]}", *("  " + s for s in self.verdict())])
+
+
+def _round(n: int) -> int:
+    """Two significant digits: an estimate should look like one."""
+    digits = max(0, len(str(n)) - 2)
+    return round(n, -digits)
+
+
+def conduct(
+    asked: Question,
+    batches: Callable[[int], Iterator[Batch]],
+    *,
+    method: Mapping[str, str],
+    defaults: Mapping[str, str] | None = None,
+    system: Mapping[str, str] | None = None,
+    slices: Sequence[Slice] = (),
+    options: IntervalOptions | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    plan: Mapping[str, Any] | None = None,
+    inputs: Callable[[], list[dict[str, Any]]] | None = None,
+    notes: list[str] | None = None,
+    progress: Callable[[int], None] | None = None,
+    late_method: Callable[[], Mapping[str, str]] | None = None,
+    extra: Callable[[Result], dict[str, Any]] | None = None,
+) -> Result:
+    """Measure, estimate, and keep: the one path from batches to a result that all questions take.
+
+    `late_method` gives choices that only the data decide (a scale recognised while reading).
+    """
+    options = options or IntervalOptions()
+    plan = {"question": asked.name, "method": dict(method), **(plan or {})}
+    collected: Collected = collect(batches, out=out, plan=plan, resume=resume, overwrite=overwrite, progress=progress)
+    full = {**method, **(late_method() if late_method else {}), "ci": ci_text(options, collected.measurements)}
+    usual = {**(defaults or {}), "ci": ci_text(IntervalOptions(), collected.measurements)}
+    signature = Signature(asked.name, full, dict(system or {}), usual)
+    made = estimate(collected.measurements, asked.statistics(full), slices=slices, options=options)
+    result = Result(
+        asked, signature, made, collected.measurements, collected.examples, options, list(notes or []),
+        inputs() if inputs else [], collected.directory,
+    )  # fmt: skip
+    if extra is not None:
+        result.extra = extra(result)
+    if collected.directory is not None:
+        result.store()
+    return result
+
+
+def ci_text(options: IntervalOptions, rows: Measurements) -> str:
+    """The interval's part of the signature."""
+    if options.method == "none":
+        return "none"
+    cluster = next((c for c in ("cluster", "unit") if c in rows.schema), "row")
+    return f"{options.method}-{options.level:g}-{options.replicates}x-by-{cluster}-seed{options.seed}"
+
+
+def load(path: str | os.PathLike[str]) -> Result:
+    """Read a run directory back as a result."""
+    run = RunDirectory.open(path)
+    stored = run.summary()
+    if str(stored.get("schema")) != SUMMARY_SCHEMA:
+        raise RunError(
+            f"{run.path}: summary.json has schema {stored.get('schema')!r}; this version reads {SUMMARY_SCHEMA!r}"
+        )
+    signature = Signature.from_dict(stored["signature"])
+    asked = question(str(stored["question"]))
+    import numpy as np
+
+    anchors = {k: np.asarray(v, dtype=np.float64) for k, v in stored.get("anchors", {}).items()}
+    estimates = Estimates(
+        [_figure(f) for f in stored["figures"]],
+        {tuple(s["by"]): [[_figure(f) for f in row] for row in s["values"]] for s in stored["slices"]},
+        anchors,
+    )
+    return Result(
+        asked, signature, estimates, run.measurements(), run.examples(), _options(signature, stored), stored["notes"],
+        run.manifest().get("inputs", []), run, dict(stored.get("extra", {})),
+    )  # fmt: skip
+
+
+def _options(signature: Signature, stored: Mapping[str, Any]) -> IntervalOptions:
+    parts = signature.method.get("ci", "none").split("-")
+    if parts[0] == "none":
+        return IntervalOptions(method="none", level=float(stored.get("level", 0.95)))
+    return IntervalOptions(
+        method="bca" if parts[0] == "bca" else "percentile",
+        level=float(parts[1]),
+        replicates=int(parts[2].rstrip("x")),
+        seed=int(parts[-1].removeprefix("seed")),
+    )
+
+
+def _figure(plain: Mapping[str, Any]) -> Figure:
+    nan = float("nan")
+
+    def number(value: Any) -> Any:
+        if isinstance(value, list):
+            return tuple(number(v) for v in value)
+        return nan if value is None else float(value)
+
+    ends = plain["interval"]
+    return Figure(
+        plain["name"], plain["title"], number(plain["value"]), int(plain["n"]), plain["clusters"],
+        dict(plain["unscored"]), None if ends is None else number(ends[0]), None if ends is None else number(ends[1]),
+        plain["interval_method"] or "", plain["interval_absent"] or "",
+        {k: number(v) for k, v in plain["beside"].items()}, plain["direction"],
+        (_bound(plain["range"][0], -1), _bound(plain["range"][1], 1)), dict(plain["slice"]),
+    )  # fmt: skip
+
+
+def _bound(value: Any, sign: int) -> float:
+    return sign * float("inf") if value is None else float(value)

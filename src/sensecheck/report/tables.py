@@ -1,0 +1,178 @@
+"""Tables of figures in any form: terminal, Markdown, LaTeX."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import IO
+from unicodedata import combining, east_asian_width
+
+from sensecheck.report.escaping import visible
+from sensecheck.statistics.figure import Figure
+
+
+@dataclass
+class Table:
+    """Rows of text; numbers are aligned to the right."""
+
+    title: str
+    columns: Sequence[str]
+    rows: list[Sequence[str]] = field(default_factory=list)
+    left: int = 1
+    """How many columns, from the first, hold words rather than numbers."""
+    notes: list[str] = field(default_factory=list)
+
+    def markdown(self) -> str:
+        marks = [":--" if i < self.left else "--:" for i in range(len(self.columns))]
+        lines = [f"**{_md(self.title)}**", ""] if self.title else []
+        lines += ["| " + " | ".join(_md(c) for c in self.columns) + " |", "| " + " | ".join(marks) + " |"]
+        lines += ["| " + " | ".join(_md(c) for c in row) + " |" for row in self.rows]
+        lines += ["", *(_md(n) for n in self.notes)] if self.notes else []
+        return "\n".join(lines) + "\n"
+
+    def latex(self) -> str:
+        spec = "".join("l" if i < self.left else "r" for i in range(len(self.columns)))
+        lines = [
+            r"\begin{table}",
+            r"\centering",
+            rf"\begin{{tabular}}{{{spec}}}",
+            r"\toprule",
+            " & ".join(_tex(c) for c in self.columns) + r" \\",
+            r"\midrule",
+            *(" & ".join(_tex(c) for c in row) + r" \\" for row in self.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        caption = " ".join([self.title, *self.notes]).strip()
+        if caption:
+            lines.append(rf"\caption{{{_tex(caption)}}}")
+        return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+    def print(self, stream: IO[str] | None = None) -> None:
+        """To a terminal (or a file, without colours), no wider than it is."""
+        out = stream or sys.stdout
+        watched = out.isatty()
+        coloured = watched and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        # A file or a pipe has no width of its own: never cut a figure there.
+        room = shutil.get_terminal_size().columns if watched else 10_000
+        out.write("\n".join(self.lines(room, coloured)) + "\n")
+
+    def lines(self, room: int = 10_000, coloured: bool = False) -> list[str]:
+        """The table as lines of at most `room` characters; columns that do not fit are named below it."""
+        cells = [[visible(str(c)) for c in row] for row in [self.columns, *self.rows]]
+        widths = [max(_width(row[i]) for row in cells) for i in range(len(self.columns))]
+        shown = len(widths)
+        while shown > self.left + 1 and sum(widths[:shown]) + 2 * shown > room:
+            shown -= 1
+        spare = room - sum(widths[1:shown]) - 2 * shown
+        widths[0] = max(min(widths[0], spare), min(widths[0], 12))
+        lines = [_bold(visible(self.title), coloured)] if self.title else []
+        for number, row in enumerate(cells):
+            padded = []
+            for i in range(shown):
+                text = _cut(row[i], widths[i])
+                gap = " " * (widths[i] - _width(text))
+                padded.append(text + gap if i < self.left else gap + text)
+            line = "  " + "  ".join(padded)
+            lines.append(_bold(line.rstrip(), coloured) if number == 0 else line.rstrip())
+            if number == 0:
+                lines.append("  " + "─" * min(room - 2, sum(widths[:shown]) + 2 * (shown - 1)))
+        if shown < len(self.columns):
+            hidden = ", ".join(visible(c) for c in self.columns[shown:])
+            lines += textwrap.wrap(
+                f"not shown for want of room: {hidden}", room - 2, initial_indent="  ", subsequent_indent="  "
+            )
+        for note in self.notes:
+            wrapped = textwrap.wrap(visible(note), max(room - 2, 40), initial_indent="  ", subsequent_indent="    ")
+            lines += [_dim(line, coloured) for line in wrapped]
+        return [*lines, ""]
+
+
+def _width(text: str) -> int:
+    """Columns that the text takes in a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _cut(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    while text and _width(text) > width - 1:
+        text = text[:-1]
+    return text + "…"
+
+
+def _bold(text: str, coloured: bool) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if coloured else text
+
+
+def _dim(text: str, coloured: bool) -> str:
+    return f"\x1b[2m{text}\x1b[0m" if coloured else text
+
+
+def decimal(value: float | tuple[float, ...] | None, digits: int = 4) -> str:
+    """A figure as text: four decimals, or a dash where there is none."""
+    if isinstance(value, tuple):
+        return " ".join(decimal(v, digits) for v in value)
+    if value is None or not isfinite(value):
+        return "–"
+    if abs(value) >= 1000:
+        return f"{value:,.1f}"
+    return f"{value:.{digits}f}"
+
+
+def interval(figure: Figure) -> str:
+    if figure.low is None or isinstance(figure.low, tuple):
+        return "–"
+    return f"[{decimal(figure.low)}, {decimal(figure.high)}]"
+
+
+def figures_table(title: str, figures: Sequence[Figure], level: float, notes: Sequence[str] = ()) -> Table:
+    """One row a figure: value, interval, what to read beside it, n, unscored."""
+    beside = list(dict.fromkeys(k for f in figures for k in f.beside))
+    clustered = any(f.clusters is not None for f in figures)
+    columns = ["figure", "value", f"{level:.0%} interval", *beside, "n"]
+    columns += (["clusters"] if clustered else []) + ["unscored"]
+    table = Table(title, columns, notes=list(notes))
+    for f in figures:
+        if isinstance(f.value, tuple):
+            continue
+        row = [f.title, decimal(f.value), interval(f), *(decimal(f.beside.get(k)) for k in beside), f"{f.n:,}"]
+        row += ([f"{f.clusters:,}" if f.clusters is not None else "–"] if clustered else []) + [f"{f.unscored_total:,}"]
+        table.rows.append(row)
+    return table
+
+
+def slices_table(by: Sequence[str], rows: Sequence[Sequence[Figure]], headline: Sequence[str]) -> Table:
+    """One row a slice value, with the headline figures and their intervals."""
+    first = [f for f in rows[0] if f.name in headline] if rows else []
+    table = Table("by " + " × ".join(by), [" × ".join(by), "n", *(f.title for f in first)])
+    for figures in rows:
+        name = " × ".join(str(v) for v in figures[0].slice.values())
+        row = [name, f"{max((f.n for f in figures), default=0):,}"]
+        for f in (f for f in figures if f.name in headline):
+            ends = interval(f)
+            row.append(decimal(f.value) if ends == "–" else f"{decimal(f.value)} {ends}")
+        table.rows.append(row)
+    return table
+
+
+_TEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "×": r"$\times$",
+}  # fmt: skip
+
+
+def _tex(text: str) -> str:
+    return "".join(_TEX.get(c, c) for c in visible(text))
+
+
+def _md(text: str) -> str:
+    safe = visible(text).replace("\\", "\\\\").replace("|", "\\|")
+    return safe.replace("<", "&lt;").replace("*", "\\*").replace("`", "\\`")

@@ -1,0 +1,101 @@
+"""Batches of measurements on their way to a run: kept in memory while small, in shards otherwise."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from sensecheck.runs.directory import RunDirectory
+from sensecheck.statistics.measurements import Frames, Measurements
+
+# Rows held in memory before they go to a temporary directory.
+IN_MEMORY_ROWS = 4_000_000
+
+
+@dataclass
+class Batch:
+    """The measurements of one batch of input, and the texts that go with them."""
+
+    measurements: pl.DataFrame
+    examples: pl.DataFrame | None = None
+
+
+@dataclass
+class Collected:
+    """All measurements of a run, wherever they are."""
+
+    measurements: Measurements
+    examples: Measurements | None
+    directory: RunDirectory | None = None
+
+
+def collect(
+    batches: Callable[[int], Iterator[Batch]],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    plan: Mapping[str, Any] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Collected:
+    """Measure everything. `batches(done)` yields the batches from number `done` on, always cut the same way."""
+    if out is not None:
+        run = RunDirectory.begin(out, plan or {}, resume=resume, overwrite=overwrite)
+        return _into(run, batches, run.completed(), progress)
+    frames: list[pl.DataFrame] = []
+    texts: list[pl.DataFrame] = []
+    rows = 0
+    source = batches(0)
+    for batch in source:
+        frames.append(batch.measurements)
+        if batch.examples is not None:
+            texts.append(batch.examples)
+        rows += len(batch.measurements)
+        if progress is not None:
+            progress(len(batch.measurements))
+        if rows > IN_MEMORY_ROWS:
+            return _spill(frames, texts, source, progress)
+    if not frames:
+        raise ValueError("no batch was measured; a reader of an empty input raises an error of its own")
+    return Collected(Frames(frames), Frames(texts) if texts else None)
+
+
+def _into(
+    run: RunDirectory, batches: Callable[[int], Iterator[Batch]], done: int, progress: Callable[[int], None] | None
+) -> Collected:
+    for index, batch in enumerate(batches(done), start=done):
+        run.write_shard(index, batch.measurements, batch.examples)
+        if progress is not None:
+            progress(len(batch.measurements))
+    return Collected(run.measurements(), run.examples(), run)
+
+
+def _spill(
+    frames: list[pl.DataFrame],
+    texts: list[pl.DataFrame],
+    rest: Iterator[Batch],
+    progress: Callable[[int], None] | None,
+) -> Collected:
+    """Too many rows for memory and no directory named: use a temporary one, removed with the result."""
+    holder = tempfile.TemporaryDirectory(prefix="sensecheck-")
+    run = RunDirectory.begin(os.path.join(holder.name, "run"), {"temporary": True})  # noqa: PTH118
+    count = 0
+    for i, frame in enumerate(frames):
+        run.write_shard(count, frame, texts[i] if i < len(texts) else None)
+        count += 1
+    frames.clear()
+    texts.clear()
+    for batch in rest:
+        run.write_shard(count, batch.measurements, batch.examples)
+        count += 1
+        if progress is not None:
+            progress(len(batch.measurements))
+    shards = run.measurements()
+    weakref.finalize(shards, holder.cleanup)
+    return Collected(shards, run.examples(), None)

@@ -1,0 +1,240 @@
+"""A run is a directory.
+
+    manifest.json               options, signature, versions, inputs with their sha256, times, state
+    measurements-00000.parquet  one row for every example; first column `id`
+    examples-00000.parquet      the examples' texts, for reading and for the report
+    summary.json                the figures; no times, so that equal runs give equal files
+    report.html
+
+Every file is written under another name, then renamed: a killed run leaves whole files only. A shard is the
+result of one batch of input, so the shards that exist say where to go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+
+from sensecheck._version import __version__
+
+MANIFEST = "manifest.json"
+SUMMARY = "summary.json"
+REPORT = "report.html"
+MANIFEST_SCHEMA = "sensecheck.manifest/1"
+_PLAIN = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
+
+
+class RunError(ValueError):
+    """A run directory that cannot be used as asked; the message says what to do."""
+
+
+class RunDirectory:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    # -- opening ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def begin(
+        cls, path: str | os.PathLike[str], plan: Mapping[str, Any], *, resume: bool = False, overwrite: bool = False
+    ) -> RunDirectory:
+        """Create a run directory, or open one that was interrupted.
+
+        `plan` is what makes two runs the same work (question, method, inputs); a run is resumed only under the
+        plan it was begun with.
+        """
+        run = cls(path)
+        if run.path.exists() and not run.path.is_dir():
+            raise RunError(f"{run.path} is a file; --out takes a directory")
+        occupied = run.path.is_dir() and any(run.path.iterdir())
+        if occupied and not run.is_run():
+            raise RunError(f"{run.path} is not empty and holds no run; choose another directory for --out")
+        if occupied and resume:
+            run._check_plan(plan)
+            run._clear_leftovers()
+            run._write(MANIFEST, {**run.manifest(), "state": "running"})
+            return run
+        if occupied and overwrite:
+            for name in [MANIFEST, SUMMARY, REPORT]:
+                (run.path / name).unlink(missing_ok=True)
+            for shard in [*run.shards("measurements"), *run.shards("examples")]:
+                shard.unlink()
+        elif occupied:
+            state = run.manifest().get("state")
+            advice = "--resume to complete it" if state == "running" else "--overwrite to replace it"
+            raise RunError(f"{run.path} already holds a {state} run; pass {advice}, or choose another directory")
+        run.path.mkdir(parents=True, exist_ok=True)
+        run._write(
+            MANIFEST,
+            {
+                "schema": MANIFEST_SCHEMA,
+                "state": "running",
+                "plan": _jsonable(plan),
+                "sensecheck": __version__,
+                "python": platform.python_version(),
+                "polars": pl.__version__,
+                "started": _now(),
+            },
+        )
+        return run
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> RunDirectory:
+        """Open a finished or interrupted run for reading."""
+        run = cls(path)
+        if not run.path.exists():
+            raise RunError(f"no such run: {run.path}")
+        if not run.is_run():
+            raise RunError(f"{run.path} is no run directory: it has no readable {MANIFEST}")
+        return run
+
+    def is_run(self) -> bool:
+        try:
+            return str(self.manifest().get("schema", "")).startswith("sensecheck.manifest/")
+        except (OSError, ValueError):
+            return False
+
+    def _check_plan(self, plan: Mapping[str, Any]) -> None:
+        begun = self.manifest().get("plan", {})
+        wanted = _jsonable(plan)
+        changed = [k for k in dict.fromkeys([*begun, *wanted]) if begun.get(k) != wanted.get(k)]
+        if changed:
+            told = "; ".join(f"{k} was {_cut(begun.get(k))}, now {_cut(wanted.get(k))}" for k in changed)
+            raise RunError(
+                f"{self.path} was begun differently and cannot be resumed: {told}. "
+                "Resume with the same inputs and options, or choose another directory."
+            )
+
+    def _clear_leftovers(self) -> None:
+        for leftover in self.path.glob(".*.partial"):
+            leftover.unlink()
+        # Texts are renamed before measurements: a shard of texts alone belongs to a batch that was cut off.
+        for extra in self.shards("examples")[self.completed() :]:
+            extra.unlink()
+
+    # -- files -----------------------------------------------------------------------------------------------
+
+    def manifest(self) -> dict[str, Any]:
+        loaded = orjson.loads((self.path / MANIFEST).read_bytes())
+        if not isinstance(loaded, dict):
+            raise ValueError(f"{self.path / MANIFEST} holds no object")
+        return loaded
+
+    def summary(self) -> dict[str, Any]:
+        try:
+            loaded: dict[str, Any] = orjson.loads((self.path / SUMMARY).read_bytes())
+        except FileNotFoundError:
+            raise RunError(f"{self.path} has no {SUMMARY}: the run did not finish; complete it with --resume") from None
+        except ValueError:
+            raise RunError(f"{self.path / SUMMARY} is damaged; run again with --overwrite") from None
+        return loaded
+
+    def shards(self, kind: str) -> list[Path]:
+        return sorted(self.path.glob(f"{kind}-[0-9]*.parquet"))
+
+    def completed(self) -> int:
+        """How many batches are measured: the length of the unbroken row of shards."""
+        count = 0
+        while (self.path / f"measurements-{count:05d}.parquet").exists():
+            count += 1
+        return count
+
+    def write_shard(self, index: int, measurements: pl.DataFrame, examples: pl.DataFrame | None = None) -> None:
+        if measurements.columns[0] != "id":
+            raise ValueError("the first column of measurements is `id`")
+        if examples is not None:
+            self._write_parquet(f"examples-{index:05d}.parquet", examples)
+        self._write_parquet(f"measurements-{index:05d}.parquet", measurements)
+
+    def finish(self, summary: Mapping[str, Any], *, inputs: Sequence[Mapping[str, Any]]) -> None:
+        self._write(SUMMARY, _jsonable(summary))
+        self._write(
+            MANIFEST,
+            {
+                **self.manifest(),
+                "state": "complete",
+                "signature": _jsonable(summary.get("signature")),
+                "inputs": _jsonable(list(inputs)),
+                "finished": _now(),
+            },
+        )
+
+    def write_text(self, name: str, text: str) -> Path:
+        partial = self.path / f".{name}.partial"
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(self.path / name)
+        return self.path / name
+
+    def _write(self, name: str, content: Mapping[str, Any]) -> None:
+        partial = self.path / f".{name}.partial"
+        partial.write_bytes(orjson.dumps(content, option=_PLAIN))
+        partial.replace(self.path / name)
+
+    def _write_parquet(self, name: str, frame: pl.DataFrame) -> None:
+        partial = self.path / f".{name}.partial"
+        frame.write_parquet(partial, compression="zstd", compression_level=1, statistics=False)
+        partial.replace(self.path / name)
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def measurements(self) -> Shards:
+        return Shards(self.shards("measurements"))
+
+    def examples(self) -> Shards | None:
+        found = self.shards("examples")
+        return Shards(found) if found else None
+
+    def discard(self) -> None:
+        """Remove the whole directory (used for temporary runs only)."""
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self.path)
+
+
+class Shards:
+    """Measurements (or texts) in Parquet files, read one file at a time."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        if not paths:
+            raise RunError("the run holds no measurements yet")
+        self.paths = list(paths)
+        self._schema: pl.Schema | None = None
+        self._height: int | None = None
+
+    @property
+    def schema(self) -> pl.Schema:
+        if self._schema is None:
+            self._schema = pl.Schema(pl.read_parquet_schema(self.paths[0]))
+        return self._schema
+
+    @property
+    def height(self) -> int:
+        if self._height is None:
+            self._height = int(pl.scan_parquet(self.paths).select(pl.len()).collect().item())
+        return self._height
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        for path in self.paths:
+            yield pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _jsonable(value: Any) -> Any:
+    """What the value is after a trip through JSON, so that it compares equal to what is read back."""
+    return orjson.loads(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS, default=str))
+
+
+def _cut(value: Any, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

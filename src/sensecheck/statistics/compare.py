@@ -1,0 +1,336 @@
+"""Two runs on the same units: is the difference real?
+
+The same bootstrap weights on both sides make the interval paired; swapping the two systems' results unit by unit
+(cluster by cluster) makes the randomisation test. Both use the sums of the single run, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import lgamma, log, sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sensecheck.statistics.estimate import (
+    Census,
+    Layout,
+    Table,
+    compute_anchors,
+    scored_rows,
+    shaped,
+    sum_rows,
+)
+from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.hashing import hash_ids, scramble, seed_key
+from sensecheck.statistics.intervals import percentile
+from sensecheck.statistics.measurements import Measurements, concatenated
+from sensecheck.statistics.resample import coin_flips, poisson_weights
+from sensecheck.statistics.statistic import ONE, Anchors, AnyStatistic, RowStatistic, Statistic
+
+Floats = NDArray[np.float64]
+
+ALPHA = 0.05
+POWER = 0.8
+_NORMAL = NormalDist()
+_SHOWN = 3
+
+
+class ComparisonError(ValueError):
+    """Two runs that cannot be compared, with what differs."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """B minus A for one figure."""
+
+    name: str
+    title: str
+    a: float
+    b: float
+    difference: float
+    low: float | None
+    high: float | None
+    p_bootstrap: float | None
+    p_randomisation: float | None
+    p_mcnemar: float | None
+    p_corrected: float | None
+    """Holm's correction over the figures compared, of the randomisation p (the bootstrap's where there is none)."""
+    detectable: float | None
+    """The smallest difference found with power 0.8 at α 0.05, given these data."""
+    units_needed: int | None
+    """About how many units it would take to tell the observed difference from none."""
+    n_a: int
+    n_b: int
+    units: int
+    """Independent units: clusters where there are clusters."""
+    direction: str = "none"
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = {k: (None if isinstance(v, float) and not np.isfinite(v) else v) for k, v in vars(self).items()}
+        return dict(plain)
+
+    @property
+    def better(self) -> str:
+        """'a', 'b', or '' where no difference can be told."""
+        p = self.p_corrected
+        if p is None or p >= ALPHA or self.direction == "none" or self.difference == 0:
+            return ""
+        return "b" if (self.difference > 0) == (self.direction == "higher") else "a"
+
+
+def compare(
+    a: Measurements,
+    b: Measurements,
+    statistics: Sequence[AnyStatistic],
+    *,
+    options: IntervalOptions | None = None,
+    anchors_a: Anchors | None = None,
+    anchors_b: Anchors | None = None,
+    names: tuple[str, str] = ("A", "B"),
+) -> list[Difference]:
+    """B minus A for every statistic, with interval, p-values and the smallest detectable difference."""
+    options = options or IntervalOptions()
+    units = check_units(a, b, names)
+    scalar = [s for s in statistics if not s.vector]
+    sides = (Table(a, scalar, ()), Table(b, scalar, ()))
+    known_a = {**(anchors_a or {}), **compute_anchors(a, scalar, known=anchors_a)}
+    known_b = {**(anchors_b or {}), **compute_anchors(b, scalar, known=anchors_b)}
+    sums = [s for s in scalar if isinstance(s, Statistic)]
+    drawn = _Drawn.of(sides, sums, (known_a, known_b), options) if sums else None
+    found = []
+    for statistic in scalar:
+        if isinstance(statistic, Statistic):
+            assert drawn is not None
+            found.append(_of_sums(statistic, drawn, units, (a, b)))
+        else:
+            found.append(_of_rows(statistic, sides, units, options))
+    return _holm(found)
+
+
+def check_units(a: Measurements, b: Measurements, names: tuple[str, str] = ("A", "B")) -> int:
+    """Refuse runs over different units; the number of independent units otherwise."""
+    counts = []
+    for role in ("unit", "cluster"):
+        sets = []
+        for m in (a, b):
+            column = role if role in m.schema else "unit" if "unit" in m.schema else "id"
+            sets.append(concatenated(m, [column])[column].cast(pl.String).unique())
+        only_a = sets[0].filter(~sets[0].is_in(sets[1].implode())).sort()
+        only_b = sets[1].filter(~sets[1].is_in(sets[0].implode())).sort()
+        if len(only_a) or len(only_b):
+            said = []
+            for name, only in ((names[0], only_a), (names[1], only_b)):
+                if len(only):
+                    shown = ", ".join(repr(x) for x in only.head(_SHOWN).to_list())
+                    more = f" and {len(only) - _SHOWN:,} more" if len(only) > _SHOWN else ""
+                    said.append(f"{len(only):,} only in {name} ({shown}{more})")
+            raise ComparisonError(
+                f"the two runs do not measure the same {role}s: {'; '.join(said)}; "
+                f"{len(sets[0]) - len(only_a):,} in both. Compare runs over the same input."
+            )
+        counts.append(len(sets[0]))
+    return counts[1]
+
+
+@dataclass
+class _Drawn:
+    """Point, bootstrap and swapped sums of both sides."""
+
+    layouts: tuple[Layout, Layout]
+    points: tuple[list[Floats], list[Floats]]
+    boot: tuple[list[Floats], list[Floats]]
+    swap: tuple[list[Floats], list[Floats]]
+    censuses: tuple[Census, Census]
+    anchors: tuple[Anchors, Anchors]
+
+    @classmethod
+    def of(
+        cls,
+        sides: tuple[Table, Table],
+        statistics: Sequence[Statistic],
+        anchors: tuple[Anchors, Anchors],
+        options: IntervalOptions,
+    ) -> _Drawn:
+        layouts, points, boot, swap, censuses = [], [], [], [], []
+        for side, known in zip(sides, anchors, strict=True):
+            census = Census(side, ())
+            layout = Layout.of(statistics, known)
+            first = sum_rows(side, census, range(1), layout, options, poisson_weights, "bootstrap")
+            second = sum_rows(side, census, range(1), layout, options, coin_flips, "randomisation")
+            assert first.replicates is not None and second.replicates is not None
+            layouts.append(layout)
+            points.append([p[0] for p in first.points])
+            boot.append([r[0] for r in first.replicates])
+            swap.append([r[0] for r in second.replicates])
+            censuses.append(census)
+        return cls(
+            (layouts[0], layouts[1]), (points[0], points[1]), (boot[0], boot[1]), (swap[0], swap[1]),
+            (censuses[0], censuses[1]), anchors,
+        )  # fmt: skip
+
+
+def _finish(statistic: Statistic, sums: Floats, columns: Sequence[int], anchors: Anchors) -> Floats:
+    extra = {"anchors": anchors} if statistic.anchors else {}
+    return np.asarray(statistic.finish(*(shaped(sums[..., c], statistic) for c in columns), **extra), dtype=np.float64)
+
+
+def _of_sums(statistic: Statistic, drawn: _Drawn, units: int, runs: tuple[Measurements, Measurements]) -> Difference:
+    values, spreads, swapped_sums = [], [], []
+    for side in (0, 1):
+        which, columns = drawn.layouts[side].pick(statistic)
+        values.append(float(_finish(statistic, drawn.points[side][which], columns, drawn.anchors[side])))
+        spreads.append(_finish(statistic, drawn.boot[side][which], columns, drawn.anchors[side]))
+        swapped_sums.append((drawn.points[side][which], drawn.swap[side][which], columns))
+    p_swap: float | None = None
+    note = ""
+    difference = values[1] - values[0]
+    if statistic.anchors:
+        note = "each run has its own anchors, so results cannot be swapped: the p-value is the bootstrap's"
+    else:
+        (point_a, flips_a, columns), (point_b, flips_b, _) = swapped_sums
+        # Where the coin says 1, A gets B's results and B gets A's.
+        new_a = _finish(statistic, point_a - flips_a + flips_b, columns, drawn.anchors[0])
+        new_b = _finish(statistic, point_b - flips_b + flips_a, columns, drawn.anchors[1])
+        p_swap = _exceeding(new_b - new_a, difference)
+    spread = spreads[1] - spreads[0]
+    if statistic.interval is not None:
+        # The figure is shifted by noise, and the bootstrap shows by how much: take that shift out twice, once
+        # for the replicates' own noise and once for the noise already in the values.
+        known = spread[np.isfinite(spread)]
+        if len(known):
+            spread = spread - 2 * (float(known.mean()) - difference)
+    n_a, n_b = (drawn.censuses[i].n(statistic, ()) for i in (0, 1))
+    mcnemar = _mcnemar_of(statistic, runs)
+    return _difference(statistic, values, spread, p_swap, mcnemar, n_a, n_b, units, note)
+
+
+def _of_rows(statistic: RowStatistic, sides: tuple[Table, Table], units: int, options: IntervalOptions) -> Difference:
+    rows = []
+    for side in sides:
+        assert side.cluster is not None
+        rows.append(scored_rows(side.measurements, statistic.columns, side.derived, [side.cluster]))
+    keys = [hash_ids(r[s.cluster]) for r, s in zip(rows, sides, strict=True) if s.cluster]
+    base = [r["weight"].to_numpy().astype(np.float64) if "weight" in r.columns else np.ones(len(r)) for r in rows]
+    states = [statistic.prepare({c: r[c].to_numpy() for c in statistic.columns}) for r in rows]
+    values = [float(statistic.value(st, w[None, :])[0]) for st, w in zip(states, base, strict=True)]
+    pooled = pl.concat([r.select(statistic.columns) for r in rows], how="vertical_relaxed")
+    together = statistic.prepare({c: pooled[c].to_numpy() for c in statistic.columns})
+    both = np.concatenate(base)
+    boot_key, swap_key = seed_key(options.seed, "bootstrap"), seed_key(options.seed, "randomisation")
+    spread, swapped = [], []
+    step = max(4, min(options.replicates, 8_000_000 // max(len(both), 1)) // 4 * 4)
+    for first in range(0, options.replicates, step):
+        count = min(step, options.replicates - first)
+        weights = [poisson_weights(scramble(k ^ boot_key), count, first).T * w for k, w in zip(keys, base, strict=True)]
+        spread.append(statistic.value(states[1], weights[1]) - statistic.value(states[0], weights[0]))
+        coins = [coin_flips(scramble(k ^ swap_key), count, first).T.astype(np.float64) for k in keys]
+        new_a = statistic.value(together, np.concatenate([1 - coins[0], coins[1]], axis=1) * both)
+        new_b = statistic.value(together, np.concatenate([coins[0], 1 - coins[1]], axis=1) * both)
+        swapped.append(new_b - new_a)
+    p_swap = _exceeding(np.concatenate(swapped), values[1] - values[0])
+    return _difference(statistic, values, np.concatenate(spread), p_swap, None, len(rows[0]), len(rows[1]), units, "")
+
+
+def _difference(
+    statistic: AnyStatistic,
+    values: Sequence[float],
+    spread: Floats,
+    p_swap: float | None,
+    p_mcnemar: float | None,
+    n_a: int,
+    n_b: int,
+    units: int,
+    note: str,
+) -> Difference:
+    difference = values[1] - values[0]
+    known = spread[np.isfinite(spread)]
+    p_boot = detectable = needed = None
+    low: Any = None
+    high: Any = None
+    if units >= 2 and len(known) > len(spread) / 2:
+        low, high = percentile(spread, 0.95)
+        p_boot = _exceeding(known - known.mean(), difference)
+        deviation = float(known.std(ddof=1))
+        detectable = (_NORMAL.inv_cdf(1 - ALPHA / 2) + _NORMAL.inv_cdf(POWER)) * deviation
+        if difference != 0 and np.isfinite(difference):
+            needed = int(np.ceil(units * (detectable / difference) ** 2)) if detectable > 0 else units
+    return Difference(
+        statistic.name, statistic.label, values[0], values[1], difference, low, high, p_boot, p_swap, p_mcnemar, None,
+        detectable, needed, n_a, n_b, units, statistic.direction, note,
+    )  # fmt: skip
+
+
+def _exceeding(spread: Floats, difference: float) -> float | None:
+    """The share of replicates at least as far from 0 as the difference, the observed one counted among them."""
+    known = spread[np.isfinite(spread)]
+    if not len(known) or not np.isfinite(difference):
+        return None
+    # Sums of the same numbers in another grouping may differ in the last digit: a tie is a tie.
+    slack = 1e-9 * max(1e-300, abs(difference))
+    return float((np.sum(np.abs(known) >= abs(difference) - slack) + 1) / (len(known) + 1))
+
+
+def mcnemar(only_a: int, only_b: int) -> float:
+    """The exact two-sided McNemar test: how likely so uneven a split of the units on which the systems differ is."""
+    total = only_a + only_b
+    if total == 0:
+        return 1.0
+    fewer = min(only_a, only_b)
+    if total > 100_000:
+        z = (abs(only_a - only_b) - 1) / sqrt(total)
+        return min(1.0, 2 * (1 - _NORMAL.cdf(max(z, 0.0))))
+    k = np.arange(fewer + 1)
+    whole = lgamma(total + 1)
+    terms = np.array([whole - lgamma(i + 1) - lgamma(total - i + 1) - total * log(2) for i in k.tolist()])
+    top = terms.max()
+    return float(min(1.0, 2 * np.exp(top) * np.exp(terms - top).sum()))
+
+
+def _mcnemar_of(statistic: Statistic, runs: tuple[Measurements, Measurements]) -> float | None:
+    """McNemar's p where it applies: the mean of a true/false column, one unclustered row a unit."""
+    if len(statistic.sums) != 2 or statistic.sums[1] != ONE or statistic.bins is not None:
+        return None
+    column = statistic.sums[0]
+    for run in runs:
+        if run.schema.get(column) != pl.Boolean or {"cluster", "unit", "weight"} & set(run.schema):
+            return None
+    joined = _joined(runs, column)
+    only_a = int((joined["_a"] & ~joined["_b"]).sum())
+    only_b = int((~joined["_a"] & joined["_b"]).sum())
+    return mcnemar(only_a, only_b)
+
+
+def _joined(runs: tuple[Measurements, Measurements], column: str) -> pl.DataFrame:
+    sides = []
+    for run, name in zip(runs, ("_a", "_b"), strict=True):
+        rows = concatenated(run, ["id", column, *(["scored"] if "scored" in run.schema else [])])
+        if "scored" in rows.columns:
+            rows = rows.filter(pl.col("scored"))
+        sides.append(rows.select("id", pl.col(column).alias(name)).drop_nulls())
+    return sides[0].join(sides[1], on="id", how="inner", maintain_order="left")
+
+
+def flips(a: Measurements, b: Measurements, column: str) -> pl.DataFrame:
+    """Rows on which the two runs differ in `column`: id, a, b; the largest changes first."""
+    joined = _joined((a, b), column).rename({"_a": "a", "_b": "b"})
+    changed = joined.filter(pl.col("a") != pl.col("b"))
+    size = (pl.col("b").cast(pl.Float64) - pl.col("a").cast(pl.Float64)).abs()
+    return changed.sort([size, pl.col("id")], descending=[True, False], maintain_order=True)
+
+
+def _holm(found: list[Difference]) -> list[Difference]:
+    """Holm's step-down correction over all figures that have a p-value."""
+    chosen = [d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap for d in found]
+    ranked = sorted((p, i) for i, p in enumerate(chosen) if p is not None)
+    corrected: dict[int, float] = {}
+    largest = 0.0
+    for rank, (p, i) in enumerate(ranked):
+        largest = max(largest, min(1.0, p * (len(ranked) - rank)))
+        corrected[i] = largest
+    return [replace(d, p_corrected=corrected.get(i)) for i, d in enumerate(found)]

@@ -1,0 +1,787 @@
+"""From measurements to figures: one pass to count, one to sum and resample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sensecheck.statistics.exact import ExactSums
+from sensecheck.statistics.figure import Figure, IntervalOptions
+from sensecheck.statistics.hashing import U64, hash_ids, scramble, seed_key
+from sensecheck.statistics.intervals import End, acceleration, bca, percentile
+from sensecheck.statistics.measurements import Measurements, concatenated, present
+from sensecheck.statistics.resample import (
+    Draw,
+    ReplicateSums,
+    multinomial_counts,
+    on_grid,
+    poisson_weights,
+    replicate_sums,
+)
+from sensecheck.statistics.statistic import (
+    ONE,
+    Anchors,
+    AnyStatistic,
+    Bins,
+    RowStatistic,
+    Statistic,
+    bin_index,
+)
+
+Floats = NDArray[np.float64]
+Slice = tuple[str, ...]
+
+MAX_SLICE_VALUES = 1000
+NO_VALUE = "(none)"
+# Bootstrap sums of one slicing are held for as many slice values at a time as fit in this many numbers.
+_HELD_NUMBERS = 24_000_000
+
+
+class SliceError(ValueError):
+    """A slice that cannot be made: no such column, or a column that is no category."""
+
+
+@dataclass
+class Estimates:
+    """All figures of a set of measurements: overall, and by slice."""
+
+    overall: list[Figure]
+    slices: dict[Slice, list[list[Figure]]] = field(default_factory=dict)
+    anchors: dict[str, Floats] = field(default_factory=dict)
+
+    def figure(self, name: str) -> Figure:
+        for figure in self.overall:
+            if figure.name == name:
+                return figure
+        raise KeyError(name)
+
+
+def estimate(
+    measurements: Measurements,
+    statistics: Sequence[AnyStatistic],
+    *,
+    slices: Sequence[Slice] = (),
+    options: IntervalOptions | None = None,
+    anchors: Anchors | None = None,
+) -> Estimates:
+    """Every statistic, overall and for every value of every slicing, with intervals."""
+    options = options or IntervalOptions()
+    table = Table(measurements, statistics, slices)
+    fixed = dict(anchors or {})
+    fixed.update(compute_anchors(measurements, statistics, known=fixed))
+    overall = _slicing(table, (), fixed, options)[0]
+    by = {tuple(s): _slicing(table, tuple(s), fixed, options) for s in slices}
+    return Estimates(overall, by, fixed)
+
+
+def compute_anchors(
+    measurements: Measurements, statistics: Sequence[AnyStatistic], *, known: Anchors | None = None
+) -> dict[str, Floats]:
+    """The anchors that the statistics need and that are not known yet."""
+    found: dict[str, Floats] = {}
+    for statistic in statistics:
+        if isinstance(statistic, RowStatistic):
+            continue
+        for anchor in statistic.anchors:
+            if anchor.name in found or (known is not None and anchor.name in known):
+                continue
+            rows = scored_rows(measurements, anchor.columns, statistic.derived)
+            found[anchor.name] = np.asarray(
+                anchor.compute({c: rows[c].to_numpy() for c in rows.columns}), dtype=np.float64
+            )
+    return found
+
+
+def scored_rows(
+    measurements: Measurements,
+    columns: Sequence[str],
+    derived: Mapping[str, pl.Expr],
+    extra: Sequence[str] = (),
+) -> pl.DataFrame:
+    needed = present([*_roots(columns, derived), "scored", "weight", *extra], measurements.schema)
+    frames = []
+    for batch in measurements.batches(needed):
+        rows = batch.filter(pl.col("scored")) if "scored" in batch.columns else batch
+        wanted = {c: derived[c] for c in columns if c in derived}
+        rows = rows.with_columns(**wanted) if wanted else rows
+        usable = pl.all_horizontal([_defined(c, rows.schema) for c in columns])
+        keep = present([*columns, "weight", *extra], rows.schema)
+        frames.append(rows.filter(usable).select(keep))
+    return pl.concat(frames, how="vertical_relaxed")
+
+
+def _roots(columns: Sequence[str], derived: Mapping[str, pl.Expr]) -> list[str]:
+    roots: list[str] = []
+    for column in columns:
+        roots.extend(derived[column].meta.root_names() if column in derived else [column])
+    return roots
+
+
+def _defined(column: str, schema: pl.Schema) -> pl.Expr:
+    expr = pl.col(column).is_not_null()
+    return expr & pl.col(column).is_not_nan() if schema[column].is_float() else expr
+
+
+class Table:
+    """Measurements with the derived columns of a set of statistics, and what can be said before summing."""
+
+    def __init__(self, measurements: Measurements, statistics: Sequence[AnyStatistic], slices: Sequence[Slice]) -> None:
+        self.measurements = measurements
+        self.statistics = list(statistics)
+        self.schema = measurements.schema
+        self.derived: dict[str, pl.Expr] = {}
+        for statistic in statistics:
+            self.derived.update(statistic.derived)
+        for statistic in statistics:
+            for column in _roots(statistic.columns, self.derived):
+                if column not in self.schema:
+                    raise KeyError(f"figure {statistic.name} needs the column {column!r}, which was not measured")
+        for columns in slices:
+            for column in columns:
+                if column not in self.schema:
+                    raise SliceError(f"cannot slice by {column!r}: the measurements have no such column")
+        self.cluster = next((c for c in ("cluster", "unit", "id") if c in self.schema), None)
+        self.clustered = self.cluster in ("cluster", "unit")
+        self.weight_scale = self._weight_scale()
+
+    def _weight_scale(self) -> float:
+        """A power of two that brings the mean weight near 1, where the exact grids are finest."""
+        if "weight" not in self.schema:
+            return 1.0
+        total = rows = 0.0
+        for batch in self.measurements.batches(["weight"]):
+            weights = batch["weight"]
+            if weights.null_count() or bool((weights < 0).any()) or not bool(weights.is_finite().all()):
+                raise ValueError("weights must be numbers of at least 0, with none missing")
+            total += float(weights.sum())
+            rows += len(weights)
+        return 2.0 ** -round(np.log2(total / rows)) if total > 0 else 1.0
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Batches with all columns of `columns` that exist, derived ones included."""
+        needed = present([*_roots(columns, self.derived)], self.schema)
+        for batch in self.measurements.batches(needed):
+            wanted = {c: self.derived[c] for c in columns if c in self.derived}
+            yield batch.with_columns(**wanted) if wanted else batch
+
+    def discrete(self, statistic: AnyStatistic) -> bool:
+        """True where the statistic's rows repeat by nature: whole numbers and true/false, unclustered."""
+        if self.clustered or isinstance(statistic, RowStatistic):
+            return False
+        columns = [*statistic.columns, *(["weight"] if "weight" in self.schema else [])]
+        if any(c in self.derived for c in columns):
+            return False
+        return all(self.schema[c] == pl.Boolean or self.schema[c].is_integer() for c in columns)
+
+
+def _slicing(table: Table, by: Slice, anchors: Anchors, options: IntervalOptions) -> list[list[Figure]]:
+    census = Census(table, by)
+    if census.rows == 0 and not by:
+        return [[_empty(s) for s in table.statistics]]
+    numbers = max(1, sum(_numbers(s, anchors) for s in table.statistics) * options.replicates)
+    step = max(1, _HELD_NUMBERS // numbers)
+    out: list[list[Figure]] = []
+    for start in range(0, len(census.values), step):
+        chosen = range(start, min(start + step, len(census.values)))
+        out.extend(_figures(table, census, chosen, anchors, options))
+    return out
+
+
+def _numbers(statistic: AnyStatistic, anchors: Anchors) -> int:
+    if isinstance(statistic, RowStatistic):
+        return 1
+    bins = 1 if statistic.bins is None else len(statistic.bins.resolve(anchors)) - 1
+    return bins * len(statistic.sums)
+
+
+def _empty(statistic: AnyStatistic) -> Figure:
+    return Figure(
+        statistic.name,
+        statistic.label,
+        float("nan"),
+        0,
+        absent="no rows",
+        direction=statistic.direction,
+        range=statistic.range,
+    )
+
+
+class Census:
+    """Which values a slicing has, how many rows each figure scores there, and why others are not scored."""
+
+    def __init__(self, table: Table, by: Slice) -> None:
+        self.table = table
+        self.by = by
+        self.masks = list(dict.fromkeys(s.columns for s in table.statistics))
+        flags = {f"_ok{i}": columns for i, columns in enumerate(self.masks)}
+        wanted = [*by, "scored", "reason", *(c for columns in self.masks for c in columns)]
+        counts: list[pl.DataFrame] = []
+        clusters: list[pl.DataFrame] = []
+        owner = [table.cluster] if table.clustered and table.cluster else []
+        wanted.extend(owner)
+        for batch in table.batches(wanted):
+            scored = pl.col("scored") if "scored" in batch.columns else pl.lit(True)
+            reason = pl.col("reason") if "reason" in batch.columns else pl.lit(None, dtype=pl.String)
+            keyed = batch.select(
+                *(_slice_text(c) for c in by),
+                scored.alias("_scored"),
+                reason.alias("_reason"),
+                *(
+                    pl.all_horizontal([_defined(c, batch.schema) for c in columns]).alias(flag)
+                    if columns
+                    else pl.lit(True).alias(flag)
+                    for flag, columns in flags.items()
+                ),
+                *(pl.col(c).alias("_owner") for c in owner),
+            )
+            keys = [*(f"_by{i}" for i in range(len(by))), "_scored", "_reason", *flags]
+            keyed = keyed.rename({c: f"_by{i}" for i, c in enumerate(by)})
+            counts.append(keyed.group_by(keys).len())
+            if owner:
+                slim = keyed.filter(pl.col("_scored")).select([*(f"_by{i}" for i in range(len(by))), "_owner"])
+                clusters.append(slim.unique())
+        self.keys = [f"_by{i}" for i in range(len(by))]
+        merged = pl.concat(counts).group_by([*self.keys, "_scored", "_reason", *flags]).agg(pl.col("len").sum())
+        self.counts = merged
+        self.rows = int(merged["len"].sum()) if len(merged) else 0
+        self.values = [tuple(row) for row in merged.select(self.keys).unique().sort(self.keys).rows()] if by else [()]
+        if len(self.values) > MAX_SLICE_VALUES:
+            raise SliceError(
+                f"cannot slice by {'×'.join(by)}: it has {len(self.values):,} values; a slice is a category with "
+                f"at most {MAX_SLICE_VALUES:,}. Bin it, or choose another column."
+            )
+        self.code = (
+            pl.DataFrame(self.values, schema=dict.fromkeys(self.keys, pl.String), orient="row").with_row_index("_code")
+            if by
+            else None
+        )
+        self.cluster_counts: dict[tuple[Any, ...], int] = {}
+        if clusters:
+            distinct = pl.concat(clusters).unique()
+            if by:
+                grouped = distinct.group_by(self.keys).len()
+                self.cluster_counts = {tuple(r[:-1]): int(r[-1]) for r in grouped.rows()}
+            else:
+                self.cluster_counts = {(): len(distinct)}
+        # One small dictionary a slice, rather than a filter for every figure of every slice.
+        self.scored_rows: dict[tuple[Any, ...], dict[str, int]] = {}
+        self.unscored_rows: dict[tuple[Any, ...], dict[str, dict[str, int]]] = {}
+        for row in merged.select([*self.keys, "_scored", "_reason", *flags, "len"]).iter_rows(named=True):
+            value = tuple(row[k] for k in self.keys)
+            for flag, columns in flags.items():
+                if row["_scored"] and row[flag]:
+                    per = self.scored_rows.setdefault(value, {})
+                    per[flag] = per.get(flag, 0) + row["len"]
+                else:
+                    why = (row["_reason"] or "no reason given") if not row["_scored"] else f"no {'/'.join(columns)}"
+                    reasons = self.unscored_rows.setdefault(value, {}).setdefault(flag, {})
+                    reasons[why] = reasons.get(why, 0) + row["len"]
+
+    def n(self, statistic: AnyStatistic, value: tuple[Any, ...]) -> int:
+        return self.scored_rows.get(value, {}).get(self._flag(statistic), 0)
+
+    def unscored(self, statistic: AnyStatistic, value: tuple[Any, ...]) -> dict[str, int]:
+        return self.unscored_rows.get(value, {}).get(self._flag(statistic), {})
+
+    def clusters(self, value: tuple[Any, ...]) -> int | None:
+        return self.cluster_counts.get(value, 0) if self.table.clustered else None
+
+    def _flag(self, statistic: AnyStatistic) -> str:
+        return f"_ok{self.masks.index(statistic.columns)}"
+
+    def codes(self, batch: pl.DataFrame) -> NDArray[np.intp] | None:
+        if self.code is None:
+            return None
+        text = batch.select([_slice_text(c) for c in self.by]).rename({c: f"_by{i}" for i, c in enumerate(self.by)})
+        joined = text.join(self.code, on=self.keys, how="left", maintain_order="left")
+        return joined["_code"].to_numpy().astype(np.intp)
+
+
+def _slice_text(column: str) -> pl.Expr:
+    return pl.col(column).cast(pl.String).fill_null(NO_VALUE)
+
+
+@dataclass
+class Layout:
+    """Which columns are summed, with which rows masked, kept apart by which bins."""
+
+    statistics: list[Statistic]
+    bins: list[tuple[Bins | None, Floats | None]]
+    columns: list[tuple[str, tuple[str, ...]]]
+
+    @classmethod
+    def of(cls, statistics: Sequence[Statistic], anchors: Anchors) -> Layout:
+        bins: list[tuple[Bins | None, Floats | None]] = []
+        columns: list[tuple[str, tuple[str, ...]]] = []
+        for s in statistics:
+            if s.bins not in [b for b, _ in bins]:
+                bins.append((s.bins, None if s.bins is None else s.bins.resolve(anchors)))
+            columns.extend((c, s.columns) for c in s.sums)
+        return cls(list(statistics), bins, list(dict.fromkeys(columns)))
+
+    def size(self, which: int) -> int:
+        edges = self.bins[which][1]
+        return 1 if edges is None else len(edges) - 1
+
+    def of_bins(self, which: int) -> list[int]:
+        """The columns that are summed within this binning."""
+        mine = self.bins[which][0]
+        used = {(c, s.columns) for s in self.statistics if s.bins == mine for c in s.sums}
+        return [i for i, c in enumerate(self.columns) if c in used]
+
+    def pick(self, statistic: Statistic) -> tuple[int, list[int]]:
+        which = [b for b, _ in self.bins].index(statistic.bins)
+        mine = self.of_bins(which)
+        return which, [mine.index(self.columns.index((c, statistic.columns))) for c in statistic.sums]
+
+    def read(
+        self, batch: pl.DataFrame, weight_scale: float
+    ) -> tuple[list[NDArray[Any]], list[NDArray[np.intp] | None]]:
+        """The columns to sum (masked and weighted) and the bin of each row for every binning."""
+        scored = batch["scored"].to_numpy() if "scored" in batch.columns else None
+        if scored is not None and scored.all():
+            scored = None
+        weight = batch["weight"].to_numpy().astype(np.float64) * weight_scale if "weight" in batch.columns else None
+        masks: dict[tuple[str, ...], NDArray[np.bool_] | None] = {}
+        for _, needed in self.columns:
+            if needed not in masks:
+                masks[needed] = _mask(batch, needed, scored)
+        values: list[NDArray[Any]] = []
+        for column, needed in self.columns:
+            mask = masks[needed]
+            if column == ONE:
+                x: NDArray[Any] = np.ones(len(batch), dtype=bool) if mask is None else mask
+            else:
+                series = batch[column]
+                if series.null_count():
+                    series = series.fill_null(False if series.dtype == pl.Boolean else 0)
+                x = series.to_numpy()
+                if mask is not None:
+                    x = np.where(mask, x, np.zeros((), dtype=x.dtype))
+            values.append(x if weight is None else x.astype(np.float64) * weight)
+        indexes: list[NDArray[np.intp] | None] = []
+        for bins, edges in self.bins:
+            if bins is None or edges is None:
+                indexes.append(None)
+                continue
+            series = batch[bins.column].cast(pl.Float64)
+            # Rows without a value have all their sums masked to zero: the bin they fall in does not matter.
+            indexes.append(bin_index(np.nan_to_num(series.fill_null(0.0).to_numpy()), edges))
+        return values, indexes
+
+    def inputs(self) -> list[str]:
+        return list(dict.fromkeys([c for s in self.statistics for c in s.columns] + ["scored", "weight"]))
+
+
+def _mask(batch: pl.DataFrame, needed: tuple[str, ...], scored: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    missing = [c for c in needed if batch[c].null_count() or (batch.schema[c].is_float() and batch[c].is_nan().any())]
+    if not missing:
+        return scored
+    defined = batch.select(pl.all_horizontal([_defined(c, batch.schema) for c in missing])).to_series().to_numpy()
+    return defined if scored is None else defined & scored
+
+
+@dataclass
+class Summed:
+    """Sums of the chosen slices: points, and replicates where there are any; by binning, then slice × bin."""
+
+    points: list[Floats]
+    replicates: list[Floats] | None
+
+
+def _figures(
+    table: Table, census: Census, chosen: range, anchors: Anchors, options: IntervalOptions
+) -> list[list[Figure]]:
+    sums = [s for s in table.statistics if isinstance(s, Statistic)]
+    groups = [[s for s in sums if table.discrete(s)], [s for s in sums if not table.discrete(s)]]
+    made: dict[str, list[Figure]] = {}
+    for discrete, group in zip((True, False), groups, strict=True):
+        if not group:
+            continue
+        layout = Layout.of(group, anchors)
+        resample = options.method != "none"
+        if discrete:
+            summed = _sum_distinct(table, census, chosen, layout, options if resample else None)
+        else:
+            summed = sum_rows(table, census, chosen, layout, options if resample else None)
+        for statistic in group:
+            which, columns = layout.pick(statistic)
+            made[statistic.name] = [
+                _figure(table, census, statistic, code, at, summed, which, columns, anchors, options, discrete)
+                for at, code in enumerate(chosen)
+            ]
+    for row in table.statistics:
+        if isinstance(row, RowStatistic):
+            made[row.name] = _row_figures(table, census, chosen, row, options)
+    return [[made[s.name][at] for s in table.statistics] for at in range(len(chosen))]
+
+
+def _local(
+    codes: NDArray[np.intp] | None, chosen: range, whole: bool
+) -> tuple[NDArray[np.intp] | None, NDArray[np.bool_] | None]:
+    """Slice codes counted from the first chosen one, and which rows belong to a chosen slice at all."""
+    if codes is None:
+        return None, None
+    if whole:
+        return codes, None
+    inside = (codes >= chosen.start) & (codes < chosen.stop)
+    return codes - chosen.start, inside
+
+
+def sum_rows(
+    table: Table,
+    census: Census,
+    chosen: range,
+    layout: Layout,
+    options: IntervalOptions | None,
+    draw: Draw = poisson_weights,
+    stream: str = "bootstrap",
+) -> Summed:
+    """Sums over rows; replicates by weights drawn from the rows' or clusters' ids."""
+    slices = len(chosen)
+    widths = [layout.of_bins(i) for i in range(len(layout.bins))]
+    points = [ExactSums.zeros(slices * layout.size(i), len(widths[i])) for i in range(len(layout.bins))]
+    held = (
+        [
+            ReplicateSums.zeros(slices * layout.size(i), options.replicates, len(widths[i]))
+            for i in range(len(layout.bins))
+        ]
+        if options
+        else None
+    )
+    wanted = [*layout.inputs(), *census.by, *([table.cluster] if table.cluster else [])]
+    seen = 0
+    for batch in table.batches(wanted):
+        codes, inside = _local(census.codes(batch), chosen, len(chosen) == len(census.values))
+        if inside is not None and not inside.all():
+            batch, codes = batch.filter(pl.Series(inside)), codes[inside] if codes is not None else None
+        if not len(batch):
+            continue
+        columns, indexes = layout.read(batch, table.weight_scale)
+        cells: list[NDArray[np.intp] | None] = []
+        for i, index in enumerate(indexes):
+            if codes is None:
+                cells.append(index)
+            else:
+                cells.append(codes if index is None else codes * layout.size(i) + index)
+            points[i].add(cells[i], [columns[j] for j in widths[i]])
+        if held is not None and options is not None:
+            ids = (
+                hash_ids(batch[table.cluster])
+                if table.cluster
+                else hash_ids(pl.Series(np.arange(seen, seen + len(batch))))
+            )
+            _resample_batch(ids, columns, cells, widths, held, options, draw, stream, aggregate=table.clustered)
+        seen += len(batch)
+    return Summed(
+        [p.floats().reshape(slices, layout.size(i), -1) for i, p in enumerate(points)],
+        None
+        if held is None
+        else [
+            h.floats().reshape(slices, layout.size(i), h.units.shape[1], -1).transpose(0, 2, 1, 3)
+            for i, h in enumerate(held)
+        ],
+    )
+
+
+def _resample_batch(
+    ids: U64,
+    columns: Sequence[NDArray[Any]],
+    cells: Sequence[NDArray[np.intp] | None],
+    widths: Sequence[Sequence[int]],
+    held: Sequence[ReplicateSums],
+    options: IntervalOptions,
+    draw: Draw,
+    stream: str,
+    *,
+    aggregate: bool,
+) -> None:
+    """Add a batch's weighted sums to every binning at once: the weights, which cost most, are drawn once a row."""
+    matrix = on_grid(np.stack([c.astype(np.float64, copy=False) for c in columns], axis=1))
+    given = [c for c in cells if c is not None]
+    if given:
+        code = given[0]
+        for extra in given[1:]:
+            code = code * (int(extra.max()) + 1) + extra
+        # Bins of one column are nested or interleaved, so few combinations occur.
+        distinct, first, segment = np.unique(code, return_index=True, return_inverse=True)
+        segments = len(distinct)
+    else:
+        segment, segments, first = None, 1, np.zeros(1, dtype=np.intp)
+    if aggregate:
+        ids, segment, matrix = _within_clusters(ids, segment, matrix)
+    local = replicate_sums(
+        ids,
+        segment,
+        matrix,
+        segments=segments,
+        replicates=options.replicates,
+        seed=options.seed,
+        draw=draw,
+        stream=stream,
+        jobs=options.jobs,
+    )
+    for i, total in enumerate(held):
+        cell = cells[i]
+        target = np.zeros(segments, dtype=np.intp) if cell is None else cell[first]
+        for s in range(segments):
+            total.units[int(target[s])] += local.units[s][:, list(widths[i])]
+
+
+def _within_clusters(
+    ids: U64, segment: NDArray[np.intp] | None, matrix: Floats
+) -> tuple[U64, NDArray[np.intp] | None, Floats]:
+    """Add up the rows of one cluster in one segment first: they share their weight."""
+    order = np.argsort(ids, kind="stable") if segment is None else np.lexsort((segment, ids))
+    ids, matrix = ids[order], matrix[order]
+    change = ids[1:] != ids[:-1]
+    if segment is not None:
+        segment = segment[order]
+        change |= segment[1:] != segment[:-1]
+    starts = np.flatnonzero(np.r_[True, change])
+    return ids[starts], None if segment is None else segment[starts], np.add.reduceat(matrix, starts, axis=0)
+
+
+def _sum_distinct(
+    table: Table, census: Census, chosen: range, layout: Layout, options: IntervalOptions | None
+) -> Summed:
+    """Sums over distinct rows; replicates by an exact multinomial over them."""
+    slices = len(chosen)
+    keys = [c for c in layout.inputs() if c in table.schema]
+    counted = []
+    whole = len(chosen) == len(census.values)
+    for batch in table.batches([*keys, *census.by]):
+        codes, inside = _local(census.codes(batch), chosen, whole)
+        rows = batch.select(keys)
+        if codes is not None:
+            rows = rows.with_columns(pl.Series("_slice", codes))
+        if inside is not None:
+            rows = rows.filter(pl.Series(inside))
+        counted.append(rows.group_by(rows.columns).len())
+    distinct = pl.concat(counted, how="vertical_relaxed")
+    names = [c for c in distinct.columns if c != "len"]
+    # Sorted, so that the draws fall on the same rows whatever the order of the data.
+    distinct = distinct.group_by(names).agg(pl.col("len").sum()).sort(names)
+    at = distinct["_slice"].to_numpy() if "_slice" in distinct.columns else np.zeros(len(distinct), dtype=np.intp)
+    columns, indexes = layout.read(distinct.drop("len"), table.weight_scale)
+    counts = distinct["len"].to_numpy().astype(np.int64)
+    matrix = np.stack([c.astype(np.float64) for c in columns], axis=1)
+    points, replicates = [], []
+    for i in range(len(layout.bins)):
+        used = layout.of_bins(i)
+        points.append(np.zeros((slices, layout.size(i), len(used))))
+        if options:
+            replicates.append(np.zeros((slices, options.replicates, layout.size(i), len(used))))
+    for s in range(slices):
+        mine = np.flatnonzero(at == s)
+        stream = "multinomial:" + "\x1f".join([*census.by, *map(str, census.values[chosen[s]])])
+        drawn = multinomial_counts(counts[mine], options.replicates, options.seed, stream) if options else None
+        for i, index in enumerate(indexes):
+            used = layout.of_bins(i)
+            for b in range(layout.size(i)):
+                there = mine if index is None else mine[index[mine] == b]
+                if not len(there):
+                    continue
+                local = there if index is None else np.flatnonzero(index[mine] == b)
+                x = matrix[there][:, used]
+                points[i][s, b] = counts[there] @ x
+                if drawn is not None:
+                    replicates[i][s, :, b] = (drawn if index is None else drawn[:, local]) @ x
+    return Summed(points, replicates if options else None)
+
+
+def _figure(
+    table: Table,
+    census: Census,
+    statistic: Statistic,
+    code: int,
+    at: int,
+    summed: Summed,
+    which: int,
+    columns: Sequence[int],
+    anchors: Anchors,
+    options: IntervalOptions,
+    discrete: bool,
+) -> Figure:
+    value_of_slice = census.values[code]
+    point = summed.points[which][at]
+    sums = [shaped(point[:, c], statistic) for c in columns]
+    extra = {"anchors": anchors} if statistic.anchors else {}
+    value = np.asarray(statistic.finish(*sums, **extra), dtype=np.float64)
+    n = census.n(statistic, value_of_slice)
+    clusters = census.clusters(value_of_slice)
+    low: End = None
+    high: End = None
+    method = absent = ""
+    beside: dict[str, float] = {}
+    independent = clusters if clusters is not None else n
+    if summed.replicates is None:
+        absent = "intervals were turned off"
+    elif n == 0:
+        absent = "no scored rows"
+    elif independent < 2:
+        absent = "one cluster alone says nothing about the others" if clusters is not None else "one row alone"
+    else:
+        drawn = summed.replicates[which][at]
+        replicated = [shaped(drawn[:, :, c], statistic) for c in columns]
+        kind = "multinomial" if discrete else "cluster bootstrap" if table.clustered else "bootstrap"
+        if statistic.interval is not None:
+            own = statistic.interval(sums, replicated, level=options.level, seed=options.seed)
+            low, high, method, absent, beside = own.low, own.high, own.method, own.absent, dict(own.beside)
+            if absent:
+                low = high = None
+        else:
+            spread = np.asarray(statistic.finish(*replicated, **extra), dtype=np.float64)
+            if options.method == "bca":
+                units = _unit_sums(table, census, statistic, code, anchors)
+                left_out = _leave_one_out(statistic, sums, units, extra)
+                low, high = bca(value, spread, acceleration(left_out), options.level)
+            else:
+                low, high = percentile(spread, options.level)
+            method = f"{kind}, {options.method}"
+            if low is None:
+                absent = "the figure does not exist in enough replicates"
+    return Figure(
+        statistic.name,
+        statistic.label,
+        _number(value),
+        n,
+        clusters,
+        census.unscored(statistic, value_of_slice),
+        low,
+        high,
+        method if low is not None else "",
+        absent,
+        beside,
+        statistic.direction,
+        statistic.range,
+        dict(zip(census.by, value_of_slice, strict=True)),
+    )
+
+
+def shaped(x: Floats, statistic: Statistic) -> Floats:
+    """Binned sums keep their last axis of bins; plain ones lose it."""
+    return x if statistic.bins is not None else x[..., 0]
+
+
+def _number(value: Floats) -> float | tuple[float, ...]:
+    return float(value) if value.ndim == 0 else tuple(float(v) for v in value)
+
+
+def _unit_sums(
+    table: Table, census: Census, statistic: Statistic, code: int, anchors: Anchors
+) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp], int]:
+    """What every row contributes: its column values, its bin and its cluster (for leaving clusters out)."""
+    layout = Layout.of([statistic], anchors)
+    wanted = [*layout.inputs(), *census.by, *([table.cluster] if table.cluster else [])]
+    values, bins, owners = [], [], []
+    for batch in table.batches(wanted):
+        codes = census.codes(batch)
+        if codes is not None:
+            batch = batch.filter(pl.Series(codes == code))
+        columns, indexes = layout.read(batch, table.weight_scale)
+        picked = [columns[layout.columns.index((c, statistic.columns))] for c in statistic.sums]
+        values.append(np.stack([c.astype(np.float64) for c in picked], axis=1))
+        index = indexes[0]
+        bins.append(np.zeros(len(batch), dtype=np.intp) if index is None else index)
+        if table.clustered and table.cluster:
+            owners.append(hash_ids(batch[table.cluster]))
+    matrix, index = np.concatenate(values), np.concatenate(bins)
+    if owners:
+        _, owner = np.unique(np.concatenate(owners), return_inverse=True)
+    else:
+        owner = np.arange(len(matrix))
+    return index, matrix, owner, int(owner.max()) + 1 if len(owner) else 0
+
+
+def _leave_one_out(
+    statistic: Statistic,
+    sums: Sequence[Floats],
+    units: tuple[NDArray[np.intp], Floats, NDArray[np.intp], int],
+    extra: Mapping[str, Any],
+) -> Floats:
+    """The statistic with each cluster left out in turn."""
+    index, matrix, owner, count = units
+    bins = 1 if statistic.bins is None else sums[0].shape[-1]
+    order = np.argsort(owner, kind="stable")
+    index, matrix, owner = index[order], matrix[order], owner[order]
+    values = []
+    step = max(1, 4_000_000 // (bins * matrix.shape[1]))
+    for start in range(0, count, step):
+        stop = min(start + step, count)
+        a, b = np.searchsorted(owner, [start, stop])
+        cell = (owner[a:b] - start) * bins + index[a:b]
+        left = []
+        for j in range(matrix.shape[1]):
+            part = np.bincount(cell, weights=matrix[a:b, j], minlength=(stop - start) * bins)
+            part = part.reshape(stop - start, bins)
+            left.append(np.asarray(sums[j]) - (part if statistic.bins is not None else part[:, 0]))
+        values.append(np.asarray(statistic.finish(*left, **extra), dtype=np.float64))
+    return np.concatenate(values)
+
+
+def _row_figures(
+    table: Table, census: Census, chosen: range, statistic: RowStatistic, options: IntervalOptions
+) -> list[Figure]:
+    identity = [table.cluster] if table.cluster else []
+    rows = scored_rows(table.measurements, statistic.columns, table.derived, [*census.by, *identity])
+    codes = census.codes(rows)
+    figures = []
+    for code in chosen:
+        mine = rows if codes is None else rows.filter(pl.Series(codes == code))
+        value_of_slice = census.values[code]
+        n = len(mine)
+        clusters = census.clusters(value_of_slice)
+        low: End = None
+        high: End = None
+        method = absent = ""
+        value: Floats = np.asarray(float("nan"))
+        if n:
+            base = mine["weight"].to_numpy().astype(np.float64) if "weight" in mine.columns else np.ones(n)
+            state = statistic.prepare({c: mine[c].to_numpy() for c in statistic.columns})
+            value = np.asarray(statistic.value(state, base[None, :]))[0]
+        independent = clusters if clusters is not None else n
+        if options.method == "none":
+            absent = "intervals were turned off"
+        elif n == 0:
+            absent = "no scored rows"
+        elif independent < 2:
+            absent = "one cluster alone says nothing about the others" if clusters is not None else "one row alone"
+        else:
+            ids = hash_ids(mine[table.cluster]) if table.cluster else hash_ids(pl.Series(np.arange(n)))
+            spread = _row_replicates(statistic, state, base, ids, options)
+            low, high = percentile(spread, options.level)
+            method = ("cluster bootstrap" if table.clustered else "bootstrap") + ", percentile"
+            if low is None:
+                absent = "the figure does not exist in enough replicates"
+        figures.append(
+            Figure(
+                statistic.name, statistic.label, _number(np.asarray(value)), n, clusters,
+                census.unscored(statistic, value_of_slice), low, high, method if low is not None else "", absent, {},
+                statistic.direction, statistic.range, dict(zip(census.by, value_of_slice, strict=True)),
+            )
+        )  # fmt: skip
+    return figures
+
+
+def _row_replicates(statistic: RowStatistic, state: Any, base: Floats, ids: U64, options: IntervalOptions) -> Floats:
+    keys = scramble(ids ^ seed_key(options.seed, "bootstrap"))
+    # As many replicates at a time as keep the weights in some 64 MB; draws come in fours.
+    step = max(4, min(options.replicates, 8_000_000 // max(len(ids), 1)) // 4 * 4)
+    starts = [*range(0, options.replicates, step), options.replicates]
+    out = []
+    for first, last in pairwise(starts):
+        weights = poisson_weights(keys, last - first, first=first).T * base
+        out.append(np.asarray(statistic.value(state, weights)))
+    return np.concatenate(out)
+
+
+def rows_of(measurements: Measurements, columns: Sequence[str]) -> pl.DataFrame:
+    """Chosen columns of all rows, in one table."""
+    return concatenated(measurements, present(columns, measurements.schema))

@@ -1,0 +1,83 @@
+"""Figures: a value with everything a reader needs to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+IntervalMethod = Literal["percentile", "bca", "none"]
+DEFAULT_SEED = 12345
+
+
+@dataclass(frozen=True)
+class IntervalOptions:
+    """How intervals are made; every field is part of the signature."""
+
+    method: IntervalMethod = "percentile"
+    level: float = 0.95
+    replicates: int = 1000
+    seed: int = DEFAULT_SEED
+    jobs: int = 1
+    """Threads; no digit depends on it, so it is not part of the signature."""
+
+    def __post_init__(self) -> None:
+        if self.method not in ("percentile", "bca", "none"):
+            raise ValueError(f"interval method must be percentile, bca or none, not {self.method!r}")
+        if not 0.5 <= self.level < 1:
+            raise ValueError(f"interval level must lie in [0.5, 1), not {self.level}")
+        if self.replicates < 20:
+            raise ValueError(f"at least 20 replicates are needed for an interval, not {self.replicates}")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of one slice."""
+
+    name: str
+    title: str
+    value: float | tuple[float, ...]
+    n: int
+    clusters: int | None = None
+    unscored: Mapping[str, int] = field(default_factory=dict)
+    low: float | tuple[float, ...] | None = None
+    high: float | tuple[float, ...] | None = None
+    method: str = ""
+    """How the interval was made."""
+    absent: str = ""
+    """Why there is no interval, when there is none."""
+    beside: Mapping[str, float] = field(default_factory=dict)
+    """Numbers that must be read with the value: a noise floor, a debiased value."""
+    direction: str = "none"
+    range: tuple[float, float] = (0.0, 1.0)
+    slice: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def unscored_total(self) -> int:
+        return sum(self.unscored.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain form for JSON: a number that does not exist is null."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "value": _plain(self.value),
+            "interval": None if self.low is None else [_plain(self.low), _plain(self.high)],
+            "interval_method": self.method or None,
+            "interval_absent": self.absent or None,
+            "n": self.n,
+            "clusters": self.clusters,
+            "unscored": dict(sorted(self.unscored.items())),
+            "beside": {k: _plain(v) for k, v in sorted(self.beside.items())},
+            "direction": self.direction,
+            "range": [_plain(self.range[0]), _plain(self.range[1])],
+            "slice": dict(self.slice),
+        }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(v) for v in value]
+    if value is None or value != value or value in (float("inf"), float("-inf")):
+        return None
+    return value

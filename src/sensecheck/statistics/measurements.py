@@ -1,0 +1,63 @@
+"""Measurements: one row for every example, scored or not, in batches that can be read again.
+
+Columns with a meaning of their own:
+  id       names the row; first column
+  unit     what is paired when two runs are compared (default: the id)
+  cluster  what is resampled together: a conversation, a sequence (default: the unit)
+  weight   how much a row counts (default: 1)
+  scored   false where the row could not be scored …
+  reason   … and why
+All other columns are slices (text) or plain numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import polars as pl
+
+RESERVED = ("id", "unit", "cluster", "weight", "scored", "reason")
+
+
+class Measurements(Protocol):
+    """Anything that gives its rows in batches, as often as asked."""
+
+    @property
+    def schema(self) -> pl.Schema: ...
+
+    @property
+    def height(self) -> int: ...
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]: ...
+
+
+class Frames:
+    """Measurements held in memory."""
+
+    def __init__(self, frames: Sequence[pl.DataFrame] | pl.DataFrame) -> None:
+        self.frames = [frames] if isinstance(frames, pl.DataFrame) else list(frames)
+        if not self.frames:
+            raise ValueError("measurements need at least one frame, be it an empty one")
+
+    @property
+    def schema(self) -> pl.Schema:
+        return self.frames[0].schema
+
+    @property
+    def height(self) -> int:
+        return sum(len(f) for f in self.frames)
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        for frame in self.frames:
+            yield frame if columns is None else frame.select(columns)
+
+
+def concatenated(measurements: Measurements, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """All rows in one table (for what needs them side by side)."""
+    return pl.concat(list(measurements.batches(columns)), how="vertical_relaxed")
+
+
+def present(columns: Sequence[str], schema: pl.Schema) -> list[str]:
+    """Those of `columns` that the measurements have, without repeats."""
+    return [c for c in dict.fromkeys(columns) if c in schema]

@@ -1,0 +1,182 @@
+"""What a figure is: a function of sums over measurement columns.
+
+    value = finish(Σ w·x₁, Σ w·x₂, …)
+
+A `Statistic` names the columns to sum and the function that finishes them. With weights 1 it gives the score; over
+a group-by, the slices; with bootstrap weights, the interval; with the same weights on two runs, a paired test; and
+partial sums of shards simply add. `finish` is vectorised: it gets arrays whose leading axes are slices or
+replicates, and for a binned statistic a last axis of bins.
+
+What is no function of sums (AUROC, a risk–coverage curve) is a `RowStatistic`: it sees the rows, and weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Anchors: TypeAlias = Mapping[str, Floats]
+
+ONE = "1"
+"""In `sums`, stands for the number of scored rows (or their weight)."""
+
+Direction = Literal["higher", "lower", "none"]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Keep a statistic's sums apart by the bin that `column` falls in.
+
+    Bins are [edge, next edge); the last one is closed. `edges` are numbers, or the name of an anchor that a first
+    pass over the data computes.
+    """
+
+    column: str
+    edges: tuple[float, ...] | str
+
+    def resolve(self, anchors: Anchors) -> Floats:
+        if isinstance(self.edges, str):
+            return np.asarray(anchors[self.edges], dtype=np.float64)
+        return np.asarray(self.edges, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A quantity from one earlier pass (adaptive edges, a baseline) that stays fixed when rows are resampled."""
+
+    name: str
+    columns: tuple[str, ...]
+    compute: Callable[[Mapping[str, NDArray[Any]]], Floats]
+
+
+@dataclass(frozen=True)
+class OwnInterval:
+    """What an `IntervalRule` returns: the interval, how it was made, and figures to show beside it."""
+
+    low: float
+    high: float
+    method: str
+    beside: Mapping[str, float] = field(default_factory=dict)
+    absent: str = ""
+    """Why there is no interval, when there is none."""
+
+
+class IntervalRule(Protocol):
+    """Makes an interval from a statistic's sums and their bootstrap replicates."""
+
+    def __call__(
+        self, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int
+    ) -> OwnInterval: ...
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What `sensecheck explain` says of a figure."""
+
+    formula: str
+    meaning: str
+    moved_by: str = ""
+    citation: str = ""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """`value = finish(sums of columns)`."""
+
+    name: str
+    sums: tuple[str, ...]
+    finish: Callable[..., Any]
+    title: str = ""
+    direction: Direction = "none"
+    range: tuple[float, float] = (0.0, 1.0)
+    bins: Bins | None = None
+    anchors: tuple[Anchor, ...] = ()
+    derived: Mapping[str, pl.Expr] = field(default_factory=dict)
+    """Columns computed from the measurements when they are summed, rather than stored."""
+    vector: bool = False
+    """True for curves: `finish` keeps a last axis."""
+    interval: IntervalRule | None = None
+    """A rule of its own where the plain bootstrap does not cover (absolute gaps grow with noise)."""
+    explanation: Explanation | None = None
+
+    @property
+    def label(self) -> str:
+        return self.title or self.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The measurement columns whose absence makes a row unscored for this figure."""
+        named = [c for c in self.sums if c != ONE]
+        if self.bins is not None:
+            named.append(self.bins.column)
+        return tuple(dict.fromkeys(named))
+
+
+@dataclass(frozen=True)
+class RowStatistic:
+    """A figure that needs the rows themselves.
+
+    `prepare` sees the columns once (to sort, say) and returns whatever `value` wants; `value` gets that and an
+    array of weights (replicates × rows) and returns one value a replicate.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    prepare: Callable[[Mapping[str, NDArray[Any]]], Any]
+    value: Callable[[Any, Floats], Floats]
+    title: str = ""
+    direction: Direction = "none"
+    range: tuple[float, float] = (0.0, 1.0)
+    derived: Mapping[str, pl.Expr] = field(default_factory=dict)
+    vector: bool = False
+    explanation: Explanation | None = None
+
+    @property
+    def label(self) -> str:
+        return self.title or self.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.needs
+
+
+AnyStatistic: TypeAlias = Statistic | RowStatistic
+
+
+def mean_of(column: str, name: str | None = None, **described: Any) -> Statistic:
+    """The mean of one column over the scored rows."""
+    return Statistic(name or column, sums=(column, ONE), finish=ratio, **described)
+
+
+def ratio(numerator: Floats, denominator: Floats) -> Floats:
+    """Element-wise quotient; 0/0 is NaN and makes no noise."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(numerator / denominator)
+
+
+def bin_index(values: Floats, edges: Floats) -> NDArray[np.intp]:
+    """The bin of each value: [edge, next edge), the last one closed; values outside go to the nearest bin."""
+    bins = len(edges) - 1
+    low, high = float(edges[0]), float(edges[-1])
+    step = (high - low) / bins if bins else 0.0
+    even = bins > 1 and step > 0 and bool(np.array_equal(edges, np.linspace(low, high, bins + 1)))
+    if not even:
+        index = np.searchsorted(edges, values, side="right") - 1
+        return np.clip(index, 0, bins - 1)
+    out = np.empty(len(values), dtype=np.intp)
+    for start in range(0, len(values), 1 << 15):
+        part = values[start : start + (1 << 15)]
+        scaled = (part - low) * (bins / (high - low)) if low else part * (bins / high)
+        index = scaled.astype(np.intp)
+        # Multiplication rounds, so a value beside an edge may land on the wrong side: look those few up.
+        doubtful = np.flatnonzero(np.abs(scaled - np.rint(scaled)) < 1e-9)
+        if len(doubtful):
+            index[doubtful] = np.searchsorted(edges, part[doubtful], side="right") - 1
+        out[start : start + (1 << 15)] = index
+    return np.clip(out, 0, bins - 1, out=out)

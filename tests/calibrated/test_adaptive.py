@@ -209,6 +209,4 @@ def test_it_is_fast() -> None:
     start = time.process_time()
     adaptive_bins(confidence, correct)
     ours = (time.process_time() - start) / len(confidence)
-    assert (
-        loop > 15 * ours
-    )  # benchmarks/adaptive_binning.py has the figure; this only guards against a collapse
+    assert loop > 15 * ours  # benchmarks/adaptive_binning.py has the figure; this only guards against a collapse

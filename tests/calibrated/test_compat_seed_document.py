@@ -68,9 +68,7 @@ def test_the_metric_blocks_run_with_the_confidences_first(blocks: list[str], nam
 
 
 @pytest.mark.golden
-def test_the_plot_block_fails_as_it_did_and_runs_once_mended(
-    blocks: list[str], names: dict[str, Any]
-) -> None:
+def test_the_plot_block_fails_as_it_did_and_runs_once_mended(blocks: list[str], names: dict[str, Any]) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib").use("Agg")
     run(blocks[1].replace("(accs, probs)", "(probs, accs)"), names)
@@ -165,9 +163,7 @@ def test_names_and_wrong_calls_as_recorded() -> None:
         ECEMetric(binning_strategy="quantile")(probs, accs)
     with pytest.raises(ValueError, match=r"too many values to unpack \(expected 2\)"):
         ECEMetric()(np.array([probs, probs, probs]), accs)
-    with pytest.raises(
-        ValueError, match="zero-size array to reduction operation minimum which has no identity"
-    ):
+    with pytest.raises(ValueError, match="zero-size array to reduction operation minimum which has no identity"):
         ECEMetric(n_bins=0)(probs, accs)
     with pytest.warns(RuntimeWarning, match="less than 3 active bins"), pytest.raises(KeyError, match="nope"):
         ECEMetric(n_bins=2, weight_key="nope")(probs, accs)

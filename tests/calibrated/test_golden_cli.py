@@ -24,9 +24,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
 def recorded(shared: Path) -> list[dict[str, Any]]:
-    calls: list[dict[str, Any]] = json.loads(
-        (shared / "golden/calibrated/readers/cli_expected.json").read_text()
-    )
+    calls: list[dict[str, Any]] = json.loads((shared / "golden/calibrated/readers/cli_expected.json").read_text())
     assert len(calls) == 43
     return calls
 

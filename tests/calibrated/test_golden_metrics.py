@@ -158,9 +158,7 @@ def test_the_numbers_need_neither_scipy_nor_pandas(shared: Path, monkeypatch: py
                 else:
                     assert same(got, numbers([want["value"]])[0]), where
                 compared += 1
-            if (
-                "error" not in expected["df"]
-            ):  # else one binning warns once, under the name of the first metric
+            if "error" not in expected["df"]:  # else one binning warns once, under the name of the first metric
                 texts = [{w.split(": ", 1)[1] for w in ws} for ws in (warned, recorded)]
                 assert texts[0] == texts[1], case["name"]
     assert compared == 6270

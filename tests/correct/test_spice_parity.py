@@ -54,9 +54,7 @@ MODES = ["em_only", "em_only_noctx", "endpoint", "em_only_quirks", "endpoint_qui
 @pytest.mark.parametrize("mode", MODES)
 def test_figures_and_tables(mode: str, folder: Path, outcomes: dict[str, Outcome], tmp_path: Path) -> None:
     expected = folder / "expected" / mode
-    distances = (
-        None if mode.endswith("noctx") else original.read_distances(str(folder / "context_distance.log"))
-    )
+    distances = None if mode.endswith("noctx") else original.read_distances(str(folder / "context_distance.log"))
     figures = 0
     for kind in original.QUESTION_TYPES:
         if mode.endswith("quirks"):
@@ -78,9 +76,7 @@ def test_figures_and_tables(mode: str, folder: Path, outcomes: dict[str, Outcome
         said: list[str] = []
         run.say(said.append)
         lines = "\n".join(said).split("\n")
-        assert sorted(lines) == sorted(
-            (expected / "tables" / f"{kind}.txt").read_text().rstrip("\n").split("\n")
-        )
+        assert sorted(lines) == sorted((expected / "tables" / f"{kind}.txt").read_text().rstrip("\n").split("\n"))
     assert figures > 300
     assert close(original.summarise(tmp_path), json.loads((expected / "eval_summary.json").read_text()))
 

@@ -65,9 +65,7 @@ def test_empty_against_empty_is_marked() -> None:
 
 def test_order_matters_only_where_the_outer_query_sorts() -> None:
     gold, turned = table((1,), (2,)), table((2,), (1,))
-    assert compare(
-        gold, turned, plan_gold("SELECT a FROM t WHERE a IN (SELECT b FROM u ORDER BY b LIMIT 3)")
-    ).equal
+    assert compare(gold, turned, plan_gold("SELECT a FROM t WHERE a IN (SELECT b FROM u ORDER BY b LIMIT 3)")).equal
     assert not compare(gold, turned, plan_gold("SELECT a FROM t ORDER BY a")).equal
 
 
@@ -117,9 +115,7 @@ def plans(pairs: list[dict[str, Any]]) -> dict[str, GoldPlan]:
 
 
 @pytest.fixture(scope="module")
-def outcomes(
-    shared: Path, pairs: list[dict[str, Any]], plans: dict[str, GoldPlan]
-) -> dict[tuple[str, str], Outcome]:
+def outcomes(shared: Path, pairs: list[dict[str, Any]], plans: dict[str, GoldPlan]) -> dict[tuple[str, str], Outcome]:
     databases = Databases(shared / "data" / "sql" / "databases", limits=Limits(seconds=10))
     requests: dict[Request, tuple[str, str]] = {}
     for pair in pairs:

@@ -59,9 +59,7 @@ def scores(shared: Path) -> list[tuple[dict[str, Any], SetF]]:
 
 def test_official_scores(scores: list[tuple[dict[str, Any], SetF]]) -> None:
     equal = sum(abs(score.value - pair["official_set_F"]) < 1e-9 for pair, score in scores)
-    disagree = {
-        (pair["system"], pair["qname"]) for pair, score in scores if not score.admits(pair["official_set_F"])
-    }
+    disagree = {(pair["system"], pair["qname"]) for pair, score in scores if not score.admits(pair["official_set_F"])}
     print(f"\n{equal} of {len(scores)} scores equal; {len(scores) - len(disagree)} equal or among the tied")
     assert len(scores) == 440
     assert len(scores) - len(disagree) >= 430

@@ -148,8 +148,7 @@ def run_suite(
 def test_sparql(watch: Watch) -> None:
     graph = watch.folder / "graph.nt"
     lines = [
-        f"<http://e/s{i % 400}> <http://e/{'pqr'[i % 3]}> <http://e/s{(i * 31 + i // 7) % 400}> ."
-        for i in range(4000)
+        f"<http://e/s{i % 400}> <http://e/{'pqr'[i % 3]}> <http://e/s{(i * 31 + i // 7) % 400}> ." for i in range(4000)
     ]
     graph.write_text("\n".join(dict.fromkeys(lines)) + "\n")
     canary = Request("SELECT (COUNT(*) AS ?n) WHERE { ?s <http://e/p> <http://e/s0> }")
@@ -165,9 +164,7 @@ def test_sqlite(watch: Watch) -> None:
     path = watch.folder / "shop.sqlite"
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE item (id INTEGER, name TEXT, price REAL)")
-        connection.executemany(
-            "INSERT INTO item VALUES (?, ?, ?)", [(i, f"name{i:05}", i / 7) for i in range(400)]
-        )
+        connection.executemany("INSERT INTO item VALUES (?, ?, ?)", [(i, f"name{i:05}", i / 7) for i in range(400)])
     connection.close()
     cases = [case for case in CASES["sql"] if case.get("only", "sqlite") == "sqlite"]
     assert len(cases) >= 30

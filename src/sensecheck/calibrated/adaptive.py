@@ -194,8 +194,7 @@ def _checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[NDArray[Any], N
         values = values.astype(np.float64)
     if values.ndim != 1 or values.shape != truth.shape:
         raise ValueError(
-            "confidence and correct must be two lists of one length, "
-            f"got shapes {values.shape} and {truth.shape}"
+            f"confidence and correct must be two lists of one length, got shapes {values.shape} and {truth.shape}"
         )
     if len(values) == 0:
         raise ValueError("there are no confidences to put into bins")
@@ -319,9 +318,7 @@ def _equal_to_any(values: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int6
 
     0.0 is never wanted, whose bits are not those of −0.0: no cut falls among the lowest confidences.
     """
-    unsigned, factor = (
-        (np.uint64, 0x9E3779B97F4A7C15) if values.dtype == np.float64 else (np.uint32, 0x9E3779B1)
-    )
+    unsigned, factor = (np.uint64, 0x9E3779B97F4A7C15) if values.dtype == np.float64 else (np.uint32, 0x9E3779B1)
     multiplier, shift = unsigned(factor), unsigned(np.dtype(unsigned).itemsize * 8 - 16)
 
     def hashed(part: NDArray[Any]) -> NDArray[Any]:

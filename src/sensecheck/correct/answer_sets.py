@@ -16,13 +16,11 @@ from sensecheck.language.sparql.tree import XSD, Var
 from sensecheck.stores import Answer, Term
 from sensecheck.stores.outcomes import Cell
 
-NUMERIC_TYPES = frozenset(
-    XSD + name
-    for name in (
-        "integer decimal double float int long short byte nonNegativeInteger positiveInteger negativeInteger "
-        "nonPositiveInteger unsignedInt unsignedLong unsignedShort unsignedByte"
-    ).split()
-)
+_NUMERIC_NAMES = """
+integer decimal double float int long short byte nonNegativeInteger positiveInteger negativeInteger
+nonPositiveInteger unsignedInt unsignedLong unsignedShort unsignedByte
+"""
+NUMERIC_TYPES = frozenset(XSD + name for name in _NUMERIC_NAMES.split())
 _MOST_PICKS = 400_000  # row comparisons spent on the range of one score
 _NUMBER = re.compile(r"[+-]?(?:\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})(?:[eE][+-]?\d{1,3})?")
 
@@ -225,9 +223,7 @@ class SetF:
         return self.low - tolerance <= other <= self.high + tolerance
 
 
-def set_f_range(
-    relevant: set[str], predicted: Answer, query: Query | None = None, uncut: Answer | None = None
-) -> SetF:
+def set_f_range(relevant: set[str], predicted: Answer, query: Query | None = None, uncut: Answer | None = None) -> SetF:
     """Set-F of an answer. `uncut` is the answer to the same query without its LIMIT and OFFSET.
 
     Which rows a server shows of those that tie at the cut is its own affair, so an official score may be any of

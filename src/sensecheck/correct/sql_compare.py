@@ -114,8 +114,7 @@ def same_list(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
         return False
     wanted = list(gold)
     return any(
-        [tuple([row[k] for k in order]) for row in predicted] == wanted
-        for order in _permutations(gold, predicted)
+        [tuple([row[k] for k in order]) for row in predicted] == wanted for order in _permutations(gold, predicted)
     )
 
 
@@ -197,11 +196,7 @@ def plan_gold(sql: str, dialect: str = "sqlite") -> GoldPlan:
         plan.limit = int(count.this)
     if not isinstance(tree, exp.Select) or tree.args.get("distinct") or tree.args.get("offset"):
         return plan
-    named = {
-        item.alias.lower(): item.this
-        for item in tree.expressions
-        if isinstance(item, exp.Alias) and item.alias
-    }
+    named = {item.alias.lower(): item.this for item in tree.expressions if isinstance(item, exp.Alias) and item.alias}
     keys: list[exp.Expression] = []
     for ordered in order.expressions:
         key = ordered.this if isinstance(ordered, exp.Ordered) else ordered

@@ -148,9 +148,7 @@ class Endpoint:
 
     def execute(self, request: Request) -> Outcome:
         """The outcome of one query. Raises EndpointDeadError when the server is gone."""
-        admitted = admit(
-            request.text, self.prefixes, self.limits, tolerant=self.tolerant, services=self.services
-        )
+        admitted = admit(request.text, self.prefixes, self.limits, tolerant=self.tolerant, services=self.services)
         if isinstance(admitted, Failure):
             return admitted
         started = time.monotonic()
@@ -180,9 +178,7 @@ class Endpoint:
         # One slow query is the query's fault; several in a row may be a server that hangs.
         self._timeouts_in_a_row += 1
         if self._timeouts_in_a_row >= 3 and not self._alive():
-            raise EndpointDeadError(
-                f"{self.url} does not answer any more (three queries in a row ran out of time)"
-            )
+            raise EndpointDeadError(f"{self.url} does not answer any more (three queries in a row ran out of time)")
         return Failure(Reason.TIMEOUT, f"no answer within {self.limits.seconds:g} s", spent)
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Outcome]]:
@@ -263,9 +259,7 @@ def _interpret(status: int, headers: http.client.HTTPMessage, body: bytes, limit
         low = text.lower()
         if "s1t00" in low or "timeout" in low or "timed out" in low or "estimated execution time" in low:
             return Failure(Reason.TIMEOUT, f"HTTP {status}: {text}")
-        if status == 400 and any(
-            sign in low for sign in ("syntax", "pars", "malformed", "expected", "sp030")
-        ):
+        if status == 400 and any(sign in low for sign in ("syntax", "pars", "malformed", "expected", "sp030")):
             return Failure(Reason.SYNTAX, text)
         return Failure(Reason.ENDPOINT_ERROR, f"HTTP {status}: {text}")
     # Virtuoso says 200 and sends what it had when its own time was up.

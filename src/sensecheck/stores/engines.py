@@ -75,9 +75,7 @@ class OxigraphEngine:
                 plain = plain.removesuffix(ending)
             form = pyoxigraph.RdfFormat.from_extension(plain.rsplit(".", 1)[-1])
             if form is None:
-                raise ValueError(
-                    f"{path}: unknown format; the name should end in .nt .ttl .nq .trig .rdf or .jsonld"
-                )
+                raise ValueError(f"{path}: unknown format; the name should end in .nt .ttl .nq .trig .rdf or .jsonld")
             if plain == path:
                 self.store.bulk_load(path=path, format=form)
             else:
@@ -230,9 +228,7 @@ class SqliteEngine:
             return _failure(Reason.MEMORY, message)
         if "too big" in low or "too large" in low:
             return _failure(Reason.TOO_LARGE, message)
-        if any(
-            sign in low for sign in ("syntax error", "unrecognized token", "incomplete input", "null char")
-        ):
+        if any(sign in low for sign in ("syntax error", "unrecognized token", "incomplete input", "null char")):
             return _failure(Reason.SYNTAX, message)
         if "too deep" in low or "too many" in low or "maximum depth" in low or "parser stack" in low:
             return _failure(Reason.REFUSED, message)

@@ -16,9 +16,7 @@ class Reason(StrEnum):
     MEMORY = "memory"
     TOO_LARGE = "too large"
     UNKNOWN_PREFIX = "unknown prefix"
-    ENGINE_ERROR = (
-        "engine error"  # the engine read the query and could not run it: no such column, a bad cast
-    )
+    ENGINE_ERROR = "engine error"  # the engine read the query and could not run it: no such column, a bad cast
     ENDPOINT_ERROR = "endpoint error"
     ENDPOINT_DEAD = "endpoint dead"
 

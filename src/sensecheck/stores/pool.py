@@ -218,9 +218,7 @@ class WorkerPool:
         except UnicodeEncodeError:
             return Failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
         if size > self.limits.query_bytes:
-            return Failure(
-                Reason.REFUSED, f"a query of {size:,} bytes; at most {self.limits.query_bytes:,} are read"
-            )
+            return Failure(Reason.REFUSED, f"a query of {size:,} bytes; at most {self.limits.query_bytes:,} are read")
         return None
 
     def _give(self, worker: _Worker, job: int, request: Request) -> Failure | None:

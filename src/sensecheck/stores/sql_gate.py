@@ -34,9 +34,7 @@ SAFE_FUNCTIONS = frozenset(
 )
 
 # Tables that show the machinery rather than the data.
-_HIDDEN_TABLES = re.compile(
-    r"pragma_|dbstat|sqlite_dbpage|sqlite_stmt|bytecode|tables_used|fsdir|zipfile", re.I
-)
+_HIDDEN_TABLES = re.compile(r"pragma_|dbstat|sqlite_dbpage|sqlite_stmt|bytecode|tables_used|fsdir|zipfile", re.I)
 
 _ACTIONS = {
     getattr(sqlite3, name): name.removeprefix("SQLITE_").replace("_", " ")

@@ -24,16 +24,10 @@ def _bool(text: str) -> bool:
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="run_subtype_lf", description=__doc__)
-    made.add_argument(
-        "--file_path", default="", help="JSON file of predictions, or a pattern with --read_all"
-    )
-    made.add_argument(
-        "--read_all", type=_bool, nargs="?", const=True, default=False, help="read all matching files"
-    )
+    made.add_argument("--file_path", default="", help="JSON file of predictions, or a pattern with --read_all")
+    made.add_argument("--read_all", type=_bool, nargs="?", const=True, default=False, help="read all matching files")
     made.add_argument("--question_type", default="Clarification", help="the question type to evaluate")
-    made.add_argument(
-        "--max_results", default=1000, help="cut longer answers (stays text, as in the original)"
-    )
+    made.add_argument("--max_results", default=1000, help="cut longer answers (stays text, as in the original)")
     made.add_argument("--context_dist_file", default="", help="context distances: turnID, TAB, distance")
     made.add_argument("--em_only", type=_bool, nargs="?", const=True, default=False, help="exact match alone")
     made.add_argument("--server_link", default="", help="SPARQL endpoint, or a graph file")
@@ -44,10 +38,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = print) -> int:
     options = parser().parse_args(arguments)
     if not options.server_link:
-        say(
-            "To execute a Sparql server link is needed. "
-            "E.g., http://localhost:9999/blazegraph/namespace/wd/sparq"
-        )
+        say("To execute a Sparql server link is needed. E.g., http://localhost:9999/blazegraph/namespace/wd/sparq")
         return 0
     records = original.read_records(options.file_path, options.read_all)
     distances = original.read_distances(options.context_dist_file) if options.context_dist_file else None

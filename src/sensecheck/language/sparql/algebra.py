@@ -213,9 +213,7 @@ def _pattern(group: Group, scope: _Scope) -> Tree:
     filters: list[Tree] = []
     for element in group.elements:
         if isinstance(element, Triple):
-            items += _triples(
-                _term(element.subject, scope), element.verb, _term(element.object, scope), scope
-            )
+            items += _triples(_term(element.subject, scope), element.verb, _term(element.object, scope), scope)
         elif isinstance(element, Filter):
             filters += [_expression(part, scope) for part in _conjuncts(element.condition)]
         elif isinstance(element, Optional):
@@ -328,10 +326,7 @@ def _select(query: Query, outer: _Scope, *, set_semantics: bool = False) -> Tree
         parts.append(
             node(
                 "order",
-                *(
-                    node("desc" if k.descending else "asc", _expression(k.expression, scope))
-                    for k in query.order_by
-                ),
+                *(node("desc" if k.descending else "asc", _expression(k.expression, scope)) for k in query.order_by),
             )
         )
     if query.limit is not None:

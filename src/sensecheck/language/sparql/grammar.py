@@ -44,9 +44,7 @@ from .tree import (
 MAX_DEPTH = 64
 MAX_CHAIN = 256  # operators in a row: `1+1+1…` is as deep a tree as brackets would make
 
-UPDATE_WORDS = frozenset(
-    ["INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"]
-)
+UPDATE_WORDS = frozenset(["INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"])
 AGGREGATES = frozenset(["COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT"])
 BUILT_IN: dict[str, tuple[int, int]] = {  # name: fewest and most arguments
     "STR": (1, 1), "LANG": (1, 1), "LANGMATCHES": (2, 2), "DATATYPE": (1, 1), "BOUND": (1, 1), "IRI": (1, 1),
@@ -181,9 +179,7 @@ class Parser:
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise TooDeepError(
-                f"nested more than {MAX_DEPTH} deep", self.text, self.tokens[self.index].position
-            )
+            raise TooDeepError(f"nested more than {MAX_DEPTH} deep", self.text, self.tokens[self.index].position)
 
     def fresh_blank(self) -> Var:
         self.blanks += 1
@@ -299,9 +295,7 @@ class Parser:
         self.prologue()
         word = self.word()
         if word in UPDATE_WORDS:
-            raise UpdateError(
-                f"{word} is an update, not a query", self.text, self.tokens[self.index].position
-            )
+            raise UpdateError(f"{word} is an update, not a query", self.text, self.tokens[self.index].position)
         if word == "SELECT":
             query = self.select()
         elif word == "ASK":
@@ -846,9 +840,7 @@ class Parser:
         arguments = self.arguments_until_close()
         fewest, most = BUILT_IN[name]
         if not fewest <= len(arguments) <= most:
-            raise self.fail(
-                f"{fewest} arguments of {name}" if fewest == most else f"other arguments of {name}"
-            )
+            raise self.fail(f"{fewest} arguments of {name}" if fewest == most else f"other arguments of {name}")
         if name == "URI":
             name = "IRI"
         elif name == "ISURI":

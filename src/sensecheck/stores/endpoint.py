@@ -123,6 +123,7 @@ class Endpoint:
                     return 413, response.headers, b""
             if response.length not in (None, 0):
                 raise http.client.IncompleteRead(b"")
+            response.close()  # read to its end: the connection itself stays for the next query
             return response.status, response.headers, b"".join(pieces)
         except TimeoutError:
             connecting = connection.sock is None
@@ -163,7 +164,7 @@ class Endpoint:
                 continue
             except TimeoutError:
                 return self._timed_out(time.monotonic() - started)
-            if status in (502, 503, 504) or (status >= 500 and attempt < self.retries):
+            if status >= 500 and not _ran_out_of_time(body):
                 trouble = f"HTTP {status}: {_start_of(body)}"
                 continue
             self._timeouts_in_a_row = 0
@@ -246,6 +247,14 @@ def _start_of(body: bytes) -> str:
     return " ".join(body[:300].decode("utf-8", "replace").split())
 
 
+def _ran_out_of_time(body: bytes) -> bool:
+    """Whether an error page says that the server's own limit was reached: no fault of the server."""
+    # Virtuoso may break off in the middle of its rows, so the words can stand at either end.
+    low = (body[:2000] + body[-2000:]).lower()
+    signs = (b"s1t00", b"timeout", b"timed out", b"estimated execution time", b"query interrupted")
+    return any(sign in low for sign in signs)
+
+
 def _interpret(status: int, headers: http.client.HTTPMessage, body: bytes, limits: Limits) -> Outcome:
     if status == 413:
         return Failure(Reason.TOO_LARGE, f"an answer of more than {limits.bytes:,} bytes")
@@ -257,7 +266,7 @@ def _interpret(status: int, headers: http.client.HTTPMessage, body: bytes, limit
     if status != 200:
         text = _start_of(body)
         low = text.lower()
-        if "s1t00" in low or "timeout" in low or "timed out" in low or "estimated execution time" in low:
+        if _ran_out_of_time(body):
             return Failure(Reason.TIMEOUT, f"HTTP {status}: {text}")
         if status == 400 and any(sign in low for sign in ("syntax", "pars", "malformed", "expected", "sp030")):
             return Failure(Reason.SYNTAX, text)

@@ -127,6 +127,8 @@ class Reader:
             kind = "json" if plain.endswith(".json") else "jsonl"
         else:
             kind = detect_table_format(head, name).name
+            if kind not in ("json", "jsonl") and name.endswith(".json"):
+                kind = "json"
         if kind == "json":
             yield self._document(source), 1
         elif kind == "jsonl":

@@ -40,7 +40,7 @@ def sql_normal_form(text: str, dialect: str = "sqlite") -> Shape | None:
     """The normal form of a query, or None where the text cannot be read."""
     try:
         statements = sqlglot.parse(text, read=dialect)
-        if len(statements) != 1 or statements[0] is None:
+        if len(statements) != 1 or not isinstance(statements[0], exp.Query):
             return None
         return Shape(_query(statements[0], _Scope([0], None)))
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError):

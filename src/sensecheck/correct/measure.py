@@ -140,7 +140,7 @@ def _gold_count(record: Record) -> float | None:
     number = number_of(str(record.answer)) if record.answer is not None else None
     if number is not None:
         return number
-    return float(len(set(record.results))) if record.results is not None else None
+    return float(len(set(map(str, record.results)))) if record.results is not None else None
 
 
 # ---- one record
@@ -243,8 +243,9 @@ def _score_set(scored: Scored, record: Record, answer: Answer | None, gold: Answ
         if answer is not None and answer.boolean is None:
             found = best_column_order(gold, answer)
     elif record.results is not None:
-        wanted = {bare_key(value.rsplit("/", 1)[-1] if value.startswith("http") else value) for value in record.results}
-        scored.gold_text = "\n".join(sorted(record.results)[:_SHOWN_ROWS])
+        listed = [value if isinstance(value, str) else str(value) for value in record.results]
+        wanted = {bare_key(value.rsplit("/", 1)[-1] if value.startswith("http") else value) for value in listed}
+        scored.gold_text = "\n".join(sorted(listed)[:_SHOWN_ROWS])
         if answer is not None and answer.boolean is None:
             found = row_set(answer, short=True)
     else:
@@ -379,27 +380,31 @@ def measure(
 ) -> pl.DataFrame:
     """One row for every record. Without `scores`, exact match alone."""
     clean = [not record.fault for record in records]
+    subtypes = [record.subtype for record in records]
+    distances = [record.distance for record in records]
+    contexts = {distance: context_of(distance) for distance in set(distances)}
+    groups = [f"{record.question_type}_{record.subtype}" for record in records]
+    codes = {group: float(crc32(group.encode("utf-8", "replace"))) for group in set(groups)}
     columns: dict[str, Any] = {
         "id": [record.id for record in records],
         "cluster": [record.conversation or record.id for record in records],
         "question_type": [record.question_type or None for record in records],
-        "subtype": [record.subtype or None for record in records],
-        "distance": [record.distance for record in records],
-        "context": [context_of(record.distance) for record in records],
-        "ellipsis": ["yes" if record.subtype in _ELLIPSIS else "no" for record in records],
-        "multi_entity": ["yes" if record.subtype in _MULTI_ENTITY else "no" for record in records],
-        "type_code": [float(crc32(f"{r.question_type}_{r.subtype}".encode())) for r in records],
+        "subtype": [subtype or None for subtype in subtypes],
+        "distance": distances,
+        "context": [contexts[distance] for distance in distances],
+        "ellipsis": ["yes" if subtype in _ELLIPSIS else "no" for subtype in subtypes],
+        "multi_entity": ["yes" if subtype in _MULTI_ENTITY else "no" for subtype in subtypes],
+        "type_code": [codes[group] for group in groups],
     }
     text: dict[str, Any] = {name: pl.String for name in columns if name != "type_code"}
-    has_gold = [record.gold is not None for record in records]
     columns["em"] = [
-        exact_match(r.gold, r.prediction) if ok and g else None
-        for r, ok, g in zip(records, clean, has_gold, strict=True)
+        exact_match(r.gold, r.prediction) if ok and r.gold is not None else None
+        for r, ok in zip(records, clean, strict=True)
     ]
     if forms is not None:
         columns["em_normalised"] = [
-            forms.match(r.gold, r.prediction) if ok and g else None
-            for r, ok, g in zip(records, clean, has_gold, strict=True)
+            forms.match(r.gold, r.prediction) if ok and r.gold is not None else None
+            for r, ok in zip(records, clean, strict=True)
         ]
         if choices.language == "sparql":
             counts = [

@@ -7,9 +7,12 @@ gives. Records come in batches that are always cut the same way, so that a stopp
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +51,7 @@ class Record:
     subtype: str = ""
     question: str = ""
     answer: Any = None
-    results: list[str] | None = None
+    results: list[Any] | None = None
     turn: str = ""
     distance: str = ""
     database: str = ""
@@ -73,29 +76,36 @@ class Reader:
     distances: Mapping[str, str] | None = None
     bad: dict[str, int] = field(default_factory=dict)
     files: list[dict[str, Any]] = field(default_factory=list)
+    _names: dict[tuple[str, ...], tuple[str | None, ...]] = field(default_factory=dict)
 
     def batches(self, done: int = 0) -> Iterator[list[Record]]:
         """Batches from number `done` on."""
         self._check_columns()
         self.files.clear()
-        batch: list[Record] = []
-        number = count = 0
+        count = number = 0
         several = False
+        left: list[Record] = []
         for rows, path, first, more in self._rows():
             several = several or more
             prefix = f"{Path(path).name}:" if several and path else ""
-            for offset, row in enumerate(rows):
-                if self.limit is not None and count >= self.limit:
-                    break
-                count += 1
-                batch.append(self._record(row, path, first + offset, prefix))
-                if len(batch) == BATCH_RECORDS:
+            numbered = enumerate(rows, first)
+            while True:
+                room = BATCH_RECORDS - len(left)
+                if self.limit is not None:
+                    room = min(room, self.limit - count)
+                with _no_collection():
+                    made = [self._record(row, path, place, prefix) for place, row in islice(numbered, room)]
+                count += len(made)
+                left += made
+                if len(left) == BATCH_RECORDS:
                     if number >= done:
-                        yield batch
+                        yield left
                     number += 1
-                    batch = []
-        if batch and number >= done:
-            yield batch
+                    left = []
+                elif len(made) < room or not room:
+                    break
+        if left and number >= done:
+            yield left
         if not count:
             raise InputError("there are no records", path=_named(self.data), reason="no_records")
 
@@ -145,7 +155,8 @@ class Reader:
     def _document(self, source: Source) -> list[Any]:
         text = source.read()
         try:
-            rows = _loads(text)
+            with _no_collection():
+                rows = _loads(text)
         except ValueError as error:
             raise InputError(
                 f"is no JSON: {error}", path=source.name, hint="Was the file cut short?", reason="bad_json"
@@ -184,56 +195,92 @@ class Reader:
         try:
             return self._checked(row, path, number, prefix)
         except InputError as error:
-            if not self.skip_bad:
-                raise
-            self.bad[error.reason] = self.bad.get(error.reason, 0) + 1
-            return Record(f"{prefix}{number}", None, fault=f"bad record: {error.reason}")
+            return self._refuse(error, f"{prefix}{number}")
+
+    def _refuse(self, error: InputError, name: str) -> Record:
+        if not self.skip_bad or error.reason == "unknown column":
+            raise error
+        self.bad[error.reason] = self.bad.get(error.reason, 0) + 1
+        return Record(name, None, fault=f"bad record: {error.reason}", extra=dict.fromkeys(self.keep, ""))
 
     def _checked(self, row: Any, path: str, number: int, prefix: str) -> Record:
         if isinstance(row, InputError):
             raise row
-        if not isinstance(row, Mapping):
-            raise self._wrong(path, number, None, "an object", row)
-        get = _Getter(row, self.columns, path, number)
-        prediction = get.text("prediction", required=True)
-        gold = get.text("gold")
-        kind = get("question_type")
-        if isinstance(kind, list | tuple):
+        if not isinstance(row, dict):
+            if not isinstance(row, Mapping):
+                raise self._wrong(path, number, None, "an object", row)
+            row = dict(row)
+        # Records of one file have the same fields in the same order: their names are looked up once.
+        fields = tuple(row)
+        names = self._names.get(fields)
+        if names is None:
+            names = self._names[fields] = tuple([self._name(ours, row) for ours in NAMES])
+        key, told, gold_name, kind_name, sub, asked, answer_name, results_name, turn_name, distance_name, base = names
+        if told is None:
+            raise self._no_prediction(row, path, number)
+        prediction = row[told]
+        gold = row[gold_name] if gold_name else None
+        kind = row[kind_name] if kind_name else ""
+        subtype = row[sub] if sub else ""
+        question = row[asked] if asked else ""
+        answer = row[answer_name] if answer_name else None
+        results = row[results_name] if results_name else None
+        turn = row[turn_name] if turn_name else ""
+        distance = row[distance_name] if distance_name else None
+        database = row[base] if base else ""
+        if type(kind) is list:
             kind = kind[0] if kind else ""
-        results = get("results")
-        if results is not None:
-            if isinstance(results, str):
-                results = [results]
-            if not isinstance(results, list | tuple):
-                raise self._wrong(path, number, get.name("results"), "a list of answers", results)
-            results = [str(value) for value in results]
-        if gold is None and results is None and get("answer") is None:
+        if not (
+            type(prediction) is type(gold) is type(kind) is type(subtype) is type(question) is type(database) is str
+        ):
+            for name, value in ((told, prediction), (gold_name, gold), (kind_name, kind), (sub, subtype),
+                                (asked, question), (base, database)):  # fmt: skip
+                if value is not None and type(value) is not str:
+                    raise self._wrong(path, number, name, "text", value)
+        if results is not None and type(results) is not list:
+            if type(results) is not str:
+                raise self._wrong(path, number, results_name, "a list of answers", results)
+            results = [results]
+        if gold is None and results is None and answer is None:
             raise InputError(
                 path=path or None, record=number, expected="a gold query or a gold answer", got="neither",
                 hint=f"Looked for {', '.join(NAMES['gold'][:4])}, …; name it with --columns gold=COLUMN.",
                 reason="no gold",
             )  # fmt: skip
-        turn = get("turn")
-        turn = "" if turn is None else str(turn)
-        distance = get("distance")
+        turn = turn if type(turn) is str else "" if turn is None else str(turn)
         if self.distances is not None:
             distance = self.distances.get(turn)
-        name = get("id")
-        extra = {column: "" if (value := _lookup(row, column)) is None else str(value) for column in self.keep}
+        label = row[key] if key else None
         return Record(
-            id=prefix + (str(number) if name is None else str(name)),
-            prediction=prediction,
-            gold=gold,
-            question_type="" if kind is None else str(kind),
-            subtype=get.text("subtype") or "",
-            question=get.text("question") or "",
-            answer=get("answer"),
-            results=results,
-            turn=turn,
-            distance="none" if distance is None else str(distance),
-            database=get.text("database") or "",
-            extra=extra,
+            f"{prefix}{number if label is None else label}",
+            prediction,
+            gold,
+            kind or "",
+            subtype or "",
+            question or "",
+            answer,
+            results,
+            turn,
+            "none" if distance is None else str(distance),
+            database or "",
+            {column: _text_of(row, column) for column in self.keep} if self.keep else _NOTHING,
         )
+
+    def _name(self, ours: str, row: Mapping[str, Any]) -> str | None:
+        """The field of a row that holds what we call `ours`."""
+        given = self.columns.get(ours)
+        if given is not None:
+            return given if given in row else None
+        return next((name for name in NAMES[ours] if name in row), None)
+
+    def _no_prediction(self, row: Mapping[str, Any], path: str, number: int) -> InputError:
+        wanted = self.columns.get("prediction") or NAMES["prediction"][0]
+        return InputError(
+            path=path or None, record=number, field=wanted, expected="a field for the prediction",
+            got=f"the fields {', '.join(shown(name, 30) for name in list(row)[:12])}",
+            hint=did_you_mean(wanted, list(row)) or "Name it with --columns prediction=COLUMN.",
+            reason="no prediction field",
+        )  # fmt: skip
 
     @staticmethod
     def _wrong(path: str, number: int, name: str | None, expected: str, got: object) -> InputError:
@@ -244,56 +291,24 @@ class Reader:
         )  # fmt: skip
 
 
-class _Getter:
-    """Looks a field up under its names."""
-
-    __slots__ = ("columns", "number", "path", "row")
-
-    def __init__(self, row: Mapping[str, Any], columns: Mapping[str, str], path: str, number: int) -> None:
-        self.row = row
-        self.columns = columns
-        self.path = path
-        self.number = number
-
-    def name(self, ours: str) -> str | None:
-        given = self.columns.get(ours)
-        if given is not None:
-            return given if given in self.row else None
-        for name in NAMES[ours]:
-            if name in self.row:
-                return name
-        return None
-
-    def __call__(self, ours: str) -> Any:
-        given = self.columns.get(ours)
-        row = self.row
-        if given is not None:
-            return row.get(given)
-        for name in NAMES[ours]:
-            if name in row:
-                return row[name]
-        return None
-
-    def text(self, ours: str, required: bool = False) -> str | None:
-        value = self(ours)
-        if isinstance(value, str):
-            return value
-        if value is None:
-            if required and self.name(ours) is None:
-                wanted = self.columns.get(ours) or NAMES[ours][0]
-                raise InputError(
-                    path=self.path or None, record=self.number, field=wanted, expected=f"a field for the {ours}",
-                    got=f"the fields {', '.join(shown(name, 30) for name in list(self.row)[:12])}",
-                    hint=did_you_mean(wanted, list(self.row)) or f"Name it with --columns {ours}=COLUMN.",
-                    reason=f"no {ours}",
-                )  # fmt: skip
-            return None
-        raise Reader._wrong(self.path, self.number, self.name(ours), "text", value)
+_NOTHING: dict[str, str] = {}
 
 
-def _lookup(row: Mapping[str, Any], column: str) -> Any:
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Thousands of new records make no cycles; looking for some after every few hundred costs as much as reading."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _text_of(row: Mapping[str, Any], column: str) -> str:
     if column in row:
-        return row[column]
+        return "" if row[column] is None else str(row[column])
     raise InputError(
         field=column, expected="a column of that name to slice by",
         got=f"the columns {', '.join(shown(name, 30) for name in list(row)[:12])}",

@@ -65,15 +65,11 @@ def nanoseconds(call: Callable[[], Any], pairs: int, repeats: int) -> float:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--largest", type=int, default=10_000_000)
     largest = arguments.parse_args().largest
     rng = np.random.default_rng(2020)
-    print(
-        f"{'pairs':>12} {'bins':>6} {'plain loop':>12} {'input order':>12} {'ties whole':>12} {'ratio':>14}"
-    )
+    print(f"{'pairs':>12} {'bins':>6} {'plain loop':>12} {'input order':>12} {'ties whole':>12} {'ratio':>14}")
     plain = math.nan
     for n in (100_000, 1_000_000, 10_000_000):
         if n > largest:
@@ -84,9 +80,7 @@ def main() -> None:
         carried = n > 1_000_000
         if not carried:
             lists = confidence.tolist(), correct.tolist()
-            model, accuracy, count = (
-                np.array(column[::-1]) for column in zip(*plain_loop(*lists), strict=True)
-            )
+            model, accuracy, count = (np.array(column[::-1]) for column in zip(*plain_loop(*lists), strict=True))
             assert np.array_equal(count, bins.count)
             assert np.array_equal(accuracy, bins.accuracy)
             assert np.allclose(model, bins.mean_confidence, rtol=1e-12, atol=0)

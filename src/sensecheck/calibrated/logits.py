@@ -28,7 +28,7 @@ import simdjson
 from numpy.typing import NDArray
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, escaped, shown
-from sensecheck.inputs.opening import BLOCK_BYTES, Block, PathInput, Source, sources
+from sensecheck.inputs.opening import Block, PathInput, Source, sources
 from sensecheck.inputs.tables import detect_table_format
 
 if TYPE_CHECKING:
@@ -48,15 +48,17 @@ VARIANTS = ("auto", "hf", "miso")
 PADDING_LABEL = -100
 """The label that PyTorch's losses ignore: such steps are no predictions, and are counted apart."""
 
-DECIDING_TOKENS = 4096
+DECIDING_TOKENS = 1024
 """A file's scale is recognised from this many first tokens, however the file is cut into blocks."""
 
+_BLOCK_BYTES = 2 * 1024 * 1024  # what stays in the cache from the read to the last column is read fastest
 _DECIDING_BYTES = 64 * 1024 * 1024  # a file without one good line in this much text is given up
 _KEPT_BAD_RECORDS = 1000  # all bad records are counted; this many are kept with their messages
+_STRETCH_BYTES = 256 * 1024
 _ROUNDING = 1e-6  # how far float32 rounding may push a probability above 1 or a log-probability above 0
 _SUM_SLACK = 0.01  # how far a row of probabilities stored in half precision may sum above 1
 
-_LIBRARY_ERRORS = (ValueError, TypeError, KeyError, RuntimeError, AttributeError)
+_LIBRARY_ERRORS = (ValueError, TypeError, LookupError, RuntimeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,7 @@ def detect_format(first_block: bytes) -> DetectedFormat:
     """
     if not first_block.strip():
         return DetectedFormat("empty", "the input holds no text")
-    for number, line in enumerate(first_block.split(b"\n"), 1):
+    for number, line in enumerate(_split(first_block), 1):
         if not line.strip():
             continue
         if not line.lstrip().startswith(b"{") or b'"top_logits"' not in line:
@@ -242,7 +244,7 @@ def _parse(
 ) -> tuple[list[_Run], list[InputError]]:
     """The lines of a block as runs of equal width, and the lines that cannot be read.
 
-    Stops at the first such line unless bad lines are skipped. Blank lines at the end are left out.
+    Stops at the first such line unless bad lines are skipped.
     """
     runs: list[_Run] = []
     errors: list[InputError] = []
@@ -252,41 +254,37 @@ def _parse(
     integers = plan.variant == "hf"
     text, extra, normaliser = plan.with_input_str, plan.with_logit_at_label, plan.with_logsumexp
     keys: list[str] = []
-    lines = data.split(b"\n")
-    while lines and not lines[-1].strip():
-        lines.pop()
     parse: Any = simdjson.Parser().parse
     document: Any = None
     rows: Any = None
     token_rows: Any = None
     label_row: Any = None
+    column: Any = None
     tokens: Any
     values: Any
     others: list[Any] = []
-    number = first_line - 1
-    for line in lines:
-        number += 1
+    usual_brackets = -1
+    for number, (line, brackets) in enumerate(_lines_with_brackets(data), first_line):
         try:
             if not fast:
                 raise ValueError
             # a parser may be used again only when nothing points into its last document
-            document = rows = token_rows = label_row = None
+            document = rows = token_rows = label_row = column = None
             document = parse(line)
             if (found := list(document)) != keys:
                 if len(set(found)) != len(found):
                     raise ValueError
-                keys = found
+                keys, usual_brackets = found, -1
             rows = document["top_logits"]
             token_rows = document["top_logit_idxs"]
             label_row = document["labels"]
             count = len(rows)
-            widths = set(map(len, rows))
-            widths.update(map(len, token_rows))
-            width = widths.pop()
-            values = rows.as_buffer(of_type="d")
-            if widths or len(token_rows) != count or len(label_row) != count:
+            widths = [*map(len, rows), *map(len, token_rows)]
+            width = widths[0]
+            if widths.count(width) != 2 * count or not width:
                 raise ValueError
-            if values.size != 8 * count * width or not width:
+            values = rows.as_buffer(of_type="d")
+            if len(token_rows) != count or len(label_row) != count or values.size != 8 * count * width:
                 raise ValueError
             if integers:
                 tokens = token_rows.as_buffer(of_type="i")
@@ -300,12 +298,14 @@ def _parse(
                     raise ValueError
             at_label = sums = caption = None
             if extra:
-                at_label = document["logit_at_label"].as_buffer(of_type="d")
-                if at_label.size != 8 * count or len(document["logit_at_label"]) != count:
+                column = document["logit_at_label"]
+                at_label = column.as_buffer(of_type="d")
+                if at_label.size != 8 * count or len(column) != count:
                     raise ValueError
             if normaliser:
-                sums = document["logsumexp"].as_buffer(of_type="d")
-                if sums.size != 8 * count or len(document["logsumexp"]) != count:
+                column = document["logsumexp"]
+                sums = column.as_buffer(of_type="d")
+                if sums.size != 8 * count or len(column) != count:
                     raise ValueError
             if text:
                 caption = document.get("input_str")
@@ -313,6 +313,14 @@ def _parse(
                     raise ValueError
             if plan.fields:
                 others = [_plain(document.get(name)) for name in plan.fields]
+            # Flattening hides arrays inside the rows, but not their brackets: beside two for each row, a line
+            # has as many as others with its keys, unless its text holds some.
+            if (brackets - 2 * count) % 256 != usual_brackets:
+                other = (brackets - 2 * count - str(document.get("input_str")).count("[")) % 256
+                if other != usual_brackets:
+                    if _has_deeper_arrays(document):
+                        raise ValueError
+                    usual_brackets = other
         except _LIBRARY_ERRORS:
             # Not an error yet: the fast path may only be too narrow (NaN, huge integers, a lone surrogate).
             try:
@@ -349,11 +357,8 @@ def _parse(
             max_tokens is not None and tokens_seen >= max_tokens
         ):
             break
-    document = rows = token_rows = label_row = None
+    document = rows = token_rows = label_row = column = None
     return runs, errors
-
-
-# --- one line, carefully ---
 
 
 def _plain(value: Any) -> Any:
@@ -361,6 +366,47 @@ def _plain(value: Any) -> Any:
     if isinstance(value, simdjson.Array):
         return value.as_list()
     return value.as_dict() if isinstance(value, simdjson.Object) else value
+
+
+def _has_deeper_arrays(document: Any) -> bool:
+    """Whether there are arrays inside the rows of a line or inside its vectors."""
+    for key in ("top_logits", "top_logit_idxs"):
+        if any(type(value) is list for row in document[key].as_list() for value in row):
+            return True
+    vectors = [document.get(key) for key in ("labels", "logit_at_label", "logsumexp")]
+    return any(type(value) is list for vector in vectors if vector is not None for value in vector.as_list())
+
+
+def _lines_with_brackets(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """Each line with the number of its opening brackets modulo 256."""
+    start = 0
+    while start < len(data):
+        # by stretches that stay in the cache until their lines are parsed
+        stop = data.find(b"\n", start + _STRETCH_BYTES) + 1 or len(data)
+        text = np.frombuffer(data, np.uint8, stop - start, start)
+        ends = np.flatnonzero(text == ord("\n"))
+        if not len(ends) or ends[-1] != len(text) - 1:
+            ends = np.append(ends, len(text))  # the last line lacks its line end
+        begins = np.append(0, ends[:-1] + 1)
+        counts = np.add.reduceat((text == ord("[")).view(np.uint8), begins, dtype=np.uint8)
+        begin = start
+        for end, count in zip((ends + start).tolist(), counts.tolist(), strict=True):
+            yield data[begin:end], count
+            begin = end + 1
+        start = stop
+
+
+def _split(data: bytes) -> Iterator[bytes]:
+    """The lines one by one, for whoever wants only the first."""
+    start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        yield data[start:end]
+        start = end + 1
+    if start < len(data):
+        yield data[start:]
+
+
+# --- one line, carefully ---
 
 
 def _read_carefully(line: bytes, number: int, plan: _Plan) -> _Parsed:
@@ -715,7 +761,7 @@ def _contradictions(
             negative: Bools = values.min(axis=1) < -_ROUNDING
             tests.append((negative, "below 0"))
         if decision.how == "recognised":
-            totals = values @ np.ones(run.width)
+            totals = _row_sums(values)
             if float(totals.max()) > 1 + _SUM_SLACK:
                 tests.append((totals > 1 + _SUM_SLACK, "in a row that sums above 1"))
     elif decision.scale == "logprobs":
@@ -749,6 +795,16 @@ def _contradictions(
                 reason="scale",
             )
     return found
+
+
+def _row_sums(values: Floats) -> Floats:
+    """By columns: rows are short, and a matrix product would wake BLAS's threads for nothing."""
+    if values.shape[1] > 32:
+        return np.asarray(values.sum(axis=1))
+    totals = values[:, 0].copy()
+    for column in range(1, values.shape[1]):
+        totals += values[:, column]
+    return totals
 
 
 def _probability(
@@ -886,16 +942,21 @@ def _decide(plan: _Plan, runs: list[_Run], requested: Literal["auto"] | Scale, e
     """The scale of a file, by request or by its first tokens."""
     matrices = [run.matrix() for run in runs]
     count = sum(len(matrix) for matrix in matrices)
-    low = min((float(matrix.min()) for matrix in matrices), default=0.0)
-    high = max((float(matrix.max()) for matrix in matrices), default=0.0)
+    low = min(float(matrix.min()) for matrix in matrices)
+    high = max(float(matrix.max()) for matrix in matrices)
     span = f"the first {_plural(count, 'token')} run from {low:.6g} to {high:.6g}"
     if requested != "auto":
         return _with_normaliser(requested, "given", f"by the caller; {span}", runs, extras, plan)
-    total = max((float(matrix.sum(axis=1).max()) for matrix in matrices), default=0.0)
-    if low >= -_ROUNDING and high <= 1 + _SUM_SLACK:
-        if total <= 1 + _SUM_SLACK and high > 0:
-            evidence = f"{span} and no row sums above 1 (highest {total:.6g})"
-            return ScaleDecision("probabilities", "recognised", evidence)
+    total = max(float(_row_sums(matrix).max()) for matrix in matrices)
+    mass = max(float(np.exp(np.minimum(matrix, 50)).sum(axis=1).max()) for matrix in matrices)
+    in_unit = low >= -_ROUNDING and high <= 1 + _SUM_SLACK
+    if in_unit and total <= 1 + _SUM_SLACK and high > 0:
+        evidence = f"{span} and no row sums above 1 (highest {total:.6g})"
+        return ScaleDecision("probabilities", "recognised", evidence)
+    if low < 0 and high <= _ROUNDING and mass <= 1 + _SUM_SLACK:
+        evidence = f"{span}, none is above 0 and no row's exponentials sum above 1 (highest {mass:.6g})"
+        return ScaleDecision("logprobs", "recognised", evidence)
+    if in_unit:
         raise InputError(
             path=plan.path,
             field="top_logits",
@@ -904,12 +965,8 @@ def _decide(plan: _Plan, runs: list[_Run], requested: Literal["auto"] | Scale, e
             hint="Say what they are with --scale probabilities, logits or logprobs.",
             reason="scale",
         )
+    _refuse_mixture(plan, runs, matrices)
     if high <= _ROUNDING:
-        masses = [float(np.exp(np.minimum(matrix, 50)).sum(axis=1).max()) for matrix in matrices]
-        mass = max(masses, default=0.0)
-        if mass <= 1 + _SUM_SLACK:
-            evidence = f"{span}, none is above 0 and no row's exponentials sum above 1 (highest {mass:.6g})"
-            return ScaleDecision("logprobs", "recognised", evidence)
         evidence = f"{span}; the exponentials of a row sum to {mass:.6g}, too much for log-probabilities"
         return _with_normaliser("logits", "recognised", evidence, runs, extras, plan)
     side = "above 1" if high > 1 else "below 0"
@@ -919,13 +976,53 @@ def _decide(plan: _Plan, runs: list[_Run], requested: Literal["auto"] | Scale, e
     return _with_normaliser("logits", "recognised", evidence, runs, extras, plan)
 
 
+def _refuse_mixture(plan: _Plan, runs: list[_Run], matrices: list[Floats]) -> None:
+    """A file of probabilities with a few broken rows must not pass for raw logits."""
+    for scale in ("probabilities", "logprobs"):
+        fits = []
+        for matrix in matrices:
+            top = matrix.max(axis=1)
+            if scale == "probabilities":
+                fits.append((matrix.min(axis=1) >= -_ROUNDING) & (_row_sums(matrix) <= 1 + _SUM_SLACK))
+            else:
+                sums = np.exp(np.minimum(matrix, 50)).sum(axis=1)
+                fits.append((top <= _ROUNDING) & (sums <= 1 + _SUM_SLACK))
+        fitting = np.concatenate(fits)
+        if np.count_nonzero(fitting) <= len(fitting) / 2:
+            continue
+        lines = np.repeat(
+            [line for run in runs for line in run.lines], [count for run in runs for count in run.lengths]
+        )
+        odd, like = int(np.argmin(fitting)), np.count_nonzero(fitting)
+        values = next(row for matrix, fit in zip(matrices, fits, strict=True) for row in matrix[~fit])
+        raise InputError(
+            path=plan.path,
+            line=int(lines[odd]),
+            field="top_logits",
+            expected=f"{scale}, as {like:,} of the first {len(fitting):,} tokens are",
+            got=shown(values.tolist(), 60),
+            hint="Name the scale of the file with --scale; then fix the line or pass --skip-bad.",
+            reason="scale",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Extras:
-    """What else the first good line of a file holds."""
+    """What else a file holds by its first good line, looked at only where raw logits need it."""
 
-    logsumexp: bool = False
-    logit_at_label: bool = False
-    label_scale: Literal["same", "other", "unknown"] = "unknown"
+    keys: list[str]
+    blocks: list[Block]
+
+    def has_label_logits(self, plan: _Plan) -> bool:
+        """Whether logit_at_label is there and on the scale of the stored scores."""
+        if "logit_at_label" not in self.keys or plan.variant != "hf":
+            return False
+        data = self.blocks[0].data if len(self.blocks) == 1 else b"".join(block.data for block in self.blocks)
+        probe = replace(plan, with_logit_at_label=True, skip_bad=True)
+        runs, errors = _parse(probe, data, self.blocks[0].first_line, max_tokens=DECIDING_TOKENS)
+        if not runs or any("logit_at_label" in str(error) for error in errors):
+            return False
+        return _same_scale(runs)
 
 
 def _with_normaliser(
@@ -939,11 +1036,11 @@ def _with_normaliser(
     """Raw logits need a sum over the vocabulary: the best one that the file allows."""
     if scale != "logits":
         return ScaleDecision(scale, how, evidence)
-    if extras.logsumexp:
+    if "logsumexp" in extras.keys:
         return ScaleDecision(scale, how, f"{evidence}; logsumexp is stored", "logsumexp")
     widths = sorted({run.width for run in runs})
     width = f"{widths[0]}" if len(widths) == 1 else f"{widths[0]} to {widths[-1]}" if widths else "0"
-    if extras.logit_at_label and extras.label_scale == "same":
+    if extras.has_label_logits(plan):
         caveat = (
             f"softmax over the {width} stored scores and the label's own, not over the vocabulary: "
             "each confidence is an upper bound"
@@ -962,7 +1059,7 @@ def _with_normaliser(
     return ScaleDecision(scale, how, evidence, "top_k", caveat)
 
 
-def _label_scale(runs: list[_Run]) -> Literal["same", "other", "unknown"]:
+def _same_scale(runs: list[_Run]) -> bool:
     """Whether logit_at_label agrees with the stored score wherever the label is among the stored tokens."""
     agreeing = 0
     for run in runs:
@@ -974,9 +1071,9 @@ def _label_scale(runs: list[_Run]) -> Literal["same", "other", "unknown"]:
         stored = values[hit, where.argmax(axis=1)[hit]]
         gap = np.abs(stored - at_label[hit])
         if (gap > 1e-3 * np.maximum(1, np.abs(stored))).any():
-            return "other"
+            return False
         agreeing += int(np.count_nonzero(hit))
-    return "same" if agreeing else "unknown"
+    return agreeing > 0
 
 
 # --- the reader ---
@@ -988,6 +1085,7 @@ class LogitsReader:
     variant: "hf" (integer tokens), "miso" (string tokens with copies) or "auto", by the first good line.
     scale: "probabilities", "logits", "logprobs" or "auto", by the file's first tokens; see `ScaleDecision`.
     top_k: a token is correct if the label is among the k highest scores.
+    fields: other fields of the lines to hand out with their sequences (an id, a slice).
     ignore_tokens: tokens to leave out, matched against the gold (`ignore_by="gold"`) or the predicted token.
     padding_label: the label of steps that are no predictions (-100); None scores them like others.
     skip_bad: count lines that cannot be scored instead of raising an `InputError`.
@@ -1011,7 +1109,7 @@ class LogitsReader:
         fields: Iterable[str] = (),
         limit: int | None = None,
         jobs: int = 1,
-        block_bytes: int = BLOCK_BYTES,
+        block_bytes: int = _BLOCK_BYTES,
         digest: bool = True,
     ) -> None:
         _one_of("variant", variant, VARIANTS)
@@ -1104,14 +1202,7 @@ class LogitsReader:
         if plan.variant is None or not runs:
             return replace(plan, decision=ScaleDecision("probabilities", "given", "nothing to scale")), first
         plan = replace(plan, ignored_tokens=_matchable(self._ignore_tokens, plan.variant, source.name))
-        extras = _Extras(logsumexp="logsumexp" in (keys or []))
-        if "logit_at_label" in (keys or []) and plan.variant == "hf" and self._scale in ("auto", "logits"):
-            probe = replace(plan, with_logit_at_label=True, skip_bad=True)
-            whole = Block(b"".join(block.data for block in first), first[0].first_line)
-            probed, refused = _parse(probe, whole.data, whole.first_line, max_tokens=DECIDING_TOKENS)
-            if probed and not any(error.field == "logit_at_label" for error in refused):
-                extras = replace(extras, logit_at_label=True, label_scale=_label_scale(probed))
-        decision = _decide(plan, runs, self._scale, extras)
+        decision = _decide(plan, runs, self._scale, _Extras(keys or [], first))
         return (
             replace(
                 plan,
@@ -1202,7 +1293,7 @@ def read_logits(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO], *
 
 def _first_good(plan: _Plan, block: Block) -> tuple[list[str] | None, _Plan]:
     """The keys of the first line that can be read, and the plan with that line's variant."""
-    for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+    for number, line in enumerate(_split(block.data), block.first_line):
         try:
             parsed = _read_carefully(line, number, plan)
         except InputError:

@@ -72,9 +72,7 @@ def reliability(curve: Curve, name: str) -> Chart:
     for b in curve.filled():
         a, z = curve.edges(b)
         low, high = curve.consistency(b)
-        kind = "series1" if curve.confidence[b] > high or curve.accuracy[b] < low else "series0"
-        if curve.accuracy[b] > high:
-            kind = "series2"
+        kind = "series1" if curve.accuracy[b] < low else "series2" if curve.accuracy[b] > high else "series0"
         tip = (
             f"confidence {curve.confidence[b]:.3f}, accuracy {curve.accuracy[b]:.3f}\n"
             f"{curve.n[b]:,.0f} rows; a calibrated model: {low:.3f} to {high:.3f}"
@@ -91,6 +89,12 @@ def reliability(curve: Curve, name: str) -> Chart:
             }
         )  # fmt: skip
     top.line([0, 1], [0, 1], "p-ideal")
+    legend = (
+        ("p-band", "a calibrated model"), ("p-fill-series1", "over-confident"), ("p-fill-series2", "under-confident"),
+    )  # fmt: skip
+    for i, (kind, words) in enumerate(legend):
+        top.parts.append(f'<rect class="{kind}" x="70" y="{42 + 18 * i}" width="10" height="10"/>')
+        top.text(words, 86, 51 + 18 * i)
     counts = _counts(curve, 62, 366, 380, 84)
     counts.frame("confidence", "rows", x_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1], y_ticks=_two_ticks(curve))
     gaps = [curve.confidence[b] - curve.accuracy[b] for b in curve.filled()]
@@ -112,10 +116,10 @@ def histogram(curve: Curve, name: str) -> Chart:
     right = sum(curve.accuracy[b] * curve.n[b] for b in filled) / curve.total
     axes.line([mean, mean], [0, axes.y_range[1]], "p-line-series1", f"mean confidence {mean:.3f}")
     axes.line([right, right], [0, axes.y_range[1]], "p-line-series2", f"accuracy {right:.3f}")
-    axes.text(f"mean confidence {mean:.3f}", 70, 50, "p-text")
-    axes.parts.append('<rect class="p-fill-series1" x="196" y="40" width="10" height="10"/>')
-    axes.text(f"accuracy {right:.3f}", 220, 50, "p-text")
-    axes.parts.append('<rect class="p-fill-series2" x="306" y="40" width="10" height="10"/>')
+    axes.parts.append('<rect class="p-fill-series1" x="70" y="42" width="10" height="10"/>')
+    axes.text(f"mean confidence {mean:.3f}", 86, 51, "p-text")
+    axes.parts.append('<rect class="p-fill-series2" x="70" y="60" width="10" height="10"/>')
+    axes.text(f"accuracy {right:.3f}", 86, 69, "p-text")
     alt = f"Histogram of {curve.total:,.0f} confidences of {name}: mean confidence {mean:.3f}, accuracy {right:.3f}."
     return Chart.of("confidences", "Confidence histogram", (460.0, 290.0), [axes], alt)
 

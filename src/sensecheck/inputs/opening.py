@@ -13,11 +13,12 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeGuard, cast
 
+import numpy as np
 import zstandard
 
 from sensecheck.inputs.errors import InputError, did_you_mean, escaped, shown
@@ -81,14 +82,14 @@ class Source:
     ) -> Iterator[Block]:
         """The text in blocks of about `block_bytes` cut at line ends, never more than one block ahead."""
         line = 1
-        whole: list[bytes] = []  # up to the last line end seen
+        whole: list[bytes | memoryview] = []  # up to the last line end seen
         rest: list[bytes] = []  # the line under way after it
         whole_bytes = rest_bytes = 0
         for piece in self._text(min(_PIECE_BYTES, block_bytes), digest):
             cut = piece.rfind(b"\n") + 1
             if cut:
                 whole += rest
-                whole.append(piece[:cut])
+                whole.append(memoryview(piece)[:cut])  # copied once, when the block is joined
                 whole_bytes += rest_bytes + cut
                 rest = [piece[cut:]] if cut < len(piece) else []
                 rest_bytes = len(piece) - cut
@@ -98,7 +99,7 @@ class Source:
             if rest_bytes > max_line_bytes:
                 raise InputError(
                     path=self.name,
-                    line=line + sum(part.count(b"\n") for part in whole),
+                    line=line + sum(bytes(part).count(b"\n") for part in whole),
                     expected=f"lines of at most {max_line_bytes:,} bytes",
                     got=f"a longer one, which begins {shown(rest[0], 40)}",
                     hint="One record belongs on each line: is this a JSON array or a file without line ends?",
@@ -107,10 +108,10 @@ class Source:
             if whole_bytes >= block_bytes:
                 block = self._block(whole, line)
                 whole, whole_bytes = [], 0
-                line += block.data.count(b"\n")
+                line += _line_ends(block.data)
                 yield block
         if whole or rest:
-            yield self._block(whole + rest, line)
+            yield self._block([*whole, *rest], line)
 
     def read(self, max_bytes: int | None = None) -> bytes:
         """The whole decompressed text at once, for documents that cannot be cut into lines."""
@@ -304,7 +305,7 @@ class Source:
                 reason="utf16",
             )
 
-    def _block(self, pieces: list[bytes], first_line: int) -> Block:
+    def _block(self, pieces: Sequence[bytes | memoryview], first_line: int) -> Block:
         """The pieces as one block, once they are known to be text."""
         data = b"".join(pieces)
         zero = data.find(b"\0")
@@ -330,6 +331,11 @@ def _compression(head: bytes) -> str:
     if head.startswith(_ZSTD_MAGIC):
         return "zstd"
     return "plain"
+
+
+def _line_ends(data: bytes) -> int:
+    """As `data.count(b"\\n")`, several times faster."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
 
 
 def _looks_like_utf16(head: bytes) -> bool:

@@ -118,38 +118,53 @@ def _card(figure: Figure, level: float) -> dict[str, Any]:
 def _slice(by: tuple[str, ...], rows: list[list[Figure]], headline: tuple[str, ...]) -> dict[str, Any]:
     shown = rows[:MAX_SLICE_ROWS]
     names = [f for f in (shown[0] if shown else []) if f.name in headline]
-    columns = [" × ".join(by), "n", *(x for f in names for x in (f.title, "interval"))]
+    scales = {f.name: _scale([g for figures in shown for g in figures if g.name == f.name]) for f in names}
     lines = []
     for figures in shown:
-        chosen = [f for f in figures if f.name in headline]
         line: list[dict[str, Any]] = [
-            {"text": visible(" × ".join(figures[0].slice.values())), "bar": None, "sort": None},
-            {"text": f"{max(f.n for f in figures):,}", "bar": None, "sort": max(f.n for f in figures)},
+            {"text": visible(" × ".join(figures[0].slice.values())), "sort": None},
+            {"text": f"{max(f.n for f in figures):,}", "sort": max(f.n for f in figures)},
         ]
-        for f in chosen:
+        for f in (f for f in figures if f.name in headline):
             value = f.value if isinstance(f.value, float) and isfinite(f.value) else None
-            line.append({"text": decimal(f.value), "bar": _spark(f), "sort": value})
-            line.append({"text": interval(f), "bar": None, "sort": f.low if isinstance(f.low, float) else None})
+            ends = interval(f)
+            line.append(
+                {
+                    "text": decimal(f.value),
+                    "small": "" if ends == "–" else ends,
+                    "bar": _spark(f, scales[f.name]),
+                    "sort": value,
+                }
+            )
         lines.append(line)
     title = "by " + " × ".join(by)
     if len(rows) > len(shown):
         title += f" (the first {len(shown):,} of {len(rows):,}; all are in summary.json)"
-    return {"title": title, "columns": columns, "rows": lines}
+    return {"title": title, "columns": [" × ".join(by), "n", *(f.title for f in names)], "rows": lines}
 
 
-def _spark(figure: Figure) -> Markup | None:
-    """A small bar with the interval drawn on it, on the figure's own range."""
-    low, high = figure.range
-    if not (isfinite(low) and isfinite(high)) or not isinstance(figure.value, float) or not isfinite(figure.value):
+def _scale(figures: list[Figure]) -> tuple[float, float]:
+    """From 0 (or the lowest end) to the highest end in a column: small figures must be told apart too."""
+    ends = [0.0]
+    for f in figures:
+        ends += [x for x in (f.value, f.low, f.high) if isinstance(x, float) and isfinite(x)]
+    return min(ends), max(ends)
+
+
+def _spark(figure: Figure, scale: tuple[float, float]) -> Markup | None:
+    """A small bar with the interval drawn on it."""
+    low, high = scale
+    if not isinstance(figure.value, float) or not isfinite(figure.value) or high <= low:
         return None
 
     def at(x: float) -> float:
-        return round(80 * min(1.0, max(0.0, (x - low) / (high - low))), 1)
+        return round(110 * min(1.0, max(0.0, (x - low) / (high - low))), 1)
 
     ends = ""
     if isinstance(figure.low, float) and isinstance(figure.high, float):
         ends = f'<path class="p-whisker" d="M{at(figure.low)} 4H{at(figure.high)}"/>'
+    first, last = sorted((at(0.0), at(figure.value)))
     return Markup(
-        f'<svg class="spark" width="80" height="8" viewBox="0 0 80 8" aria-hidden="true">'
-        f'<rect class="p-soft-series0" width="{at(figure.value)}" height="8"/>{ends}</svg>'
+        f'<svg class="spark" width="110" height="8" viewBox="0 0 110 8" aria-hidden="true">'
+        f'<rect class="p-soft-series0" x="{first}" width="{round(last - first, 1)}" height="8"/>{ends}</svg>'
     )

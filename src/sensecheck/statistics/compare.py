@@ -81,6 +81,9 @@ class Difference:
         p = self.p_corrected
         if p is None or p >= ALPHA or self.direction == "none" or self.difference == 0:
             return ""
+        # Swapping tests whether the systems are alike in all respects; the interval is about this figure alone.
+        if self.low is None or self.high is None or self.low <= 0 <= self.high:
+            return ""
         return "b" if (self.difference > 0) == (self.direction == "higher") else "a"
 
 
@@ -160,7 +163,7 @@ class _Drawn:
         layouts, points, boot, swap, censuses = [], [], [], [], []
         for side, known in zip(sides, anchors, strict=True):
             census = Census(side, ())
-            layout = Layout.of(statistics, known)
+            layout = Layout.of(statistics, known, resampled=False)
             first = sum_rows(side, census, range(1), layout, options, poisson_weights, "bootstrap")
             second = sum_rows(side, census, range(1), layout, options, coin_flips, "randomisation")
             assert first.replicates is not None and second.replicates is not None

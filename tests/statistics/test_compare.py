@@ -1,0 +1,182 @@
+"""Two runs: paired by unit, honest under the null, in agreement with what others compute."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
+
+from sensecheck.statistics.compare import ComparisonError, compare, flips, mcnemar
+from sensecheck.statistics.estimate import estimate
+from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.measurements import Frames
+from sensecheck.statistics.statistic import RowStatistic, Statistic, mean_of
+
+QUICK = IntervalOptions(replicates=400)
+
+
+def run(values: np.ndarray, name: str = "x", **columns: object) -> Frames:
+    return Frames(pl.DataFrame({"id": np.arange(len(values)), name: values, **columns}))
+
+
+def test_differences_are_paired():
+    rng = np.random.default_rng(1)
+    hard = rng.normal(0, 3, 400)
+    a, b = hard + rng.normal(0, 0.1, 400), hard + 0.05 + rng.normal(0, 0.1, 400)
+    found = compare(run(a), run(b), [mean_of("x", direction="higher")])[0]
+    truth = scipy.stats.ttest_rel(b, a)
+    interval = truth.confidence_interval()
+    assert found.difference == pytest.approx((b - a).mean(), abs=1e-12)
+    assert found.low == pytest.approx(interval.low, abs=0.004)
+    assert found.high == pytest.approx(interval.high, abs=0.004)
+    assert found.p_randomisation < 0.01 and found.p_bootstrap < 0.01
+    assert found.better == "b"
+
+
+def test_the_smallest_detectable_difference_is_that_of_the_normal_test():
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(0, 1, 500), rng.normal(0, 1, 500)
+    found = compare(run(a), run(b), [mean_of("x")])[0]
+    error = (b - a).std(ddof=1) / np.sqrt(500)
+    assert found.detectable == pytest.approx((1.95996 + 0.84162) * error, rel=0.08)
+    assert found.units == 500
+    assert found.units_needed == pytest.approx(500 * (found.detectable / found.difference) ** 2, rel=0.01)
+
+
+def test_clusters_count_as_units_and_swap_together():
+    rng = np.random.default_rng(3)
+    effect_a, effect_b = np.repeat(rng.normal(0, 1, 40), 50), np.repeat(rng.normal(0, 1, 40), 50)
+    cluster = np.repeat(np.arange(40), 50)
+    a, b = run(effect_a, cluster=cluster), run(effect_b, cluster=cluster)
+    found = compare(a, b, [mean_of("x")])[0]
+    means = effect_b.reshape(40, 50).mean(1) - effect_a.reshape(40, 50).mean(1)
+    assert found.units == 40
+    assert found.p_randomisation == pytest.approx(scipy.stats.ttest_1samp(means, 0).pvalue, abs=0.05)
+    plain = compare(run(effect_a), run(effect_b), [mean_of("x")])[0]
+    assert plain.detectable < found.detectable / 3
+
+
+def test_mcnemar_is_the_exact_binomial_test():
+    for only_a, only_b in [(0, 0), (3, 9), (10, 10), (40, 71), (500, 430)]:
+        n = only_a + only_b
+        expected = scipy.stats.binomtest(only_a, n).pvalue if n else 1.0
+        assert mcnemar(only_a, only_b) == pytest.approx(expected, rel=1e-9)
+    rng = np.random.default_rng(4)
+    a, b = rng.random(300) < 0.6, rng.random(300) < 0.7
+    found = compare(run(a), run(b), [mean_of("x")])[0]
+    assert found.p_mcnemar == pytest.approx(mcnemar(int((a & ~b).sum()), int((~a & b).sum())))
+    clustered = compare(run(a, cluster=np.arange(300) // 3), run(b, cluster=np.arange(300) // 3), [mean_of("x")])[0]
+    assert clustered.p_mcnemar is None
+
+
+def test_p_values_under_the_null_are_uniform_for_continuous_scores():
+    rng = np.random.default_rng(5)
+    swap, boot = [], []
+    for i in range(600):
+        a, b = rng.normal(0, 1, 200), rng.normal(0, 1, 200)
+        found = compare(run(a), run(b), [mean_of("x")], options=IntervalOptions(replicates=200, seed=i))[0]
+        swap.append(found.p_randomisation)
+        boot.append(found.p_bootstrap)
+    assert scipy.stats.kstest(swap, "uniform").pvalue > 0.01
+    assert scipy.stats.kstest(boot, "uniform").pvalue > 0.01
+    assert 0.03 < np.mean(np.array(swap) <= 0.05) < 0.075
+
+
+def test_p_values_under_the_null_are_never_too_small_for_discrete_scores():
+    rng = np.random.default_rng(6)
+    swap = []
+    for i in range(600):
+        a, b = rng.random(200) < 0.8, rng.random(200) < 0.8
+        swap.append(
+            compare(run(a), run(b), [mean_of("x")], options=IntervalOptions(replicates=200, seed=i))[0].p_randomisation
+        )
+    p = np.array(swap)
+    for alpha in (0.01, 0.05, 0.1, 0.2, 0.5):
+        limit = alpha + 2.6 * np.sqrt(alpha * (1 - alpha) / len(p))
+        assert np.mean(p <= alpha) <= limit, alpha
+
+
+def test_the_same_run_twice_differs_by_nothing():
+    x = np.random.default_rng(7).random(100)
+    found = compare(run(x), run(x), [mean_of("x")])[0]
+    assert (found.difference, found.low, found.high, found.p_randomisation) == (0.0, 0.0, 0.0, 1.0)
+    assert found.better == ""
+
+
+def test_holm_corrects_over_the_figures():
+    rng = np.random.default_rng(8)
+    n = 300
+    a = {f"x{i}": rng.normal(0, 1, n) for i in range(4)}
+    b = {k: v + s for (k, v), s in zip(a.items(), (0.0, 0.15, 0.2, 0.001), strict=True)}
+    b = {k: v + rng.normal(0, 1, n) for k, v in b.items()}
+    side = [Frames(pl.DataFrame({"id": np.arange(n), **d})) for d in (a, b)]
+    found = compare(*side, [mean_of(k) for k in a], options=QUICK)
+    p = np.array([d.p_randomisation for d in found])
+    order = np.argsort(p)
+    expected, largest = np.empty(4), 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, p[i] * (4 - rank)))
+        expected[i] = largest
+    assert [d.p_corrected for d in found] == pytest.approx(expected.tolist())
+
+
+def test_row_statistics_are_compared_like_sums():
+    rng = np.random.default_rng(9)
+    a, b = rng.random(150), rng.random(150) + 0.05
+    by_rows = RowStatistic("x", ("x",), lambda c: c["x"], lambda x, w: (w @ x) / w.sum(1))
+    rows, sums = (compare(run(a), run(b), [s], options=QUICK)[0] for s in (by_rows, mean_of("x")))
+    assert rows.difference == pytest.approx(sums.difference, abs=1e-12)
+    assert (rows.low, rows.high) == (pytest.approx(sums.low, abs=1e-8), pytest.approx(sums.high, abs=1e-8))
+    assert rows.p_randomisation == sums.p_randomisation
+
+
+def test_other_units_are_refused_with_what_differs():
+    x = np.random.default_rng(10).random(50)
+    with pytest.raises(ComparisonError, match=r"7 only in old \('0', '1', '2' and 4 more\); 43 in both"):
+        compare(run(x), Frames(run(x).frames[0][7:]), [mean_of("x")], names=("old", "new"))
+
+
+def test_flips_are_listed_largest_first():
+    a, b = run(np.array([0.1, 0.9, 0.5, 0.5])), run(np.array([0.2, 0.1, 0.5, 0.4]))
+    assert flips(a, b, "x")["id"].to_list() == [1, 0, 3]
+
+
+def test_agrees_with_sacrebleus_significance_test():
+    """BLEU as a statistic of its ten sentence sums gives sacrebleu's score, interval and p-values."""
+    rng = np.random.default_rng(12)
+    words = [f"w{i}" for i in range(60)]
+    references = [" ".join(rng.choice(words, rng.integers(8, 20))) for _ in range(250)]
+
+    def corrupted(share: float) -> list[str]:
+        return [" ".join(w if rng.random() > share else rng.choice(words) for w in r.split()) for r in references]
+
+    systems = [corrupted(0.18), corrupted(0.20)]
+    metric = BLEU()
+    sums = [np.array(metric._extract_corpus_statistics(s, [references]), dtype=np.int64) for s in systems]
+    names = [f"s{i}" for i in range(10)]
+
+    def bleu(*columns: np.ndarray) -> np.ndarray:
+        system, reference, *counts = (np.asarray(c, dtype=float) for c in columns)
+        with np.errstate(divide="ignore"):
+            logs = sum(np.log(counts[i] / counts[i + 4]) for i in range(4)) / 4
+        return 100 * np.minimum(1.0, np.exp(1 - reference / system)) * np.exp(logs)
+
+    statistic = Statistic("bleu", tuple(names), bleu, range=(0, 100))
+    runs = [Frames(pl.DataFrame({"id": np.arange(250), **{n: s[:, i] for i, n in enumerate(names)}})) for s in sums]
+    mine = compare(*runs, [statistic], options=IntervalOptions(replicates=3000))[0]
+    assert mine.a == pytest.approx(metric.corpus_score(systems[0], [references]).score, abs=1e-9)
+    theirs = {}
+    for kind in ("bs", "ar"):
+        test = PairedTest(
+            [("a", systems[0]), ("b", systems[1])], {"BLEU": BLEU()}, [references], test_type=kind, n_samples=3000
+        )
+        theirs[kind] = test()[1]["BLEU"]
+    assert mine.p_randomisation == pytest.approx(theirs["ar"][1].p_value, abs=0.03)
+    # sacrebleu's bootstrap p follows Moses: it counts one side only, where ours counts both.
+    assert mine.p_bootstrap / 2 == pytest.approx(theirs["bs"][1].p_value, abs=0.03)
+    for run_of_one, their in zip(runs, theirs["bs"], strict=True):
+        figure = estimate(run_of_one, [statistic], options=IntervalOptions(replicates=3000)).overall[0]
+        assert (figure.high - figure.low) / 2 == pytest.approx(their.ci, rel=0.1)

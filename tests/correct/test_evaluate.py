@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from sensecheck.cli import main
-from sensecheck.correct import evaluate, original
+from sensecheck.correct import evaluate, question_types
 from sensecheck.correct.answer_sets import Overlap, count_of, overlap, verdict_of
 from sensecheck.correct.examples import example_page
 from sensecheck.correct.figures import statistics
@@ -80,14 +80,14 @@ def test_a_null_prediction_matches_nothing(graph: Path) -> None:
 
 
 def test_an_ask_for_a_count_is_wrong_and_nothing_breaks(graph: Path) -> None:
-    kind = original.COUNT_TYPES[0]
+    kind = question_types.COUNT_TYPES[0]
     row = one(spice(question_type=kind, answer="4", actions="ASK { ?x wdt:P47 wd:Q9 }"), graph)
     assert row["correct"] is False
     assert row["outcome"] == "answered"
 
 
 def test_rows_for_a_count_are_counted_once_and_flagged(graph: Path) -> None:
-    kind = original.COUNT_TYPES[0]
+    kind = question_types.COUNT_TYPES[0]
     query = "SELECT ?y WHERE { ?x wdt:P47 ?y }"
     row = one(spice(question_type=kind, answer="1", actions=query), graph)
     assert row["correct"] is True
@@ -109,7 +109,9 @@ def test_nothing_against_nothing_is_right_and_marked(graph: Path) -> None:
     ("answer", "correct"), [("YES", True), ("yes", True), ("NO", False), ("YES and NO respectively", False)]
 )
 def test_yes_and_no(graph: Path, answer: str, correct: bool) -> None:
-    row = one(spice(question_type=original.BOOLEAN_TYPE, answer=answer, actions="ASK { wd:Q1 wdt:P47 wd:Q9 }"), graph)
+    row = one(
+        spice(question_type=question_types.BOOLEAN_TYPE, answer=answer, actions="ASK { wd:Q1 wdt:P47 wd:Q9 }"), graph
+    )
     assert row["correct"] is correct
 
 
@@ -138,7 +140,10 @@ def test_multi_column_answers_are_compared_as_rows(graph: Path) -> None:
 
 def test_a_gold_that_fails_is_unscored(graph: Path) -> None:
     result = evaluate(
-        [{"id": "1", "gold": "SELECT broken", "prediction": "ASK { ?s ?p ?o }"}, {"id": "2", "gold": "ASK {?s ?p ?o}", "prediction": "ASK { ?s ?p ?o }"}],
+        [
+            {"id": "1", "gold": "SELECT broken", "prediction": "ASK { ?s ?p ?o }"},
+            {"id": "2", "gold": "ASK {?s ?p ?o}", "prediction": "ASK { ?s ?p ?o }"},
+        ],
         graph=graph, options=NO_INTERVALS, workers=1,
     )  # fmt: skip
     assert result.measurements["reason"].to_list() == ["gold query: syntax", None]
@@ -338,7 +343,7 @@ def test_as_spice_for_all_types_at_once(shared: Path, capsys: pytest.CaptureFixt
         str(folder / "preds" / "*.json"), parity="spice", graph=folder / "kg.nt",
         distances=folder / "context_distance.log",
     )  # fmt: skip
-    for kind in original.QUESTION_TYPES:
+    for kind in question_types.QUESTION_TYPES:
         want = json.loads((folder / "expected" / "endpoint" / "json" / f"{kind}.json").read_text())
         for bucket, values in want.items():
             label = bucket if bucket.startswith(kind) else f"{kind}/{bucket}"
@@ -428,3 +433,35 @@ def test_numbers_and_verdicts() -> None:
     assert count_of(Answer(boolean=True)).value is None
     assert verdict_of(Answer(["b"], [(Term("literal", "true", XSD + "boolean"),)])) is True
     assert verdict_of(Answer(["b"], [(seven,)])) is None
+
+
+def test_weight_and_cluster_by_column() -> None:
+    rows = [
+        {"id": i, "pred": "ASK {}" if i else "x", "gold": "ASK {}", "w": 3 if i else 1, "talk": "t"} for i in range(2)
+    ]
+    result = evaluate(rows, weight="w", cluster="talk", options=NO_INTERVALS)
+    assert result["em"].value == 0.75
+    assert set(result.measurements["cluster"]) == {"t"}
+    with pytest.raises(InputError, match="at least 0"):
+        evaluate([{**rows[0], "w": "heavy"}], weight="w", options=NO_INTERVALS)
+
+
+def test_the_demo_files(tmp_path: Path) -> None:
+    """Larkhaven: SPARQL and SQL of two systems."""
+    demo = pytest.importorskip("sensecheck.demo")
+    for name in ("larkhaven_transit", "larkhaven_museums"):
+        (tmp_path / name).mkdir()
+        with sqlite3.connect(tmp_path / name / f"{name}.sqlite") as connection:
+            connection.executescript(demo.path(f"{name}.sql").read_text(encoding="utf-8"))
+        connection.close()
+    sql = evaluate(demo.path("sql_b.jsonl.gz"), database=tmp_path, options=NO_INTERVALS, slices=["novelty"])
+    assert sql["accuracy"].value >= sql["em"].value > 0.3  # type: ignore[operator]
+    assert sql["accuracy"].unscored_total == 0
+    a = evaluate(demo.path("sparql_a.jsonl.gz"), graph=demo.path("kg.nt"), slices=["phenomenon"], options=NO_INTERVALS)
+    assert a["accuracy"].n == 294
+    assert a["accuracy"].value >= a["em_normalised"].value >= a["em"].value > 0  # type: ignore[operator]
+    assert a.measurements["cluster"].n_unique() == 49
+    gold = evaluate(
+        demo.path("sparql_a.jsonl.gz"), graph=demo.path("kg.nt"), columns={"prediction": "gold"}, options=NO_INTERVALS
+    )
+    assert gold["accuracy"].value == 1

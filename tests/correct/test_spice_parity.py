@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from sensecheck.correct import original
-from sensecheck.correct.spice_queries import as_original_result, open_strict, run_queries
+from sensecheck.correct import original, question_types
+from sensecheck.correct.parity import as_original_result, open_strict, run_queries
 from sensecheck.stores import Failure, Outcome, Reason
 
 pytestmark = pytest.mark.golden
@@ -56,7 +56,7 @@ def test_figures_and_tables(mode: str, folder: Path, outcomes: dict[str, Outcome
     expected = folder / "expected" / mode
     distances = None if mode.endswith("noctx") else original.read_distances(str(folder / "context_distance.log"))
     figures = 0
-    for kind in original.QUESTION_TYPES:
+    for kind in question_types.QUESTION_TYPES:
         if mode.endswith("quirks"):
             records = original.read_records(str(folder / "all_types_quirks.json"), False)
         else:

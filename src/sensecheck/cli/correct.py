@@ -107,6 +107,8 @@ def run(args: argparse.Namespace) -> int:
             cache=args.cache,
             columns=shared.columns,
             slices=slices,
+            weight=args.weight,
+            cluster=args.cluster,
             limit=args.limit,
             skip_bad=args.skip_bad,
             options=shared.options,

@@ -55,7 +55,7 @@ QUESTION = Question(
 # Left out of the short signature where nobody changed them; language and execution are always said.
 DEFAULTS = {
     "normalise": "yes", "gold": "auto", "conventions": "", "ignore-distinct": "no", "coerce": "no",
-    "limits": Limits().key(), "prefixes": "standard", "distances": "none",
+    "limits": Limits().key(), "prefixes": "standard", "distances": "none", "cluster": "conversation", "weight": "none",
 }  # fmt: skip
 SPICE_SLICES = ("question_type", "subtype", "context", "ellipsis", "multi_entity")
 
@@ -80,6 +80,8 @@ def evaluate(
     cache: str | os.PathLike[str] | None = None,
     columns: Mapping[str, str] | None = None,
     slices: Sequence[str | Sequence[str]] = (),
+    weight: str | None = None,
+    cluster: str | None = None,
     limit: int | None = None,
     skip_bad: bool = False,
     options: IntervalOptions | None = None,
@@ -117,10 +119,11 @@ def evaluate(
         spoken = "sql" if opened.language == "sql" else "sparql"
     by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
     made = {"question_type", "subtype", "distance", "context", "ellipsis", "multi_entity", "triples", "kind", "outcome"}
+    wanted = [*(c for s in by for c in s), *(c for c in (weight, cluster) if c is not None)]
     reader = Reader(
         data,
         columns=dict(columns or {}),
-        keep=[c for c in dict.fromkeys(c for s in by for c in s) if c not in made],
+        keep=[c for c in dict.fromkeys(wanted) if c not in made],
         limit=limit,
         skip_bad=skip_bad,
         distances=_distances(distances),
@@ -132,12 +135,13 @@ def evaluate(
     )
     if cache is None and out is not None:
         cache = Path(out) / CACHE_NAME
-    asker = Asker(reader, choices, opened, Path(cache) if cache is not None else None)
+    asker = Asker(reader, choices, opened, Path(cache) if cache is not None else None, cluster=cluster, weight=weight)
 
     def batches(done: int) -> Iterator[Batch]:
         return asker.batches(done)
 
     method = _method(choices, opened, bounds, prefixes, distances)
+    method |= {"cluster": cluster or "conversation", "weight": weight or "none"}
     notes = [] if opened is not None else ["no store was given: exact match alone, nothing was run"]
     try:
         result = conduct(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import polars as pl
+
 from sensecheck.correct.measure import (
     Choices,
     NormalForms,
@@ -20,6 +22,7 @@ from sensecheck.correct.measure import (
 )
 from sensecheck.correct.records import Reader, Record
 from sensecheck.correct.sql_compare import GoldPlan
+from sensecheck.inputs.errors import InputError, shown
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.stopping import Stopped
 from sensecheck.stores import (
@@ -39,8 +42,19 @@ CACHE_NAME = "answers.db"
 class Asker:
     """Turns batches of records into batches of measurements."""
 
-    def __init__(self, reader: Reader, choices: Choices, store: Store | None, cache_path: Path | None) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        choices: Choices,
+        store: Store | None,
+        cache_path: Path | None,
+        *,
+        cluster: str | None = None,
+        weight: str | None = None,
+    ) -> None:
         self.reader = reader
+        self.cluster = cluster
+        self.weight = weight
         self.choices = choices
         self.store = store
         self.cache_path = cache_path
@@ -54,11 +68,28 @@ class Asker:
         try:
             for records in self.reader.batches(done):
                 scores = self._scores(records) if self.store is not None else None
-                yield Batch(measure(records, scores, self.choices, self._forms), texts(records, scores))
+                frame = measure(records, scores, self.choices, self._forms)
+                yield Batch(self._marked(frame), texts(records, scores))
         finally:
             if self._cache is not None:
                 self._cache.close()
                 self._cache = None
+
+    def _marked(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """With the columns that the caller named as cluster and weight."""
+        if self.cluster is not None:
+            frame = frame.with_columns(cluster=pl.col(self.cluster))
+        if self.weight is not None:
+            weights = frame[self.weight].cast(pl.Float64, strict=False)
+            wrong = weights.is_null() | ~weights.is_finite().fill_null(False) | (weights < 0).fill_null(False)
+            if wrong.any():
+                row = int(wrong.arg_max() or 0)
+                raise InputError(
+                    field=self.weight, record=row + 1, expected="a number of at least 0",
+                    got=shown(frame[self.weight][row]), reason="bad weight",
+                )  # fmt: skip
+            frame = frame.with_columns(weights.alias("weight"))
+        return frame
 
     def _scores(self, records: Sequence[Record]) -> list[Scored]:
         if self.choices.language == "sql":

@@ -29,7 +29,7 @@ from sensecheck.correct.answer_sets import (
     set_f,
     verdict_of,
 )
-from sensecheck.correct.original import (
+from sensecheck.correct.question_types import (
     BOOLEAN_TYPE,
     COUNT_TYPES,
     ELLIPSIS_SUBTYPES,

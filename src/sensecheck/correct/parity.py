@@ -1,15 +1,19 @@
-"""`--as spice`: the original's figures for all question types at once, from `original` and from nowhere else."""
+"""`--as spice`: the original's figures for all question types at once, from `original` and from nowhere else.
+
+Predictions run as the original ran them: strict text, one variable, the last part of each value.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import polars as pl
 
 from sensecheck.correct import QUESTION, original
-from sensecheck.correct.spice_queries import as_original_result, open_strict, run_queries
+from sensecheck.correct.question_types import QUESTION_TYPES
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import sources
 from sensecheck.report.result import Result
@@ -17,7 +21,20 @@ from sensecheck.runs.signature import Signature
 from sensecheck.statistics.estimate import Estimates
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Frames
-from sensecheck.stores import Failure, Outcome, Reason
+from sensecheck.stores import (
+    Endpoint,
+    EndpointDeadError,
+    Failure,
+    Graph,
+    Limits,
+    Outcome,
+    Reason,
+    Request,
+    ResultCache,
+    Store,
+    Term,
+    answers,
+)
 
 NO_INTERVAL = "parity with the original: it gives no interval"
 _TITLES = {
@@ -28,6 +45,67 @@ _TITLES = {
     "macro-f1score": "macro F1",
     "em": "exact match",
 }
+
+# The original waits for ever; what has no answer in this time has none.
+SPICE_LIMITS = Limits(seconds=5.0, rows=2_000_000, bytes=512 << 20, memory=4 << 30)
+
+
+class NoAnswerError(Exception):
+    """The query has no answer that the original could have read."""
+
+
+def open_strict(link: str, *, limits: Limits = SPICE_LIMITS, workers: int | None = None) -> Endpoint | Graph:
+    """An endpoint's address or a graph file, set to run exactly what is written."""
+    if link.startswith(("http://", "https://")):
+        return Endpoint(link, limits=limits, prefixes=original.SERVER_PREFIXES, tolerant=False, retries=0)
+    return Graph(link, limits=limits, prefixes=original.SERVER_PREFIXES, tolerant=False, workers=workers)
+
+
+def as_original_result(outcome: Outcome) -> original.Result:
+    """A boolean, or the values of the one variable; anything else the original could not read."""
+    if isinstance(outcome, Failure):
+        raise NoAnswerError(f"{outcome.reason}: {outcome.message}")
+    if outcome.boolean is not None:
+        return outcome.boolean
+    if len(outcome.columns) != 1:
+        raise NoAnswerError(f"{len(outcome.columns)} variables")
+    values: list[str] = []
+    for (cell,) in outcome.rows:
+        if isinstance(cell, Term):
+            values.append(cell.value.split("/")[-1])
+    return values
+
+
+def run_queries(
+    store: Store, records: Iterable[dict[str, Any]], cache: ResultCache | None = None
+) -> dict[str, Outcome]:
+    """Outcomes of all predictions that the original would send, by the text it would send."""
+    texts = [
+        original.query_text(record["actions"])
+        for record in records
+        if record.get("actions") is not None and original.is_executed(record["actions"])
+    ]
+    return {request.text: outcome for request, outcome in answers(store, map(Request, texts), cache)}
+
+
+def strict_results(link: str, records: list[dict[str, Any]]) -> Callable[[str], original.Result]:
+    """A function from query text to result, all queries having been run beforehand, several at a time."""
+    found: dict[str, Outcome] = {}
+    if records:
+        store = open_strict(link)
+        try:
+            # A server that is down leaves every query unanswered, as it did.
+            with contextlib.suppress(EndpointDeadError):
+                found = run_queries(store, records)
+        finally:
+            store.close()
+
+    def execute(text: str) -> original.Result:
+        if text not in found:
+            raise NoAnswerError("no answer")
+        return as_original_result(found[text])
+
+    return execute
 
 
 def evaluate_as_spice(
@@ -73,7 +151,7 @@ def evaluate_as_spice(
     figures: list[Figure] = []
     notes: list[str] = []
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for kind in original.QUESTION_TYPES:
+    for kind in QUESTION_TYPES:
         try:
             run = original.evaluate(records, kind, execute, distances=distances, em_only=not link)
         except Exception as error:

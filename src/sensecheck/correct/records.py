@@ -27,7 +27,7 @@ BATCH_RECORDS = 4096
 # Our name → the names it is known by in files, the first that is there wins.
 NAMES: dict[str, tuple[str, ...]] = {
     "id": ("id", "qname", "question_id", "turnID"),
-    "prediction": ("prediction", "actions", "pred", "predicted", "predicted_query", "generated_query", "output"),
+    "prediction": ("prediction", "predicted", "actions", "pred", "predicted_query", "generated_query", "output"),
     "gold": ("gold", "sparql_delex", "gold_query", "gold_sparql", "gold_sql", "query", "sql", "sparql"),
     "question_type": ("question_type", "type"),
     "subtype": ("description", "subtype", "sub_type"),
@@ -37,6 +37,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "turn": ("turnID", "turn_id", "turn"),
     "distance": ("distance", "context_distance"),
     "database": ("database", "db_id", "db"),
+    "conversation": ("conversation", "conversation_id", "dialogue"),
 }
 
 
@@ -55,13 +56,9 @@ class Record:
     turn: str = ""
     distance: str = ""
     database: str = ""
+    conversation: str = ""
     extra: dict[str, str] = field(default_factory=dict)
     fault: str = ""
-
-    @property
-    def conversation(self) -> str:
-        """What is resampled together: `test#QA_81#QA_16#2` is turn 2 of a conversation."""
-        return self.turn.rsplit("#", 1)[0] if "#" in self.turn else ""
 
 
 @dataclass(slots=True)
@@ -215,7 +212,9 @@ class Reader:
         names = self._names.get(fields)
         if names is None:
             names = self._names[fields] = tuple([self._name(ours, row) for ours in NAMES])
-        key, told, gold_name, kind_name, sub, asked, answer_name, results_name, turn_name, distance_name, base = names
+        key, told, gold_name, kind_name, sub, asked, answer_name, results_name, turn_name, distance_name, base, talk = (
+            names
+        )
         if told is None:
             raise self._no_prediction(row, path, number)
         prediction = row[told]
@@ -228,6 +227,8 @@ class Reader:
         turn = row[turn_name] if turn_name else ""
         distance = row[distance_name] if distance_name else None
         database = row[base] if base else ""
+        if type(answer) is list and results is None:
+            results, answer = answer, None
         if type(kind) is list:
             kind = kind[0] if kind else ""
         if not (
@@ -251,6 +252,11 @@ class Reader:
         if self.distances is not None:
             distance = self.distances.get(turn)
         label = row[key] if key else None
+        if talk:
+            conversation = str(row[talk])
+        else:
+            # `test#QA_81#QA_16#2` is turn 2 of a conversation; its turns are resampled together.
+            conversation = turn[: turn.rindex("#")] if "#" in turn else ""
         return Record(
             f"{prefix}{number if label is None else label}",
             prediction,
@@ -263,6 +269,7 @@ class Reader:
             turn,
             "none" if distance is None else str(distance),
             database or "",
+            conversation,
             {column: _text_of(row, column) for column in self.keep} if self.keep else _NOTHING,
         )
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from sensecheck.correct import original
-from sensecheck.correct.spice_queries import strict_results
+from sensecheck.correct.parity import strict_results
 
 
 def _bool(text: str) -> bool:

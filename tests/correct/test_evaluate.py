@@ -465,3 +465,64 @@ def test_the_demo_files(tmp_path: Path) -> None:
         demo.path("sparql_a.jsonl.gz"), graph=demo.path("kg.nt"), columns={"prediction": "gold"}, options=NO_INTERVALS
     )
     assert gold["accuracy"].value == 1
+
+
+@pytest.mark.golden
+def test_gold_against_gold_is_always_right(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "golden" / "correct"
+    records = json.loads((folder / "all_types.json").read_text())
+    columns = {"prediction": "sparql_delex"}
+    kg = folder / "kg.nt"
+    result = evaluate(records, graph=kg, columns=columns, gold="query", options=NO_INTERVALS)
+    for name in ("accuracy", "em", "em_normalised", "macro_f1", "micro_f1", "jaccard", "answered"):
+        assert result[name].value == 1, name
+    # A few of the listed answers are short of one entity, as real data are.
+    listed = evaluate(records, graph=kg, columns=columns, gold="answers", options=NO_INTERVALS)
+    assert listed["macro_recall"].value == 1
+    assert listed["accuracy"].value > 0.98  # type: ignore[operator]
+    with gzip.open(shared / "data" / "sql" / "predictions.jsonl.gz", "rt") as stream:
+        lines = [line for line in stream if line.startswith('{"id": "codex')]
+    path = tmp_path / "gold.jsonl"
+    path.write_text("".join(lines))
+    conventions = ["test-suite", "test-suite-keep-distinct", "bird"]
+    databases = shared / "data" / "sql" / "databases"
+    sql = evaluate(
+        path, database=databases, columns={"prediction": "gold"}, conventions=conventions, options=NO_INTERVALS,
+        normalise=False,
+    )  # fmt: skip
+    assert sql["accuracy"].n == 972
+    for name in ("accuracy", "test_suite", "test_suite_keep_distinct", "bird", "em"):
+        assert sql[name].value == 1, name
+
+
+@pytest.mark.golden
+def test_nine_systems_in_one_table(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = shared / "data" / "sparql" / "ck25"
+    graphs = ["--graph", str(folder / "prod-inst.ttl"), "--graph", str(folder / "prod-vocab.ttl")]
+    code = main(
+        ["correct", str(folder / "predictions.jsonl"), *graphs, "--convention", "text2sparql", "--slice", "system",
+         "--resamples", "50"]
+    )  # fmt: skip
+    shown = capsys.readouterr().out
+    assert code == 0
+    assert "TEXT2SPARQL set-F" in shown
+    table = shown[shown.index("by system") :]
+    for system in ("AIFB", "FRANZ", "IIS-L", "IIS-Q", "INFAI", "LABIC", "LACODAM", "MIPT", "WSE"):
+        assert system in table
+    assert "unscored: " not in shown, "every gold runs"
+
+
+@pytest.mark.golden
+def test_a_neighbour_database_unmasks_luck(shared: Path) -> None:
+    """Test-suite style: a query that is right on one database by luck is wrong on its neighbour."""
+    folder = shared / "data" / "sql"
+    record = {
+        "id": "1",
+        "db_id": "concert_singer",
+        "gold": "SELECT count(*) FROM singer",
+        "pred": "SELECT 6",
+    }
+    lucky = evaluate([record], database=folder / "databases", options=NO_INTERVALS)
+    tested = evaluate([record], database=folder / "suite", options=NO_INTERVALS)
+    assert lucky["accuracy"].value == 1
+    assert tested["accuracy"].value == 0

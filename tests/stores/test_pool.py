@@ -171,3 +171,13 @@ def test_a_timeout_is_remembered_only_with_its_limit(tmp_path: Path) -> None:
         other = request_key("store", Request("r"))
         cache.put(other, Failure(Reason.ENDPOINT_ERROR, "busy"), Limits())
         assert cache.get(other, Limits()) is None
+
+
+def test_derived_integer_casts(graph_file: Path) -> None:
+    """xsd:int is no part of SPARQL 1.1's own casts, but queries use it."""
+    query = "SELECT (xsd:int('12') + xsd:long(3.9) AS ?n) (xsd:int('x') AS ?none) WHERE {}"
+    with Graph(graph_file, workers=1) as store:
+        answer = store.execute(Request(query))
+    assert isinstance(answer, Answer), answer
+    assert answer.rows[0][0].value == "15"  # type: ignore[union-attr]
+    assert answer.rows[0][1] is None

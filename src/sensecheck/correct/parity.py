@@ -18,6 +18,7 @@ from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import sources
 from sensecheck.report.result import Result
 from sensecheck.runs.signature import Signature
+from sensecheck.runs.stopping import Stopped
 from sensecheck.statistics.estimate import Estimates
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Frames
@@ -141,6 +142,8 @@ def evaluate_as_spice(
         store = open_strict(os.fspath(link), workers=workers)
         try:
             outcomes = run_queries(store, records)
+        except EndpointDeadError as error:
+            raise Stopped(f"{error}. Start the server again and repeat the command.") from None
         finally:
             store.close()
     missing = Failure(Reason.ENGINE_ERROR, "not run")

@@ -258,7 +258,7 @@ class Reader:
             # `test#QA_81#QA_16#2` is turn 2 of a conversation; its turns are resampled together.
             conversation = turn[: turn.rindex("#")] if "#" in turn else ""
         return Record(
-            f"{prefix}{number if label is None else label}",
+            f"{prefix}{number}" if label is None else str(label),
             prediction,
             gold,
             kind or "",

@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from .limits import Limits
+from .messages import LENGTH, receive
 from .outcomes import Failure, Outcome, Reason, Request, decode_outcome
-from .worker import LENGTH, receive
 
 _BOOT = """
 import json, sys
@@ -49,7 +49,7 @@ class WorkerPool:
 
     def __init__(self, config: dict[str, Any], limits: Limits, workers: int | None = None) -> None:
         self.limits = limits
-        self.size = workers or max(1, len(os.sched_getaffinity(0)))
+        self.size = workers or _cores()
         self._config = {**config, "limits": asdict(limits)}
         self._nursery: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -269,6 +269,13 @@ class WorkerPool:
         if status == -24:
             return _timeout(self.limits, spent)
         return Failure(Reason.ENGINE_ERROR, f"the engine crashed (status {status})", spent)
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
 
 
 def _timeout(limits: Limits, spent: float) -> Failure:

@@ -14,46 +14,19 @@ import os
 import resource
 import signal
 import socket
-import struct
 import sys
 import time
-from typing import Any
 
 import orjson
 
 from . import engines
 from .limits import Limits
+from .messages import LENGTH, receive, send
 from .outcomes import Failure, Reason, encode_outcome
 
-LENGTH = struct.Struct("<I")
 _CLONE_NEWNET = 0x40000000
 _CLONE_NEWUSER = 0x10000000
 _PR_SET_PDEATHSIG = 1
-
-
-def receive(channel: socket.socket) -> Any:
-    """One message, or None at the end of the stream."""
-    header = _receive_exactly(channel, LENGTH.size)
-    if header is None:
-        return None
-    body = _receive_exactly(channel, LENGTH.unpack(header)[0])
-    return None if body is None else orjson.loads(body)
-
-
-def _receive_exactly(channel: socket.socket, size: int) -> bytes | None:
-    pieces: list[bytes] = []
-    while size:
-        piece = channel.recv(min(size, 1 << 20))
-        if not piece:
-            return None
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
-
-
-def send(channel: socket.socket, message: Any) -> None:
-    body = orjson.dumps(message)
-    channel.sendall(LENGTH.pack(len(body)) + body)
 
 
 def _shut_doors() -> None:
@@ -77,7 +50,8 @@ def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> Non
     except Exception as error:
         trouble = f"the store could not be opened: {error}"
     cap = engines.address_space() + limits.memory
-    resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
+    with contextlib.suppress(ValueError, OSError):  # not every system bounds the address space
+        resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
     while (request := receive(channel)) is not None:
         started = time.perf_counter()
         used = resource.getrusage(resource.RUSAGE_SELF)

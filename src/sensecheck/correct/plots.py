@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sensecheck.plotting.chart import Chart
 from sensecheck.plotting.svg import Axes
 from sensecheck.statistics.figure import Figure
+from sensecheck.statistics.measurements import concatenated
 
 if TYPE_CHECKING:
     from sensecheck.report.result import Result
@@ -76,13 +77,15 @@ def by_type(rows: list[list[Figure]], name: str) -> Chart:
 
 def outcomes(result: Result) -> Chart:
     """How many predictions were right, answered wrong, or failed, and why."""
-    frame = result.measurements.select("outcome", "correct", "scored")
+    frame = concatenated(result.rows, ["outcome", "correct", "scored"])
     counts: dict[str, int] = {}
-    for outcome, correct, scored in frame.iter_rows():
+    for outcome, correct, scored, rows in (
+        frame.group_by("outcome", "correct", "scored").len().sort("outcome").iter_rows()
+    ):
         label = (
             "unscored" if not scored else "right" if correct else "wrong answer" if outcome == "answered" else outcome
         )
-        counts[label] = counts.get(label, 0) + 1
+        counts[label] = counts.get(label, 0) + rows
     order = sorted(counts.items(), key=lambda item: (item[0] != "right", item[0] != "wrong answer", -item[1]))
     left = 62.0
     axes = Axes(left, 34, 60.0 * len(order) + 40, 220, (0.0, float(len(order))), (0.0, float(max(counts.values()))))

@@ -17,6 +17,7 @@ COMMANDS = {
     "demo": "run the questions on a small world that comes with the package",
     "diverse": "do the responses cover the different good answers?",
     "faithful": "does the sentence say what the query says, and nothing else?",
+    "correct": "does the predicted query give the right answer?",
     "calibrated": "is the model's confidence the rate at which it is right?",
     "compare": "two runs on the same input: is the difference real?",
     "report": "write a run's HTML report again, or print its figures",

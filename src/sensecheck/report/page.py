@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from math import isfinite
 from typing import Any
+from urllib.parse import urlencode
 
-from jinja2 import Environment
+from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup
 
 from sensecheck._version import __version__
 from sensecheck.plotting.svg import COLOURS, themed_style_sheet
 from sensecheck.report.escaping import visible
+from sensecheck.report.examples import MAX_EXAMPLES, Listing, choose, listing
 from sensecheck.report.result import Result
 from sensecheck.report.tables import decimal, figures_table, interval
 from sensecheck.statistics.figure import Figure
@@ -29,10 +32,8 @@ def _asset(name: str) -> str:
 
 
 @cache
-def _template() -> Any:
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["visible"] = visible
-    return environment.from_string(_asset("page.html.j2"))
+def _environment() -> Environment:
+    return Environment(loader=FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
 @cache
@@ -55,17 +56,41 @@ def policy(scripts: list[str]) -> str:
     )
 
 
-def page(result: Result) -> str:
-    """The whole report."""
-    script = _asset("page.js")
+def rendered(template: str, examples: dict[str, Any] | None, **words: Any) -> str:
+    """A page from its template: style, scripts and the policy that admits only them."""
+    scripts = [_asset("page.js"), *([_asset("examples.js")] if examples else [])]
+    made: str = (
+        _environment()
+        .get_template(template)
+        .render(
+            policy=policy(scripts),
+            version=__version__,
+            style=Markup(style()),
+            scripts=[Markup(s) for s in scripts],
+            examples=examples,
+            **words,
+        )
+    )
+    return made
+
+
+def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
+    """The whole report, with at most so many examples (0: none)."""
     figures = figures_table("", [f for f in result.figures if isinstance(f.value, float)], result.options.level)
     headline = [f for f in result.figures if f.name in result.question.headline]
-    rendered: str = _template().render(
-        policy=policy([script]),
-        version=__version__,
+    charts = [{"title": c.title, "svg": Markup(c.inline())} for c in result.charts()]
+    section = _examples(result, examples) if examples and result.rows.height else None
+    slices = [
+        _slice(by, rows, result.question.headline, linked=section is not None)
+        for by, rows in result.estimates.slices.items()
+    ]
+    there = [("figures", "Figures", True), ("pictures", "Pictures", charts), ("slices", "Slices", slices),
+             ("examples", "Examples", section)]  # fmt: skip
+    return rendered(
+        "page.html.j2",
+        section,
+        nav=[(place, words) for place, words, present in there if present],
         title=f"{result.question.name}: {visible(result.name)}",
-        style=Markup(style()),
-        script=Markup(script),
         question=result.question.name,
         asks=result.question.asks,
         system=", ".join(f"{k}: {visible(str(v))}" for k, v in result.signature.system.items()),
@@ -80,12 +105,21 @@ def page(result: Result) -> str:
         long_signature=visible(result.signature.long),
         unscored=[(visible(why), f"{n:,}") for why, n in result.unscored().items()],
         notes=[visible(n) for n in result.notes],
-        charts=[{"title": c.title, "svg": Markup(c.inline())} for c in result.charts()],
-        slices=[_slice(by, rows, result.question.headline) for by, rows in result.estimates.slices.items()],
-        sections=Markup(""),
+        charts=charts,
+        slices=slices,
         rows=f"{result.rows.height:,}",
     )
-    return rendered
+
+
+def _examples(result: Result, limit: int) -> dict[str, Any]:
+    found = choose(result, limit=limit)
+    notes = [f"Shown: {found.sampled} (seed {result.options.seed})."] if found.sampled else []
+    return examples_section("Examples", listing(result, found), notes)
+
+
+def examples_section(heading: str, shown: Listing, notes: list[str]) -> dict[str, Any]:
+    data, cut = shown.payload()
+    return {"heading": heading, "notes": [*notes, *([cut] if cut else [])], "data": data}
 
 
 def fragment(result: Result) -> str:
@@ -115,14 +149,20 @@ def _card(figure: Figure, level: float) -> dict[str, Any]:
     }
 
 
-def _slice(by: tuple[str, ...], rows: list[list[Figure]], headline: tuple[str, ...]) -> dict[str, Any]:
+def _slice(
+    by: tuple[str, ...], rows: list[list[Figure]], headline: tuple[str, ...], *, linked: bool = False
+) -> dict[str, Any]:
     shown = rows[:MAX_SLICE_ROWS]
     names = [f for f in (shown[0] if shown else []) if f.name in headline]
     scales = {f.name: _scale([g for figures in shown for g in figures if g.name == f.name]) for f in names}
     lines = []
     for figures in shown:
         line: list[dict[str, Any]] = [
-            {"text": visible(" × ".join(figures[0].slice.values())), "sort": None},
+            {
+                "text": visible(" × ".join(figures[0].slice.values())),
+                "sort": None,
+                "link": _link(figures[0].slice) if linked else "",
+            },
             {"text": f"{max(f.n for f in figures):,}", "sort": max(f.n for f in figures)},
         ]
         for f in (f for f in figures if f.name in headline):
@@ -141,6 +181,11 @@ def _slice(by: tuple[str, ...], rows: list[list[Figure]], headline: tuple[str, .
     if len(rows) > len(shown):
         title += f" (the first {len(shown):,} of {len(rows):,}; all are in summary.json)"
     return {"title": title, "columns": [" × ".join(by), "n", *(f.title for f in names)], "rows": lines}
+
+
+def _link(chosen: Mapping[str, str]) -> str:
+    """The address of a slice's examples inside the page; names are cut there as they are in the examples' columns."""
+    return "#examples?" + urlencode({f"by.{visible(k, 80)}": visible(v, 80) for k, v in chosen.items()})
 
 
 def _scale(figures: list[Figure]) -> tuple[float, float]:

@@ -175,4 +175,4 @@ def _tex(text: str) -> str:
 
 def _md(text: str) -> str:
     safe = visible(text).replace("\\", "\\\\").replace("|", "\\|")
-    return safe.replace("<", "&lt;").replace("*", "\\*").replace("`", "\\`")
+    return safe.replace("<", "&lt;").replace("*", "\\*").replace("`", "\\`").replace("](", "]\\(")

@@ -13,20 +13,15 @@ so they fail in different, systematic ways; nothing is random about them:
   as a larger year, loses "not", and writes ORDER BY the way SQL does;
 - B knows two wordings, looks for a name or an answer of the right class, further back if it must, and still
   takes "at least" for "more than" and "or" for "and".
-
-`python scripts/demo/conversations.py [OUT_DIR]` writes sparql_a.jsonl.gz and sparql_b.jsonl.gz (to
-src/sensecheck/demo, unless told otherwise).
 """
 
 from __future__ import annotations
 
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import graph
 import world
@@ -96,7 +91,9 @@ def frames(g: Graph) -> dict[str, Frame]:
     def per_district(least: int) -> Answer:
         return names([d for d in g.members("District") if len(typed("Station", "inDistrict", d)) >= least])
 
-    having = "SELECT ?x WHERE {{ ?s a lh:Station ; lh:inDistrict ?x }} GROUP BY ?x HAVING (COUNT(?s) {sign} {n})"
+    having = (
+        "SELECT ?x WHERE {{ ?s a lh:Station ; lh:inDistrict ?x }} GROUP BY ?x HAVING (COUNT(?s) {sign} {n})"
+    )
     more_stations = (
         "SELECT ?x WHERE {{ {{ SELECT ?x (COUNT(?s) AS ?n) WHERE {{ ?x lh:callsAt ?s }} GROUP BY ?x }} "
         "{{ SELECT (COUNT(?t) AS ?m) WHERE {{ lh:{a} lh:callsAt ?t }} }} FILTER(?n > ?m) }}"
@@ -188,7 +185,7 @@ def frames(g: Graph) -> dict[str, Frame]:
             (
                 "When did the {a} open?",
                 "In which year was the {a} founded?",
-                "How long has the {a} been around, that is, since what year?",
+                "Since what year has the {a} been around?",
             ),
             lambda a: select(f"lh:{a} lh:openedYear ?x"),
             lambda a: [int(number(a, "openedYear"))],
@@ -240,7 +237,7 @@ def frames(g: Graph) -> dict[str, Frame]:
             (
                 "Which exhibitions show {a}?",
                 "In which exhibitions can I find {a}?",
-                "What is there to see by {a}?",
+                "Which shows include {a}?",
             ),
             lambda a: select(f"?x lh:showsArtist lh:{a}"),
             subjects("showsArtist"),
@@ -350,7 +347,7 @@ def frames(g: Graph) -> dict[str, Frame]:
             (
                 "Is the {a} open on {b}?",
                 "Can I visit the {a} on a {b}?",
-                "Would I find the {a} shut on a {b}?",
+                "Does the {a} receive visitors on a {b}?",
             ),
             lambda a, b: ask(f"lh:{a} lh:opensOn lh:{b}"),
             lambda a, b: b in g.objects(a, "opensOn"),
@@ -594,7 +591,9 @@ class Talk:
 
     def it(self, key: str, *slots: str, back: int = 1) -> Answer:
         frame = self.known[key]
-        text = self.rng.choice(frame.pronoun).format(b=self._label(slots[-1]))
+        # Far from its antecedent a bare "it" would be unfair: the second wording says "that museum".
+        wording = self.rng.choice(frame.pronoun) if back == 1 else frame.pronoun[1]
+        text = wording.format(b=self._label(slots[-1]))
         return self._add(text, frame, slots, "coreference", back)
 
     def also(self, new: str, back: int = 1) -> Answer:
@@ -876,14 +875,6 @@ def files() -> dict[str, str]:
     g = graph.build()
     turns = conversations(g)
     parsers = {"a": ParserA(g), "b": ParserB(g)}
-    return {f"sparql_{name}.jsonl.gz": world.jsonl(records(turns, parser)) for name, parser in parsers.items()}
-
-
-def main() -> None:
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else world.OUT
-    for name, text in files().items():
-        world.save(out, name, text)
-
-
-if __name__ == "__main__":
-    main()
+    return {
+        f"sparql_{name}.jsonl.gz": world.jsonl(records(turns, parser)) for name, parser in parsers.items()
+    }

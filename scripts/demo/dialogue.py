@@ -8,9 +8,6 @@ three times, with other stations, lines and museums, whose facts come from world
 - A is fluent and safe: it has one idea for a situation and says it again with other small words, and one
   polite phrase for everything;
 - B has one answer for nearly every group, in words of its own, and now and then something beside the point.
-
-`python scripts/demo/dialogue.py [OUT_DIR]` writes dialogue_refs.json, dialogue_a.txt and dialogue_b.txt
-(to src/sensecheck/demo, unless told otherwise).
 """
 
 from __future__ import annotations
@@ -18,9 +15,7 @@ from __future__ import annotations
 import json
 import random
 import re
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import world
 
@@ -61,8 +56,8 @@ FAMILIES = [
             ),
         ),
         (
-            "You can take the {line} to {near}.",
-            "You can take the {line} to {near} station.",
+            "Take the {line} and get off at {near}.",
+            "Take the {line} to {near}.",
             "You can take the {line} and get off at {near}.",
         ),
         (
@@ -111,9 +106,9 @@ FAMILIES = [
             ("You would save money with a {other}.", "A {other} may be the better deal for you."),
         ),
         (
-            "A {ticket} is {price} crowns.",
+            "It costs {price} crowns.",
             "A {ticket} costs {price} crowns.",
-            "The {ticket} costs {price} crowns.",
+            "It costs {price} crowns for adults.",
         ),
         (
             "That will be {price} crowns.",
@@ -142,9 +137,9 @@ FAMILIES = [
             ("I can sell you one right here.", "You can get it from me, at this desk."),
         ),
         (
-            "You can buy tickets at the machine.",
-            "You can buy a ticket at the machine.",
-            "You can buy tickets at the machine at {station}.",
+            "There is a ticket machine at {station}.",
+            "There is a machine at {station}.",
+            "You can use the ticket machine at {station}.",
         ),
         (
             "The driver takes coins.",
@@ -177,9 +172,9 @@ FAMILIES = [
             ),
         ),
         (
-            "The {line} is running late.",
-            "The {line} is running a little late.",
-            "The {line} is a little late today.",
+            "No, everything is on time.",
+            "No, everything is on time today, I think.",
+            "Everything is on time today.",
         ),
         (
             "A broken rail at {station} holds it up.",
@@ -228,9 +223,9 @@ FAMILIES = [
             ("Here is the programme, have a look.", "Take this leaflet, it has the whole programme."),
         ),
         (
-            "There is an exhibition at the {museum}.",
-            "There is an exhibition at the {museum} now.",
-            "There is a new exhibition at the {museum}.",
+            "They are showing {show}.",
+            "They are showing {show} at the moment.",
+            "They are showing {show} at the {museum}.",
         ),
         (
             "You can see {show}.",
@@ -276,9 +271,9 @@ FAMILIES = [
             ("Leave it here with me.", "I can keep it for you behind the desk."),
         ),
         (
-            "You can leave your bag in the cloakroom.",
-            "You can leave it in the cloakroom.",
-            "You can leave your bag at the cloakroom.",
+            "There are lockers at the entrance.",
+            "There are lockers in the hall.",
+            "There are some lockers at the entrance.",
         ),
         (
             "Lockers are in the hall, they take a coin.",
@@ -306,7 +301,11 @@ FAMILIES = [
             ),
             ("The lift is broken this week.", "There is one, but it is out of order until Friday."),
         ),
-        ("Yes, there is a lift.", "Yes, there is a lift there.", "Yes, there is a lift at {station}."),
+        (
+            "Yes, there is a lift.",
+            "Yes, there is a lift to the platforms.",
+            "Yes, there is a lift at {station}.",
+        ),
         (
             "A lift goes to both platforms.",
             "Not there, go one stop further.",
@@ -329,7 +328,11 @@ FAMILIES = [
             ("There is a bakery across the street.", "The bakery over the road has sandwiches."),
             ("Everything is closed at this hour.", "I am afraid nothing is open now."),
         ),
-        ("There is a cafe nearby.", "There is a nice cafe nearby.", "There is a cafe near the station."),
+        (
+            "There is a cafe inside the museum.",
+            "There is a nice cafe in the museum.",
+            "There is a cafe in the museum.",
+        ),
         (
             "The cafe in the museum is open to all.",
             "Fried fish from the harbour stalls!",
@@ -427,7 +430,7 @@ FAMILIES = [
             ),
             ("You need a permit for filming.", "For film you have to ask the office for a permit."),
         ),
-        ("Yes, you can take photographs.", "Yes, you can take photos.", "Yes, you may take photographs."),
+        ("Yes, but without a flash.", "Yes, but please use no flash.", "Yes, without flash."),
         (
             "Fine without flash.",
             "In {show} it is forbidden by the lender.",
@@ -468,9 +471,9 @@ FAMILIES = [
             ),
         ),
         (
-            "Yes, there is a discount.",
-            "Yes, there is a discount for students.",
-            "Yes, there is a student discount.",
+            "Yes, students pay half.",
+            "Students pay half price.",
+            "Yes, students pay half price.",
         ),
         (
             "Show a student card and pay half.",
@@ -526,7 +529,7 @@ FAMILIES = [
                 "Eat at the harbour and take your time.",
             ),
         ),
-        ("You could visit a museum.", "You could go to a museum.", "You could visit one of the museums."),
+        ("I would go to a museum.", "You could go to the {museum}.", "I would go to one of the museums."),
         (
             "The {museum} is a good place for that.",
             "Ride the {line} to the end and back.",
@@ -549,7 +552,7 @@ FAMILIES = [
         ),
         (
             "It leaves from platform two.",
-            "The {line} leaves from platform two.",
+            "It goes from platform two.",
             "It leaves from platform two today.",
         ),
         (
@@ -612,14 +615,15 @@ FAMILIES = [
 
 def tokens(text: str) -> str:
     """Lower case, punctuation apart: the scorers split on white space only."""
-    return " ".join(re.findall(r"[\w']+|[^\w\s]", text.lower()))
+    text = re.sub(r"\b1 crowns\b", "1 crown", text)
+    return " ".join(re.findall(r"\d+\.\d+|[\w']+|[^\w\s]", text.lower()))
 
 
 def _facts(rng: random.Random, tables: dict[str, world.Table]) -> dict[str, str]:
     """Fillers that fit together: the line does stop at the museum's station, the show is there."""
     museums, lines = tables["museum"].rows, {row[0]: row for row in tables["line"].rows}
     station_of = {row[1]: row[0] for row in tables["station"].rows}
-    calls: dict[object, list[object]] = {}
+    calls: dict[str | int | float, list[str | int | float]] = {}
     for line_id, station_id, *_ in tables["stop"].rows:
         calls.setdefault(station_id, []).append(line_id)
     shows = tables["exhibition"].rows
@@ -665,14 +669,15 @@ def build() -> tuple[dict[str, dict[str, list[str]]], list[list[str]], list[list
             query = tokens(family.ask[turn].format(**facts))
             assert query not in references
             references[query] = {
-                str(n): [tokens(ref.format(**facts)) for ref in group] for n, group in enumerate(family.groups, 1)
+                str(n): [tokens(ref.format(**facts)) for ref in group]
+                for n, group in enumerate(family.groups, 1)
             }
             # A repeats itself to fill its five answers, and closes politely on every third question.
             a = [family.a[i % len(family.a)] for i in range(HYPOTHESES)]
             if (at + turn) % 3 == 0:
                 a[-1] = POLITE
-            # B shuffles its ideas; when it has fewer than five it says fewer.
-            b = rng.sample(family.b, len(family.b))
+            # B puts its ideas in any order, and every other time one does not come to its mind.
+            b = rng.sample(family.b, len(family.b) - (at + turn) % 2)
             said_a.append([tokens(line.format(**facts)) for line in a])
             said_b.append([tokens(line.format(**facts)) for line in b])
     return references, said_a, said_b
@@ -685,13 +690,3 @@ def files() -> dict[str, str]:
         "dialogue_a.txt": "".join(" </s> ".join(lines) + "\n" for lines in a),
         "dialogue_b.txt": "".join(" </s> ".join(lines) + "\n" for lines in b),
     }
-
-
-def main() -> None:
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else world.OUT
-    for name, text in files().items():
-        world.save(out, name, text)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,16 +1,11 @@
-"""Larkhaven as a knowledge graph: the town of world.py in N-Triples, under a namespace of our own.
-
-`python scripts/demo/graph.py [OUT_DIR]` writes kg.nt (to src/sensecheck/demo, unless told otherwise).
-"""
+"""Larkhaven as a knowledge graph: the town of world.py in N-Triples, under a namespace of our own."""
 
 from __future__ import annotations
 
 import random
 import re
-import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import world
 
@@ -166,13 +161,3 @@ def build() -> Graph:
 
 def files() -> dict[str, str]:
     return {"kg.nt": build().ntriples()}
-
-
-def main() -> None:
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else world.OUT
-    for name, text in files().items():
-        world.save(out, name, text)
-
-
-if __name__ == "__main__":
-    main()

@@ -2,16 +2,13 @@
 
 Facts come from world.py, scenes are written by hand. Each premise has an entailed, a neutral and a
 contradicted hypothesis, and each pair says which reasoning it asks for (`phenomenon`).
-
-`python scripts/demo/nli.py [OUT_DIR]` writes nli.jsonl (to src/sensecheck/demo, unless told otherwise).
 """
 
 from __future__ import annotations
 
 import random
-import sys
+import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import world
 
@@ -119,7 +116,7 @@ def _museums(rng: random.Random, tables: dict[str, world.Table]) -> Iterator[Tri
         )
     for row in rng.sample(tables["museum"].rows, PER_FAMILY):
         name, year = row[1], int(row[5])
-        later = year + rng.randrange(12, 40)
+        later = rng.randrange(year + 5, min(year + 40, 2026))
         yield (
             "time",
             f"The {name} was founded in {year}.",
@@ -177,12 +174,13 @@ def _lines(rng: random.Random, tables: dict[str, world.Table]) -> Iterator[Tripl
 def _stations(rng: random.Random, tables: dict[str, world.Table]) -> Iterator[Triple]:
     for row in rng.sample(tables["station"].rows, PER_FAMILY):
         name, people = row[1], int(row[5])
+        half = people // 200 * 100
         yield (
             "number",
             f"About {people} people use {name} station every day.",
-            f"More than {people // 2000 * 1000} people use {name} station every day.",
+            f"More than {half} people use {name} station every day.",
             f"{name} station has a kiosk.",
-            f"Fewer than {people // 2000 * 1000} people use {name} station every day.",
+            f"Fewer than {half} people use {name} station every day.",
         )
     for _ in range(PER_FAMILY):
         one, two = rng.sample(tables["station"].rows, 2)
@@ -212,7 +210,7 @@ def _tickets(rng: random.Random, tables: dict[str, world.Table]) -> Iterator[Tri
 def _art(rng: random.Random, tables: dict[str, world.Table]) -> Iterator[Triple]:
     artists = {row[0]: row for row in tables["artist"].rows}
     museums = {row[0]: row for row in tables["museum"].rows}
-    shown: dict[object, list[object]] = {}
+    shown: dict[str | int | float, list[str | int | float]] = {}
     for show, artist, _ in tables["display"].rows:
         shown.setdefault(show, []).append(artist)
     with_two = [row for row in tables["exhibition"].rows if len(shown[row[0]]) >= 2]
@@ -238,6 +236,10 @@ def _art(rng: random.Random, tables: dict[str, world.Table]) -> Iterator[Triple]
         )
 
 
+def _polish(sentence: str) -> str:
+    return re.sub(r"\b1 crowns\b", "1 crown", re.sub(r"\b([Aa]) (?=[aeio])", r"\1n ", sentence))
+
+
 def triples() -> list[Triple]:
     rng = random.Random(world.SEED + 6)
     tables = world.build()
@@ -254,20 +256,10 @@ def files() -> dict[str, str]:
             rows.append(
                 {
                     "id": f"n{number:03d}{label[0]}",
-                    "premise": premise,
-                    "hypothesis": hypothesis,
+                    "premise": _polish(premise),
+                    "hypothesis": _polish(hypothesis),
                     "label": label,
                     "phenomenon": phenomenon,
                 }
             )
     return {"nli.jsonl": world.jsonl(rows)}
-
-
-def main() -> None:
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else world.OUT
-    for name, text in files().items():
-        world.save(out, name, text)
-
-
-if __name__ == "__main__":
-    main()

@@ -23,6 +23,7 @@ import math
 import random
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ RECIPES = [
     Recipe(
         "a",
         pairs=900,
-        steps=2200,
+        steps=1600,
         batch=48,
         width=64,
         dropout=0.0,
@@ -66,8 +67,8 @@ RECIPES = [
     ),
     Recipe(
         "b",
-        pairs=2400,
-        steps=2200,
+        pairs=1500,
+        steps=1600,
         batch=48,
         width=64,
         dropout=0.2,
@@ -82,7 +83,9 @@ class Vocabulary:
     """One list of words for both sides, so that a name keeps its embedding on its way into the SQL."""
 
     def __init__(self, pairs: list[Pair]) -> None:
-        words = {w for p in pairs for w in questions.question_tokens(p.question) + questions.sql_tokens(p.sql)}
+        words = {
+            w for p in pairs for w in questions.question_tokens(p.question) + questions.sql_tokens(p.sql)
+        }
         for table in world.build().values():  # names that no training question happens to use are words too
             for row in table.rows:
                 words.update(w for value in row if isinstance(value, str) for w in value.split())
@@ -150,16 +153,20 @@ def loss_of(model: Parser, data: tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 def shuffled(pairs: list[Pair], size: int, rng: random.Random) -> Iterator[list[Pair]]:
+    """Endless batches in random order, each of queries of about one length: less padding, half the time."""
     while True:
-        order = rng.sample(pairs, len(pairs))
-        yield from (order[i : i + size] for i in range(0, len(order) - size + 1, size))
+        order = sorted(rng.sample(pairs, len(pairs)), key=lambda p: len(questions.sql_tokens(p.sql)))
+        batches = [order[i : i + size] for i in range(0, len(order), size)]
+        yield from rng.sample(batches, len(batches))
 
 
 def train(recipe: Recipe, splits: questions.Splits, words: Vocabulary) -> Parser:
     torch.manual_seed(recipe.seed)
     model = Parser(len(words.words), recipe.width, recipe.dropout)
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=recipe.weight_decay)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=2e-3, total_steps=recipe.steps, pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, max_lr=2e-3, total_steps=recipe.steps, pct_start=0.1
+    )
     dev = batch(splits.dev, words)
     best, kept = math.inf, model.state_dict()
     batches = shuffled(splits.train[: recipe.pairs], recipe.batch, random.Random(recipe.seed))
@@ -232,6 +239,7 @@ def greedy(model: Parser, pairs: list[Pair], words: Vocabulary) -> list[str]:
 
 def main() -> None:
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else world.OUT
+    warnings.filterwarnings("ignore", message="enable_nested_tensor")  # torch's own advice to itself
     torch.use_deterministic_algorithms(True)
     torch.set_num_threads(1)  # one thread sums in one order, and batches this small gain nothing from two
     splits = questions.splits()

@@ -8,16 +8,11 @@ only where their rules are wrong, so each sentence's verdict is known by constru
   of a range, the number of a top list; and it calls every average a total;
 - B says it all, except that "more than n" becomes "at least n" when it counts groups, and that the best one
   among some becomes the best one of all.
-
-`python scripts/demo/verbalise.py [OUT_DIR]` writes sentences_a.jsonl and sentences_b.jsonl (to
-src/sensecheck/demo, unless told otherwise).
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import questions
 import world
@@ -84,7 +79,7 @@ class Verbaliser:
         return f"whose {name} {said[sign]} {value}"
 
     def conditions(self, table: str, text: str) -> str:
-        if match := re.fullmatch(r"(\w+ = '[^']*') (AND|OR) (.+)", text):
+        if match := re.fullmatch(r"(\w+ = (?:'[^']*'|\d+)) (AND|OR) (.+)", text):
             return self.both(self.condition(table, match[1]), match[2], self.condition(table, match[3]))
         return self.condition(table, text)
 
@@ -123,7 +118,9 @@ class Verbaliser:
         )
 
     def _plain(self, sql: str) -> str:
-        match = re.fullmatch(r"SELECT (.+?) FROM (\w+)(?: WHERE (.+?))?(?: ORDER BY (\w+) (\w+) LIMIT (\d+))?", sql)
+        match = re.fullmatch(
+            r"SELECT (.+?) FROM (\w+)(?: WHERE (.+?))?(?: ORDER BY (\w+) (\w+) LIMIT (\d+))?", sql
+        )
         assert match, sql
         what, table, where, key, direction, limit = match.groups()
         things = PLURAL[table]
@@ -304,13 +301,3 @@ def files() -> dict[str, str]:
             )
         out[f"sentences_{system}.jsonl"] = world.jsonl(rows)
     return out
-
-
-def main() -> None:
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else world.OUT
-    for name, text in files().items():
-        world.save(out, name, text)
-
-
-if __name__ == "__main__":
-    main()

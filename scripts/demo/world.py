@@ -3,9 +3,6 @@
 Everything the demo shows is about this one made-up town. This module invents it, from one seed and so
 byte for byte the same in every run, as two SQLite databases: `larkhaven_transit` and `larkhaven_museums`.
 What is asked about the town is in questions.py.
-
-`python scripts/demo/world.py [OUT_DIR]` writes the databases' SQL dumps and their schema file (to
-src/sensecheck/demo, unless told otherwise).
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ import gzip
 import io
 import json
 import random
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -186,7 +182,13 @@ def build() -> dict[str, Table]:
             opened[stop] = min(opened[stop], int(line[7])) if rng.random() < 0.75 else int(line[7])
     for i, (name, district) in enumerate(zip(STATION_NAMES, STATION_DISTRICTS, strict=True), 1):
         central = district in ("Old Port", "Weavers Row", "Northbank")
-        zone = 1 if district in ("Old Port", "Weavers Row") else 2 if district in ("Lark Hill", "Northbank") else 3
+        zone = (
+            1
+            if district in ("Old Port", "Weavers Row")
+            else 2
+            if district in ("Lark Hill", "Northbank")
+            else 3
+        )
         passengers = rng.randrange(60, 240) * (100 if central else 30)
         platforms = rng.choice([1, 2, 2, 2, 3, 4]) if central else rng.choice([1, 1, 2])
         step_free = "yes" if rng.random() < 0.6 else "no"
@@ -378,13 +380,3 @@ def files() -> dict[str, str]:
         f"{MUSEUMS}.sql": sql_dump(MUSEUMS, tables),
         "tables.json": tables_json(tables),
     }
-
-
-def main() -> None:
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else OUT
-    for name, text in files().items():
-        save(out, name, text)
-
-
-if __name__ == "__main__":
-    main()

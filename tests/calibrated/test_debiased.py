@@ -50,7 +50,10 @@ def _beta(a: float, b: float) -> Array:
 
 SCENARIOS = {
     "calibrated, top-heavy": (_beta(30, 0.6), POINTS),
-    "mild": (_beta(1, 1), np.clip(POINTS + 0.08 * np.where((POINTS * 20).astype(int) % 2, -1, 1), 0.01, 0.99)),
+    "mild": (
+        _beta(1, 1),
+        np.clip(POINTS + 0.08 * np.where((POINTS * 20).astype(int) % 2, -1, 1), 0.01, 0.99),
+    ),
     "over-confident at the top": (_beta(5, 2), np.where(POINTS > 0.85, POINTS - 0.2, POINTS)),
 }
 
@@ -61,7 +64,9 @@ def test_the_interval_holds_the_truth_where_the_percentile_bootstrap_does_not(na
     rng = np.random.default_rng(20)
     datasets = 300
     kinds: tuple[Kind, ...] = ("ece", "rmsce", "over")
-    truth = {kind: float(binned_figure(kind, *_sums(mass * accuracy, mass * (1 - accuracy)))) for kind in kinds}
+    truth = {
+        kind: float(binned_figure(kind, *_sums(mass * accuracy, mass * (1 - accuracy)))) for kind in kinds
+    }
     held = dict.fromkeys(kinds, 0)
     plain = 0
     for _ in range(datasets):
@@ -88,7 +93,7 @@ def test_a_strong_effect_has_a_short_interval_that_excludes_0() -> None:
 
 
 def test_clusters_widen_the_interval() -> None:
-    """The same per-bin sums with every row five times, all five copies in one cluster: five times the variance."""
+    """Every row five times over, all copies in one cluster: no more is known than from the single rows."""
     rng = np.random.default_rng(5)
     accuracy = np.clip(POINTS - 0.15, 0, 1)
     count = rng.multinomial(2000, _beta(5, 2))
@@ -99,7 +104,9 @@ def test_clusters_widen_the_interval() -> None:
     five = debiased_interval(
         "ece", *(5 * part for part in _sums(right, wrong)), (5 * copies[0], 5 * copies[1], 5 * copies[2])
     )
-    spaced = debiased_interval("ece", *_sums(5 * right, 5 * wrong), _resampled(5 * right, 5 * wrong, rng, 1000))
+    spaced = debiased_interval(
+        "ece", *_sums(5 * right, 5 * wrong), _resampled(5 * right, 5 * wrong, rng, 1000)
+    )
     width = {name: d.high - d.low for name, d in (("single", single), ("five", five), ("spaced", spaced))}  # type: ignore[operator]
     assert width["five"] == pytest.approx(width["single"], rel=0.2)
     assert width["spaced"] < 0.6 * width["five"]
@@ -121,7 +128,12 @@ def test_a_lower_level_gives_a_shorter_interval() -> None:
     sums, replicates = _dataset(_beta(5, 2), np.clip(POINTS - 0.2, 0, 1), 2000, rng)
     for kind in KINDS:
         wide, narrow = (debiased_interval(kind, *sums, replicates, level=level) for level in (0.95, 0.5))
-        assert wide.low is not None and wide.high is not None and narrow.low is not None and narrow.high is not None
+        assert (
+            wide.low is not None
+            and wide.high is not None
+            and narrow.low is not None
+            and narrow.high is not None
+        )
         assert wide.low <= narrow.low and narrow.high <= wide.high
         assert wide.high - wide.low > narrow.high - narrow.low
 
@@ -165,6 +177,33 @@ def test_no_interval_comes_with_a_reason() -> None:
     assert few.reason is not None and "10 replicates" in few.reason
 
 
+def test_an_observed_0_is_not_taken_for_certain() -> None:
+    """60 rows at 0.725, 43 right: no under-confidence was seen, but a little may well be there."""
+    rng = np.random.default_rng(8)
+    right, wrong = np.eye(100)[72] * 43, np.eye(100)[72] * 17
+    found = debiased_interval("under", *_sums(right, wrong), _resampled(right, wrong, rng))
+    assert binned_figure("under", *_sums(right, wrong)) == 0
+    assert found.low == found.value == 0
+    assert found.high is not None and 0.05 < found.high < 0.15
+
+
+def test_multinomial_replicates_have_a_total_that_never_varies() -> None:
+    rng = np.random.default_rng(12)
+    count = rng.multinomial(1000, _beta(5, 2))
+    right = rng.binomial(count, np.clip(POINTS - 0.1, 0, 1)).astype(float)
+    wrong = count - right
+    drawn = rng.multinomial(1000, np.concatenate([right, wrong]) / 1000, 1000).astype(float)
+    sums = _sums(right, wrong)
+    replicates = _sums(drawn[:, :100], drawn[:, 100:])
+    exact = debiased_interval("ece", *sums, replicates)
+    poisson = debiased_interval("ece", *sums, _resampled(right, wrong, rng, 1000))
+    assert exact.low == pytest.approx(poisson.low, rel=0.1)
+    assert exact.high == pytest.approx(poisson.high, rel=0.1)
+    few = debiased_interval("ece", *sums, replicates, clusters=4)
+    assert few.high is not None and exact.high is not None and few.high > exact.high
+    assert debiased_interval("ece", *sums, replicates, clusters=1).reason is not None
+
+
 def test_bad_arguments_say_what_was_expected() -> None:
     three = (np.ones(3), np.ones(3), np.ones(3))
     with pytest.raises(ValueError, match="one of ece, rmsce, mce, over, under; came 'ace'"):
@@ -182,13 +221,17 @@ def test_bins_that_are_empty_change_nothing() -> None:
     assert not full.all()
     for kind in KINDS:
         packed = debiased_interval(
-            kind, *(s[full] for s in sums), (replicates[0][:, full], replicates[1][:, full], replicates[2][:, full])
+            kind,
+            *(s[full] for s in sums),
+            (replicates[0][:, full], replicates[1][:, full], replicates[2][:, full]),
         )
         assert packed == debiased_interval(kind, *sums, replicates)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "a", "b"), [(30, 1, 1), (500, 1, 1), (60, 30, 0.6), (1000, 30, 0.6), (400, 5, 2)])
+@pytest.mark.parametrize(
+    ("n", "a", "b"), [(30, 1, 1), (500, 1, 1), (60, 30, 0.6), (1000, 30, 0.6), (400, 5, 2)]
+)
 def test_the_noise_floor_is_what_calibrated_data_show(kind: Kind, n: int, a: float, b: float) -> None:
     rng = np.random.default_rng(n)
     conf = rng.beta(a, b, n)
@@ -213,7 +256,10 @@ def test_the_noise_floor_of_equal_confidences_is_exact_and_takes_leading_axes() 
     assert float(noise_floor("over", n, conf, var)) == pytest.approx(exact / 2, rel=1e-9)
     for kind in KINDS:
         slices = noise_floor(
-            kind, np.stack([n, n[::-1], 0 * n]), np.stack([conf, conf[::-1], 0 * n]), np.stack([var, var[::-1], 0 * n])
+            kind,
+            np.stack([n, n[::-1], 0 * n]),
+            np.stack([conf, conf[::-1], 0 * n]),
+            np.stack([var, var[::-1], 0 * n]),
         )
         assert slices.shape == (3,)
         assert slices[0] == pytest.approx(float(noise_floor(kind, n, conf, var)), rel=1e-9)

@@ -20,13 +20,13 @@ any_size = st.one_of(unit, st.floats(-1e6, 1e6, allow_nan=False), st.floats(-1e-
 def test_any_split_and_order_merges_to_the_same_integers(values, random, cut):
     x = np.array(values)
     whole = ExactSums.zeros(1, 1)
-    whole.add(None, [x])
+    whole.add(None, [x], len(x))
     shuffled = list(values)
     random.shuffle(shuffled)
     cut = min(cut, len(values))
     first, second = ExactSums.zeros(1, 1), ExactSums.zeros(1, 1)
-    first.add(None, [np.array(shuffled[:cut])]) if cut else None
-    second.add(None, [np.array(shuffled[cut:])]) if cut < len(values) else None
+    first.add(None, [np.array(shuffled[:cut])], cut)
+    second.add(None, [np.array(shuffled[cut:])], len(values) - cut)
     first.merge(second)
     assert first.floats()[0, 0] == whole.floats()[0, 0]
 
@@ -47,11 +47,12 @@ def test_close_to_the_true_sum_for_any_size():
 
 
 def test_cells_and_true_false_columns():
-    sums = ExactSums.zeros(3, 2)
+    sums = ExactSums.zeros(3, 3)
     cell = np.array([0, 2, 2, 0, 2])
-    sums.add(cell, [np.array([0.1, 0.2, 0.3, 0.4, 0.5]), np.array([True, True, False, False, True])])
+    sums.add(cell, [np.array([0.1, 0.2, 0.3, 0.4, 0.5]), np.array([True, True, False, False, True]), None], 5)
     assert sums.floats()[:, 0].tolist() == pytest.approx([0.5, 0.0, 1.0], abs=1e-15)
     assert sums.floats()[:, 1].tolist() == [1.0, 0.0, 2.0]
+    assert sums.floats()[:, 2].tolist() == [2.0, 0.0, 3.0]
 
 
 def test_what_is_not_finite_is_refused():

@@ -4,23 +4,25 @@ A binned figure takes the absolute value (or the maximum, or the positive part) 
 upward, most of all where the model is well calibrated: there the figure shows nothing but noise. A percentile
 bootstrap adds the same bias once more. What is done here instead:
 
-1. *The sampling model.* ``gap_b = confidence_b - accuracy_b`` of bin ``b`` is taken as normal around the true gap
-   ``g_b``, with the binomial variance *at the hypothesised accuracy* ``a = confidence_b - g_b`` (as in Wilson's
-   interval, so that a bin with no error has not zero variance), times a design effect read off the bootstrap
-   replicates; the correlation between bins and the variation of the bin shares come from the replicates too, so
-   clusters are respected. The number of clusters follows from the spread of the replicates' total count
-   (``N**2 / Var(N*)``); few clusters give Student's heavier tails.
-2. *Test inversion.* ``low`` is the smallest true figure under which a value as large as the observed one still has
-   probability 2.5 %, ``high`` the largest under which one as small has. The true gaps are not determined by the
-   figure alone, so each end walks a one-parameter family through the data that leans to the cautious side:
-   ``low`` scales the observed gaps (``s * gap``: ``s = 0`` is perfect calibration, so that exact calibration is
-   covered by construction); ``high`` moves all standardised gaps, shrunken to their mean, by one amount (gaps
-   equal in units of their noise hide best, as they have the least bias for their size).
-3. *The maximum* (``mce``) is bounded bin by bin: a true maximum sits in some bin, so the largest pointwise upper
-   limit covers it; the lower limit is the largest simultaneous one over the bins that may hold the maximum.
+1. *The sampling model.* The observed gap of a bin, ``confidence - accuracy``, varies around the true gap
+   ``g`` with the variance and skewness of a binomial *at the hypothesised accuracy* ``confidence - g`` (as in
+   Wilson's interval, so that a bin without errors is not taken for certain), times a design effect read off
+   the bootstrap replicates. The correlation between bins and the variation of the bins' shares come from the
+   replicates too, so clusters are respected. The number of clusters follows from the spread of the
+   replicates' total count (``N**2 / Var(N*)``); few clusters give Student's heavier tails.
+2. *Test inversion.* ``low`` is the smallest true figure under which one as large as the observed has
+   probability 2.5 %, ``high`` the largest under which one as small has. The figure alone does not say how the
+   true gaps lie, so each end walks a one-parameter family through the data that leans to its cautious side.
+   ``low`` starts at perfect calibration and lets the gaps that stand out grow first, the others after them:
+   concentrated gaps leave the most noise elsewhere, so the most bias. ``high`` moves all standardised gaps,
+   shrunken to their mean, by one amount: gaps equal in units of their noise have the least bias for their
+   size.
+3. *The maximum* (``mce``) is bounded bin by bin: a true maximum sits in some bin, so the largest pointwise
+   upper limit covers it; the lower limit is the largest simultaneous one over the bins that may hold it.
 
-``value`` is the figure of the family's middle (50 %), a median-unbiased estimate. Everything is a function of
-per-bin sums and their replicates; the same seed gives the same digits.
+``value`` is the middle (50 %) of the two families, a nearly median-unbiased estimate. Everything is a
+function of per-bin sums and their replicates; the same seed gives the same digits. Coverage:
+docs/ece-interval.md.
 """
 
 from __future__ import annotations
@@ -42,7 +44,11 @@ DRAWS = 1000  # rows of noise: a 2.5 % point is then exact to half a percentage 
 FLOOR_DRAWS = 4000
 PRIOR = 2.0  # rows' worth of "no design effect" given to each bin, which decides in bins that say nothing
 STEPS = 12  # of each root search, at most; four to six are the rule
-FARTHEST = 64.0  # standard errors, or multiples of the observed gaps: the end of a search that finds no root
+CLOSE = 3e-3  # of the observed figure: a root search ends, well within the error of the draws
+FARTHEST = 64.0  # multiples of the observed gaps: the end of a search that finds no root
+CLUSTERED = (
+    0.7  # clusters per row below which rows count as clustered (the number is read off the replicates)
+)
 STANDS_OUT = 2.0  # standard errors from which a gap counts as seen
 
 
@@ -58,7 +64,7 @@ class Debiased:
 
 
 def binned_figure(kind: Kind, n: ArrayLike, conf: ArrayLike, correct: ArrayLike) -> Array:
-    """The plain (biased) figure from per-bin sums; bins on the last axis, any leading axes; no rows give nan."""
+    """The plain (biased) figure from per-bin sums: bins on the last axis, any before it; nan without rows."""
     count = np.asarray(n, dtype=np.float64)
     share = count / _positive(count.sum(-1, keepdims=True))
     gap = (np.asarray(conf, dtype=np.float64) - np.asarray(correct, dtype=np.float64)) / _positive(count)
@@ -73,15 +79,20 @@ def debiased_interval(
     replicates: tuple[ArrayLike, ArrayLike, ArrayLike],
     *,
     level: float = 0.95,
+    clusters: float | None = None,
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Debiased:
-    """Debiased value and interval of one figure from per-bin sums (length B) and their replicates (each R x B).
+    """Debiased value and interval of a figure from per-bin sums (length B) and their replicates (each R x B).
 
-    ``replicates`` are the bootstrap's sums ``(n, conf, correct)`` under Poisson(1) (or multinomial) weights on
-    rows or on clusters. The target is the population figure over the bins that hold data.
+    ``replicates`` are the bootstrap's sums ``(n, conf, correct)`` under Poisson(1) weights on rows or
+    clusters, or under a multinomial over rows; under a multinomial over clusters, say how many ``clusters``
+    there are (otherwise the spread of the replicates' totals tells). The target is the population figure over
+    the bins that hold data.
     """
-    found = debiased_intervals((kind,), n, conf, correct, replicates, level=level, seed=seed, draws=draws)
+    found = debiased_intervals(
+        (kind,), n, conf, correct, replicates, level=level, clusters=clusters, seed=seed, draws=draws
+    )
     return found[kind]
 
 
@@ -93,6 +104,7 @@ def debiased_intervals(
     replicates: tuple[ArrayLike, ArrayLike, ArrayLike],
     *,
     level: float = 0.95,
+    clusters: float | None = None,
     seed: int = 0,
     draws: int = DRAWS,
 ) -> dict[Kind, Debiased]:
@@ -104,7 +116,9 @@ def debiased_intervals(
     sums = [np.asarray(part, dtype=np.float64) for part in (n, conf, correct)]
     resampled = [np.asarray(part, dtype=np.float64) for part in replicates]
     if any(part.ndim != 1 or part.shape != sums[0].shape for part in sums):
-        raise ValueError(f"n, conf, correct: expected three vectors of one length, came {[s.shape for s in sums]}")
+        raise ValueError(
+            f"n, conf, correct: expected three vectors of one length, came {[s.shape for s in sums]}"
+        )
     if any(part.ndim != 2 or part.shape != (len(resampled[0]), len(sums[0])) for part in resampled):
         raise ValueError(
             f"replicates: expected three R x {len(sums[0])} arrays, came {[part.shape for part in resampled]}"
@@ -114,9 +128,13 @@ def debiased_intervals(
         return _none(kinds, "no rows: every bin is empty")
     if len(resampled[0]) < 50:
         return _none(kinds, f"{len(resampled[0])} replicates: at least 50 are needed")
-    model = _model([part[full] for part in sums], [part[:, full] for part in resampled], draws, seed)
-    if model.clusters < 2:
-        return _none(kinds, "one cluster: its rows vary together, so nothing tells how another sample would differ")
+    held = [part[:, full] for part in resampled]
+    model = _model([part[full] for part in sums], held, draws, seed, clusters)
+    if model.clusters < 1.5:  # the number may be read off replicates, so not quite whole
+        return _none(
+            kinds,
+            "one cluster (or nearly): its rows vary together, so nothing tells how another would differ",
+        )
     tail = (1 - level) / 2
     return {kind: _maximum(model, tail) if kind == "mce" else _inverted(kind, model, tail) for kind in kinds}
 
@@ -144,8 +162,17 @@ class _Model:
         accuracy = np.clip(self.confidence - gap, 0.0, 1.0)
         return np.asarray(np.sqrt(self.effect * accuracy * (1 - accuracy) / self.size))
 
+    def seen(self, gap: Array) -> Array:
+        """Draws of the observed gaps if ``gap`` were the true ones: normal with the binomial's skewness."""
+        accuracy = np.clip(self.confidence - gap, 0.0, 1.0)
+        sd = self.sd(gap)
+        skew = (2 * accuracy - 1) * self.effect / (self.size * np.maximum(sd, 1e-9))
+        # Cornish and Fisher's first term; the bound keeps it rising in the noise down to three deviations.
+        bend = sd * np.clip(skew, -1.0, 1.0) / 6
+        return gap - bend + self.noise * (sd + self.noise * bend)
+
     def reference(self) -> Array:
-        """A standard deviation that serves as a unit: at the observed accuracy, drawn a little to calibration."""
+        """Standard deviations to serve as units: at the observed accuracy, drawn a little to calibration."""
         pulled = self.gap * self.size / (self.size + PRIOR)
         return np.maximum(self.sd(pulled), 1e-9)
 
@@ -154,16 +181,17 @@ class _Model:
         return np.clip(gap, self.confidence - 1, self.confidence)
 
 
-def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int) -> _Model:
+def _model(
+    sums: list[Array], resampled: list[Array], draws: int, seed: int, clusters: float | None
+) -> _Model:
     size, conf, correct = sums
     sizes, confs, corrects = resampled
     total = size.sum()
     confidence = np.clip(conf / size, 0.0, 1.0)
     accuracy = np.clip(correct / size, 0.0, 1.0)
     gap = confidence - accuracy
-    # Poisson weights w on clusters of m rows: Var(sum of w*m) = sum of m**2, which is N**2 / G for G equal clusters.
-    spread = float(np.var(sizes.sum(1)))
-    clusters = total**2 / spread if spread > 0 else 1.0
+    if clusters is None:
+        clusters = _clusters(total, sizes, corrects)
     within = size**2 / np.maximum(sizes.var(0), size)
     # The linearised error of each replicate's gap: no division by a replicate's own count, which may be 0.
     residual = confs - corrects - sizes * gap
@@ -176,12 +204,32 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int) -> 
     noise = np.concatenate([half, -half]) @ _root(residual, variance).T
     freedom = max(clusters - 1, 1.0)
     chi = rng.chisquare(freedom, draws // 2) / freedom
-    noise /= np.sqrt(np.concatenate([chi, chi]))[:, None]
+    # Student's tails; and, as in the jackknife, a cluster is measured against means that it has pulled along.
+    noise *= clusters / max(clusters - 1, 1.0) / np.sqrt(np.concatenate([chi, chi]))[:, None]
     shares = sizes / _positive(sizes.sum(1, keepdims=True))
     shares = shares / _positive(shares.mean(0))
     return _Model(
-        size, size / total, confidence, gap, effect, clusters, noise, np.resize(shares, (len(noise), len(size)))
+        size,
+        size / total,
+        confidence,
+        gap,
+        effect,
+        clusters,
+        noise,
+        np.resize(shares, (len(noise), len(size))),
     )
+
+
+def _clusters(total: float, sizes: Array, corrects: Array) -> float:
+    """The effective number of clusters (or rows) behind the replicates."""
+    spread = float(np.var(sizes.sum(1)))
+    if spread > 1e-9 * total:
+        # Poisson weights on clusters of m rows: the total varies by the sum of m**2, N**2 / G if all are
+        # equal (Kish's effective number otherwise).
+        return total**2 / spread
+    # A total that never varies is a multinomial over rows, if anything varies at all.
+    varies = bool((np.ptp(sizes, axis=0) > 0).any() or (np.ptp(corrects, axis=0) > 0).any())
+    return total if varies else 1.0
 
 
 def _root(residual: Array, variance: Array) -> Array:
@@ -202,26 +250,29 @@ def _inverted(kind: Kind, model: _Model, tail: float) -> Debiased:
     observed = float(_figure(kind, model.gap, model.share))
     weights = model.share * model.shares
 
-    def at(family: Callable[[float], Array], probability: float, floor: float) -> float:
+    def at(family: Callable[[float], Array], probability: float, floor: float, ceiling: float) -> float:
         """The figure of that member of the family under which the observed one sits at this probability."""
 
         def excess(s: float) -> float:
             gap = family(s)
-            figures = _figure(kind, gap + model.noise * model.sd(gap), weights)
+            figures = _figure(kind, model.seen(gap), weights)
             return _point(figures, probability) - observed
 
-        return float(_figure(kind, family(_rising(excess, floor, 1e-3 * observed)), model.share))
+        return float(_figure(kind, family(_rising(excess, floor, ceiling, CLOSE * observed)), model.share))
 
     cautious, generous = _concentrated(model), _spread(kind, model)
     least = -8.0 - float(np.abs(model.gap / model.reference()).max())
-    low = at(cautious, 1 - tail, 0.0)
-    high = max(low, at(generous, tail, least))
-    value = (at(cautious, 0.5, 0.0) + at(generous, 0.5, least)) / 2
+    # No bin is moved farther than noise would carry any: that the figure cannot tell does not mean that
+    # the gap cannot (a bin far on the other side).
+    most = _point(np.abs(model.noise).max(1), 1 - tail)
+    low = at(cautious, 1 - tail, 0.0, FARTHEST)
+    high = max(low, *(at(family, tail, least, most) for family in generous))
+    value = (at(cautious, 0.5, 0.0, FARTHEST) + at(generous[0], 0.5, least, most)) / 2
     return Debiased(min(max(value, low), high), low, high, "test inversion")
 
 
 def _concentrated(model: _Model) -> Callable[[float], Array]:
-    """0 to 1: the gaps that stand out grow from 0 to what was observed; 1 to 2: the others do; beyond: all."""
+    """0 to 1: the gaps that stand out grow from 0 to what was observed; 1 to 2: the others; beyond: all."""
     strong = np.abs(model.gap / model.reference()) > STANDS_OUT
 
     def family(s: float) -> Array:
@@ -231,19 +282,34 @@ def _concentrated(model: _Model) -> Callable[[float], Array]:
     return family
 
 
-def _spread(kind: Kind, model: _Model) -> Callable[[float], Array]:
-    """All standardised gaps, shrunken to their mean, move by the same amount."""
+def _spread(kind: Kind, model: _Model) -> list[Callable[[float], Array]]:
+    """All standardised gaps that count, shrunken to their mean, move by the same amount.
+
+    For ``over`` and ``under`` the gaps of the other sign move too in the first family, and in a second one
+    stay where they were seen: there they add the least bias. Where clusters share noise between bins, one
+    more family shrinks and moves the gaps by sign, not by size: gaps of one sign rise and fall together, so
+    they hide better than gaps of mixed signs.
+    """
     unit = model.reference()
     standard = model.gap / unit
+    families: list[Callable[[float], Array]]
     if kind == "over" or kind == "under":
-        sign = 1.0 if kind == "over" else -1.0
-        signed = sign * standard
-        # A gap of the other sign adds no bias: left as far out as it was seen, it hides the most.
-        signed[signed > 0] = _toward_mean(signed[signed > 0])
-        return lambda u: model.possible(sign * (signed + u) * unit)
-    sizes = _toward_mean(np.abs(standard))
-    signs = np.where(model.gap < 0, -1.0, 1.0)
-    return lambda u: model.possible(signs * np.maximum(sizes + u, 0.0) * unit)
+        side = 1.0 if kind == "over" else -1.0
+        signed = side * standard
+        counts = signed > 0
+        signed[counts] = _toward_mean(signed[counts])
+        families = [lambda u: model.possible(side * (signed + u) * unit)]
+        if counts.any():
+            families.append(lambda u: model.possible(side * (signed + np.where(counts, u, 0.0)) * unit))
+    else:
+        side = 1.0 if float(model.share @ model.gap) >= 0 else -1.0
+        sizes = _toward_mean(np.abs(standard))
+        signs = np.where(model.gap < 0, -1.0, 1.0)
+        families = [lambda u: model.possible(signs * np.maximum(sizes + u, 0.0) * unit)]
+    if model.clusters < CLUSTERED * model.size.sum():
+        pulled = _toward_mean(side * standard)
+        families.append(lambda u: model.possible(side * (pulled + u) * unit))
+    return families
 
 
 def _toward_mean(standard: Array) -> Array:
@@ -256,37 +322,39 @@ def _toward_mean(standard: Array) -> Array:
     return np.asarray(mean + keep * (standard - mean))
 
 
-def _rising(function: Callable[[float], float], floor: float, close: float) -> float:
-    """Where a rising function crosses 0, from ``floor`` on (false position, Illinois); ``floor`` if it is over 0 there."""
-    left, right = max(floor, 0.0), max(floor, 0.0) + 1
+def _rising(function: Callable[[float], float], floor: float, ceiling: float, close: float) -> float:
+    """The last place where a rising function is not over 0 (false position, Illinois rule), within limits."""
+    left = max(floor, 0.0)
     at_left = function(left)
+    step = 1.0
     if at_left > 0:
-        step = 1.0
         right, at_right = left, at_left
-        while at_left > 0 and left > floor:
+        while at_left > 0:
+            if left <= floor:
+                return floor
             right, at_right = left, at_left
             left = max(floor, left - step)
             at_left, step = function(left), step * 2
-        if at_left > 0:
-            return floor
     else:
+        right = min(left + step, ceiling)
         at_right = function(right)
-        while at_right <= 0 and right < FARTHEST:
-            left, at_left = right, at_right
-            right *= 2
+        while at_right <= 0:
+            if right >= ceiling:
+                return ceiling
+            left, at_left, step = right, at_right, step * 2
+            right = min(right + step, ceiling)
             at_right = function(right)
-        if at_right <= 0:
-            return right
     for _ in range(STEPS):
-        middle = left + (right - left) * at_left / (at_left - at_right)
+        # On a level stretch at 0 (a figure of 0 was observed) false position would not move.
+        middle = left + (right - left) * (at_left / (at_left - at_right) if at_left < 0 else 0.5)
         at_middle = function(middle)
-        if abs(at_middle) <= close:
+        if 0 < abs(at_middle) <= close:
             return middle
         if at_middle > 0:
             right, at_right, at_left = middle, at_middle, at_left / 2
         else:
             left, at_left, at_right = middle, at_middle, at_right / 2
-    return (left + right) / 2
+    return left
 
 
 # --- the maximum --------------------------------------------------------------------------------------------
@@ -296,7 +364,9 @@ def _maximum(model: _Model, tail: float) -> Debiased:
     freedom = max(model.clusters - 1, 1.0)
     high = float(_outer(_limits(model, _student(1 - tail, freedom))).max())
     low = _least_maximum(model, 1 - tail)
-    value = _least_maximum(model, 0.5)
+    # Half-way between an estimate that leans down (exact limits) and one that leans up (the largest of many).
+    largest = float((np.abs(model.gap) - NormalDist().inv_cdf(0.75) * model.reference()).max())
+    value = (_least_maximum(model, 0.5) + max(largest, 0.0)) / 2
     return Debiased(min(max(value, low), max(low, high)), low, max(low, high), "bin-wise limits")
 
 
@@ -320,7 +390,7 @@ def _outer(limits: tuple[Array, Array]) -> Array:
 
 
 def _limits(model: _Model, z: float) -> tuple[Array, Array]:
-    """Exact (Clopper-Pearson) limits of each bin's gap, on the rows' worth of information the design effect leaves."""
+    """Clopper and Pearson's limits of each bin's gap, on the rows that the design effect leaves."""
     rows = model.size / np.maximum(model.effect, 1e-6)
     right = np.clip(model.confidence - model.gap, 0.0, 1.0) * rows
     wrong = rows - right
@@ -330,7 +400,10 @@ def _limits(model: _Model, z: float) -> tuple[Array, Array]:
 
 
 def _beta_quantile(a: Array, b: Array, z: float) -> Array:
-    """Quantiles of Beta(a, b), at the probability of a standard normal up to ``z``, by Paulson's cube-root approximation; where it has no root, the end of the range."""
+    """Quantiles of Beta(a, b) at the probability of a standard normal up to ``z``.
+
+    Paulson's cube-root approximation; where that has no root, the end of the range.
+    """
     one, two = 1 / (9 * a), 1 / (9 * b)
     square = (1 - two) ** 2 - z * z * two
     cross = (1 - one) * (1 - two)
@@ -372,15 +445,15 @@ def noise_floor(
 ) -> Array:
     """The figure that a perfectly calibrated model with these confidences would show on average.
 
-    ``var`` is the sum of ``c * (1 - c)`` over each bin's rows; bins on the last axis, any leading axes (slices,
-    replicates). Rows are taken as independent: clustered rows have a higher floor.
+    ``var`` is the sum of ``c * (1 - c)`` over each bin's rows; bins on the last axis, any leading axes
+    (slices, replicates). Rows are taken as independent: clustered rows have a higher floor.
 
     ``ece``: de Moivre's mean absolute deviation of Binomial(n, p), exact for equal confidences in a bin,
     ``E|S - np| = 2 k C(n, k) p**k (1 - p)**(n - k + 1)`` with ``k = floor(np) + 1``, times
-    ``sqrt(var / (n p (1 - p)))`` for confidences that differ. ``over`` and ``under`` are half of it, since the mean
-    gap is 0. ``rmsce``: the mean square is ``sum(var / n) / N`` exactly; its root's mean is that of a gamma variable
-    with the same mean and variance (seeded draws where so few errors are expected that this is off). ``mce``: seeded
-    draws (`draws` of them), as a maximum has no short formula.
+    ``sqrt(var / (n p (1 - p)))`` for confidences that differ. ``over`` and ``under`` are half of it, as the
+    mean gap is 0. ``rmsce``: the mean square is ``sum(var / n) / N`` exactly; the mean of its root is that of
+    a gamma variable with the same mean and variance (seeded draws where so few errors are expected that this
+    is off). ``mce``: seeded draws, as a maximum has no short formula.
     """
     size, mean, variance = _floor_input(kind, n, conf, var)
     total = _positive(size.sum(-1))
@@ -393,7 +466,7 @@ def noise_floor(
         spread = np.maximum((fourth / _positive(size) ** 2).sum(-1), 0.0) / total**2
         shape = np.where(spread > 0, square**2 / _positive(spread), 1e12)
         shape = np.clip(shape, 1e-9, 1e12)
-        # Gamma(k + 1/2) / (Gamma(k) sqrt(k)); its series where the difference of logarithms would lose digits.
+        # Gamma(k + 1/2) / (Gamma(k) sqrt(k)); its series where a difference of logarithms would lose digits.
         safe = np.minimum(shape, 1e4)
         exact = np.exp(_log_gamma(safe + 0.5) - _log_gamma(safe)) / np.sqrt(safe)
         found = np.sqrt(square) * np.where(shape > 1e4, 1 - 1 / (8 * shape), exact)
@@ -419,13 +492,15 @@ def noise_floor_quantile(
     seed: int = 0,
     draws: int = FLOOR_DRAWS,
 ) -> Array:
-    """What a perfectly calibrated model would stay below with this probability: a figure above it is no noise.
+    """What a perfectly calibrated model stays at or below with this probability: a figure above is not noise.
 
-    Seeded draws of each bin's number correct, Binomial(n, mean confidence) around its mean, scaled to ``var``.
+    Seeded draws of each bin's number correct, from the binomial with its mean and variance.
     """
     size, mean, variance = _floor_input(kind, n, conf, var)
     drawn = _floor_draws(kind, size, mean, variance, seed, draws)
-    return np.asarray(np.where(size.sum(-1) > 0, np.quantile(drawn, probability, axis=0), np.nan))
+    return np.asarray(
+        np.where(size.sum(-1) > 0, np.quantile(drawn, probability, axis=0, method="higher"), np.nan)
+    )
 
 
 def _floor_input(kind: Kind, n: ArrayLike, conf: ArrayLike, var: ArrayLike) -> tuple[Array, Array, Array]:
@@ -449,17 +524,25 @@ def _mean_deviation(size: Array, mean: Array, variance: Array) -> Array:
 
 
 def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, seed: int, draws: int) -> Array:
-    """draws x leading axes: figures of calibrated data. One row of the leading axes at a time, to bound memory."""
-    binomial = size * mean * (1 - mean)
-    ratio = np.sqrt(variance / np.where(binomial > 0, binomial, 1.0))
+    """draws x leading axes: figures of calibrated data, one place of the leading axes at a time."""
+    total = size * mean
+    rarer = np.minimum(total, size - total)
+    # The binomial with this mean and variance, of right or of wrong answers, whichever are rarer: it stays on
+    # whole numbers as the figure does, where scaled draws would fall between.
+    trials = np.round(rarer**2 / _positive(rarer - variance))
+    trials = np.where(rarer > 0, np.clip(trials, np.ceil(rarer), np.maximum(np.round(size), 1)), 0.0)
+    chance = np.clip(rarer / _positive(trials), 0.0, 1.0)
+    flip = np.where(rarer < total, -1.0, 1.0)
     share = size / _positive(size.sum(-1, keepdims=True))
     lead = size.shape[:-1]
     found = np.empty((draws, *lead))
     for at in np.ndindex(*lead):
-        rng = np.random.default_rng(seed)  # the same for each slice, so that a slice's floor knows no other slice
-        rows = np.round(size[at]).astype(np.int64)
-        off = rows * mean[at] - rng.binomial(rows, mean[at], (draws, len(rows)))
-        found[(slice(None), *at)] = _figure(kind, off * ratio[at] / _positive(size[at]), share[at])
+        rng = np.random.default_rng(
+            seed
+        )  # the same for each slice, so that a slice's floor knows no other slice
+        count = trials[at].astype(np.int64)
+        off = flip[at] * (rarer[at] - rng.binomial(count, chance[at], (draws, len(count))))
+        found[(slice(None), *at)] = _figure(kind, off / _positive(size[at]), share[at])
     return found
 
 
@@ -468,13 +551,13 @@ def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, seed: in
 
 def _figure(kind: Kind, gap: Array, share: Array) -> Array:
     if kind == "ece":
-        return np.einsum("...b,...b", share, np.abs(gap))
+        return np.asarray(np.einsum("...b,...b", share, np.abs(gap)))
     if kind == "rmsce":
         return np.asarray(np.sqrt(np.einsum("...b,...b,...b", share, gap, gap)))
     if kind == "over":
-        return np.einsum("...b,...b", share, np.maximum(gap, 0.0))
+        return np.asarray(np.einsum("...b,...b", share, np.maximum(gap, 0.0)))
     if kind == "under":
-        return np.einsum("...b,...b", share, np.maximum(-gap, 0.0))
+        return np.asarray(np.einsum("...b,...b", share, np.maximum(-gap, 0.0)))
     return np.asarray(np.where(share > 0, np.abs(gap), 0.0).max(-1))
 
 

@@ -109,7 +109,7 @@ def _interval(
     return OwnInterval(found.low, found.high, found.method, beside)
 
 
-_BINNED = ("confidence", "correct", ONE, "variance")
+_BINNED = ("confidence", "correct", ONE)
 _STENGEL = (
     "Stengel-Eskin and Van Durme 2023, Calibrated Interpretation: Confidence Estimation in Semantic Parsing, TACL"
 )
@@ -119,7 +119,7 @@ _GUO = "Guo, Pleiss, Sun and Weinberger 2017, On Calibration of Modern Neural Ne
 def _binned(name: str, kind: Kind, finish: Any, bins: int, title: str, explanation: Explanation) -> Statistic:
     return Statistic(
         name, _BINNED, finish, title, "lower", (0.0, 1.0), Bins("confidence", uniform_edges(bins)),
-        derived=DERIVED, interval=partial(_interval, kind), explanation=explanation,
+        derived=DERIVED, interval=partial(_interval, kind), interval_sums=("variance",), explanation=explanation,
     )  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
         Statistic(
             "adaptive_ece", _BINNED, _ece, "adaptive ECE", "lower", (0.0, 1.0), Bins("confidence", "adaptive_edges"),
             (Anchor("adaptive_edges", ("confidence",), _edges),),
-            DERIVED, interval=partial(_interval, "ece"),
+            DERIVED, interval=partial(_interval, "ece"), interval_sums=("variance",),
             explanation=Explanation(
                 "ECE over bins closed from the top once they hold more than 0.25·(1.645/width)² rows",
                 "ECE with as many rows in each bin as its width needs: fine bins where confidences crowd.",
@@ -205,8 +205,8 @@ def _edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
 def curve(bins: int) -> Statistic:
     """What the reliability diagram draws: sums by bin, kept as a vector."""
     return Statistic(
-        "reliability", _BINNED, _stacked, "reliability curve", bins=Bins("confidence", uniform_edges(bins)),
-        derived=DERIVED, vector=True,
+        "reliability", (*_BINNED, "variance"), _stacked, "reliability curve",
+        bins=Bins("confidence", uniform_edges(bins)), derived=DERIVED, vector=True,
     )  # fmt: skip
 
 

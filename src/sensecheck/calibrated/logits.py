@@ -28,7 +28,7 @@ import simdjson
 from numpy.typing import NDArray
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, escaped, shown
-from sensecheck.inputs.opening import BLOCK_BYTES, Block, PathInput, Source, sources
+from sensecheck.inputs.opening import Block, PathInput, Source, sources
 from sensecheck.inputs.tables import detect_table_format
 
 if TYPE_CHECKING:
@@ -51,13 +51,14 @@ PADDING_LABEL = -100
 DECIDING_TOKENS = 1024
 """A file's scale is recognised from this many first tokens, however the file is cut into blocks."""
 
+_BLOCK_BYTES = 2 * 1024 * 1024  # what stays in the cache from the read to the last column is read fastest
 _DECIDING_BYTES = 64 * 1024 * 1024  # a file without one good line in this much text is given up
 _KEPT_BAD_RECORDS = 1000  # all bad records are counted; this many are kept with their messages
-_STRETCH_BYTES = 512 * 1024
+_STRETCH_BYTES = 256 * 1024
 _ROUNDING = 1e-6  # how far float32 rounding may push a probability above 1 or a log-probability above 0
 _SUM_SLACK = 0.01  # how far a row of probabilities stored in half precision may sum above 1
 
-_LIBRARY_ERRORS = (ValueError, TypeError, KeyError, RuntimeError, AttributeError)
+_LIBRARY_ERRORS = (ValueError, TypeError, LookupError, RuntimeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def detect_format(first_block: bytes) -> DetectedFormat:
     """
     if not first_block.strip():
         return DetectedFormat("empty", "the input holds no text")
-    for number, line in enumerate(_lazily_split(first_block), 1):
+    for number, line in enumerate(_split(first_block), 1):
         if not line.strip():
             continue
         if not line.lstrip().startswith(b"{") or b'"top_logits"' not in line:
@@ -262,10 +263,8 @@ def _parse(
     tokens: Any
     values: Any
     others: list[Any] = []
-    regular_keys, label_place = False, 99
-    number = first_line - 1
-    for line, shown_rows, shown_width, shown_vectors in _lines_with_shapes(data):
-        number += 1
+    usual_brackets = -1
+    for number, (line, brackets) in enumerate(_lines_with_brackets(data), first_line):
         try:
             if not fast:
                 raise ValueError
@@ -275,25 +274,15 @@ def _parse(
             if (found := list(document)) != keys:
                 if len(set(found)) != len(found):
                     raise ValueError
-                keys = found
-                regular_keys = integers and keys[:2] == ["top_logits", "top_logit_idxs"]
-                label_place = keys.index("labels") - 1
-                if keys[2 : 1 + label_place] not in ([], ["logit_at_label"]):
-                    label_place = 99
+                keys, usual_brackets = found, -1
             rows = document["top_logits"]
             token_rows = document["top_logit_idxs"]
             label_row = document["labels"]
             count = len(rows)
-            if regular_keys and shown_rows == count > 0:
-                width = shown_width
-                flat_labels = shown_vectors >= label_place
-            else:
-                flat_labels = False
-                widths = set(map(len, rows))
-                widths.update(map(len, token_rows))
-                width = widths.pop()
-                if widths or not width:
-                    raise ValueError
+            widths = [*map(len, rows), *map(len, token_rows)]
+            width = widths[0]
+            if widths.count(width) != 2 * count or not width:
+                raise ValueError
             values = rows.as_buffer(of_type="d")
             if len(token_rows) != count or len(label_row) != count or values.size != 8 * count * width:
                 raise ValueError
@@ -301,8 +290,6 @@ def _parse(
                 tokens = token_rows.as_buffer(of_type="i")
                 labels = label_row.as_buffer(of_type="i")
                 if tokens.size != 8 * count * width or labels.size != 8 * count:
-                    raise ValueError
-                if not (flat_labels or _is_flat(label_row)):
                     raise ValueError
             else:
                 tokens = list(chain.from_iterable(token_rows.as_list()))
@@ -313,12 +300,12 @@ def _parse(
             if extra:
                 column = document["logit_at_label"]
                 at_label = column.as_buffer(of_type="d")
-                if at_label.size != 8 * count or len(column) != count or not _is_flat(column):
+                if at_label.size != 8 * count or len(column) != count:
                     raise ValueError
             if normaliser:
                 column = document["logsumexp"]
                 sums = column.as_buffer(of_type="d")
-                if sums.size != 8 * count or len(column) != count or not _is_flat(column):
+                if sums.size != 8 * count or len(column) != count:
                     raise ValueError
             if text:
                 caption = document.get("input_str")
@@ -326,6 +313,14 @@ def _parse(
                     raise ValueError
             if plan.fields:
                 others = [_plain(document.get(name)) for name in plan.fields]
+            # Flattening hides arrays inside the rows, but not their brackets: beside two for each row, a line
+            # has as many as others with its keys, unless its text holds some.
+            if (brackets - 2 * count) % 256 != usual_brackets:
+                other = (brackets - 2 * count - str(document.get("input_str")).count("[")) % 256
+                if other != usual_brackets:
+                    if _has_deeper_arrays(document):
+                        raise ValueError
+                    usual_brackets = other
         except _LIBRARY_ERRORS:
             # Not an error yet: the fast path may only be too narrow (NaN, huge integers, a lone surrogate).
             try:
@@ -373,86 +368,36 @@ def _plain(value: Any) -> Any:
     return value.as_dict() if isinstance(value, simdjson.Object) else value
 
 
-def _is_flat(array: Any) -> bool:
-    """Whether an array of numbers holds no arrays, which `as_buffer` would flatten away."""
-    return not any(type(value) is list for value in array.as_list())
+def _has_deeper_arrays(document: Any) -> bool:
+    """Whether there are arrays inside the rows of a line or inside its vectors."""
+    for key in ("top_logits", "top_logit_idxs"):
+        if any(type(value) is list for row in document[key].as_list() for value in row):
+            return True
+    vectors = [document.get(key) for key in ("labels", "logit_at_label", "logsumexp")]
+    return any(type(value) is list for vector in vectors if vector is not None for value in vector.as_list())
 
 
-def _lines_with_shapes(data: bytes) -> Iterator[tuple[bytes, int, int, int]]:
-    """Each line with the shape that its brackets show: (rows, width) of its first two values and how many
-    vectors of that many rows follow them; zeros where the brackets show no such shape.
-
-    Flattening a nested array loses where its rows end, and asking simdjson for the length of every row costs
-    as much as half the parsing. So row lengths are read off the text of many lines at once: between one `]`
-    and the next lie as many commas as a row has values. For a line whose first two values are n x k matrices
-    of numbers these counts are k-1, n-1 times k, 0 (the outer bracket), n times k, 0. The converse holds too,
-    given what the caller checks with the parser: that both outer arrays have n elements and n*k numbers.
-    (Numbers hold neither commas nor brackets, and nested arrays of F numbers without an empty array have F-1
-    commas: a bracket out of place would need one more, or show a second 0.)
-    """
-    # stretches that fit in the cache, the first ones short for whoever wants only a few lines
-    start, stretch = 0, _STRETCH_BYTES // 16
-    scratch = np.empty((2, 0), bool)  # kept over stretches: fresh pages would cost more than the comparisons
+def _lines_with_brackets(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """Each line with the number of its opening brackets modulo 256."""
+    start = 0
     while start < len(data):
-        stop = len(data)
-        if stop - start > stretch:
-            stop = data.find(b"\n", start + stretch) + 1 or stop
-            stretch = min(2 * stretch, _STRETCH_BYTES)
+        # by stretches that stay in the cache until their lines are parsed
+        stop = data.find(b"\n", start + _STRETCH_BYTES) + 1 or len(data)
         text = np.frombuffer(data, np.uint8, stop - start, start)
-        if scratch.shape[1] < len(text):
-            scratch = np.empty((2, len(text) + len(text) // 4), bool)
-        is_mark, is_other = scratch[0, : len(text)], scratch[1, : len(text)]
-        np.equal(text, ord("]"), out=is_mark)
-        np.equal(text, ord("\n"), out=is_other)
-        np.logical_or(is_mark, is_other, out=is_mark)
-        marks = np.flatnonzero(is_mark)
-        is_end = text.take(marks) == ord("\n")
-        if not len(marks) or not is_end[-1]:  # the last line lacks its line end
-            marks, is_end = np.append(marks, len(text)), np.append(is_end, True)
-        from_mark = np.empty(len(marks), np.intp)
-        from_mark[0], from_mark[1:] = 0, marks[:-1]
-        # a count of 256 wraps to 0, which the parser's count of all numbers exposes
-        np.equal(text, ord(","), out=is_other)
-        commas = np.add.reduceat(is_other.view(np.uint8), from_mark, dtype=np.uint8)
-        ends = np.flatnonzero(is_end)
-        shapes = (column.tolist() for column in _shapes(commas, is_end, ends))
+        ends = np.flatnonzero(text == ord("\n"))
+        if not len(ends) or ends[-1] != len(text) - 1:
+            ends = np.append(ends, len(text))  # the last line lacks its line end
+        begins = np.append(0, ends[:-1] + 1)
+        counts = np.add.reduceat((text == ord("[")).view(np.uint8), begins, dtype=np.uint8)
         begin = start
-        for end, rows, width, vectors in zip((marks[ends] + start).tolist(), *shapes, strict=True):
-            yield data[begin:end], rows, width, vectors
+        for end, count in zip((ends + start).tolist(), counts.tolist(), strict=True):
+            yield data[begin:end], count
             begin = end + 1
         start = stop
 
 
-def _shapes(commas: NDArray[np.uint8], is_end: Bools, ends: NDArray[np.intp]) -> tuple[Ints, Ints, Ints]:
-    """For each line what `_lines_with_shapes` says, from the commas before each bracket and line end."""
-    last = len(commas) - 1
-    first = np.empty(len(ends), np.int64)  # each line's first bracket, or its end where it has none
-    first[0], first[1:] = 0, ends[:-1] + 1
-    width = commas[first].astype(np.int64) + 1
-    closing = (commas == 0) & ~is_end
-    zeros = np.append(np.flatnonzero(closing), last)
-    outer = zeros[np.minimum(np.searchsorted(zeros, first + 1), len(zeros) - 1)]  # closes the first matrix
-    rows = outer - first
-    second = outer + rows + 1  # closes the second, if all is regular
-    regular = (rows > 0) & (second < ends)
-    outer, second = np.where(regular, outer, first), np.where(regular, second, first)
-    regular &= closing[second] & ~closing[np.minimum(second + 1, last)]
-    other = np.zeros(len(commas) + 1, np.int64)  # how many counts before each differ from their line's width
-    expected = np.repeat(width.astype(np.uint8), np.diff(ends, prepend=-1))
-    np.cumsum(commas != expected, out=other[1:])
-    regular &= other[outer] == other[np.minimum(first + 1, last)]
-    regular &= other[second] == other[np.minimum(outer + 1, last)]
-    vectors = np.zeros(len(ends), np.int64)
-    whole = regular
-    for step in (1, 2):
-        at = np.minimum(second + step, last)
-        after = np.minimum(at + 1, last)
-        whole = whole & (second + step < ends) & (commas[at] == rows.astype(np.uint8)) & ~closing[after]
-        vectors += whole
-    return np.where(regular, rows, 0), np.where(regular, width, 0), vectors
-
-
-def _lazily_split(data: bytes) -> Iterator[bytes]:
+def _split(data: bytes) -> Iterator[bytes]:
+    """The lines one by one, for whoever wants only the first."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
         yield data[start:end]
@@ -997,16 +942,21 @@ def _decide(plan: _Plan, runs: list[_Run], requested: Literal["auto"] | Scale, e
     """The scale of a file, by request or by its first tokens."""
     matrices = [run.matrix() for run in runs]
     count = sum(len(matrix) for matrix in matrices)
-    low = min((float(matrix.min()) for matrix in matrices), default=0.0)
-    high = max((float(matrix.max()) for matrix in matrices), default=0.0)
+    low = min(float(matrix.min()) for matrix in matrices)
+    high = max(float(matrix.max()) for matrix in matrices)
     span = f"the first {_plural(count, 'token')} run from {low:.6g} to {high:.6g}"
     if requested != "auto":
         return _with_normaliser(requested, "given", f"by the caller; {span}", runs, extras, plan)
-    total = max((float(matrix.sum(axis=1).max()) for matrix in matrices), default=0.0)
-    if low >= -_ROUNDING and high <= 1 + _SUM_SLACK:
-        if total <= 1 + _SUM_SLACK and high > 0:
-            evidence = f"{span} and no row sums above 1 (highest {total:.6g})"
-            return ScaleDecision("probabilities", "recognised", evidence)
+    total = max(float(_row_sums(matrix).max()) for matrix in matrices)
+    mass = max(float(np.exp(np.minimum(matrix, 50)).sum(axis=1).max()) for matrix in matrices)
+    in_unit = low >= -_ROUNDING and high <= 1 + _SUM_SLACK
+    if in_unit and total <= 1 + _SUM_SLACK and high > 0:
+        evidence = f"{span} and no row sums above 1 (highest {total:.6g})"
+        return ScaleDecision("probabilities", "recognised", evidence)
+    if low < 0 and high <= _ROUNDING and mass <= 1 + _SUM_SLACK:
+        evidence = f"{span}, none is above 0 and no row's exponentials sum above 1 (highest {mass:.6g})"
+        return ScaleDecision("logprobs", "recognised", evidence)
+    if in_unit:
         raise InputError(
             path=plan.path,
             field="top_logits",
@@ -1015,12 +965,8 @@ def _decide(plan: _Plan, runs: list[_Run], requested: Literal["auto"] | Scale, e
             hint="Say what they are with --scale probabilities, logits or logprobs.",
             reason="scale",
         )
+    _refuse_mixture(plan, runs, matrices)
     if high <= _ROUNDING:
-        masses = [float(np.exp(np.minimum(matrix, 50)).sum(axis=1).max()) for matrix in matrices]
-        mass = max(masses, default=0.0)
-        if mass <= 1 + _SUM_SLACK:
-            evidence = f"{span}, none is above 0 and no row's exponentials sum above 1 (highest {mass:.6g})"
-            return ScaleDecision("logprobs", "recognised", evidence)
         evidence = f"{span}; the exponentials of a row sum to {mass:.6g}, too much for log-probabilities"
         return _with_normaliser("logits", "recognised", evidence, runs, extras, plan)
     side = "above 1" if high > 1 else "below 0"
@@ -1030,13 +976,53 @@ def _decide(plan: _Plan, runs: list[_Run], requested: Literal["auto"] | Scale, e
     return _with_normaliser("logits", "recognised", evidence, runs, extras, plan)
 
 
+def _refuse_mixture(plan: _Plan, runs: list[_Run], matrices: list[Floats]) -> None:
+    """A file of probabilities with a few broken rows must not pass for raw logits."""
+    for scale in ("probabilities", "logprobs"):
+        fits = []
+        for matrix in matrices:
+            top = matrix.max(axis=1)
+            if scale == "probabilities":
+                fits.append((matrix.min(axis=1) >= -_ROUNDING) & (_row_sums(matrix) <= 1 + _SUM_SLACK))
+            else:
+                sums = np.exp(np.minimum(matrix, 50)).sum(axis=1)
+                fits.append((top <= _ROUNDING) & (sums <= 1 + _SUM_SLACK))
+        fitting = np.concatenate(fits)
+        if np.count_nonzero(fitting) <= len(fitting) / 2:
+            continue
+        lines = np.repeat(
+            [line for run in runs for line in run.lines], [count for run in runs for count in run.lengths]
+        )
+        odd, like = int(np.argmin(fitting)), np.count_nonzero(fitting)
+        values = next(row for matrix, fit in zip(matrices, fits, strict=True) for row in matrix[~fit])
+        raise InputError(
+            path=plan.path,
+            line=int(lines[odd]),
+            field="top_logits",
+            expected=f"{scale}, as {like:,} of the first {len(fitting):,} tokens are",
+            got=shown(values.tolist(), 60),
+            hint="Name the scale of the file with --scale; then fix the line or pass --skip-bad.",
+            reason="scale",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Extras:
-    """What else the first good line of a file holds."""
+    """What else a file holds by its first good line, looked at only where raw logits need it."""
 
-    logsumexp: bool = False
-    logit_at_label: bool = False
-    label_scale: Literal["same", "other", "unknown"] = "unknown"
+    keys: list[str]
+    blocks: list[Block]
+
+    def has_label_logits(self, plan: _Plan) -> bool:
+        """Whether logit_at_label is there and on the scale of the stored scores."""
+        if "logit_at_label" not in self.keys or plan.variant != "hf":
+            return False
+        data = self.blocks[0].data if len(self.blocks) == 1 else b"".join(block.data for block in self.blocks)
+        probe = replace(plan, with_logit_at_label=True, skip_bad=True)
+        runs, errors = _parse(probe, data, self.blocks[0].first_line, max_tokens=DECIDING_TOKENS)
+        if not runs or any("logit_at_label" in str(error) for error in errors):
+            return False
+        return _same_scale(runs)
 
 
 def _with_normaliser(
@@ -1050,11 +1036,11 @@ def _with_normaliser(
     """Raw logits need a sum over the vocabulary: the best one that the file allows."""
     if scale != "logits":
         return ScaleDecision(scale, how, evidence)
-    if extras.logsumexp:
+    if "logsumexp" in extras.keys:
         return ScaleDecision(scale, how, f"{evidence}; logsumexp is stored", "logsumexp")
     widths = sorted({run.width for run in runs})
     width = f"{widths[0]}" if len(widths) == 1 else f"{widths[0]} to {widths[-1]}" if widths else "0"
-    if extras.logit_at_label and extras.label_scale == "same":
+    if extras.has_label_logits(plan):
         caveat = (
             f"softmax over the {width} stored scores and the label's own, not over the vocabulary: "
             "each confidence is an upper bound"
@@ -1073,7 +1059,7 @@ def _with_normaliser(
     return ScaleDecision(scale, how, evidence, "top_k", caveat)
 
 
-def _label_scale(runs: list[_Run]) -> Literal["same", "other", "unknown"]:
+def _same_scale(runs: list[_Run]) -> bool:
     """Whether logit_at_label agrees with the stored score wherever the label is among the stored tokens."""
     agreeing = 0
     for run in runs:
@@ -1085,9 +1071,9 @@ def _label_scale(runs: list[_Run]) -> Literal["same", "other", "unknown"]:
         stored = values[hit, where.argmax(axis=1)[hit]]
         gap = np.abs(stored - at_label[hit])
         if (gap > 1e-3 * np.maximum(1, np.abs(stored))).any():
-            return "other"
+            return False
         agreeing += int(np.count_nonzero(hit))
-    return "same" if agreeing else "unknown"
+    return agreeing > 0
 
 
 # --- the reader ---
@@ -1123,7 +1109,7 @@ class LogitsReader:
         fields: Iterable[str] = (),
         limit: int | None = None,
         jobs: int = 1,
-        block_bytes: int = BLOCK_BYTES,
+        block_bytes: int = _BLOCK_BYTES,
         digest: bool = True,
     ) -> None:
         _one_of("variant", variant, VARIANTS)
@@ -1216,14 +1202,7 @@ class LogitsReader:
         if plan.variant is None or not runs:
             return replace(plan, decision=ScaleDecision("probabilities", "given", "nothing to scale")), first
         plan = replace(plan, ignored_tokens=_matchable(self._ignore_tokens, plan.variant, source.name))
-        extras = _Extras(logsumexp="logsumexp" in (keys or []))
-        if "logit_at_label" in (keys or []) and plan.variant == "hf" and self._scale in ("auto", "logits"):
-            probe = replace(plan, with_logit_at_label=True, skip_bad=True)
-            whole = first[0].data if len(first) == 1 else b"".join(block.data for block in first)
-            probed, refused = _parse(probe, whole, first[0].first_line, max_tokens=DECIDING_TOKENS)
-            if probed and not any(error.field == "logit_at_label" for error in refused):
-                extras = replace(extras, logit_at_label=True, label_scale=_label_scale(probed))
-        decision = _decide(plan, runs, self._scale, extras)
+        decision = _decide(plan, runs, self._scale, _Extras(keys or [], first))
         return (
             replace(
                 plan,
@@ -1314,7 +1293,7 @@ def read_logits(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO], *
 
 def _first_good(plan: _Plan, block: Block) -> tuple[list[str] | None, _Plan]:
     """The keys of the first line that can be read, and the plan with that line's variant."""
-    for number, line in enumerate(_lazily_split(block.data), block.first_line):
+    for number, line in enumerate(_split(block.data), block.first_line):
         try:
             parsed = _read_carefully(line, number, plan)
         except InputError:

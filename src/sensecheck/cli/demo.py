@@ -15,8 +15,8 @@ from sensecheck.demo.story import SCENES, SYSTEMS
 def parser() -> argparse.ArgumentParser:
     made = Parser(
         prog="sensecheck demo",
-        description="Two small systems on a small town's data, which come with the package: figures with intervals and\n"
-        "slices in the terminal, and an HTML report. Needs no network.",
+        description="Two small systems on a small town's data, which come with the package: figures with intervals\n"
+        "and slices in the terminal, and an HTML report. Needs no network.",
     )
     made.add_argument("--out", metavar="DIR", default="demo-run", help="where the runs go (default: demo-run)")
     made.add_argument("--overwrite", action="store_true", help="replace the runs in --out")

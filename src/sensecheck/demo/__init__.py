@@ -1,4 +1,4 @@
-"""Larkhaven, the made-up town whose data every question can be shown on; the data card is README.md beside this file.
+"""Larkhaven, the made-up town that every question can be shown on; its data card is README.md in this folder.
 
 >>> from sensecheck import demo
 >>> demo.path("parser_a.logits.gz").name

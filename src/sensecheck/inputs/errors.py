@@ -38,8 +38,13 @@ def shown(content: object, limit: int = SHOWN) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`Did you mean 'conf'?` where a known name is close, otherwise an empty string."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"Did you mean {shown(close[0])}?" if close else ""
+    folded = {other.casefold(): other for other in known}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    if not close:
+        # a short form or a longer one: conf for confidence
+        close = [other for other in folded if len(other) > 2 and other in name.casefold()][:1]
+        close = close or [other for other in folded if len(name) > 2 and name.casefold() in other][:1]
+    return f"Did you mean {shown(folded[close[0]])}?" if close else ""
 
 
 @dataclass(frozen=True, slots=True)

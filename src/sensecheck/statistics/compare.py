@@ -163,7 +163,7 @@ class _Drawn:
         layouts, points, boot, swap, censuses = [], [], [], [], []
         for side, known in zip(sides, anchors, strict=True):
             census = Census(side, ())
-            layout = Layout.of(statistics, known)
+            layout = Layout.of(statistics, known, resampled=False)
             first = sum_rows(side, census, range(1), layout, options, poisson_weights, "bootstrap")
             second = sum_rows(side, census, range(1), layout, options, coin_flips, "randomisation")
             assert first.replicates is not None and second.replicates is not None

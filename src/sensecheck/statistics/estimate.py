@@ -39,6 +39,8 @@ Slice = tuple[str, ...]
 
 MAX_SLICE_VALUES = 1000
 NO_VALUE = "(none)"
+# Rows are worked on in pieces that stay in a core's cache.
+PIECE = 1 << 16
 # Bootstrap sums of one slicing are held for as many slice values at a time as fit in this many numbers.
 _HELD_NUMBERS = 24_000_000
 
@@ -139,7 +141,8 @@ class Table:
         for statistic in statistics:
             self.derived.update(statistic.derived)
         for statistic in statistics:
-            for column in _roots(statistic.columns, self.derived):
+            extra = statistic.interval_sums if isinstance(statistic, Statistic) else ()
+            for column in _roots([*statistic.columns, *extra], self.derived):
                 if column not in self.schema:
                     raise KeyError(f"figure {statistic.name} needs the column {column!r}, which was not measured")
         for columns in slices:
@@ -166,9 +169,11 @@ class Table:
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Batches with all columns of `columns` that exist, derived ones included."""
         needed = present([*_roots(columns, self.derived)], self.schema)
+        wanted = {c: self.derived[c] for c in columns if c in self.derived}
         for batch in self.measurements.batches(needed):
-            wanted = {c: self.derived[c] for c in columns if c in self.derived}
-            yield batch.with_columns(**wanted) if wanted else batch
+            for start in range(0, max(len(batch), 1), PIECE):
+                piece = batch.slice(start, PIECE)
+                yield piece.with_columns(**wanted) if wanted else piece
 
     def discrete(self, statistic: AnyStatistic) -> bool:
         """True where the statistic's rows repeat by nature: whole numbers and true/false, unclustered."""
@@ -197,7 +202,7 @@ def _numbers(statistic: AnyStatistic, anchors: Anchors) -> int:
     if isinstance(statistic, RowStatistic):
         return 1
     bins = 1 if statistic.bins is None else len(statistic.bins.resolve(anchors)) - 1
-    return bins * len(statistic.sums)
+    return bins * (len(statistic.sums) + len(statistic.interval_sums))
 
 
 def _empty(statistic: AnyStatistic) -> Figure:
@@ -223,9 +228,15 @@ class Census:
         wanted = [*by, "scored", "reason", *(c for columns in self.masks for c in columns)]
         counts: list[pl.DataFrame] = []
         clusters: list[pl.DataFrame] = []
+        complete = 0
+        columns_of_all = list(dict.fromkeys(c for columns in self.masks for c in columns))
         owner = [table.cluster] if table.clustered and table.cluster else []
         wanted.extend(owner)
         for batch in table.batches(wanted):
+            if not by and not owner and _complete(batch, columns_of_all):
+                # The usual case, at no cost: every row of the piece is scored for every figure.
+                complete += len(batch)
+                continue
             scored = pl.col("scored") if "scored" in batch.columns else pl.lit(True)
             reason = pl.col("reason") if "reason" in batch.columns else pl.lit(None, dtype=pl.String)
             keyed = batch.select(
@@ -247,9 +258,27 @@ class Census:
                 slim = keyed.filter(pl.col("_scored")).select([*(f"_by{i}" for i in range(len(by))), "_owner"])
                 clusters.append(slim.unique())
         self.keys = [f"_by{i}" for i in range(len(by))]
-        merged = pl.concat(counts).group_by([*self.keys, "_scored", "_reason", *flags]).agg(pl.col("len").sum())
-        self.counts = merged
+        if complete or not counts:
+            known: dict[str, Any] = {
+                "_scored": pl.Boolean,
+                "_reason": pl.String,
+                **dict.fromkeys(flags, pl.Boolean),
+                "len": pl.UInt32,
+            }
+            row: dict[str, list[Any]] = {
+                "_scored": [True],
+                "_reason": [None],
+                **{f: [True] for f in flags},
+                "len": [complete],
+            }
+            counts.append(pl.DataFrame(row, schema=known))
+        merged = (
+            pl.concat(counts, how="vertical_relaxed")
+            .group_by([*self.keys, "_scored", "_reason", *flags])
+            .agg(pl.col("len").sum())
+        )
         self.rows = int(merged["len"].sum()) if len(merged) else 0
+        self.complete = not by and complete == self.rows > 0
         self.values = [tuple(row) for row in merged.select(self.keys).unique().sort(self.keys).rows()] if by else [()]
         if len(self.values) > MAX_SLICE_VALUES:
             raise SliceError(
@@ -272,16 +301,16 @@ class Census:
         # One small dictionary a slice, rather than a filter for every figure of every slice.
         self.scored_rows: dict[tuple[Any, ...], dict[str, int]] = {}
         self.unscored_rows: dict[tuple[Any, ...], dict[str, dict[str, int]]] = {}
-        for row in merged.select([*self.keys, "_scored", "_reason", *flags, "len"]).iter_rows(named=True):
-            value = tuple(row[k] for k in self.keys)
+        for line in merged.select([*self.keys, "_scored", "_reason", *flags, "len"]).iter_rows(named=True):
+            value = tuple(line[k] for k in self.keys)
             for flag, columns in flags.items():
-                if row["_scored"] and row[flag]:
+                if line["_scored"] and line[flag]:
                     per = self.scored_rows.setdefault(value, {})
-                    per[flag] = per.get(flag, 0) + row["len"]
+                    per[flag] = per.get(flag, 0) + line["len"]
                 else:
-                    why = (row["_reason"] or "no reason given") if not row["_scored"] else f"no {'/'.join(columns)}"
+                    why = (line["_reason"] or "no reason given") if not line["_scored"] else f"no {'/'.join(columns)}"
                     reasons = self.unscored_rows.setdefault(value, {}).setdefault(flag, {})
-                    reasons[why] = reasons.get(why, 0) + row["len"]
+                    reasons[why] = reasons.get(why, 0) + line["len"]
 
     def n(self, statistic: AnyStatistic, value: tuple[Any, ...]) -> int:
         return self.scored_rows.get(value, {}).get(self._flag(statistic), 0)
@@ -303,6 +332,20 @@ class Census:
         return joined["_code"].to_numpy().astype(np.intp)
 
 
+def _complete(batch: pl.DataFrame, columns: Sequence[str]) -> bool:
+    if "scored" in batch.columns and not batch["scored"].all():
+        return False
+    return not any(_missing(batch, c) for c in columns)
+
+
+def _missing(batch: pl.DataFrame, column: str) -> bool:
+    series = batch[column]
+    if series.null_count():
+        return True
+    # The smallest of numbers among which one is NaN is NaN: quicker than asking each of them.
+    return series.dtype.is_float() and len(series) > 0 and bool(np.isnan(series.to_numpy().min()))
+
+
 def _slice_text(column: str) -> pl.Expr:
     return pl.col(column).cast(pl.String).fill_null(NO_VALUE)
 
@@ -314,16 +357,21 @@ class Layout:
     statistics: list[Statistic]
     bins: list[tuple[Bins | None, Floats | None]]
     columns: list[tuple[str, tuple[str, ...]]]
+    resampled: bool = True
+    """Whether intervals are made, and so the sums that only they need."""
 
     @classmethod
-    def of(cls, statistics: Sequence[Statistic], anchors: Anchors) -> Layout:
+    def of(cls, statistics: Sequence[Statistic], anchors: Anchors, resampled: bool = True) -> Layout:
         bins: list[tuple[Bins | None, Floats | None]] = []
         columns: list[tuple[str, tuple[str, ...]]] = []
         for s in statistics:
             if s.bins not in [b for b, _ in bins]:
                 bins.append((s.bins, None if s.bins is None else s.bins.resolve(anchors)))
-            columns.extend((c, s.columns) for c in s.sums)
-        return cls(list(statistics), bins, list(dict.fromkeys(columns)))
+            columns.extend((c, s.columns) for c in (*s.sums, *(s.interval_sums if resampled else ())))
+        return cls(list(statistics), bins, list(dict.fromkeys(columns)), resampled)
+
+    def sums_of(self, statistic: Statistic) -> tuple[str, ...]:
+        return (*statistic.sums, *(statistic.interval_sums if self.resampled else ()))
 
     def size(self, which: int) -> int:
         edges = self.bins[which][1]
@@ -332,29 +380,35 @@ class Layout:
     def of_bins(self, which: int) -> list[int]:
         """The columns that are summed within this binning."""
         mine = self.bins[which][0]
-        used = {(c, s.columns) for s in self.statistics if s.bins == mine for c in s.sums}
+        used = {(c, s.columns) for s in self.statistics if s.bins == mine for c in self.sums_of(s)}
         return [i for i, c in enumerate(self.columns) if c in used]
 
     def pick(self, statistic: Statistic) -> tuple[int, list[int]]:
         which = [b for b, _ in self.bins].index(statistic.bins)
         mine = self.of_bins(which)
-        return which, [mine.index(self.columns.index((c, statistic.columns))) for c in statistic.sums]
+        return which, [mine.index(self.columns.index((c, statistic.columns))) for c in self.sums_of(statistic)]
 
     def read(
-        self, batch: pl.DataFrame, weight_scale: float
-    ) -> tuple[list[NDArray[Any]], list[NDArray[np.intp] | None]]:
-        """The columns to sum (masked and weighted) and the bin of each row for every binning."""
-        scored = batch["scored"].to_numpy() if "scored" in batch.columns else None
+        self, batch: pl.DataFrame, weight_scale: float, complete: bool = False
+    ) -> tuple[list[NDArray[Any] | None], list[NDArray[np.intp] | None]]:
+        """The columns to sum (masked and weighted; None: all ones) and the bin of each row for every binning.
+
+        `complete` says that every row is known to be scored and to have every value.
+        """
+        scored = batch["scored"].to_numpy() if "scored" in batch.columns and not complete else None
         if scored is not None and scored.all():
             scored = None
         weight = batch["weight"].to_numpy().astype(np.float64) * weight_scale if "weight" in batch.columns else None
         masks: dict[tuple[str, ...], NDArray[np.bool_] | None] = {}
         for _, needed in self.columns:
             if needed not in masks:
-                masks[needed] = _mask(batch, needed, scored)
-        values: list[NDArray[Any]] = []
+                masks[needed] = None if complete else _mask(batch, needed, scored)
+        values: list[NDArray[Any] | None] = []
         for column, needed in self.columns:
             mask = masks[needed]
+            if column == ONE and mask is None and weight is None:
+                values.append(None)
+                continue
             if column == ONE:
                 x: NDArray[Any] = np.ones(len(batch), dtype=bool) if mask is None else mask
             else:
@@ -370,17 +424,22 @@ class Layout:
             if bins is None or edges is None:
                 indexes.append(None)
                 continue
-            series = batch[bins.column].cast(pl.Float64)
+            series = batch[bins.column]
+            if series.dtype != pl.Float64:
+                series = series.cast(pl.Float64)
             # Rows without a value have all their sums masked to zero: the bin they fall in does not matter.
-            indexes.append(bin_index(np.nan_to_num(series.fill_null(0.0).to_numpy()), edges))
+            if not complete and _missing(batch, bins.column):
+                series = series.fill_null(0.0).fill_nan(0.0)
+            indexes.append(bin_index(series.to_numpy(), edges))
         return values, indexes
 
     def inputs(self) -> list[str]:
-        return list(dict.fromkeys([c for s in self.statistics for c in s.columns] + ["scored", "weight"]))
+        needed = [c for s in self.statistics for c in (*s.columns, *(c for c in self.sums_of(s) if c != ONE))]
+        return list(dict.fromkeys([*needed, "scored", "weight"]))
 
 
 def _mask(batch: pl.DataFrame, needed: tuple[str, ...], scored: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-    missing = [c for c in needed if batch[c].null_count() or (batch.schema[c].is_float() and batch[c].is_nan().any())]
+    missing = [c for c in needed if _missing(batch, c)]
     if not missing:
         return scored
     defined = batch.select(pl.all_horizontal([_defined(c, batch.schema) for c in missing])).to_series().to_numpy()
@@ -404,8 +463,8 @@ def _figures(
     for discrete, group in zip((True, False), groups, strict=True):
         if not group:
             continue
-        layout = Layout.of(group, anchors)
         resample = options.method != "none"
+        layout = Layout.of(group, anchors, resample)
         if discrete:
             summed = _sum_distinct(table, census, chosen, layout, options if resample else None)
         else:
@@ -463,14 +522,14 @@ def sum_rows(
             batch, codes = batch.filter(pl.Series(inside)), codes[inside] if codes is not None else None
         if not len(batch):
             continue
-        columns, indexes = layout.read(batch, table.weight_scale)
+        columns, indexes = layout.read(batch, table.weight_scale, census.complete)
         cells: list[NDArray[np.intp] | None] = []
         for i, index in enumerate(indexes):
             if codes is None:
                 cells.append(index)
             else:
                 cells.append(codes if index is None else codes * layout.size(i) + index)
-            points[i].add(cells[i], [columns[j] for j in widths[i]])
+            points[i].add(cells[i], [columns[j] for j in widths[i]], len(batch))
         if held is not None and options is not None:
             ids = (
                 hash_ids(batch[table.cluster])
@@ -492,7 +551,7 @@ def sum_rows(
 
 def _resample_batch(
     ids: U64,
-    columns: Sequence[NDArray[Any]],
+    columns: Sequence[NDArray[Any] | None],
     cells: Sequence[NDArray[np.intp] | None],
     widths: Sequence[Sequence[int]],
     held: Sequence[ReplicateSums],
@@ -503,7 +562,7 @@ def _resample_batch(
     aggregate: bool,
 ) -> None:
     """Add a batch's weighted sums to every binning at once: the weights, which cost most, are drawn once a row."""
-    matrix = on_grid(np.stack([c.astype(np.float64, copy=False) for c in columns], axis=1))
+    matrix = on_grid(_matrix(columns, len(ids)))
     given = [c for c in cells if c is not None]
     if given:
         code = given[0]
@@ -532,6 +591,14 @@ def _resample_batch(
         target = np.zeros(segments, dtype=np.intp) if cell is None else cell[first]
         for s in range(segments):
             total.units[int(target[s])] += local.units[s][:, list(widths[i])]
+
+
+def _matrix(columns: Sequence[NDArray[Any] | None], rows: int) -> Floats:
+    """The columns side by side as float64; a column that is None is all ones."""
+    matrix = np.empty((rows, len(columns)))
+    for j, column in enumerate(columns):
+        matrix[:, j] = 1.0 if column is None else column
+    return matrix
 
 
 def _within_clusters(
@@ -571,7 +638,7 @@ def _sum_distinct(
     at = distinct["_slice"].to_numpy() if "_slice" in distinct.columns else np.zeros(len(distinct), dtype=np.intp)
     columns, indexes = layout.read(distinct.drop("len"), table.weight_scale)
     counts = distinct["len"].to_numpy().astype(np.int64)
-    matrix = np.stack([c.astype(np.float64) for c in columns], axis=1)
+    matrix = _matrix(columns, len(distinct))
     points, replicates = [], []
     for i in range(len(layout.bins)):
         used = layout.of_bins(i)
@@ -613,7 +680,8 @@ def _figure(
     point = summed.points[which][at]
     sums = [shaped(point[:, c], statistic) for c in columns]
     extra = {"anchors": anchors} if statistic.anchors else {}
-    value = np.asarray(statistic.finish(*sums, **extra), dtype=np.float64)
+    used = len(statistic.sums)
+    value = np.asarray(statistic.finish(*sums[:used], **extra), dtype=np.float64)
     n = census.n(statistic, value_of_slice)
     clusters = census.clusters(value_of_slice)
     low: End = None
@@ -637,10 +705,10 @@ def _figure(
             if absent:
                 low = high = None
         else:
-            spread = np.asarray(statistic.finish(*replicated, **extra), dtype=np.float64)
+            spread = np.asarray(statistic.finish(*replicated[:used], **extra), dtype=np.float64)
             if options.method == "bca":
                 units = _unit_sums(table, census, statistic, code, anchors)
-                left_out = _leave_one_out(statistic, sums, units, extra)
+                left_out = _leave_one_out(statistic, sums[:used], units, extra)
                 low, high = bca(value, spread, acceleration(left_out), options.level)
             else:
                 low, high = percentile(spread, options.level)
@@ -678,7 +746,7 @@ def _unit_sums(
     table: Table, census: Census, statistic: Statistic, code: int, anchors: Anchors
 ) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp], int]:
     """What every row contributes: its column values, its bin and its cluster (for leaving clusters out)."""
-    layout = Layout.of([statistic], anchors)
+    layout = Layout.of([statistic], anchors, resampled=False)
     wanted = [*layout.inputs(), *census.by, *([table.cluster] if table.cluster else [])]
     values, bins, owners = [], [], []
     for batch in table.batches(wanted):
@@ -687,7 +755,7 @@ def _unit_sums(
             batch = batch.filter(pl.Series(codes == code))
         columns, indexes = layout.read(batch, table.weight_scale)
         picked = [columns[layout.columns.index((c, statistic.columns))] for c in statistic.sums]
-        values.append(np.stack([c.astype(np.float64) for c in picked], axis=1))
+        values.append(_matrix(picked, len(batch)))
         index = indexes[0]
         bins.append(np.zeros(len(batch), dtype=np.intp) if index is None else index)
         if table.clustered and table.cluster:

@@ -7,6 +7,7 @@ integers. Partial sums of any split of the rows then merge to the same value, di
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CHUNK = 1 << 16
+CHUNK = 1 << 15
 _HIGH_BITS = 26
 _LOW_BITS = 56
 # Adding and subtracting 1.5·2^(52-b) rounds a float64 of moderate size to a multiple of 2^-b.
@@ -40,31 +41,36 @@ class ExactSums:
     def zeros(cls, size: int, columns: int) -> ExactSums:
         return cls(np.zeros((size, columns), dtype=np.int64), np.zeros((size, columns), dtype=np.int64))
 
-    def add(self, cell: NDArray[np.intp] | None, columns: Sequence[NDArray[np.generic]]) -> None:
-        """Add rows; `cell` says where each row's values go (None: all to cell 0)."""
+    def add(self, cell: NDArray[np.intp] | None, columns: Sequence[NDArray[np.generic] | None], rows: int) -> None:
+        """Add rows; `cell` says where each row's values go (None: all to cell 0). A column that is None is all ones."""
         size = len(self.high)
-        rows = len(columns[0]) if columns else 0
         for start in range(0, rows, CHUNK):
-            part = slice(start, start + CHUNK)
-            where = None if cell is None else cell[part]
+            count = min(CHUNK, rows - start)
+            where = None if cell is None else cell[start : start + count]
             for j, column in enumerate(columns):
-                self._add_chunk(where, column[part], j, size)
+                if column is None:
+                    ones = np.array([count]) if where is None else np.bincount(where, minlength=size)
+                    self.high[:, j] += ones.astype(np.int64) << _HIGH_BITS
+                else:
+                    self._add_chunk(where, column[start : start + count], j, size)
 
     def _add_chunk(self, where: NDArray[np.intp] | None, x: NDArray[np.generic], j: int, size: int) -> None:
         if x.dtype == np.bool_:
-            counts = _sum_cells(where, x.astype(np.float64), size) if where is not None else float(x.sum())
-            self.high[:, j] += np.asarray(counts).astype(np.int64) << _HIGH_BITS
+            counts = np.array([x.sum()]) if where is None else np.bincount(where, weights=x, minlength=size)
+            self.high[:, j] += counts.astype(np.int64) << _HIGH_BITS
             return
         values = x.astype(np.float64, copy=False)
-        biggest = float(np.abs(values).max(initial=0.0))
-        if not biggest < _FAST_LIMIT:
+        if not (values.min(initial=0.0) > -_FAST_LIMIT and values.max(initial=0.0) < _FAST_LIMIT):
             self._add_large(where, values, j)
             return
-        high = (values + _TO_HIGH) - _TO_HIGH
+        high, low = _scratch(len(values))
+        np.add(values, _TO_HIGH, out=high)
+        np.subtract(high, _TO_HIGH, out=high)
         self.high[:, j] += np.rint(_sum_cells(where, high, size) * 2.0**_HIGH_BITS).astype(np.int64)
-        rest = values - high
-        if rest.any():
-            low = (rest + _TO_LOW) - _TO_LOW
+        np.subtract(values, high, out=low)
+        if low.any():
+            np.add(low, _TO_LOW, out=low)
+            np.subtract(low, _TO_LOW, out=low)
             self.low[:, j] += np.rint(_sum_cells(where, low, size) * 2.0**_LOW_BITS).astype(np.int64)
 
     def _add_large(self, where: NDArray[np.intp] | None, values: Floats, j: int) -> None:
@@ -95,6 +101,17 @@ class ExactSums:
         return out
 
 
+_LOCAL = threading.local()
+
+
+def _scratch(size: int) -> tuple[Floats, Floats]:
+    """Two buffers of this thread's own: fresh memory would cost more than the arithmetic."""
+    if not hasattr(_LOCAL, "buffers"):
+        _LOCAL.buffers = (np.empty(CHUNK), np.empty(CHUNK))
+    first, second = _LOCAL.buffers
+    return first[:size], second[:size]
+
+
 def _sum_cells(where: NDArray[np.intp] | None, values: Floats, size: int) -> Floats:
     if where is None:
         return np.array([values.sum()])
@@ -104,5 +121,5 @@ def _sum_cells(where: NDArray[np.intp] | None, values: Floats, size: int) -> Flo
 def exact_sum(values: NDArray[np.generic]) -> float:
     """The sum of one column, independent of its order."""
     sums = ExactSums.zeros(1, 1)
-    sums.add(None, [values])
+    sums.add(None, [values], len(values))
     return float(sums.floats()[0, 0])

@@ -16,7 +16,7 @@ from sensecheck._version import __version__
 COMMANDS = {
     "demo": "run the questions on a small world that comes with the package",
     "calibrated": "is the model's confidence the rate at which it is right?",
-    "compare": "two runs on the same input: is the difference real?",
+    "compare": "two or more runs on the same input: is the difference real?",
     "report": "write a run's HTML report again, or print its figures",
     "explain": "what a figure is: formula, range, direction, what moves it, citation",
 }

@@ -228,9 +228,9 @@ class Listing:
     categories: list[tuple[str, list[str], list[int]]] = field(default_factory=list)
     """Name, values, codes (-1: none)."""
     numbers: list[tuple[str, list[float | None]]] = field(default_factory=list)
+    shown_numbers: int = _SHOWN_NUMBERS
+    """How many of them, from the first, the table shows; all are shown with an example."""
     panels: list[str] = field(default_factory=lambda: [""])
-    first: list[str] = field(default_factory=list)
-    """Names of the columns that the table shows before others."""
     name: str = "examples"
     """The name of the CSV file."""
 
@@ -281,7 +281,7 @@ class Listing:
                 for i, (name, values, codes) in enumerate(categories)
             ],
             "numbers": [
-                {"name": visible(name, _NAME), "values": values, "shown": i < _SHOWN_NUMBERS}
+                {"name": visible(name, _NAME), "values": values, "shown": i < self.shown_numbers}
                 for i, (name, values) in enumerate(numbers)
             ],
         }
@@ -321,12 +321,14 @@ def listing(result: Result, examples: Examples) -> Listing:
     pages = shown_pages(question, frame)
     state, used = _states(result, frame)
     categories = _categories(frame, result, skipped=used)
+    numbers, behind = numeric_columns(frame, question, result.signature.method)
     return Listing(
         ids=[_text(i) for i in frame["id"].to_list()],
         pages=[[page.get("title", ""), page.get("parts", [])] for page in pages],
         state=state,
         categories=categories,
-        numbers=numeric_columns(frame, question, result.signature.method),
+        numbers=numbers,
+        shown_numbers=min(behind or len(numbers), _SHOWN_NUMBERS),
         name=f"{question.name}-examples",
     )
 
@@ -383,13 +385,13 @@ def category(column: pl.Series) -> tuple[str, list[str], list[int]]:
 
 def numeric_columns(
     frame: pl.DataFrame, question: Question, method: Mapping[str, str]
-) -> list[tuple[str, list[float | None]]]:
-    """Plain numbers, those behind the headline figures first."""
+) -> tuple[list[tuple[str, list[float | None]]], int]:
+    """Plain numbers, those behind the headline figures first, and how many those are."""
     names = [c for c, t in frame.schema.items() if t.is_numeric() and c not in (*RESERVED, "position")]
     summed = [c for s in question.statistics(method) if s.name in question.headline for c in s.columns]
     first = [c for c in dict.fromkeys([question.outcome, *question.headline, *summed]) if c in names]
     ordered = [*first, *(c for c in names if c not in first)]
-    return [(c, [short(v) for v in frame[c].to_list()]) for c in ordered]
+    return [(c, [short(v) for v in frame[c].to_list()]) for c in ordered], len(first)
 
 
 def short(value: Any) -> float | None:
@@ -400,3 +402,154 @@ def short(value: Any) -> float | None:
         return value
     rounded = float(f"{value:.4g}")
     return int(rounded) if rounded.is_integer() else rounded
+
+
+# -- several results side by side ----------------------------------------------------------------------------------
+
+
+def listing_of_several(
+    results: Sequence[Result], names: Sequence[str], *, limit: int = MAX_EXAMPLES // 2
+) -> tuple[Listing, str]:
+    """The examples of several runs, those whose outcome changed first, and a note where they are not all."""
+    first = results[0]
+    key = key_column(first.rows, first.texts)
+    method, question = first.signature.method, first.question
+    changes = _changes(results, key)
+    total = len(changes)
+    note = ""
+    if total > limit:
+        salt = np.uint64(seed_key(first.options.seed, "examples"))
+        drawn = scramble(hash_ids(changes["id"]) ^ salt)
+        changed = int((changes["_rank"] == 0).sum())
+        changes = changes.with_columns(pl.Series("_draw", drawn)).sort("_rank", "_draw").head(limit)
+        note = f"Shown: {min(changed, limit):,} of the {changed:,} that changed"
+        note += f" and a random {limit - changed:,} of the other {total - changed:,}." if changed < limit else "."
+    changes = changes.sort("_rank", "_at")
+    ids = changes["id"].to_list()
+    frames = [
+        pl.DataFrame({"id": ids}).join(
+            choose(r, wanted=ids).frame.unique("id", keep="first"), on="id", how="left", maintain_order="left"
+        )
+        for r in results
+    ]
+    views = [shown_pages(question, frame) for frame in frames]
+    pages = []
+    for several in zip(*views, strict=True):
+        parts = [list(view.get("parts", [])) for view in several]
+        shared = [p for p in parts[0] if all(p in other for other in parts[1:])]
+        title = next((str(view["title"]) for view in several if view.get("title")), "")
+        pages.append([title, shared, *([p for p in own if p not in shared] for own in parts)])
+    categories = _categories(frames[0], first, skipped={question.outcome})
+    categories = [c for c in categories if c[0] != "reason" and frames[0].schema[c[0]] != pl.Boolean]
+    for i, name in enumerate(names):
+        if i and len(names) > 2:
+            categories.append(_change_category(changes, i, f"{name} against {names[0]}"))
+        if "reason" in frames[i].columns and frames[i]["reason"].null_count() < len(ids):
+            categories.append((f"{name}: unscored", *category(frames[i]["reason"])[1:]))
+    measured = [numeric_columns(f, question, method) for f in frames]
+    behind = measured[0][1] or len(measured[0][0])
+    numbers = [
+        (f"{column} {name}", dict(own)[column])
+        for column, _ in measured[0][0]
+        for name, (own, _) in zip(names, measured, strict=True)
+        if column in dict(own)
+    ]
+    state = _change_states(changes, question, names, outcome_direction(question, method) == "lower")
+    return (
+        Listing(
+            ids,
+            pages,
+            state,
+            categories,
+            numbers,
+            min(behind * len(names), 6),
+            ["", *names],
+            name=f"{question.name}-comparison",
+        ),  # fmt: skip
+        note,
+    )
+
+
+def _changes(results: Sequence[Result], key: str) -> pl.DataFrame:
+    """One row an example of the first run: each run's outcome (null: unscored), and a rank: what changed is 0."""
+    question = results[0].question
+    outcome = question.outcome
+    joined: pl.DataFrame | None = None
+    for i, result in enumerate(results):
+        schema = result.rows.schema
+        columns = [c for c in dict.fromkeys([key, "scored", outcome]) if c and c in schema]
+        value = pl.col(outcome) if outcome in schema else pl.lit(None, dtype=pl.Boolean)
+        if "scored" in schema:
+            value = pl.when(pl.col("scored")).then(value)
+        parts = []
+        for batch in result.rows.batches(columns):
+            part = batch.select(pl.col(key).cast(pl.String).alias("id"), value.alias(f"_{i}"))
+            if key != "id":
+                whole = pl.col(f"_{i}")
+                together = whole.all(ignore_nulls=True) if part.schema[f"_{i}"] == pl.Boolean else whole.mean()
+                part = part.group_by("id", maintain_order=True).agg(
+                    pl.when(whole.is_null().all()).then(None).otherwise(together).alias(f"_{i}")
+                )
+            parts.append(part)
+        side = pl.concat(parts, how="vertical_relaxed").unique("id", keep="first", maintain_order=True)
+        joined = side if joined is None else joined.join(side, on="id", how="left", maintain_order="left")
+    assert joined is not None
+    values = [pl.col(f"_{i}").cast(pl.Float64) for i in range(len(results))]
+    changed = pl.any_horizontal([(v != values[0]).fill_null(False) for v in values[1:]])
+    lost = pl.any_horizontal([v.is_null() for v in values])
+    rank = pl.when(changed).then(0).when(lost).then(1).otherwise(2)
+    # What moved furthest comes first among the changed.
+    size = pl.max_horizontal([(v - values[0]).abs() for v in values[1:]]).fill_null(0.0)
+    made = joined.with_columns(_rank=rank, _size=size).with_row_index("_at")
+    return made.sort(["_rank", "_size", "_at"], descending=[False, True, False]).drop("_at").with_row_index("_at")
+
+
+def _change_states(
+    changes: pl.DataFrame, question: Question, names: Sequence[str], lower: bool
+) -> tuple[str, list[tuple[str, str]], list[int]] | None:
+    if not question.outcome:
+        return None
+    words = question.outcome.replace("_", " ")
+    sides = [changes[f"_{i}"].to_list() for i in range(len(names))]
+    truths = changes.schema["_0"] == pl.Boolean
+    two = len(names) == 2
+    if two and truths:
+        a, b = names
+        values = [
+            (f"only {b}", "bad" if lower else "good"),
+            (f"only {a}", "good" if lower else "bad"),
+            (f"both {words}", ""),
+            ("neither", ""),
+        ]
+    elif two:
+        a, b = names
+        up, down = ("worse", "better") if lower else ("better", "worse")
+        values = [(f"{b} higher", f"up {up}"), (f"{a} higher", f"down {down}"), ("the same", ""), ("the same", "")]
+    else:
+        values = [("they differ", "mark"), ("they differ", "mark"), ("all the same", ""), ("all the same", "")]
+        if truths:
+            values = [("they differ", "mark"), ("they differ", "mark"), (f"all {words}", ""), (f"none {words}", "")]
+    values.append(("unscored in one", "lost"))
+    codes = []
+    for several in zip(*sides, strict=True):
+        if any(v is None for v in several):
+            codes.append(4)
+        elif any(v != several[0] for v in several[1:]):
+            codes.append(0 if not two or several[1] > several[0] else 1)
+        else:
+            codes.append(2 if several[0] or not truths else 3)
+    return _merged(words, values, codes)
+
+
+def _merged(name: str, values: list[tuple[str, str]], codes: list[int]) -> tuple[str, list[tuple[str, str]], list[int]]:
+    """Values that read the same become one."""
+    distinct = list(dict.fromkeys(values))
+    return name, distinct, [distinct.index(values[c]) for c in codes]
+
+
+def _change_category(changes: pl.DataFrame, i: int, name: str) -> tuple[str, list[str], list[int]]:
+    values = ["gained", "lost", "same"] if changes.schema["_0"] == pl.Boolean else ["higher", "lower", "same"]
+    codes = []
+    for a, b in zip(changes["_0"].to_list(), changes[f"_{i}"].to_list(), strict=True):
+        codes.append(-1 if a is None or b is None else 0 if b > a else 1 if b < a else 2)
+    return name, values, codes

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FunctionLoader
@@ -17,10 +17,13 @@ from markupsafe import Markup
 from sensecheck._version import __version__
 from sensecheck.plotting.svg import COLOURS, themed_style_sheet
 from sensecheck.report.escaping import visible
-from sensecheck.report.examples import MAX_EXAMPLES, Listing, choose, listing
+from sensecheck.report.examples import MAX_EXAMPLES, Listing, choose, listing, listing_of_several
 from sensecheck.report.result import Result
-from sensecheck.report.tables import decimal, figures_table, interval
+from sensecheck.report.tables import Table, decimal, figures_table, interval
 from sensecheck.statistics.figure import Figure
+
+if TYPE_CHECKING:
+    from sensecheck.report.comparison import Comparison, Comparisons
 
 # A page of thousands of slice rows helps nobody and weighs on all: the rest is in summary.json.
 MAX_SLICE_ROWS = 500
@@ -120,6 +123,90 @@ def _examples(result: Result, limit: int) -> dict[str, Any]:
 def examples_section(heading: str, shown: Listing, notes: list[str]) -> dict[str, Any]:
     data, cut = shown.payload()
     return {"heading": heading, "notes": [*notes, *([cut] if cut else [])], "data": data}
+
+
+def comparison_page(found: Comparisons) -> str:
+    """Several runs side by side, the examples that changed first."""
+    shown, note = listing_of_several(found.results, found.names)
+    section = examples_section("Examples: what changed first", shown, [note] if note else [])
+    many = len(found.pairs) > 1
+    flips = [_plain(t) for pair in found.pairs for t in _titled(pair, many)]
+    first, *others = [visible(n) for n in found.names]
+    there = [("figures", "Systems" if many else "Differences", True), ("changes", "Changes by slice", flips),
+             ("examples", "Examples", True)]  # fmt: skip
+    return rendered(
+        "comparison.html.j2",
+        section,
+        nav=[(place, words) for place, words, present in there if present],
+        title=f"{found.question.name}: {', '.join(others)} against {first}",
+        heading=f"{', '.join(others)} against {first}",
+        question=found.question.name,
+        asks=found.question.asks,
+        verdict=[visible(s) for s in found.verdict()],
+        several=_plain(found.systems_table()) if many else None,
+        pairs=[_pair(pair) for pair in found.pairs],
+        signatures=[(visible(n), visible(r.signature.short)) for n, r in zip(found.names, found.results, strict=True)],
+        unscored=[
+            (visible(n), [(visible(why), f"{count:,}") for why, count in r.unscored().items()])
+            for n, r in zip(found.names, found.results, strict=True)
+            if r.unscored()
+        ],
+        flips=flips,
+        table=_table,
+    )
+
+
+def _titled(pair: Comparison, many: bool) -> list[Table]:
+    tables = pair.flip_tables()
+    for table in tables:
+        table.title = f"{pair.names[1]} against {pair.names[0]}: {table.title}" if many else table.title
+    return tables
+
+
+def _plain(table: Table) -> dict[str, Any]:
+    """A table for the template: cells with their emphasis."""
+    return {
+        "title": visible(table.title),
+        "columns": [visible(c) for c in table.columns],
+        "rows": [[_cell(c) for c in row] for row in table.rows],
+        "notes": [visible(n) for n in table.notes],
+    }
+
+
+def _cell(text: str) -> dict[str, Any]:
+    return {"text": visible(text, 300), "bold": getattr(text, "bold", False), "mark": getattr(text, "mark", "")}
+
+
+def _table(plain: Mapping[str, Any]) -> Markup:
+    return Markup(_environment().get_template("table.html.j2").render(**plain))
+
+
+def _pair(pair: Comparison) -> dict[str, Any]:
+    table = pair.table()
+    plain = _plain(table)
+    for d, row in zip(pair.differences, plain["rows"], strict=True):
+        for cell, value in zip(row, [None, d.a, d.b, d.difference, d.difference], strict=False):
+            cell["sort"] = value if value is not None and isfinite(value) else None
+        row[4]["bar"] = _whisker(d.difference, d.low, d.high)
+        for cell in row[5:]:
+            cell["sort"] = None
+    return plain
+
+
+def _whisker(value: float, low: float | None, high: float | None) -> Markup | None:
+    """A difference and its interval on a small scale of their own with 0 in it."""
+    if low is None or high is None or not all(isfinite(x) for x in (value, low, high)):
+        return None
+    reach = max(abs(low), abs(high), abs(value)) or 1.0
+
+    def at(x: float) -> float:
+        return round(55 + 52 * x / reach, 1)
+
+    return Markup(
+        '<svg class="spark" width="110" height="10" viewBox="0 0 110 10" aria-hidden="true">'
+        f'<path class="p-grid" d="M55 0V10"/><path class="p-whisker" d="M{at(low)} 5H{at(high)}"/>'
+        f'<circle class="p-fill-series0" cx="{at(value)}" cy="5" r="3"/></svg>'
+    )
 
 
 def fragment(result: Result) -> str:

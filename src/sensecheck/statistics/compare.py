@@ -113,7 +113,7 @@ def compare(
             found.append(_of_sums(statistic, drawn, units, (a, b)))
         else:
             found.append(_of_rows(statistic, sides, units, options))
-    return _holm(found)
+    return holm(found)
 
 
 def check_units(a: Measurements, b: Measurements, names: tuple[str, str] = ("A", "B")) -> int:
@@ -327,7 +327,7 @@ def flips(a: Measurements, b: Measurements, column: str) -> pl.DataFrame:
     return changed.sort([size, pl.col("id")], descending=[True, False], maintain_order=True)
 
 
-def _holm(found: list[Difference]) -> list[Difference]:
+def holm(found: list[Difference]) -> list[Difference]:
     """Holm's step-down correction over all figures that have a p-value."""
     chosen = [d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap for d in found]
     ranked = sorted((p, i) for i, p in enumerate(chosen) if p is not None)

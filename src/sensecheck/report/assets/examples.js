@@ -133,16 +133,16 @@
   const shownNumber = (v) => v === null ? "–" : Number.isInteger(v) ? v.toLocaleString("en") : String(v);
   const columns = [{ name: "id", width: "minmax(5rem,8rem)", text: (i) => head.ids[i], sort: (i) => i }];
   if (head.state) columns.push({
-    name: head.state.name, width: "minmax(7rem,9rem)", state: true,
+    name: head.state.name, width: "minmax(8.5rem,10rem)", state: true,
     text: (i) => head.state.values[head.state.codes[i]][0], sort: (i) => head.state.codes[i],
   });
   columns.push({ name: "example", width: "minmax(14rem,3fr)", text: (i) => titles[i], sort: (i) => titles[i] });
   const cell = (c, i) => c.codes[i] < 0 ? "" : c.values[c.codes[i]];
   for (const c of head.categories) if (c.shown)
-    columns.push({ name: c.name, width: "minmax(6rem,1fr)", text: (i) => cell(c, i), sort: (i) => c.codes[i] });
+    columns.push({ name: c.name, width: "minmax(6.5rem,1fr)", text: (i) => cell(c, i), sort: (i) => c.codes[i] });
   head.numbers.forEach((n, k) => {
     if (n.shown) columns.push({
-      name: n.name, width: "6.2rem", number: true, of: n.values, bar: bars[k],
+      name: n.name, width: "7rem", number: true, of: n.values, bar: bars[k],
       text: (i) => shownNumber(n.values[i]), sort: (i) => n.values[i],
     });
   });

@@ -58,7 +58,7 @@ def many_examples(n: int) -> Result:
 
 
 def until(page: Any, truth: str) -> None:
-    """Wait for an expression to become true. (The page's policy forbids the eval that playwright's own waiting uses.)"""
+    """Wait for an expression to become true. (Its policy forbids the eval of playwright's own waiting.)"""
     end = time.monotonic() + 20
     while not page.evaluate(truth):
         assert time.monotonic() < end, f"never true: {truth}"
@@ -360,3 +360,45 @@ def test_eval_and_foreign_code_are_refused(chromium: Any, report: Path) -> None:
     assert page.evaluate("window.pwned") is None
     assert page.evaluate("getComputedStyle(document.getElementById('probe')).color") != "rgb(1, 2, 3)"
     page.close()
+
+
+def test_a_comparison_opens_what_changed_side_by_side(watched: Any, tmp_path: Path, screenshots: Path) -> None:
+    import sensecheck
+
+    results = [
+        calibrated.evaluate(demo.path(f"parser_{s}.logits.gz"), slices=["novelty"], system=s.upper(), limit=120)
+        for s in "ab"
+    ]
+    target = sensecheck.compare(results).to_html(tmp_path / "comparison.html")
+    page = watched().open(target)
+    page.screenshot(path=screenshots / "comparison-top.png")
+    assert page.locator(".x-row .chip").first.inner_text() in ("only A", "only B")
+    page.select_option("#x-filters label:has-text('correct') select", "only A")
+    assert set(page.locator(".x-row .chip").all_inner_texts()) == {"only A"}
+    page.focus("#x-grid")
+    page.keyboard.press("Enter")
+    assert page.locator("#e-body .side-name").all_inner_texts() == ["A", "B"]
+    assert page.locator("#e-body .side").first.locator("[class*=wrong]").count() == 0
+    assert page.locator("#e-body .side").last.locator("[class*=wrong]").count() > 0
+    page.screenshot(path=screenshots / "comparison-example.png")
+
+
+def test_the_overview_leads_to_every_page(watched: Any, tmp_path: Path, screenshots: Path) -> None:
+    from sensecheck.evaluation import read, run
+
+    (tmp_path / "evaluation.toml").write_text(
+        'title = "Larkhaven"\nsystems = ["A", "B"]\n[[evaluate]]\nquestion = "calibrated"\nlimit = 60\n'
+        f'data = {{ A = "{demo.path("parser_a.logits.gz")}", B = "{demo.path("parser_b.logits.gz")}" }}\n'
+    )
+    done = run(read(tmp_path / "evaluation.toml"))
+    one = watched()
+    page = one.page
+    page.goto(done.index.as_uri())
+    page.screenshot(path=screenshots / "overview.png")
+    page.click("text=Compare the systems")
+    page.wait_for_selector("html[data-ready]")
+    assert page.inner_text("h1") == "B against A"
+    page.go_back()
+    page.locator("main table a", has_text="B").last.click()
+    page.wait_for_selector("html[data-ready]")
+    assert "name: B" in page.inner_text(".system")

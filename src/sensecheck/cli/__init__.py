@@ -16,6 +16,8 @@ from sensecheck._version import __version__
 COMMANDS = {
     "demo": "run the questions on a small world that comes with the package",
     "calibrated": "is the model's confidence the rate at which it is right?",
+    "init": "write a commented evaluation file to start from",
+    "run": "carry out an evaluation file: systems × questions × data, only what changed",
     "compare": "two or more runs on the same input: is the difference real?",
     "report": "write a run's HTML report again, or print its figures",
     "explain": "what a figure is: formula, range, direction, what moves it, citation",

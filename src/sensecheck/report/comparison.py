@@ -45,8 +45,7 @@ class Comparison:
 
     def table(self) -> Table:
         a, b = self.names
-        level = f"{self.a.options.level:.0%} interval"
-        columns = ["figure", a, b, "difference", level, "p", "p (Holm)", "detectable", "better"]
+        columns = ["figure", a, b, "difference", "95% interval", "p", "p (Holm)", "detectable", "better"]
         table = Table(f"{self.a.question.name}: {b} minus {a}", columns)
         for d in self.differences:
             p = d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap
@@ -216,7 +215,7 @@ class Comparisons:
         units = max((d.units for pair in self.pairs for d in pair.differences), default=0)
         tests = sum(d.p_corrected is not None for pair in self.pairs for d in pair.differences)
         table = Table(self.question.name, ["system", *(f.title + arrows.get(f.direction, "") for f in headline)])
-        best = {f.name: _best([_value(r, f.name) for r in self.results], f.direction) for f in headline}
+        best = {f.name: best([_value(r, f.name) for r in self.results], f.direction) for f in headline}
         for i, (name, result) in enumerate(zip(self.names, self.results, strict=True)):
             row = [name]
             for f in headline:
@@ -320,7 +319,7 @@ def _value(result: Result, name: str) -> float | None:
     return value if isinstance(value, float) and isfinite(value) else None
 
 
-def _best(values: Sequence[float | None], direction: str) -> float | None:
+def best(values: Sequence[float | None], direction: str) -> float | None:
     known = [v for v in values if v is not None]
     if not known or direction == "none":
         return None

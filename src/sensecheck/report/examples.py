@@ -465,7 +465,7 @@ def listing_of_several(
             min(behind * len(names), 6),
             ["", *names],
             name=f"{question.name}-comparison",
-        ),  # fmt: skip
+        ),
         note,
     )
 

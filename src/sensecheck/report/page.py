@@ -259,7 +259,7 @@ def _slice(
                 {
                     "text": decimal(f.value),
                     "small": "" if ends == "–" else ends,
-                    "bar": _spark(f, scales[f.name]),
+                    "bar": spark(f, scales[f.name]),
                     "sort": value,
                 }
             )
@@ -283,7 +283,7 @@ def _scale(figures: list[Figure]) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-def _spark(figure: Figure, scale: tuple[float, float]) -> Markup | None:
+def spark(figure: Figure, scale: tuple[float, float]) -> Markup | None:
     """A small bar with the interval drawn on it."""
     low, high = scale
     if not isinstance(figure.value, float) or not isfinite(figure.value) or high <= low:

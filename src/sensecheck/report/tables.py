@@ -46,7 +46,8 @@ class Table:
         lines = [f"**{_md(self.title)}**", ""] if self.title else []
         lines += ["| " + " | ".join(_md(c) for c in self.columns) + " |", "| " + " | ".join(marks) + " |"]
         lines += ["| " + " | ".join(_md(c) for c in row) + " |" for row in self.rows]
-        lines += ["", *(_md(n) for n in self.notes)] if self.notes else []
+        for note in self.notes:
+            lines += ["", _md(note)]
         return "\n".join(lines) + "\n"
 
     def latex(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import re
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -45,37 +46,40 @@ def test_tokens_are_shown_by_sequence_with_words_and_confidence(tokens: Result) 
     assert key_column(tokens.rows, tokens.texts) == "cluster"
     head, lines = unpacked(page(tokens))
     assert len(lines) == len(head["ids"]) == 40 < tokens.rows.height
-    line = lines[head["ids"].index("q001")]
-    title, (part,) = line
-    assert title == "Give the opening year of the route Orchard Link."
-    assert head["labels"][part[0]] == "tokens: 1 of 12 wrong"
-    spans = [(text, KINDS[kind], note) for text, kind, note in part[2]]
-    assert spans[0] == ("SELECT", "right4", "1.00")
-    assert spans[3] == ("station", "wrong1", "0.69 · gold line")
+    for raw in raw_lines()[:40]:
+        title, (part,) = lines[head["ids"].index(raw["id"])]
+        assert title == raw["input_str"]
+        wrong = sum(g != p for g, p in zip(raw["tokens"], raw["predicted"], strict=True))
+        size = len(raw["tokens"])
+        assert head["labels"][part[0]] == (f"tokens: {wrong} of {size} wrong" if wrong else f"tokens: all {size} right")
+        for (text, kind, note), gold, said, tops in zip(
+            part[2], raw["tokens"], raw["predicted"], raw["top_logits"], strict=True
+        ):
+            sure = max(tops)
+            level = sum(sure >= step for step in (0.5, 0.7, 0.9, 0.99))
+            assert text == said
+            assert KINDS[kind] == f"{'right' if gold == said else 'wrong'}{level}"
+            assert note == f"{sure:.2f}" + ("" if gold == said else f" · gold {gold}")
 
 
-def test_tokens_without_words_are_shown_as_numbers() -> None:
-    import gzip as packer
-    import io
-
-    lines = packer.decompress(demo.path("parser_a.logits.gz").read_bytes()).split(b"\n")[:5]
-    bare = [{k: v for k, v in orjson.loads(x).items() if k not in ("tokens", "predicted", "input_str")} for x in lines]
-    data = io.BytesIO(b"\n".join(orjson.dumps(x) for x in bare) + b"\n")
-    data.name = "bare.logits"
-    path_like = _written(data.getvalue())
-    result = calibrated.evaluate(path_like)
-    head, shown = unpacked(page(result))
-    part = shown[head["ids"].index("q001")][1][0]
-    assert [s[0] for s in part[2]][:4] == ["310", "591", "152", "647"]
-    assert part[2][3][2].endswith("gold 540")
+def raw_lines() -> list[Any]:
+    return [orjson.loads(x) for x in gzip.decompress(demo.path("parser_a.logits.gz").read_bytes()).splitlines()]
 
 
-def _written(content: bytes) -> str:
-    import tempfile
-
-    with tempfile.NamedTemporaryFile(suffix=".logits", delete=False) as file:
-        file.write(content)
-    return file.name
+def test_tokens_without_words_are_shown_as_numbers(tmp_path: Path) -> None:
+    dropped = ("tokens", "predicted", "input_str")
+    raw = raw_lines()[:5]
+    bare = [{k: v for k, v in line.items() if k not in dropped} for line in raw]
+    (tmp_path / "bare.logits").write_bytes(b"\n".join(orjson.dumps(x) for x in bare) + b"\n")
+    head, shown = unpacked(page(calibrated.evaluate(tmp_path / "bare.logits")))
+    for line in raw:
+        part = shown[head["ids"].index(line["id"])][1][0]
+        best = [
+            ids[tops.index(max(tops))] for tops, ids in zip(line["top_logits"], line["top_logit_idxs"], strict=True)
+        ]
+        assert [s[0] for s in part[2]] == [str(i) for i in best]
+        wrong = [s[2].rpartition(" ")[2] for s in part[2] if KINDS[s[1]].startswith("wrong")]
+        assert wrong == [str(g) for g, b in zip(line["labels"], best, strict=True) if g != b]
 
 
 def test_sequences_show_their_tokens_too(tokens: Result) -> None:

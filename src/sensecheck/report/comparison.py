@@ -215,13 +215,15 @@ class Comparisons:
         units = max((d.units for pair in self.pairs for d in pair.differences), default=0)
         tests = sum(d.p_corrected is not None for pair in self.pairs for d in pair.differences)
         table = Table(self.question.name, ["system", *(f.title + arrows.get(f.direction, "") for f in headline)])
-        best = {f.name: best([_value(r, f.name) for r in self.results], f.direction) for f in headline}
+        top = {f.name: best([_value(r, f.name) for r in self.results], f.direction) for f in headline}
         for i, (name, result) in enumerate(zip(self.names, self.results, strict=True)):
             row = [name]
             for f in headline:
                 value = _value(result, f.name)
                 sure = bool(i) and bool(_difference(self.pairs[i - 1], f.name))
-                row.append(Cell(decimal(value), bold=value == best[f.name], mark=DAGGER if sure else ""))
+                row.append(
+                    Cell(decimal(value), bold=value is not None and value == top[f.name], mark=DAGGER if sure else "")
+                )
             table.rows.append(row)
         table.notes.append(
             f"Best in bold; {DAGGER} differs from {self.names[0]} at p < 0.05 (paired randomisation or bootstrap test, "

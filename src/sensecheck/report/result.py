@@ -110,7 +110,7 @@ class Result:
 
         `by` is a column of the measurements; for a figure that is better when lower, the highest come first.
         """
-        from sensecheck.report.examples import choose, in_reading_order, outcome_direction
+        from sensecheck.report.examples import MAX_EXAMPLES, choose, in_reading_order, outcome_direction
 
         column = by or self.question.outcome
         if by is not None and by not in self.rows.schema:
@@ -118,7 +118,7 @@ class Result:
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(self.rows.schema)}"
             raise KeyError(f"the measurements have no column {by!r}: {hint}")
         whole = by is not None or self.rows.schema.get(column) != pl.Boolean
-        found = choose(self, limit=max(worst, 1) if not whole else self.rows.height + 1).frame
+        found = choose(self, limit=self.rows.height + 1 if whole else max(worst, MAX_EXAMPLES)).frame
         if whole and column in found.columns:
             down = outcome_direction(self.question, self.signature.method) == "lower" if by is None else False
             order = [c for c in ("scored", column) if c in found.columns]

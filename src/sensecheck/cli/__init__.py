@@ -19,7 +19,9 @@ COMMANDS = {
     "faithful": "does the sentence say what the query says, and nothing else?",
     "correct": "does the predicted query give the right answer?",
     "calibrated": "is the model's confidence the rate at which it is right?",
-    "compare": "two runs on the same input: is the difference real?",
+    "init": "write a commented evaluation file to start from",
+    "run": "carry out an evaluation file: systems × questions × data, only what changed",
+    "compare": "two or more runs on the same input: is the difference real?",
     "report": "write a run's HTML report again, or print its figures",
     "explain": "what a figure is: formula, range, direction, what moves it, citation",
 }

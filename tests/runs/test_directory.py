@@ -1,0 +1,138 @@
+"""A run directory survives a kill, resumes, and refuses what it must."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+import sensecheck
+from sensecheck import calibrated
+from sensecheck.runs.directory import RunDirectory, RunError
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "pairs.csv"
+    rows = "".join(f"{(i * 37 % 101) / 101:.6f},{int(i * 53 % 97 < i * 37 % 101)},{'xy'[i % 2]}\n" for i in range(300_000))
+    path.write_text("confidence,correct,kind\n" + rows)
+    return path
+
+
+def test_a_killed_run_leaves_a_readable_directory_that_resume_completes(tmp_path, table):
+    """The process is killed after some shards; the resumed run equals an undisturbed one."""
+    out, whole = tmp_path / "killed", tmp_path / "whole"
+    code = (
+        "import sys, time\n"
+        "from sensecheck.inputs import tables\n"
+        "from sensecheck.runs.directory import RunDirectory\n"
+        "from sensecheck import calibrated\n"
+        "from sensecheck.statistics.figure import IntervalOptions\n"
+        "write = RunDirectory.write_shard\n"
+        "def slow(self, *a):\n"
+        "    write(self, *a); print('shard', flush=True); time.sleep(0.15)\n"
+        "RunDirectory.write_shard = slow\n"
+        "reader = tables.TableReader.__init__\n"
+        "def small(self, data, **o):\n"
+        "    reader(self, data, **{**o, 'block_bytes': 200_000})\n"
+        "tables.TableReader.__init__ = small\n"
+        "calibrated.evaluate(sys.argv[1], slices=['kind'], out=sys.argv[2], resume=len(sys.argv) > 3,\n"
+        "                    options=IntervalOptions(replicates=50))\n"
+    )
+    victim = subprocess.Popen([sys.executable, "-c", code, str(table), str(out)], stdout=subprocess.PIPE, text=True)
+    assert victim.stdout is not None
+    for _ in range(4):
+        victim.stdout.readline()
+    victim.send_signal(signal.SIGKILL)
+    victim.wait(timeout=30)
+    run = RunDirectory.open(out)
+    assert run.manifest()["state"] == "running" and run.completed() >= 3
+    assert run.measurements().height > 0
+    with pytest.raises(RunError, match="did not finish; complete it with --resume"):
+        sensecheck.load(out)
+    before = {p.name: p.stat().st_mtime_ns for p in run.shards("measurements")}
+    (out / ".measurements-00099.parquet.partial").write_bytes(b"half a file")
+    subprocess.run([sys.executable, "-c", code, str(table), str(out), "resume"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", code, str(table), str(whole)], check=True, stdout=subprocess.DEVNULL)
+    after = {p.name: p.stat().st_mtime_ns for p in run.shards("measurements")}
+    assert {k: after[k] for k in before} == before, "a finished shard was measured again"
+    assert not list(out.glob(".*partial"))
+    assert (out / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
+    assert (out / "report.html").read_bytes() == (whole / "report.html").read_bytes()
+    assert RunDirectory.open(out).manifest()["state"] == "complete"
+
+
+def test_resume_refuses_another_plan(tmp_path, table):
+    out = tmp_path / "run"
+    calibrated.evaluate(table, out=out, limit=100)
+    with pytest.raises(RunError, match=r"cannot be resumed: method was .* limit was 100, now 200"):
+        calibrated.evaluate(table, out=out, limit=200, bins=10, resume=True)
+    time.sleep(0.01)
+    os.utime(table)
+    with pytest.raises(RunError, match="inputs was"):
+        calibrated.evaluate(table, out=out, limit=100, resume=True)
+
+
+def test_a_directory_in_the_way_is_not_touched(tmp_path, table):
+    out = tmp_path / "run"
+    calibrated.evaluate(table, out=out, limit=50)
+    with pytest.raises(RunError, match="already holds a complete run; pass --overwrite"):
+        calibrated.evaluate(table, out=out, limit=50)
+    calibrated.evaluate(table, out=out, limit=60, overwrite=True)
+    assert sensecheck.load(out).rows.height == 60
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "precious.txt").write_text("mine")
+    with pytest.raises(RunError, match="holds no run"):
+        calibrated.evaluate(table, out=other, overwrite=True)
+    assert (other / "precious.txt").read_text() == "mine"
+    with pytest.raises(RunError, match="is a file"):
+        calibrated.evaluate(table, out=table)
+    with pytest.raises(RunError, match="no such run"):
+        sensecheck.load(tmp_path / "nothing")
+    with pytest.raises(RunError, match="no run directory"):
+        sensecheck.load(other)
+
+
+def test_what_a_run_directory_holds(tmp_path, table):
+    out = tmp_path / "run"
+    result = calibrated.evaluate(table, out=out, limit=500, slices=["kind"])
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["state"] == "complete" and manifest["schema"] == "sensecheck.manifest/1"
+    assert manifest["inputs"][0]["path"].endswith("pairs.csv")
+    assert manifest["signature"]["short"] == result.signature.short
+    assert {"started", "finished", "sensecheck", "python", "polars"} <= set(manifest)
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["schema"] == "sensecheck.summary/1"
+    assert not [k for k in summary if "time" in k or k in ("started", "finished")]
+    shard = pl.read_parquet(out / "measurements-00000.parquet")
+    assert shard.columns[0] == "id" and len(shard) == 500
+
+
+def test_many_rows_without_a_directory_go_to_a_temporary_one(monkeypatch, table):
+    monkeypatch.setattr("sensecheck.runs.collecting.IN_MEMORY_ROWS", 1000)
+    spilled = calibrated.evaluate(table, limit=200_000)
+    kept = spilled.rows.paths[0]
+    assert kept.exists()
+    monkeypatch.undo()
+    held = calibrated.evaluate(table, limit=200_000)
+    assert [f.to_dict() for f in held.figures] == [f.to_dict() for f in spilled.figures]
+    del spilled
+    import gc
+
+    gc.collect()
+    assert not kept.exists()
+
+
+def test_a_damaged_summary_is_said_to_be_damaged(tmp_path, table):
+    out = tmp_path / "run"
+    calibrated.evaluate(table, out=out, limit=50)
+    (out / "summary.json").write_text("{")
+    with pytest.raises(RunError, match="damaged"):
+        sensecheck.load(out)

@@ -732,4 +732,4 @@ def _finished(path: Path) -> Collected:
 
 
 def _opened(path: Path) -> Any:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115 - the caller closes it
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")

@@ -15,6 +15,7 @@ from sensecheck._version import __version__
 # Command → what it does, in one line; its module is cli/<command>.py.
 COMMANDS = {
     "demo": "run the questions on a small world that comes with the package",
+    "diverse": "do the responses cover the different good answers?",
     "calibrated": "is the model's confidence the rate at which it is right?",
     "compare": "two runs on the same input: is the difference real?",
     "report": "write a run's HTML report again, or print its figures",

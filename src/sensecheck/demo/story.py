@@ -41,7 +41,34 @@ def _diverse(system: str, out: Path) -> Result:
     )
 
 
+def _robust(system: str, out: Path) -> Result:
+    from sensecheck import robust
+    from sensecheck.models.small_nli import SmallNli
+
+    small = SmallNli()
+    deaf = {"not", "no", "never", "nobody", "none"}
+
+    def hears_no_negation(premises: list[str], hypotheses: list[str]) -> list[list[float]]:
+        heard = [
+            [" ".join(w for w in t.split() if w.lower() not in deaf) for t in texts] for texts in (premises, hypotheses)
+        ]
+        scores: list[list[float]] = small.logits(list(zip(*heard, strict=True))).tolist()
+        return scores
+
+    model = "small" if system == "A" else hears_no_negation
+    return robust.evaluate(
+        path("nli.jsonl"),
+        model=model,
+        slices=["phenomenon"],
+        out=out,
+        overwrite=True,
+        system=system,
+        check_labels=False,
+    )
+
+
 SCENES = (
     Scene("diverse", "two systems' answers at Larkhaven's information desk", _diverse),
+    Scene("robust", "a small NLI model, and the same model deaf to negation", _robust),
     Scene("calibrated", "two small text-to-SQL parsers, trained on questions about the town of Larkhaven", _calibrated),
 )

@@ -125,7 +125,7 @@ _RUN = """
 import sys
 from sensecheck.cli import main
 sys.exit(main(["robust", sys.argv[1], "--model", sys.argv[2], "--out", sys.argv[3], "--all-pairs", "--keep", "1",
-    "--candidates", "2", "--concurrency", "2", "--no-label-check", "--resamples", "50",
+    "--candidates", "1", "--concurrency", "2", "--max-tokens", "2", "--no-label-check", "--resamples", "50",
     "--format", "json", *sys.argv[4:]]))
 """
 
@@ -137,7 +137,7 @@ def _figures(out: Path) -> Any:
 
 def test_a_real_server_and_a_killed_client(served: str, tmp_path: Path) -> None:
     data = tmp_path / "pairs.jsonl"
-    texts = ("A man is eating food.", "A dog runs.", "A woman is not eating.", "The man runs.")
+    texts = ("A man is eating food.", "A dog runs.", "The man runs.")
     with data.open("w") as out:
         for i, premise in enumerate(texts):
             out.write(json.dumps({"premise": premise, "hypothesis": texts[i - 1], "label": i % 3}) + "\n")
@@ -167,7 +167,7 @@ def test_a_real_server_and_a_killed_client(served: str, tmp_path: Path) -> None:
             run("rough", *more), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         deadline = time.monotonic() + 120
-        while process.poll() is None and recorded() < before + 5 + 3 * step and time.monotonic() < deadline:
+        while process.poll() is None and recorded() < before + 3 + step and time.monotonic() < deadline:
             time.sleep(0.02)
         if process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)

@@ -145,6 +145,17 @@ def test_figures_of_all_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("left out above" in note for note in many.notes)
 
 
+def test_weights_clusters_and_unknown_columns() -> None:
+    rows = [{**record, "times": n, "chat": "x" if n > 1 else "y"} for n, record in zip((3, 1, 2), RECORDS, strict=True)]
+    weighted = evaluate(rows, options=QUICK, weight="times", cluster="chat")
+    assert weighted["mds"].value == pytest.approx((3 * 2 / 3 + 1 / 2 + 2 / 2) / 6)
+    assert weighted["mds"].clusters == 2
+    with pytest.raises(InputError, match=r"expected a column 'topik', got .* Did you mean 'topic'"):
+        evaluate(RECORDS, options=QUICK, slices=["topik"])
+    with pytest.raises(InputError, match="holds 'x', not a number"):
+        evaluate([{**RECORDS[0], "times": "x"}], options=QUICK, weight="times")
+
+
 def test_order_of_records_changes_nothing() -> None:
     one, other = evaluate(RECORDS, options=QUICK), evaluate(RECORDS[::-1], options=QUICK)
     for figure in one.figures:

@@ -22,8 +22,8 @@ def verdict(result: Result) -> list[str]:
         by_chance = _percent(known["chance_mds"].value)
         if isinstance(over.low, float) and over.low > 0:
             said.append(
-                f"Responses to other queries would reach {by_chance}: of the way from there to all, "
-                f"they go {_percent(over.value)}."
+                f"Responses to other queries would reach {by_chance}; these go {_percent(over.value)} of the way "
+                "from there to all of them."
             )
         elif isinstance(over.low, float):
             said.append(

@@ -78,7 +78,7 @@ def test_alignments_and_examples() -> None:
     pages = {page["title"]: page["parts"] for page in QUESTION.example_page(result.examples(3))}  # type: ignore[misc]
     parts = pages["where is mike ?"]
     assert [part["label"] for part in parts] == ["meaning 0: hit by 2", "meaning 1: missed", "meaning 2: hit by 1"]
-    assert ["→ no response\n", "missing"] in parts[1]["spans"]
+    assert ["→ no response\n", "bad"] in parts[1]["spans"]
     assert any(kind == "good" and "in the kitchen" in text for text, kind in parts[0]["spans"])
     assert pages["is it good ?"][-1]["label"] == "reached no meaning"
 

@@ -63,7 +63,7 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
         spans = [[text + "\n", "muted"] for text in references]
         spans += [[f"→ {_shown(hypotheses[i])} ({_score(scores[i])})\n", "good"] for i in inside]
         if not inside:
-            spans.append(["→ no response\n", "missing"])
+            spans.append(["→ no response\n", "bad"])
         parts.append({"label": f"meaning {name}: {state}", "spans": spans})
     outside = [i for i in range(len(hypotheses)) if not counts[i]]
     if outside:

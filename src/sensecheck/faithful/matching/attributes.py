@@ -49,6 +49,9 @@ class Attributes(Connectives):
         """A column that the sentence gives no hint of, where people would."""
         reading, sentence = self.reading, self.sentence
         selected = {f.name for f in reading.facts if f.kind == "column" and f.role == "select"}
+        odd = self.odd_group(selected)
+        if odd is not None:
+            return odd
         grouped = {f.name for f in reading.facts if f.kind == "group"}
         tables = [f.name for f in reading.facts if f.kind == "table"]
         for fact in reading.facts:
@@ -65,10 +68,17 @@ class Attributes(Connectives):
                 if name in grouped and self.mention(name).literal > 0:
                     continue  # for each investor: its id
             elif fact.kind == "comparison":
-                if fact.number is None or fact.role != "where" or fact.value is None:
+                if fact.role != "where" or fact.value is None:
                     continue
-                if 1500 <= fact.number <= 2100 or fact.number in (0, 1) or "id" in name.words:
-                    continue  # a year, a yes or no, store 1
+                if "id" in name.words:
+                    # store 1, flight JFK-2; but an id over 5 or like a word is no such name
+                    plain = fact.number is not None and not fact.direction
+                    if plain and self.mention(name).literal > 0:
+                        continue
+                    if fact.number is None and any(c.isdigit() for c in fact.value):
+                        continue
+                elif fact.number is None or 1500 <= fact.number <= 2100 or fact.number in (0, 1):
+                    continue  # a year, a yes or no
             elif fact.kind == "order":
                 if fact.aggregate == "count" or ("id" in name.words and fact.aggregate):
                     continue
@@ -86,6 +96,14 @@ class Attributes(Connectives):
             ):
                 return fact
         return None
+
+    def odd_group(self, selected: set[Name]) -> Fact | None:
+        """One table, one column beside an aggregate, and the rows are grouped by another column."""
+        reading = self.reading
+        groups = reading.of("group")
+        if len(reading.of("table")) != 1 or len(groups) != 1 or len(selected) != 1 or groups[0].name in selected:
+            return None
+        return groups[0] if told(self.sentence, groups[0].name, reading.entities) < 0.9 else None
 
     def other_columns(self) -> list[tuple[Name, list[int]]]:
         """Columns that the sentence names in full while the query does not use them."""

@@ -191,6 +191,11 @@ class Attributes(Connectives):
     def tables(self) -> None:
         """No table of the query is spoken of, another one is."""
         used = self.reading.of("table")
+        for fact in used:
+            said = self.mention(fact.name)
+            if said.score < 0.5 and fact.also.words:
+                said = self.mention(fact.also)
+            self.note("said" if said.score >= 0.5 else "unsaid", fact, "table", said.positions)
         if not used or not self.reading.other_tables:
             return
         sentence = self.sentence

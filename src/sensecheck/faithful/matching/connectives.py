@@ -16,7 +16,8 @@ class Connectives(Amounts):
         said_or = self.has("or")
         for fact in ors:
             if fact.optional or said_or is not None:
-                self.note("said" if said_or else "unsaid", fact, "or")
+                positions = range(said_or.first, said_or.last) if said_or is not None else ()
+                self.note("said" if said_or is not None else "unsaid", fact, "or", positions)
             elif self.has("both"):
                 self.note("contradicted", fact, "or_unsaid")
             else:

@@ -180,6 +180,69 @@ def test_the_fast_path_accepts_nothing_that_the_careful_one_refuses(
         assert (caught.value.line, caught.value.reason) == (first, bad[first])
 
 
+def nested(leaf: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Lists that are nearly matrices two wide: rows too long or short, bare values, arrays inside rows."""
+    row = st.one_of(
+        st.lists(leaf, min_size=2, max_size=2),
+        st.lists(st.one_of(leaf, st.lists(leaf, max_size=2)), max_size=3),
+        leaf,
+        st.lists(st.lists(leaf, min_size=1, max_size=2), max_size=2),
+    )
+    return st.lists(row, min_size=1, max_size=4)
+
+
+@given(
+    st.lists(
+        st.builds(
+            record,
+            nested(st.sampled_from([0.25, 0.125])),
+            nested(st.integers(1, 9)),
+            st.lists(st.integers(1, 9), max_size=4),
+        ),
+        max_size=4,
+    ),
+    st.sampled_from([(", ", ": "), (",", ":")]),
+)
+@settings(max_examples=400, deadline=None)
+def test_irregular_matrices_never_pass_for_regular_ones(
+    records: list[dict[str, Any]], separators: tuple[str, str]
+) -> None:
+    for found in records:
+        # labels that fit and totals that may: only the shape can be wrong
+        found["labels"] = [1] * len(found["top_logits"])
+    lines = [json.dumps(found, separators=separators).encode() for found in (GOOD, *records, GOOD)]
+    plan = logits._Plan(path="", variant="hf", skip_bad=True)
+    runs, errors = logits._parse(plan, b"\n".join(lines), 1)
+    read = {line for run in runs for line in run.lines}
+    for number, line in enumerate(lines, 1):
+        try:
+            logits._read_carefully(line, number, plan)
+        except InputError as error:
+            assert number not in read
+            assert str(error) in map(str, errors)
+        else:
+            assert number in read
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"top_logits": [[0.1, 0.2], 0.3, [[0.1], 0.1, 0.1]], "top_logit_idxs": [[1, 2], [3, 4], [5, 6]], "labels": [1, 1, 1]}',
+        b'{"top_logits": [[0.1, 0.2], [[0.3, 0.1]]], "top_logit_idxs": [[1, 2], [3, 4]], "labels": [1, 1]}',
+        b'{"top_logits": [[0.1, 0.2, 0.1], [0.3]], "top_logit_idxs": [[1, 2], [3, 4]], "labels": [1, 1]}',
+        b'{"top_logits": [[0.1, 0.2], [0.3, 0.1]], "top_logit_idxs": [[1, 2, 3], [4]], "labels": [1, 1]}',
+        b'{"top_logits": [[0.1, [0.2]], [0.3, 0.1]], "top_logit_idxs": [[1, 2], [3, 4]], "labels": [1, 1]}',
+        b'{"top_logits": [[0.1, [0.2, 0.1]], [0.3, []]], "top_logit_idxs": [[1, 2], [3, 4]], "labels": [1, 1]}',
+        b'{"top_logits": [[0.1, 0.2], []], "top_logit_idxs": [[1, 2], []], "labels": [1, 1]}',
+        b'{"top_logits": [[0.1, 0.2], [0.3, 0.1]], "top_logit_idxs": [[1, 2], [3, 4]], "labels": [1, [1]], "z": [[3]]}',
+    ],
+)
+def test_shapes_that_flatten_well_are_still_refused(line: bytes) -> None:
+    for compact in (False, True):
+        text = line.replace(b", ", b",").replace(b": ", b":") if compact else line
+        assert error_of(stream(text), scale="probabilities").startswith("<stream>:1: ")
+
+
 def test_large_file_equals_plain_reader_and_streams(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     lines = []

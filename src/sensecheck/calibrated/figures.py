@@ -39,7 +39,6 @@ DERIVED: dict[str, pl.Expr] = {
         pl.when(_CORRECT > 0).then(-_CORRECT * _CONFIDENCE.log()).otherwise(0.0)
         + pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-_CONFIDENCE).log1p()).otherwise(0.0)
     ).pipe(lambda loss: pl.when(loss.is_finite()).then(loss).otherwise(None)),
-    "gap": _CONFIDENCE - _CORRECT,
 }
 
 
@@ -187,8 +186,8 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             "mean of correct", "How often the model is right.", "The task.", "")),
         mean_of("confidence", "mean_confidence", title="mean confidence", explanation=Explanation(
             "mean of confidence", "How sure the model is.", "", "")),
-        mean_of("gap", "confidence_gap", title="confidence − accuracy", range=(-1.0, 1.0), derived=DERIVED,
-            explanation=Explanation(
+        Statistic("confidence_gap", ("confidence", "correct", ONE), lambda c, y, n: ratio(c - y, n),
+            "confidence − accuracy", range=(-1.0, 1.0), explanation=Explanation(
                 "mean confidence − accuracy",
                 "Over-confident on the whole above 0, under-confident below; needs no bins and is not biased.",
                 "Over- and under-confidence cancel: 0 does not mean calibrated.", "")),

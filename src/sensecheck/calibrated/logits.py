@@ -19,6 +19,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NoReturn
@@ -58,7 +59,7 @@ _STRETCH_BYTES = 256 * 1024
 _ROUNDING = 1e-6  # how far float32 rounding may push a probability above 1 or a log-probability above 0
 _SUM_SLACK = 0.01  # how far a row of probabilities stored in half precision may sum above 1
 
-_LIBRARY_ERRORS = (ValueError, TypeError, LookupError, RuntimeError, AttributeError)
+_LIBRARY_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +265,7 @@ def _parse(
     values: Any
     others: list[Any] = []
     usual_brackets = -1
-    for number, (line, brackets) in enumerate(_lines_with_brackets(data), first_line):
+    for number, (line, marks, offset, first_mark) in enumerate(_lines_with_marks(data), first_line):
         try:
             if not fast:
                 raise ValueError
@@ -279,13 +280,15 @@ def _parse(
             token_rows = document["top_logit_idxs"]
             label_row = document["labels"]
             count = len(rows)
-            widths = [*map(len, rows), *map(len, token_rows)]
-            width = widths[0]
-            if widths.count(width) != 2 * count or not width:
-                raise ValueError
             values = rows.as_buffer(of_type="d")
+            width = values.size // (8 * count)
             if len(token_rows) != count or len(label_row) != count or values.size != 8 * count * width:
                 raise ValueError
+            regular = integers and marks.show_matrices(line, offset, first_mark, count, width)
+            if not regular:
+                widths = [*map(len, rows), *map(len, token_rows)]
+                if widths.count(width) != 2 * count or not width:
+                    raise ValueError
             if integers:
                 tokens = token_rows.as_buffer(of_type="i")
                 labels = label_row.as_buffer(of_type="i")
@@ -313,14 +316,23 @@ def _parse(
                     raise ValueError
             if plan.fields:
                 others = [_plain(document.get(name)) for name in plan.fields]
-            # Flattening hides arrays inside the rows, but not their brackets: beside two for each row, a line
-            # has as many as others with its keys, unless its text holds some.
-            if (brackets - 2 * count) % 256 != usual_brackets:
-                other = (brackets - 2 * count - str(document.get("input_str")).count("[")) % 256
-                if other != usual_brackets:
-                    if _has_deeper_arrays(document):
-                        raise ValueError
-                    usual_brackets = other
+            if regular:
+                flat = _is_flat(label_row, b"labels", line)
+                flat = flat and not (
+                    extra and not _is_flat(document["logit_at_label"], b"logit_at_label", line)
+                )
+                if not flat or (normaliser and not _is_flat(document["logsumexp"], b"logsumexp", line)):
+                    raise ValueError
+            else:
+                # Flattening hides arrays inside the rows, but not their brackets: beside two for each row, a
+                # line has as many as others with its keys, unless its text holds some.
+                brackets = line.count(b"[") - 2 * count
+                if brackets != usual_brackets:
+                    brackets -= str(document.get("input_str")).count("[")
+                    if brackets != usual_brackets:
+                        if _has_deeper_arrays(document):
+                            raise ValueError
+                        usual_brackets = brackets
         except _LIBRARY_ERRORS:
             # Not an error yet: the fast path may only be too narrow (NaN, huge integers, a lone surrogate).
             try:
@@ -377,22 +389,98 @@ def _has_deeper_arrays(document: Any) -> bool:
     return any(type(value) is list for vector in vectors if vector is not None for value in vector.as_list())
 
 
-def _lines_with_brackets(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """Each line with the number of its opening brackets modulo 256."""
+def _is_flat(array: Any, key: bytes, line: bytes) -> bool:
+    """Whether an array of numbers holds no arrays, which `as_buffer` would flatten away.
+
+    It does not if the line's last opening bracket is its own; otherwise its elements are looked at.
+    """
+    at = line.rfind(b"[")
+    for quoted in (b'"%b": ' % key, b'"%b":' % key):
+        if line.startswith(quoted, max(0, at - len(quoted))):
+            return True
+    return not any(type(value) is list for value in array.as_list())
+
+
+class _Marks:
+    """The closing brackets of a stretch of text, to tell from the text alone that matrices are regular.
+
+    Flattening a nested array loses where its rows end, and asking simdjson for the length of every row costs
+    half as much as parsing. The text shows it for many lines at once: each `]` has a sign, the number of
+    commas up to the next `]`, plus 128 where `, [` follows at once. Two n x k matrices as the first values of
+    a line show as n-1 times 128+k, 0, k, n-1 times 128+k, 0.
+    """
+
+    __slots__ = ("head", "middle", "places", "signs", "tails")
+
+    def __init__(self, data: bytes, start: int, stop: int, scratch: Bools) -> None:
+        text = np.frombuffer(data, np.uint8, stop - start, start)
+        found = scratch[: len(text)]
+        self.places = np.flatnonzero(np.equal(text, ord("]"), out=found))
+        self.signs = b""
+        if not len(self.places):
+            return
+        compact = data.startswith(b"],[", start + int(self.places[0]))
+        self.head = b'{"top_logits":[[' if compact else b'{"top_logits": [['
+        self.middle = b'],"top_logit_idxs":[[' if compact else b'], "top_logit_idxs": [['
+        self.tails = (b'],"', b"]}") if compact else (b'], "', b"]}")
+        # counts wrap at 256, which the number of all values exposes, since k is below 127
+        np.equal(text, ord(","), out=found)
+        commas = np.add.reduceat(found.view(np.uint8), self.places, dtype=np.uint8)
+        follows = text.take(self.places + (2 if compact else 3), mode="clip") == ord("[")
+        self.signs = (np.minimum(commas, 127) + (follows.view(np.uint8) << 7)).tobytes()
+
+    def show_matrices(self, line: bytes, offset: int, first: int, count: int, width: int) -> bool:
+        """Whether a line begins with two count x width matrices of numbers.
+
+        Known from the parser must be that its top_logits and top_logit_idxs are arrays of `count` elements
+        with `count * width` numbers, and nothing else, in all; `offset` is where the line starts in the
+        stretch and `first` its first closing bracket. Then this is a proof: between head and middle lie
+        count+1 closing brackets, so there are as many opening ones, and the head and the row ends account for
+        them all. So the rows hold no arrays, those after the first have `width` values by their commas, and
+        the first has what is left. The same goes for the second matrix. (A width of 1 would leave room for
+        empty rows.)
+        """
+        if not 1 < width < 127 or not self.signs.startswith(_regular_signs(count, width), first):
+            return False
+        outer = int(self.places[first + count]) - offset
+        if not line.startswith(self.head) or not line.startswith(self.middle, outer):
+            return False
+        if line[len(self.head)] == _OPENING or line[outer + len(self.middle)] == _OPENING:
+            return False
+        return line.startswith(self.tails, int(self.places[first + 2 * count + 1]) - offset)
+
+
+_OPENING = ord("[")
+
+
+@lru_cache(maxsize=4096)
+def _regular_signs(count: int, width: int) -> bytes:
+    rows = bytes([128 + width]) * (count - 1)
+    return rows + bytes([0, width]) + rows + b"\0"
+
+
+def _lines_with_marks(data: bytes) -> Iterator[tuple[bytes, _Marks, int, int]]:
+    """Each line with the marks of its stretch, where it starts in that and its first closing bracket."""
     start = 0
+    scratch = np.empty(0, bool)  # one for all: fresh pages for each comparison would cost more than it
     while start < len(data):
         # by stretches that stay in the cache until their lines are parsed
         stop = data.find(b"\n", start + _STRETCH_BYTES) + 1 or len(data)
-        text = np.frombuffer(data, np.uint8, stop - start, start)
-        ends = np.flatnonzero(text == ord("\n"))
-        if not len(ends) or ends[-1] != len(text) - 1:
-            ends = np.append(ends, len(text))  # the last line lacks its line end
-        begins = np.append(0, ends[:-1] + 1)
-        counts = np.add.reduceat((text == ord("[")).view(np.uint8), begins, dtype=np.uint8)
+        if len(scratch) < stop - start:
+            scratch = np.empty(max(stop - start, 2 * _STRETCH_BYTES), bool)
+        marks = _Marks(data, start, stop, scratch)
+        lines: list[bytes] = []
+        offsets: list[int] = []
         begin = start
-        for end, count in zip((ends + start).tolist(), counts.tolist(), strict=True):
-            yield data[begin:end], count
+        while begin < stop:
+            end = data.find(b"\n", begin, stop)
+            end = stop if end < 0 else end
+            lines.append(data[begin:end])
+            offsets.append(begin - start)
             begin = end + 1
+        firsts = np.searchsorted(marks.places, offsets).tolist()
+        for line, offset, first in zip(lines, offsets, firsts, strict=True):
+            yield line, marks, offset, first
         start = stop
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from math import isfinite
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -97,22 +99,28 @@ def _read_as_original(data: Any, kind: str, ignore_tokens: Sequence[int | str], 
     for source in sources(data):
         if source.path is None:
             raise InputError("the original reads files only", hint="Save standard input to a file for --as.")
-        try:
-            reader: Any
-            if kind in ("miso", "logits-miso"):
-                reader = original.MisoTopLogitFormatSequenceReader(str(source.path), ignored)
-            elif top_k > 1:
-                reader = original.TopKTopLogitFormatSequenceReader(str(source.path), ignored, k=top_k)
-            else:
-                reader = original.TopLogitFormatSequenceReader(str(source.path), ignored)
-            parts.append(reader.read())
-        except (ValueError, LookupError, TypeError, AssertionError, NotImplementedError) as failure:
-            raise InputError(
-                f"the original's reader fails here: {type(failure).__name__}: {failure}",
-                path=source.name,
-                hint="Without --as, the file is read with a message for the line at fault.",
-                reason="original_fails",
-            ) from None
+        with tempfile.TemporaryDirectory(prefix="sensecheck-") as folder:
+            path = source.path
+            if source.head(2) == b"\x1f\x8b" or source.head(4) == b"\x28\xb5\x2f\xfd":
+                # The original knows no compression; what is inside is read as it would be read unpacked.
+                path = Path(folder) / "unpacked.logits"
+                path.write_bytes(source.read())
+            try:
+                reader: Any
+                if kind in ("miso", "logits-miso"):
+                    reader = original.MisoTopLogitFormatSequenceReader(str(path), ignored)
+                elif top_k > 1:
+                    reader = original.TopKTopLogitFormatSequenceReader(str(path), ignored, k=top_k)
+                else:
+                    reader = original.TopLogitFormatSequenceReader(str(path), ignored)
+                parts.append(reader.read())
+            except (ValueError, LookupError, TypeError, AssertionError, NotImplementedError) as failure:
+                raise InputError(
+                    f"the original's reader fails here: {type(failure).__name__}: {failure}",
+                    path=source.name,
+                    hint="Without --as, the file is read with a message for the line at fault.",
+                    reason="original_fails",
+                ) from None
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 

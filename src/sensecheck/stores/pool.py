@@ -72,7 +72,13 @@ class WorkerPool:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env={"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"},
+            env={
+                "PATH": os.environ.get("PATH", ""),
+                "LANG": "C.UTF-8",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                # One arena, not one a thread: the cap is on address space, and arenas reserve it by the gigabyte.
+                "MALLOC_ARENA_MAX": "1",
+            },
             cwd="/",
         )
         theirs.close()

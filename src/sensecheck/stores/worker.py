@@ -65,7 +65,7 @@ def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> Non
             reply = engine.answer(request["text"], request["database"])
             reply["seconds"] = time.perf_counter() - started
             # What an allocator keeps to itself is missing from the next query's share.
-            reply["retire"] = engines.address_space() - base > limits.memory // 2
+            reply["retire"] = engines.address_space() - base > limits.memory * 3 // 4
             body = orjson.dumps(reply)
         except MemoryError:
             reply = encode_outcome(Failure(Reason.MEMORY, "no memory left under the cap"))

@@ -40,10 +40,12 @@ Slice = tuple[str, ...]
 MAX_SLICE_VALUES = 1000
 MAX_DISTINCT = 200_000
 NO_VALUE = "(none)"
+# More rows than this are never held side by side where there is another way.
+MANY_ROWS = 20_000_000
 # Rows are worked on in pieces that stay in a core's cache.
 PIECE = 1 << 16
-# More units than this are put into random groups before they are resampled: see `Waiting`.
-MANY_UNITS = 100_000
+# Of more rows than this, units are put into random groups before they are resampled: see `Waiting`.
+_UNGROUPED_ROWS = 262_144
 MOST_GROUPS, FEWEST_GROUPS = 16_384, 2_048
 _GROUPED_ROWS = 262_144
 # Bootstrap sums of one slicing are held for as many slice values at a time as fit in this many numbers.
@@ -98,10 +100,13 @@ def compute_anchors(
         for anchor in statistic.anchors:
             if anchor.name in found or (known is not None and anchor.name in known):
                 continue
-            rows = scored_rows(measurements, anchor.columns, statistic.derived)
-            found[anchor.name] = np.asarray(
-                anchor.compute({c: rows[c].to_numpy() for c in rows.columns}), dtype=np.float64
-            )
+            if anchor.streamed is not None and measurements.height > MANY_ROWS:
+                batches = _scored_batches(measurements, anchor.columns, statistic.derived)
+                made = anchor.streamed({c: b[c].to_numpy() for c in b.columns} for b in batches)
+            else:
+                rows = scored_rows(measurements, anchor.columns, statistic.derived)
+                made = anchor.compute({c: rows[c].to_numpy() for c in rows.columns})
+            found[anchor.name] = np.asarray(made, dtype=np.float64)
     return found
 
 
@@ -111,16 +116,20 @@ def scored_rows(
     derived: Mapping[str, pl.Expr],
     extra: Sequence[str] = (),
 ) -> pl.DataFrame:
+    return pl.concat(list(_scored_batches(measurements, columns, derived, extra)), how="vertical_relaxed")
+
+
+def _scored_batches(
+    measurements: Measurements, columns: Sequence[str], derived: Mapping[str, pl.Expr], extra: Sequence[str] = ()
+) -> Iterator[pl.DataFrame]:
     needed = present([*_roots(columns, derived), "scored", "weight", *extra], measurements.schema)
-    frames = []
     for batch in measurements.batches(needed):
         rows = batch.filter(pl.col("scored")) if "scored" in batch.columns else batch
         wanted = {c: derived[c] for c in columns if c in derived}
         rows = rows.with_columns(**wanted) if wanted else rows
         usable = pl.all_horizontal([_defined(c, rows.schema) for c in columns])
         keep = present([*columns, "weight", *extra], rows.schema)
-        frames.append(rows.filter(usable).select(keep))
-    return pl.concat(frames, how="vertical_relaxed")
+        yield rows.filter(usable).select(keep)
 
 
 def _roots(columns: Sequence[str], derived: Mapping[str, pl.Expr]) -> list[str]:
@@ -193,7 +202,7 @@ class Table:
 
     def groups(self, cells: int) -> int:
         """Into how many random groups so many units are put before resampling; 0 where each stands for itself."""
-        if self.independent() <= MANY_UNITS:
+        if self.measurements.height <= _UNGROUPED_ROWS or self.independent() <= 4 * FEWEST_GROUPS:
             return 0
         groups = MOST_GROUPS
         while groups > FEWEST_GROUPS and groups * cells > _GROUPED_ROWS:

@@ -106,12 +106,18 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
         },
         signature=visible(result.signature.short),
         long_signature=visible(result.signature.long),
-        unscored=[(visible(why), f"{n:,}") for why, n in result.unscored().items()],
+        unscored=[(visible(why), f"{n:,}") for why, n in _unscored(result, headline).items()],
+        unscored_for=headline[0].title if headline else "",
         notes=[visible(n) for n in result.notes],
         charts=charts,
         slices=slices,
         rows=f"{result.rows.height:,}",
     )
+
+
+def _unscored(result: Result, headline: list[Figure]) -> Mapping[str, int]:
+    """Why rows have no part in the first headline figure: what a reader of it must know."""
+    return dict(headline[0].unscored) if headline else result.unscored()
 
 
 def _examples(result: Result, limit: int) -> dict[str, Any]:
@@ -246,7 +252,7 @@ def _slice(
     for figures in shown:
         line: list[dict[str, Any]] = [
             {
-                "text": visible(" × ".join(figures[0].slice.values())),
+                "text": visible(" × ".join(figures[0].slice.values()), 120),
                 "sort": None,
                 "link": _link(figures[0].slice) if linked else "",
             },

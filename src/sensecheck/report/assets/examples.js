@@ -351,7 +351,7 @@
   // -- one example -------------------------------------------------------------------------------------------------
   const dialog = $("example"), body = $("e-body");
   const spans = (part) => {
-    const box = make("div", part[2].some((s) => s[2]) ? "spans tokens" : "spans");
+    const box = make("div", "spans" + (part[2].some((s) => s[2]) ? " tokens" : "") + (part[3] ? " code" : ""));
     box.dir = "auto";
     for (const [words, kind, note] of part[2]) {
       const name = head.kinds[kind] || "";
@@ -400,6 +400,8 @@
       const home = make("section", name ? "side" : "");
       if (name) home.append(make("h3", "side-name", name));
       for (const part of parts) {
+        // The title says it already.
+        if (part[1] === 0 && part[2].length === 1 && part[2][0][0] === title && title.length < 200) continue;
         if (head.labels[part[0]]) home.append(make("h4", "", head.labels[part[0]]));
         home.append(part[1] === 0 ? spans(part) : table(part));
       }

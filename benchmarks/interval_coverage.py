@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sensecheck.calibrated.debiased import KINDS, Kind, binned_figure, debiased_intervals
 
 Array = NDArray[np.float64]
+Sums = tuple[Array, Array, Array]
 GRID = 100  # points in [0, 1], at cell middles: none on a bin edge of 10 or 20 bins
 POINTS = (np.arange(GRID) + 0.5) / GRID
 REPLICATES = 500
@@ -36,33 +37,30 @@ class Scenario:
     name: str
     mass: Array  # probability of each grid point
     accuracy: Array  # true accuracy at each grid point
-    effect: float = 0.0  # deviation of a sequence's shared effect, in logits; 0: rows are independent
+    logits: Array | None = None  # of a sequence without effect; None: rows are independent
+    effect: float = 0.0  # deviation of a sequence's shared effect, in logits
 
     def truth(self, kind: Kind, bins: int) -> float:
         place = (POINTS * bins).astype(int)
-        sums = [
-            np.bincount(place, w, bins) for w in (self.mass, self.mass * POINTS, self.mass * self.accuracy)
-        ]
+        sums = [np.bincount(place, w, bins) for w in (self.mass, self.mass * POINTS, self.mass * self.accuracy)]
         return float(binned_figure(kind, *sums))
 
 
 def _beta(a: float, b: float) -> Array:
     density = POINTS ** (a - 1) * (1 - POINTS) ** (b - 1)
-    return density / density.sum()
+    return np.asarray(density / density.sum())
 
 
 def _shifted(logits: Array, effect: float) -> Array:
     """Mean accuracy when a normal effect is added to the logits."""
-    return (1 / (1 + np.exp(-(logits[:, None] + effect * NODES)))) @ (WEIGHTS / WEIGHTS.sum())
+    return np.asarray((1 / (1 + np.exp(-(logits[:, None] + effect * NODES)))) @ (WEIGHTS / WEIGHTS.sum()))
 
 
 def scenarios(n: int) -> list[Scenario]:
     flat, top, bell = _beta(1, 1), _beta(30, 0.6), _beta(5, 2)
     logit = np.log(POINTS / (1 - POINTS))
     # Half the noise of a bin of n/20 rows, up and down in turn: the truth is then near the noise floor.
-    mild = np.clip(
-        POINTS + np.sqrt(20 / n) * 0.4 * np.where((POINTS * 20).astype(int) % 2 == 0, 1, -1), 0.01, 0.99
-    )
+    mild = np.clip(POINTS + np.sqrt(20 / n) * 0.4 * np.where((POINTS * 20).astype(int) % 2 == 0, 1, -1), 0.01, 0.99)
     smooth = np.clip(POINTS - 0.25 / np.sqrt(n / 20), 0.005, 0.995)
     return [
         Scenario("calibrated, uniform", flat, POINTS),
@@ -72,15 +70,15 @@ def scenarios(n: int) -> list[Scenario]:
         Scenario("strong", flat, 1 / (1 + np.exp(-0.35 * logit + 0.3))),
         Scenario("over-confident at the top", bell, np.where(POINTS > 0.85, POINTS - 0.2, POINTS)),
         Scenario("top-heavy, over-confident", top, POINTS - 0.06 * POINTS**8),
-        Scenario("clustered, over-confident", bell, _shifted(logit - 0.5, 1.0), 1.0),
-        Scenario("clustered, near calibrated", flat, _shifted(logit * 1.1, 0.7), 0.7),
+        Scenario("clustered, over-confident", bell, _shifted(logit - 0.5, 1.0), logit - 0.5, 1.0),
+        Scenario("clustered, near calibrated", flat, _shifted(logit * 1.1, 0.7), logit * 1.1, 0.7),
     ]
 
 
-def draw(scenario: Scenario, n: int, bins: int, rng: np.random.Generator) -> tuple[list[Array], list[Array]]:
+def draw(scenario: Scenario, n: int, bins: int, rng: np.random.Generator) -> tuple[Sums, Sums]:
     """Per-bin sums (n, confidence, correct) of one data set and their Poisson bootstrap replicates."""
     place = (POINTS * bins).astype(int)
-    if scenario.effect == 0:
+    if scenario.logits is None:
         counts = rng.multinomial(n, scenario.mass)
         right = rng.binomial(counts, scenario.accuracy)
         live = np.flatnonzero(counts)
@@ -91,25 +89,26 @@ def draw(scenario: Scenario, n: int, bins: int, rng: np.random.Generator) -> tup
         drawn_right = rng.poisson(right, (REPLICATES, len(live))).astype(float)
         drawn = drawn_right + rng.poisson(wrong, (REPLICATES, len(live)))
         return (
-            [(right + wrong) @ fold, (right + wrong) @ value, right @ fold],
-            [drawn @ fold, drawn @ value, drawn_right @ fold],
+            ((right + wrong) @ fold, (right + wrong) @ value, right @ fold),
+            (drawn @ fold, drawn @ value, drawn_right @ fold),
         )
-    lengths = []
+    lengths: list[int] = []
     while sum(lengths) < n:
         lengths.append(int(rng.integers(SEQUENCE[0], SEQUENCE[1] + 1)))
     owner = np.repeat(np.arange(len(lengths)), lengths)
     rows = rng.choice(GRID, len(owner), p=scenario.mass)
-    logit = np.log(POINTS / (1 - POINTS))
-    centre = logit * 1.1 if scenario.name.endswith("near calibrated") else logit - 0.5
     shared = scenario.effect * rng.standard_normal(len(lengths))
-    right = rng.random(len(owner)) < 1 / (1 + np.exp(-(centre[rows] + shared[owner])))
+    hits = rng.random(len(owner)) < 1 / (1 + np.exp(-(scenario.logits[rows] + shared[owner])))
     cell = owner * bins + place[rows]
-    per_cluster = [
+    count, confidence, correct = (
         np.bincount(cell, w, len(lengths) * bins).reshape(len(lengths), bins)
-        for w in (np.ones(len(owner)), POINTS[rows], right.astype(float))
-    ]
+        for w in (np.ones(len(owner)), POINTS[rows], hits.astype(float))
+    )
     weights = rng.poisson(1.0, (REPLICATES, len(lengths))).astype(float)
-    return [part.sum(0) for part in per_cluster], [weights @ part for part in per_cluster]
+    return (
+        (count.sum(0), confidence.sum(0), correct.sum(0)),
+        (weights @ count, weights @ confidence, weights @ correct),
+    )
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def cell(task: tuple[int, int, int, int, int]) -> list[Row]:
     for _ in range(datasets):
         sums, replicates = draw(scenario, n, bins, rng)
         start = time.process_time()
-        found = debiased_intervals(KINDS, *sums, (replicates[0], replicates[1], replicates[2]), draws=DRAWS)
+        found = debiased_intervals(KINDS, *sums, replicates, draws=DRAWS)
         cost = (time.process_time() - start) / len(KINDS)
         for kind in KINDS:
             ours = found[kind]
@@ -178,8 +177,7 @@ def _observed_maximum(scenario: Scenario, bins: int, n: Array) -> float:
     """The largest population gap over the bins that hold data: nothing is claimed of a bin never seen."""
     place = (POINTS * bins).astype(int)
     sums = [
-        np.bincount(place, w, bins)
-        for w in (scenario.mass, scenario.mass * POINTS, scenario.mass * scenario.accuracy)
+        np.bincount(place, w, bins) for w in (scenario.mass, scenario.mass * POINTS, scenario.mass * scenario.accuracy)
     ]
     return float(np.abs((sums[1] - sums[2]) / sums[0])[n > 0].max())
 
@@ -187,9 +185,7 @@ def _observed_maximum(scenario: Scenario, bins: int, n: Array) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--datasets", type=int, default=40, help="data sets per cell (default: 40)")
-    parser.add_argument(
-        "--sizes", type=int, nargs="+", default=[200, 500, 2000, 10000], help="rows per data set"
-    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=[200, 500, 2000, 10000], help="rows per data set")
     parser.add_argument("--bins", type=int, nargs="+", default=[10, 20], help="numbers of bins")
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS, help="figures to print")
     parser.add_argument("--only", default="", help="scenarios whose name holds this text")
@@ -208,9 +204,7 @@ def main() -> None:
     print(f"{options.datasets} data sets per cell, {REPLICATES} replicates, seed {options.seed}\n")
     for kind in options.kinds:
         print(f"### {kind}\n")
-        print(
-            "| scenario | n | bins | truth | plain mean | debiased mean | percentile covers | width ", end=""
-        )
+        print("| scenario | n | bins | truth | plain mean | debiased mean | percentile covers | width ", end="")
         print("| ours covers | width | truth below | truth above |")
         print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
         for r in rows:

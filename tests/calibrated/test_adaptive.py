@@ -18,6 +18,7 @@ from sensecheck.calibrated.adaptive import (
     adaptive_bins,
     adaptive_bins_in_input_order,
     adaptive_edges,
+    adaptive_edges_of_histogram,
     greedy_sizes,
     lent,
 )
@@ -210,3 +211,17 @@ def test_it_is_fast() -> None:
     adaptive_bins(confidence, correct)
     ours = (time.process_time() - start) / len(confidence)
     assert loop > 15 * ours  # benchmarks/adaptive_binning.py has the figure; this only guards against a collapse
+
+
+def test_edges_from_a_histogram_are_those_of_the_samples_up_to_its_cells():
+    for seed, (a, b) in enumerate([(5, 2), (30, 0.6), (0.5, 0.5), (2, 8)]):
+        values = np.random.default_rng(seed).beta(a, b, 200_000)
+        cells = 1 << 22
+        counts = np.bincount(np.minimum((values * cells).astype(int), cells - 1), minlength=cells)
+        exact, coarse = adaptive_edges(values), adaptive_edges_of_histogram(counts)
+        assert abs(len(exact) - len(coarse)) <= 1
+        if len(exact) == len(coarse):
+            assert np.abs(exact - coarse).max() < 2e-3
+    one = np.zeros(1 << 10, dtype=np.int64)
+    one[700] = 5000
+    assert adaptive_edges_of_histogram(one).tolist() == [0.0, 1.0]

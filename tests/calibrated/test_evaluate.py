@@ -277,7 +277,7 @@ def test_empty_files_and_unknown_columns(tmp_path):
     other.write_text("a,b\n0.5,1\n")
     with pytest.raises(InputError, match="--columns confidence=NAME"):
         calibrated.evaluate(other)
-    with pytest.raises(InputError, match="no such file|not found|does not exist"):
+    with pytest.raises(InputError, match=r"no such file|not found|does not exist"):
         calibrated.evaluate(tmp_path / "none.csv")
     with pytest.raises(InputError, match="either data, or both"):
         calibrated.evaluate(confidence=[0.5])

@@ -1,7 +1,7 @@
 """The `.logits` reader: equal to a plain json reader, equal to the original where its rules are kept, and
 exact about everything that is wrong with a line."""
 
-# ruff: noqa: E501 (messages are compared verbatim)
+
 
 from __future__ import annotations
 

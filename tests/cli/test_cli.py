@@ -165,7 +165,7 @@ def test_help_and_version(capsys):
 
 
 def test_demo_files(capsys, tmp_path):
-    code, out, _ = run(capsys, "demo", "--files", str(tmp_path / "d"))
+    code, _, _ = run(capsys, "demo", "--files", str(tmp_path / "d"))
     assert code == 0 and (tmp_path / "d" / "parser_a.logits.gz").exists()
 
 

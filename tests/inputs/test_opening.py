@@ -1,6 +1,6 @@
 """Paths, globs, stdin, compression, blocks of whole lines, and one clear error for all that cannot be read."""
 
-# ruff: noqa: E501 (messages are compared verbatim)
+
 
 from __future__ import annotations
 

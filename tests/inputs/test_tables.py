@@ -1,6 +1,6 @@
 """Tables from every format and from memory, with the place of each row and errors that name it."""
 
-# ruff: noqa: E501 (messages are compared verbatim)
+
 
 from __future__ import annotations
 

@@ -49,6 +49,7 @@ FARTHEST = 64.0  # multiples of the observed gaps: the end of a search that find
 CLUSTERED = (
     0.7  # clusters per row below which rows count as clustered (the number is read off the replicates)
 )
+TOGETHER = 1.4  # leeway of the mean gap's own limit, which few clusters leave uncertain (set by simulation)
 STANDS_OUT = 2.0  # standard errors from which a gap counts as seen
 
 
@@ -260,14 +261,11 @@ def _inverted(kind: Kind, model: _Model, tail: float) -> Debiased:
 
         return float(_figure(kind, family(_rising(excess, floor, ceiling, CLOSE * observed)), model.share))
 
-    cautious, generous = _concentrated(model), _spread(kind, model)
+    cautious, generous = _concentrated(model), _spread(kind, model, tail)
     least = -8.0 - float(np.abs(model.gap / model.reference()).max())
-    # No bin is moved farther than noise would carry any: that the figure cannot tell does not mean that
-    # the gap cannot (a bin far on the other side).
-    most = _point(np.abs(model.noise).max(1), 1 - tail)
     low = at(cautious, 1 - tail, 0.0, FARTHEST)
-    high = max(low, *(at(family, tail, least, most) for family in generous))
-    value = (at(cautious, 0.5, 0.0, FARTHEST) + at(generous[0], 0.5, least, most)) / 2
+    high = max(low, *(at(family, tail, least, most) for family, most in generous))
+    value = (at(cautious, 0.5, 0.0, FARTHEST) + at(generous[0][0], 0.5, least, generous[0][1])) / 2
     return Debiased(min(max(value, low), high), low, high, "test inversion")
 
 
@@ -282,33 +280,40 @@ def _concentrated(model: _Model) -> Callable[[float], Array]:
     return family
 
 
-def _spread(kind: Kind, model: _Model) -> list[Callable[[float], Array]]:
-    """All standardised gaps that count, shrunken to their mean, move by the same amount.
+def _spread(kind: Kind, model: _Model, tail: float) -> list[tuple[Callable[[float], Array], float]]:
+    """All standardised gaps that count, shrunken to their mean, move by the same amount, up to a largest one.
 
     For ``over`` and ``under`` the gaps of the other sign move too in the first family, and in a second one
     stay where they were seen: there they add the least bias. Where clusters share noise between bins, one
     more family shrinks and moves the gaps by sign, not by size: gaps of one sign rise and fall together, so
     they hide better than gaps of mixed signs.
+
+    No family moves farther than noise would carry any bin (or the mean of all, where all move one way): that
+    the figure does not tell a truth from the observed gaps does not mean that the gaps do not.
     """
     unit = model.reference()
     standard = model.gap / unit
-    families: list[Callable[[float], Array]]
+    most = _point(np.abs(model.noise).max(1), 1 - tail)
+    families: list[tuple[Callable[[float], Array], float]]
     if kind == "over" or kind == "under":
         side = 1.0 if kind == "over" else -1.0
         signed = side * standard
         counts = signed > 0
         signed[counts] = _toward_mean(signed[counts])
-        families = [lambda u: model.possible(side * (signed + u) * unit)]
+        families = [(lambda u: model.possible(side * (signed + u) * unit), most)]
         if counts.any():
-            families.append(lambda u: model.possible(side * (signed + np.where(counts, u, 0.0)) * unit))
+            families.append(
+                (lambda u: model.possible(side * (signed + np.where(counts, u, 0.0)) * unit), most)
+            )
     else:
         side = 1.0 if float(model.share @ model.gap) >= 0 else -1.0
         sizes = _toward_mean(np.abs(standard))
         signs = np.where(model.gap < 0, -1.0, 1.0)
-        families = [lambda u: model.possible(signs * np.maximum(sizes + u, 0.0) * unit)]
+        families = [(lambda u: model.possible(signs * np.maximum(sizes + u, 0.0) * unit), most)]
     if model.clusters < CLUSTERED * model.size.sum():
         pulled = _toward_mean(side * standard)
-        families.append(lambda u: model.possible(side * (pulled + u) * unit))
+        together = TOGETHER * _point(np.abs(model.noise.mean(1)), 1 - tail / 2)
+        families.append((lambda u: model.possible(side * (pulled + u) * unit), together))
     return families
 
 

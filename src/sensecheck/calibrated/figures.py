@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sensecheck.calibrated.adaptive import adaptive_edges
+from sensecheck.calibrated.adaptive import adaptive_edges, adaptive_edges_of_histogram
 from sensecheck.calibrated.debiased import Kind, debiased_interval, noise_floor
 from sensecheck.statistics.statistic import (
     ONE,
@@ -39,7 +39,6 @@ DERIVED: dict[str, pl.Expr] = {
         pl.when(_CORRECT > 0).then(-_CORRECT * _CONFIDENCE.log()).otherwise(0.0)
         + pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-_CONFIDENCE).log1p()).otherwise(0.0)
     ).pipe(lambda loss: pl.when(loss.is_finite()).then(loss).otherwise(None)),
-    "gap": _CONFIDENCE - _CORRECT,
 }
 
 
@@ -158,7 +157,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             _STENGEL)),
         Statistic(
             "adaptive_ece", _BINNED, _ece, "adaptive ECE", "lower", (0.0, 1.0), Bins("confidence", "adaptive_edges"),
-            (Anchor("adaptive_edges", ("confidence",), _edges),),
+            (Anchor("adaptive_edges", ("confidence",), _edges, _streamed_edges),),
             DERIVED, interval=partial(_interval, "ece"), interval_sums=("variance",),
             explanation=Explanation(
                 "ECE over bins closed from the top once they hold more than 0.25·(1.645/width)² rows",
@@ -187,8 +186,8 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             "mean of correct", "How often the model is right.", "The task.", "")),
         mean_of("confidence", "mean_confidence", title="mean confidence", explanation=Explanation(
             "mean of confidence", "How sure the model is.", "", "")),
-        mean_of("gap", "confidence_gap", title="confidence − accuracy", range=(-1.0, 1.0), derived=DERIVED,
-            explanation=Explanation(
+        Statistic("confidence_gap", ("confidence", "correct", ONE), lambda c, y, n: ratio(c - y, n),
+            "confidence − accuracy", range=(-1.0, 1.0), explanation=Explanation(
                 "mean confidence − accuracy",
                 "Over-confident on the whole above 0, under-confident below; needs no bins and is not biased.",
                 "Over- and under-confidence cancel: 0 does not mean calibrated.", "")),
@@ -200,6 +199,15 @@ def _edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
     """Adaptive edges; one bin where no row has a confidence."""
     values = rows["confidence"]
     return adaptive_edges(values) if len(values) else np.array([0.0, 1.0])
+
+
+def _streamed_edges(batches: Iterator[Mapping[str, NDArray[Any]]]) -> Floats:
+    """The same from a fine histogram, for more rows than are held at once: edges within 1/4,194,304."""
+    counts = np.zeros(1 << 22, dtype=np.int64)
+    for rows in batches:
+        cell = np.minimum((rows["confidence"] * len(counts)).astype(np.intp), len(counts) - 1)
+        np.add.at(counts, cell, 1)
+    return adaptive_edges_of_histogram(counts) if counts.any() else np.array([0.0, 1.0])
 
 
 def curve(bins: int) -> Statistic:

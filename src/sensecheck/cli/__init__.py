@@ -15,6 +15,9 @@ from sensecheck._version import __version__
 # Command → what it does, in one line; its module is cli/<command>.py.
 COMMANDS = {
     "demo": "run the questions on a small world that comes with the package",
+    "diverse": "do the responses cover the different good answers?",
+    "faithful": "does the sentence say what the query says, and nothing else?",
+    "correct": "does the predicted query give the right answer?",
     "calibrated": "is the model's confidence the rate at which it is right?",
     "init": "write a commented evaluation file to start from",
     "run": "carry out an evaluation file: systems × questions × data, only what changed",

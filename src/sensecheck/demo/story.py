@@ -33,6 +33,15 @@ def _calibrated(system: str, out: Path) -> Result:
     )
 
 
+def _diverse(system: str, out: Path) -> Result:
+    from sensecheck import diverse
+
+    return diverse.evaluate(
+        path(f"dialogue_{system.lower()}.txt"), path("dialogue_refs.json"), out=out, overwrite=True, system=system
+    )
+
+
 SCENES = (
+    Scene("diverse", "two systems' answers at Larkhaven's information desk", _diverse),
     Scene("calibrated", "two small text-to-SQL parsers, trained on questions about the town of Larkhaven", _calibrated),
 )

@@ -38,9 +38,16 @@ Floats = NDArray[np.float64]
 Slice = tuple[str, ...]
 
 MAX_SLICE_VALUES = 1000
+MAX_DISTINCT = 200_000
 NO_VALUE = "(none)"
+# More rows than this are never held side by side where there is another way.
+MANY_ROWS = 20_000_000
 # Rows are worked on in pieces that stay in a core's cache.
 PIECE = 1 << 16
+# More units than this are put into random groups before they are resampled: see `Waiting`.
+MANY_UNITS = 100_000
+MOST_GROUPS, FEWEST_GROUPS = 16_384, 2_048
+_GROUPED_ROWS = 262_144
 # Bootstrap sums of one slicing are held for as many slice values at a time as fit in this many numbers.
 _HELD_NUMBERS = 24_000_000
 
@@ -93,10 +100,13 @@ def compute_anchors(
         for anchor in statistic.anchors:
             if anchor.name in found or (known is not None and anchor.name in known):
                 continue
-            rows = scored_rows(measurements, anchor.columns, statistic.derived)
-            found[anchor.name] = np.asarray(
-                anchor.compute({c: rows[c].to_numpy() for c in rows.columns}), dtype=np.float64
-            )
+            if anchor.streamed is not None and measurements.height > MANY_ROWS:
+                batches = _scored_batches(measurements, anchor.columns, statistic.derived)
+                made = anchor.streamed({c: b[c].to_numpy() for c in b.columns} for b in batches)
+            else:
+                rows = scored_rows(measurements, anchor.columns, statistic.derived)
+                made = anchor.compute({c: rows[c].to_numpy() for c in rows.columns})
+            found[anchor.name] = np.asarray(made, dtype=np.float64)
     return found
 
 
@@ -106,16 +116,20 @@ def scored_rows(
     derived: Mapping[str, pl.Expr],
     extra: Sequence[str] = (),
 ) -> pl.DataFrame:
+    return pl.concat(list(_scored_batches(measurements, columns, derived, extra)), how="vertical_relaxed")
+
+
+def _scored_batches(
+    measurements: Measurements, columns: Sequence[str], derived: Mapping[str, pl.Expr], extra: Sequence[str] = ()
+) -> Iterator[pl.DataFrame]:
     needed = present([*_roots(columns, derived), "scored", "weight", *extra], measurements.schema)
-    frames = []
     for batch in measurements.batches(needed):
         rows = batch.filter(pl.col("scored")) if "scored" in batch.columns else batch
         wanted = {c: derived[c] for c in columns if c in derived}
         rows = rows.with_columns(**wanted) if wanted else rows
         usable = pl.all_horizontal([_defined(c, rows.schema) for c in columns])
         keep = present([*columns, "weight", *extra], rows.schema)
-        frames.append(rows.filter(usable).select(keep))
-    return pl.concat(frames, how="vertical_relaxed")
+        yield rows.filter(usable).select(keep)
 
 
 def _roots(columns: Sequence[str], derived: Mapping[str, pl.Expr]) -> list[str]:
@@ -152,6 +166,7 @@ class Table:
         self.cluster = next((c for c in ("cluster", "unit", "id") if c in self.schema), None)
         self.clustered = self.cluster in ("cluster", "unit")
         self.weight_scale = self._weight_scale()
+        self._independent: int | None = None
 
     def _weight_scale(self) -> float:
         """A power of two that brings the mean weight near 1, where the exact grids are finest."""
@@ -174,6 +189,25 @@ class Table:
             for start in range(0, max(len(batch), 1), PIECE):
                 piece = batch.slice(start, PIECE)
                 yield piece.with_columns(**wanted) if wanted else piece
+
+    def independent(self) -> int:
+        """How many units there are to resample: rows, or clusters."""
+        if self._independent is None:
+            if self.clustered and self.cluster is not None:
+                seen = [b[self.cluster].unique() for b in self.measurements.batches([self.cluster])]
+                self._independent = pl.concat(seen).n_unique()
+            else:
+                self._independent = self.measurements.height
+        return self._independent
+
+    def groups(self, cells: int) -> int:
+        """Into how many random groups so many units are put before resampling; 0 where each stands for itself."""
+        if self.independent() <= MANY_UNITS:
+            return 0
+        groups = MOST_GROUPS
+        while groups > FEWEST_GROUPS and groups * cells > _GROUPED_ROWS:
+            groups //= 2
+        return groups
 
     def discrete(self, statistic: AnyStatistic) -> bool:
         """True where the statistic's rows repeat by nature: whole numbers and true/false, unclustered."""
@@ -229,13 +263,18 @@ class Census:
         counts: list[pl.DataFrame] = []
         clusters: list[pl.DataFrame] = []
         complete = 0
+        sliced: list[pl.DataFrame] = []
         columns_of_all = list(dict.fromkeys(c for columns in self.masks for c in columns))
         owner = [table.cluster] if table.clustered and table.cluster else []
         wanted.extend(owner)
-        for batch in table.batches(wanted):
-            if not by and not owner and _complete(batch, columns_of_all):
-                # The usual case, at no cost: every row of the piece is scored for every figure.
+        self.cross = self._crossed(columns_of_all) if not owner else None
+        for batch in table.batches(wanted) if self.cross is None else [self.cross]:
+            if self.cross is None and not owner and _complete(batch, columns_of_all):
+                # The usual case, at little cost: every row of the piece is scored for every figure.
                 complete += len(batch)
+                if by:
+                    values = batch.select([_slice_text(c).alias(f"_by{i}") for i, c in enumerate(by)])
+                    sliced.append(values.group_by(values.columns).len())
                 continue
             scored = pl.col("scored") if "scored" in batch.columns else pl.lit(True)
             reason = pl.col("reason") if "reason" in batch.columns else pl.lit(None, dtype=pl.String)
@@ -250,15 +289,27 @@ class Census:
                     for flag, columns in flags.items()
                 ),
                 *(pl.col(c).alias("_owner") for c in owner),
+                *([pl.col("len").alias("_len")] if self.cross is not None else []),
             )
             keys = [*(f"_by{i}" for i in range(len(by))), "_scored", "_reason", *flags]
             keyed = keyed.rename({c: f"_by{i}" for i, c in enumerate(by)})
-            counts.append(keyed.group_by(keys).len())
+            counts.append(
+                keyed.group_by(keys).len()
+                if self.cross is None
+                else keyed.group_by(keys).agg(pl.col("_len").sum().alias("len"))
+            )
             if owner:
                 slim = keyed.filter(pl.col("_scored")).select([*(f"_by{i}" for i in range(len(by))), "_owner"])
                 clusters.append(slim.unique())
         self.keys = [f"_by{i}" for i in range(len(by))]
-        if complete or not counts:
+        if sliced:
+            every = {f: pl.lit(True) for f in flags}
+            counts.append(
+                pl.concat(sliced)
+                .with_columns(_scored=pl.lit(True), _reason=pl.lit(None, dtype=pl.String), **every)
+                .select([*self.keys, "_scored", "_reason", *flags, "len"])
+            )
+        elif complete or not counts:
             known: dict[str, Any] = {
                 "_scored": pl.Boolean,
                 "_reason": pl.String,
@@ -278,7 +329,7 @@ class Census:
             .agg(pl.col("len").sum())
         )
         self.rows = int(merged["len"].sum()) if len(merged) else 0
-        self.complete = not by and complete == self.rows > 0
+        self.complete = complete == self.rows > 0
         self.values = [tuple(row) for row in merged.select(self.keys).unique().sort(self.keys).rows()] if by else [()]
         if len(self.values) > MAX_SLICE_VALUES:
             raise SliceError(
@@ -311,6 +362,17 @@ class Census:
                     why = (line["_reason"] or "no reason given") if not line["_scored"] else f"no {'/'.join(columns)}"
                     reasons = self.unscored_rows.setdefault(value, {}).setdefault(flag, {})
                     reasons[why] = reasons.get(why, 0) + line["len"]
+
+    def _crossed(self, columns: Sequence[str]) -> pl.DataFrame | None:
+        """The distinct rows and how often each occurs, where all figures are discrete: the rows are read once."""
+        table = self.table
+        if not table.statistics or not all(table.discrete(s) for s in table.statistics):
+            return None
+        groups = present([*self.by, *columns, "scored", "reason", "weight"], table.schema)
+        counted = [batch.group_by(groups).len() for batch in table.measurements.batches(groups)]
+        if sum(map(len, counted)) > MAX_DISTINCT:
+            return None
+        return pl.concat(counted, how="vertical_relaxed").group_by(groups).agg(pl.col("len").sum())
 
     def n(self, statistic: AnyStatistic, value: tuple[Any, ...]) -> int:
         return self.scored_rows.get(value, {}).get(self._flag(statistic), 0)
@@ -515,6 +577,8 @@ def sum_rows(
         else None
     )
     wanted = [*layout.inputs(), *census.by, *([table.cluster] if table.cluster else [])]
+    sizes = [layout.size(i) for i in range(len(layout.bins))]
+    waiting = Waiting(table.groups(slices * sum(sizes)) if held is not None else 0)
     seen = 0
     for batch in table.batches(wanted):
         codes, inside = _local(census.codes(batch), chosen, len(chosen) == len(census.values))
@@ -523,21 +587,30 @@ def sum_rows(
         if not len(batch):
             continue
         columns, indexes = layout.read(batch, table.weight_scale, census.complete)
-        cells: list[NDArray[np.intp] | None] = []
         for i, index in enumerate(indexes):
-            if codes is None:
-                cells.append(index)
-            else:
-                cells.append(codes if index is None else codes * layout.size(i) + index)
-            points[i].add(cells[i], [columns[j] for j in widths[i]], len(batch))
+            cell = index
+            if codes is not None:
+                cell = codes if index is None else codes * sizes[i] + index
+            points[i].add(cell, [columns[j] for j in widths[i]], len(batch))
         if held is not None and options is not None:
             ids = (
                 hash_ids(batch[table.cluster])
                 if table.cluster
                 else hash_ids(pl.Series(np.arange(seen, seen + len(batch))))
             )
-            _resample_batch(ids, columns, cells, widths, held, options, draw, stream, aggregate=table.clustered)
+            # Slice and bins in one number: bins of one column are nested or interleaved, so few of them occur.
+            code = np.zeros(len(batch), dtype=np.int64) if codes is None else codes.astype(np.int64)
+            for size, index in zip(sizes, indexes, strict=True):
+                code = code * size + (0 if index is None else index)
+            matrix = on_grid(_matrix(columns, len(batch)))
+            if waiting.groups:
+                waiting.add(ids, code, matrix)
+            else:
+                _resample(ids, code, matrix, sizes, widths, held, options, draw, stream, aggregate=table.clustered)
         seen += len(batch)
+    if waiting.groups and held is not None and options is not None and waiting.rows:
+        ids, code, matrix = waiting.all()
+        _resample(ids, code, matrix, sizes, widths, held, options, draw, stream, aggregate=False)
     return Summed(
         [p.floats().reshape(slices, layout.size(i), -1) for i, p in enumerate(points)],
         None
@@ -549,10 +622,37 @@ def sum_rows(
     )
 
 
-def _resample_batch(
+class Waiting:
+    """Rows of many clusters, added up in random groups before they are resampled.
+
+    A group is chosen by the hash of the cluster's id, so it is a random union of clusters, and resampling groups is
+    as good as resampling clusters: with G groups the standard error is off by 1/√(2G), which for 2,048 and more is
+    below what 1,000 replicates leave open. Time and memory then depend on the groups, not on the rows.
+    """
+
+    def __init__(self, groups: int) -> None:
+        self.groups = groups
+        self.parts: list[tuple[U64, NDArray[np.int64], Floats]] = []
+        self.rows = 0
+
+    def add(self, ids: U64, code: NDArray[np.int64], matrix: Floats) -> None:
+        self.parts.append(_within_clusters(ids & np.uint64(self.groups - 1), code, matrix))
+        self.rows += len(self.parts[-1][0])
+        if self.rows > 2_000_000:
+            merged = self.all()
+            self.parts, self.rows = [merged], len(merged[0])
+
+    def all(self) -> tuple[U64, NDArray[np.int64], Floats]:
+        """One row for every group and cell."""
+        ids, code, matrix = (np.concatenate([part[i] for part in self.parts]) for i in range(3))
+        return _within_clusters(ids, code, matrix)
+
+
+def _resample(
     ids: U64,
-    columns: Sequence[NDArray[Any] | None],
-    cells: Sequence[NDArray[np.intp] | None],
+    code: NDArray[np.int64],
+    matrix: Floats,
+    sizes: Sequence[int],
     widths: Sequence[Sequence[int]],
     held: Sequence[ReplicateSums],
     options: IntervalOptions,
@@ -561,36 +661,30 @@ def _resample_batch(
     *,
     aggregate: bool,
 ) -> None:
-    """Add a batch's weighted sums to every binning at once: the weights, which cost most, are drawn once a row."""
-    matrix = on_grid(_matrix(columns, len(ids)))
-    given = [c for c in cells if c is not None]
-    if given:
-        code = given[0]
-        for extra in given[1:]:
-            code = code * (int(extra.max()) + 1) + extra
-        # Bins of one column are nested or interleaved, so few combinations occur.
-        distinct, first, segment = np.unique(code, return_index=True, return_inverse=True)
-        segments = len(distinct)
-    else:
-        segment, segments, first = None, 1, np.zeros(1, dtype=np.intp)
+    """Add rows' weighted sums to every binning at once: the weights, which cost most, are drawn once a row."""
     if aggregate:
-        ids, segment, matrix = _within_clusters(ids, segment, matrix)
+        ids, code, matrix = _within_clusters(ids, code, matrix)
+    distinct, segment = np.unique(code, return_inverse=True)
     local = replicate_sums(
         ids,
-        segment,
+        segment.astype(np.intp),
         matrix,
-        segments=segments,
+        segments=len(distinct),
         replicates=options.replicates,
         seed=options.seed,
         draw=draw,
         stream=stream,
         jobs=options.jobs,
     )
+    below = 1
+    for size in sizes:
+        below *= size
+    slices = distinct // below
     for i, total in enumerate(held):
-        cell = cells[i]
-        target = np.zeros(segments, dtype=np.intp) if cell is None else cell[first]
-        for s in range(segments):
-            total.units[int(target[s])] += local.units[s][:, list(widths[i])]
+        below //= sizes[i]
+        target = slices * sizes[i] + distinct // below % sizes[i]
+        for s, cell in enumerate(target.tolist()):
+            total.units[cell] += local.units[s][:, list(widths[i])]
 
 
 def _matrix(columns: Sequence[NDArray[Any] | None], rows: int) -> Floats:
@@ -601,18 +695,12 @@ def _matrix(columns: Sequence[NDArray[Any] | None], rows: int) -> Floats:
     return matrix
 
 
-def _within_clusters(
-    ids: U64, segment: NDArray[np.intp] | None, matrix: Floats
-) -> tuple[U64, NDArray[np.intp] | None, Floats]:
-    """Add up the rows of one cluster in one segment first: they share their weight."""
-    order = np.argsort(ids, kind="stable") if segment is None else np.lexsort((segment, ids))
-    ids, matrix = ids[order], matrix[order]
-    change = ids[1:] != ids[:-1]
-    if segment is not None:
-        segment = segment[order]
-        change |= segment[1:] != segment[:-1]
-    starts = np.flatnonzero(np.r_[True, change])
-    return ids[starts], None if segment is None else segment[starts], np.add.reduceat(matrix, starts, axis=0)
+def _within_clusters(ids: U64, code: NDArray[np.int64], matrix: Floats) -> tuple[U64, NDArray[np.int64], Floats]:
+    """Add up the rows of one cluster in one cell first: they share their weight."""
+    order = np.lexsort((code, ids))
+    ids, code, matrix = ids[order], code[order], matrix[order]
+    starts = np.flatnonzero(np.r_[True, (ids[1:] != ids[:-1]) | (code[1:] != code[:-1])])
+    return ids[starts], code[starts], np.add.reduceat(matrix, starts, axis=0)
 
 
 def _sum_distinct(
@@ -621,17 +709,19 @@ def _sum_distinct(
     """Sums over distinct rows; replicates by an exact multinomial over them."""
     slices = len(chosen)
     keys = [c for c in layout.inputs() if c in table.schema]
-    counted = []
-    whole = len(chosen) == len(census.values)
-    for batch in table.batches([*keys, *census.by]):
-        codes, inside = _local(census.codes(batch), chosen, whole)
-        rows = batch.select(keys)
-        if codes is not None:
-            rows = rows.with_columns(pl.Series("_slice", codes))
-        if inside is not None:
-            rows = rows.filter(pl.Series(inside))
-        counted.append(rows.group_by(rows.columns).len())
-    distinct = pl.concat(counted, how="vertical_relaxed")
+    groups = list(dict.fromkeys([*census.by, *keys]))
+    if census.cross is not None:
+        distinct = census.cross.group_by(groups).agg(pl.col("len").sum())
+    else:
+        counted = [batch.group_by(groups).len() for batch in table.measurements.batches(groups)]
+        distinct = pl.concat(counted, how="vertical_relaxed").group_by(groups).agg(pl.col("len").sum())
+    # Slices are told apart only now, on the few distinct rows.
+    codes, inside = _local(census.codes(distinct), chosen, len(chosen) == len(census.values))
+    distinct = distinct.select([*keys, "len"])
+    if codes is not None:
+        distinct = distinct.with_columns(pl.Series("_slice", codes))
+    if inside is not None:
+        distinct = distinct.filter(pl.Series(inside))
     names = [c for c in distinct.columns if c != "len"]
     # Sorted, so that the draws fall on the same rows whatever the order of the data.
     distinct = distinct.group_by(names).agg(pl.col("len").sum()).sort(names)

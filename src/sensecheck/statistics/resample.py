@@ -29,6 +29,7 @@ _GRID_BITS = 32
 _TO_COARSE = 1.5 * 2.0 ** (52 - _COARSE_BITS)
 _TO_GRID = 1.5 * 2.0 ** (52 - _GRID_BITS)
 _LARGEST = 2.0**19
+_SINGLE_THREADED = 200_000
 
 
 def _poisson_thresholds() -> list[np.uint16]:
@@ -127,6 +128,9 @@ def replicate_sums(
     with np.errstate(over="ignore"):
         keys = scramble(ids ^ seed_key(seed, stream))
 
+    # Small enough that the linear algebra library stays on this thread: its own threads would wait for each other.
+    step = max(32, _SINGLE_THREADED // (_ROWS_AT_A_TIME * parts.shape[1]))
+
     def work(first: int, last: int) -> ReplicateSums:
         mine = ReplicateSums.zeros(segments, replicates, width) if jobs > 1 else total
         at = int(np.searchsorted(cuts, first, side="right")) - 1
@@ -136,11 +140,15 @@ def replicate_sums(
             begin = start
             while begin < stop:
                 end = min(int(cuts[at + 1]), stop)
-                sums = (weights[begin - start : end - start].T @ parts[begin:end]).astype(np.int64)
                 target = mine.units[int(present[at])]
-                target += sums[:, :width] << (_GRID_BITS - _COARSE_BITS)
-                if len(fine):
-                    target[:, fine] += sums[:, width:]
+                rows_of_part = parts[begin:end]
+                drawn = weights[begin - start : end - start].T
+                for first_replicate in range(0, replicates, step):
+                    some = slice(first_replicate, first_replicate + step)
+                    sums = (drawn[some] @ rows_of_part).astype(np.int64)
+                    target[some] += sums[:, :width] << (_GRID_BITS - _COARSE_BITS)
+                    if len(fine):
+                        target[some][:, fine] += sums[:, width:]
                 begin = end
                 if end == cuts[at + 1]:
                     at += 1

@@ -12,7 +12,7 @@ What is no function of sums (AUROC, a risk–coverage curve) is a `RowStatistic`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias
@@ -54,6 +54,8 @@ class Anchor:
     name: str
     columns: tuple[str, ...]
     compute: Callable[[Mapping[str, NDArray[Any]]], Floats]
+    streamed: Callable[[Iterator[Mapping[str, NDArray[Any]]]], Floats] | None = None
+    """The same batch by batch, in bounded memory, for more rows than should be held at once."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ Where the original's modules are found:
 | `.utils.reader`                | `.reader` (no module here is called utils)    |
 | `.utils.report`                | `.report`                                     |
 | `.vis.calibration_plot`        | `.vis.calibration_plot`                       |
+| `.utils.hf_utils`              | `.hf_logits` (its LogitGetter never ran; ours does) |
 | `python -m calibration_metric.main` | `python -m sensecheck.compat.calibration_metric.main` |
 
 Everything fails where the original fails; `sensecheck.calibrated` has the figures that do not.
@@ -30,10 +31,12 @@ from sensecheck.calibrated.original import (
     TopKTopLogitFormatSequenceReader,
     TopLogitFormatSequenceReader,
 )
+from sensecheck.compat.calibration_metric.hf_logits import LogitGetter
 from sensecheck.compat.calibration_metric.vis.calibration_plot import get_df_from_file, plot_df
 
 __all__ = [
     "ECEMetric",
+    "LogitGetter",
     "MCEMetric",
     "MeanErrorAbove",
     "MeanErrorBelow",

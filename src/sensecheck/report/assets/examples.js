@@ -258,7 +258,9 @@
     }
     return row;
   };
+  let printing = false;
   const draw = (anew) => {
+    if (printing) return;
     const first = Math.max(0, Math.floor(grid.scrollTop / HEIGHT) - 6);
     const last = Math.min(order.length, first + Math.ceil(grid.clientHeight / HEIGHT) + 12);
     if (!anew && first === drawn[0] && last === drawn[1]) return;
@@ -484,12 +486,13 @@
   // On paper: the first rows, all of them drawn.
   addEventListener("beforeprint", () => {
     const most = Math.min(order.length, 40);
+    printing = true;
     drawn = [-1, -1];
     rows.replaceChildren(...Array.from({ length: most }, (_, at) => rowOf(at)));
     tall.style.setProperty("height", most * HEIGHT + "px");
     $("x-paper").textContent = order.length > most ? `The first ${most} of ${order.length.toLocaleString("en")} examples; the others are in the page on screen.` : "";
   });
-  addEventListener("afterprint", () => { $("x-paper").textContent = ""; tall.style.setProperty("height", order.length * HEIGHT + "px"); draw(true); });
+  addEventListener("afterprint", () => { printing = false; $("x-paper").textContent = ""; tall.style.setProperty("height", order.length * HEIGHT + "px"); draw(true); });
   follow(location.hash.startsWith("#examples"));
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 })();

@@ -5,7 +5,16 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHMARKS = ("resampling", "calibration", "adaptive_binning", "read_logits", "scale")
+BENCHMARKS = (
+    "resampling",
+    "calibration",
+    "adaptive_binning",
+    "read_logits",
+    "scale",
+    "diverse_bench",
+    "faithful_bench",
+    "correct_bench",
+)
 
 
 def run(names: list[str]) -> int:

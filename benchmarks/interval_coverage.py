@@ -182,7 +182,7 @@ def _observed_maximum(scenario: Scenario, bins: int, n: Array) -> float:
     return float(np.abs((sums[1] - sums[2]) / sums[0])[n > 0].max())
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--datasets", type=int, default=40, help="data sets per cell (default: 40)")
     parser.add_argument("--sizes", type=int, nargs="+", default=[200, 500, 2000, 10000], help="rows per data set")
@@ -191,7 +191,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="scenarios whose name holds this text")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     tasks = [
         (which, n, bins, options.datasets, options.seed)
         for which, scenario in enumerate(scenarios(1000))

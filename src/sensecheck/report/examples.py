@@ -487,7 +487,9 @@ def listing_of_several(
         for name, (own, _) in zip(names, measured, strict=True)
         if column in dict(own)
     ]
-    state = _change_states(changes, question, names, outcome_direction(question, method) == "lower")
+    lower = outcome_direction(question, method) == "lower"
+    measured_outcome = question.outcome in first.rows.schema
+    state = _change_states(changes, question, names, lower) if measured_outcome else None
     return (
         Listing(
             ids,
@@ -539,9 +541,7 @@ def _changes(results: Sequence[Result], key: str) -> pl.DataFrame:
 
 def _change_states(
     changes: pl.DataFrame, question: Question, names: Sequence[str], lower: bool
-) -> tuple[str, list[tuple[str, str]], list[int]] | None:
-    if not question.outcome:
-        return None
+) -> tuple[str, list[tuple[str, str]], list[int]]:
     words = question.outcome.replace("_", " ")
     sides = [changes[f"_{i}"].to_list() for i in range(len(names))]
     truths = changes.schema["_0"] == pl.Boolean

@@ -532,7 +532,9 @@ def _changes(results: Sequence[Result], key: str) -> pl.DataFrame:
     values = [pl.col(f"_{i}").cast(pl.Float64) for i in range(len(results))]
     changed = pl.any_horizontal([(v != values[0]).fill_null(False) for v in values[1:]])
     lost = pl.any_horizontal([v.is_null() for v in values])
-    rank = pl.when(changed).then(0).when(lost).then(1).otherwise(2)
+    gone = pl.all_horizontal([v.is_null() for v in values])
+    # What no run could score says nothing about a difference between them.
+    rank = pl.when(changed).then(0).when(gone).then(3).when(lost).then(1).otherwise(2)
     # What moved furthest comes first among the changed.
     size = pl.max_horizontal([(v - values[0]).abs() for v in values[1:]]).fill_null(0.0)
     made = joined.with_columns(_rank=rank, _size=size).with_row_index("_at")
@@ -567,11 +569,14 @@ def _change_states(
                 (f"all {outcome_words(question)[1]}", ""),
                 (f"all {outcome_words(question)[0]}", ""),
             ]
-    values.append(("unscored in one", "lost"))
+    values += [
+        ("unscored in one" if two else "unscored in some", "lost"),
+        (f"unscored in {'both' if two else 'all'}", "lost"),
+    ]
     codes = []
     for several in zip(*sides, strict=True):
         if any(v is None for v in several):
-            codes.append(4)
+            codes.append(5 if all(v is None for v in several) else 4)
         elif any(v != several[0] for v in several[1:]):
             codes.append(0 if not two or several[1] > several[0] else 1)
         else:

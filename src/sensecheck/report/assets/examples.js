@@ -133,7 +133,7 @@
   const shownNumber = (v) => v === null ? "–" : Number.isInteger(v) ? v.toLocaleString("en") : String(v);
   const columns = [{ name: "id", width: "minmax(5rem,8rem)", text: (i) => head.ids[i], sort: (i) => i }];
   if (head.state) columns.push({
-    name: head.state.name, width: "minmax(8.5rem,10rem)", state: true,
+    name: head.state.name, width: "minmax(9.2rem,10.5rem)", state: true,
     text: (i) => head.state.values[head.state.codes[i]][0], sort: (i) => head.state.codes[i],
   });
   columns.push({ name: "example", width: "minmax(14rem,3fr)", text: (i) => titles[i], sort: (i) => titles[i] });
@@ -373,7 +373,7 @@
       const thead = make("thead"); thead.append(tr); made.append(thead);
     }
     const tbody = make("tbody");
-    for (const line of part[3]) { const tr = make("tr"); for (const c of line) { const td = make("td", "", c); td.dir = "auto"; tr.append(td); } tbody.append(tr); }
+    for (const line of part[3]) { const tr = make("tr"); for (const c of line) { const td = make("td", /\S{26}/.test(c) ? "long" : "", c); td.dir = "auto"; tr.append(td); } tbody.append(tr); }
     made.append(tbody); scroll.append(made); scroll.tabIndex = 0;
     return scroll;
   };
@@ -396,8 +396,9 @@
     if (head.state) { const [words, kind] = head.state.values[head.state.codes[i]]; state.textContent = words; state.className = "chip " + kind; }
     const sides = make("div", panels.length > 2 ? "sides" : "");
     const made = document.createDocumentFragment();
+    const differ = panels.slice(1).some((parts) => parts.length);
     panels.forEach((parts, k) => {
-      const name = head.panels[k] || "";
+      const name = differ || !k ? head.panels[k] || "" : "";
       if (!parts.length && !name) return;
       const home = make("section", name ? "side" : "");
       if (name) home.append(make("h3", "side-name", name));

@@ -82,6 +82,11 @@ def test_the_page_of_a_question(name: str, watched: Any, tmp_path: Path, screens
     assert all(part in said for part in PARTS[name]), said[:500]
     assert view.inner_text("#e-title").strip()
     view.screenshot(path=screenshots / f"{name}-example.png")
+    inner = view.locator("#e-body table:has(thead button)")
+    if name == "robust":
+        inner.first.locator("thead button").first.click()
+        texts = inner.first.locator("tbody td:first-child").all_inner_texts()
+        assert texts == sorted(texts, key=str.lower) and len(texts) > 1
     compared = sensecheck.compare(results).to_html(tmp_path / "comparison.html")
     other = watched(color_scheme="dark").open(compared)
     other.focus("#x-grid")

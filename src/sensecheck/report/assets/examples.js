@@ -375,6 +375,7 @@
     const tbody = make("tbody");
     for (const line of part[3]) { const tr = make("tr"); for (const c of line) { const td = make("td", /\S{26}/.test(c) ? "long" : "", c); td.dir = "auto"; tr.append(td); } tbody.append(tr); }
     made.append(tbody); scroll.append(made); scroll.tabIndex = 0;
+    if (part[2].length && part[3].length > 1) document.dispatchEvent(new CustomEvent("sort-table", { detail: made }));
     return scroll;
   };
   const facts = (i) => {

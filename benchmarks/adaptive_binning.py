@@ -64,10 +64,10 @@ def nanoseconds(call: Callable[[], Any], pairs: int, repeats: int) -> float:
     return best / pairs * 1e9
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--largest", type=int, default=10_000_000)
-    largest = arguments.parse_args().largest
+    largest = arguments.parse_args(argv).largest
     rng = np.random.default_rng(2020)
     print(f"{'pairs':>12} {'bins':>6} {'plain loop':>12} {'input order':>12} {'ties whole':>12} {'ratio':>14}")
     plain = math.nan

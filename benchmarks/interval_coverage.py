@@ -42,9 +42,7 @@ class Scenario:
 
     def truth(self, kind: Kind, bins: int) -> float:
         place = (POINTS * bins).astype(int)
-        sums = [
-            np.bincount(place, w, bins) for w in (self.mass, self.mass * POINTS, self.mass * self.accuracy)
-        ]
+        sums = [np.bincount(place, w, bins) for w in (self.mass, self.mass * POINTS, self.mass * self.accuracy)]
         return float(binned_figure(kind, *sums))
 
 
@@ -62,9 +60,7 @@ def scenarios(n: int) -> list[Scenario]:
     flat, top, bell = _beta(1, 1), _beta(30, 0.6), _beta(5, 2)
     logit = np.log(POINTS / (1 - POINTS))
     # Half the noise of a bin of n/20 rows, up and down in turn: the truth is then near the noise floor.
-    mild = np.clip(
-        POINTS + np.sqrt(20 / n) * 0.4 * np.where((POINTS * 20).astype(int) % 2 == 0, 1, -1), 0.01, 0.99
-    )
+    mild = np.clip(POINTS + np.sqrt(20 / n) * 0.4 * np.where((POINTS * 20).astype(int) % 2 == 0, 1, -1), 0.01, 0.99)
     smooth = np.clip(POINTS - 0.25 / np.sqrt(n / 20), 0.005, 0.995)
     return [
         Scenario("calibrated, uniform", flat, POINTS),
@@ -181,24 +177,21 @@ def _observed_maximum(scenario: Scenario, bins: int, n: Array) -> float:
     """The largest population gap over the bins that hold data: nothing is claimed of a bin never seen."""
     place = (POINTS * bins).astype(int)
     sums = [
-        np.bincount(place, w, bins)
-        for w in (scenario.mass, scenario.mass * POINTS, scenario.mass * scenario.accuracy)
+        np.bincount(place, w, bins) for w in (scenario.mass, scenario.mass * POINTS, scenario.mass * scenario.accuracy)
     ]
     return float(np.abs((sums[1] - sums[2]) / sums[0])[n > 0].max())
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--datasets", type=int, default=40, help="data sets per cell (default: 40)")
-    parser.add_argument(
-        "--sizes", type=int, nargs="+", default=[200, 500, 2000, 10000], help="rows per data set"
-    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=[200, 500, 2000, 10000], help="rows per data set")
     parser.add_argument("--bins", type=int, nargs="+", default=[10, 20], help="numbers of bins")
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS, help="figures to print")
     parser.add_argument("--only", default="", help="scenarios whose name holds this text")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     tasks = [
         (which, n, bins, options.datasets, options.seed)
         for which, scenario in enumerate(scenarios(1000))
@@ -211,9 +204,7 @@ def main() -> None:
     print(f"{options.datasets} data sets per cell, {REPLICATES} replicates, seed {options.seed}\n")
     for kind in options.kinds:
         print(f"### {kind}\n")
-        print(
-            "| scenario | n | bins | truth | plain mean | debiased mean | percentile covers | width ", end=""
-        )
+        print("| scenario | n | bins | truth | plain mean | debiased mean | percentile covers | width ", end="")
         print("| ours covers | width | truth below | truth above |")
         print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
         for r in rows:

@@ -160,12 +160,12 @@ def stream(path: Path, tokens: int) -> None:
     )
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tokens", type=float, default=1e6, help="size of the largest streamed file")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     if options.child:
         child(options.child)
         return

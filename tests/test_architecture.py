@@ -15,7 +15,7 @@ SOURCE = Path(sensecheck.__file__).parent
 QUESTIONS = {"faithful", "correct", "diverse", "robust", "calibrated"}
 # A room may import rooms of its own level or below; a question's room, no other question's.
 LEVELS = [
-    {"cli", "compat", "bridges"},
+    {"cli", "compat", "bridges", "evaluation"},
     QUESTIONS | {"demo"},
     {"report", "plotting"},
     {"runs", "models", "stores", "engine"},
@@ -88,8 +88,8 @@ def test_nothing_heavy_is_imported_for_help(command):
 
 def test_the_public_surface_is_small_and_complete():
     assert set(sensecheck.__all__) == {
-        "Comparison", "Figure", "InputError", "IntervalOptions", "Result", "__version__", "calibrated", "correct",
-        "diverse", "faithful", "load", "robust",
+        "Comparison", "Comparisons", "Figure", "InputError", "IntervalOptions", "Result", "__version__", "calibrated",
+        "compare", "correct", "diverse", "faithful", "load", "robust",
     }  # fmt: skip
     for name in sensecheck.__all__:
         assert getattr(sensecheck, name) is not None

@@ -17,12 +17,15 @@ from sensecheck._version import __version__
 if TYPE_CHECKING:
     from sensecheck import calibrated, correct, diverse, faithful, robust
     from sensecheck.inputs.errors import InputError
-    from sensecheck.report.result import Comparison, Result, load
+    from sensecheck.report.comparison import Comparison, Comparisons, compare
+    from sensecheck.report.result import Result, load
     from sensecheck.statistics.figure import Figure, IntervalOptions
 
 _HOMES = {
     "Result": "sensecheck.report.result",
-    "Comparison": "sensecheck.report.result",
+    "Comparison": "sensecheck.report.comparison",
+    "Comparisons": "sensecheck.report.comparison",
+    "compare": "sensecheck.report.comparison",
     "load": "sensecheck.report.result",
     "Figure": "sensecheck.statistics.figure",
     "IntervalOptions": "sensecheck.statistics.figure",
@@ -32,12 +35,14 @@ _ROOMS = ("calibrated", "correct", "diverse", "faithful", "robust")
 
 __all__ = [
     "Comparison",
+    "Comparisons",
     "Figure",
     "InputError",
     "IntervalOptions",
     "Result",
     "__version__",
     "calibrated",
+    "compare",
     "correct",
     "diverse",
     "faithful",

@@ -250,3 +250,17 @@ def test_ids_hash_the_same_in_every_process_and_version():
 # Recorded once: a change here would change every interval ever reported.
 EXPECTED_TEXT = [0, 4508369457481259482, 3233265827734671650, 5051237747148895065, 11102019347903052565]
 EXPECTED_NUMBERS = [16294208416658607535, 7960286522194355700, 1816945705467351922]
+
+
+def test_very_many_rows_are_resampled_in_random_groups_with_the_same_spread():
+    rng = np.random.default_rng(13)
+    n = 400_000
+    values = rng.gamma(2.0, 1.0, n)
+    frame = pl.DataFrame({"id": np.arange(n), "x": values, "kind": rng.choice(["a", "b"], n)})
+    found = estimate(Frames(frame), [mean_of("x")], slices=[("kind",)])
+    truth = 2 * 1.96 * values.std() / np.sqrt(n)
+    assert found.overall[0].high - found.overall[0].low == pytest.approx(truth, rel=0.1)
+    for figures in found.slices[("kind",)]:
+        assert figures[0].high - figures[0].low == pytest.approx(truth * np.sqrt(2), rel=0.1)
+    turned = estimate(Frames([frame[150_000:], frame[:150_000]]), [mean_of("x")], slices=[("kind",)])
+    assert turned.overall == found.overall and turned.slices == found.slices

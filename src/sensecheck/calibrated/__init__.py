@@ -8,6 +8,7 @@ from math import isfinite
 from typing import Any, Literal
 
 from sensecheck.calibrated import figures
+from sensecheck.calibrated.examples import example_page
 from sensecheck.calibrated.measure import Aggregate
 from sensecheck.calibrated.plots import plots
 from sensecheck.calibrated.records import InputFormat, Level, Options, Records, Scale
@@ -51,6 +52,7 @@ QUESTION = Question(
     headline=("ece", "adaptive_ece", "brier", "accuracy", "confidence_gap"),
     outcome="correct",
     plots=plots,
+    example_page=example_page,
     verdict=_verdict,
 )
 

@@ -35,6 +35,8 @@ _CONFIDENCE_NAMES = (
     "confidence", "conf", "prob", "probability", "score", "confidence_level", "p", "top_prob", "max_prob",
 )  # fmt: skip
 _CORRECT_NAMES = ("correct", "is_correct", "label", "grade", "accuracy", "acc", "hit", "target")
+# Fields of a `.logits` line that hold the words behind the numbers of its tokens: gold, then predicted.
+_TOKEN_TEXTS = ("tokens", "predicted")
 RAW_LOGITS = "raw logits: no probability is known"
 # float32 softmax may exceed 1 by rounding alone.
 _ROUNDING = 1e-6
@@ -82,6 +84,7 @@ class Records:
         self._table: TableReader | None = None
         self._scales: dict[str, str] = {}
         self._raw_logits = False
+        self._worded: dict[str, bool] = {}
         self._rows = 0
         self._seen: tuple[float, float] | None = None
         self._only_marks = True
@@ -122,7 +125,8 @@ class Records:
         self._logits = LogitsReader(
             self.data, variant=variant, scale=o.scale, top_k=o.top_k, ignore_tokens=o.ignore_tokens,
             ignore_by=o.ignore_by, skip_bad=o.skip_bad, limit=o.limit, jobs=o.jobs,
-            fields=[*dict.fromkeys(["id", *o.keep, *([o.cluster] if o.cluster else [])])], with_input_str=True,
+            fields=[*dict.fromkeys(["id", *o.keep, *([o.cluster] if o.cluster else []), *_TOKEN_TEXTS])],
+            with_input_str=True,
         )  # fmt: skip
         several = len(_listed(self.data)) > 1
         for columns in self._logits:
@@ -181,7 +185,39 @@ class Records:
         texts = pl.DataFrame({"id": per["_name"]})
         if columns.input_str is not None:
             texts = texts.with_columns(pl.Series("input", columns.input_str, dtype=pl.String))
+        texts = texts.with_columns(self._token_columns(columns))
         return joined.drop([c for c in ("_name", "_cluster") if c in joined.columns]), texts
+
+    def _token_columns(self, columns: Any) -> list[pl.Series]:
+        """For the report: each sequence's tokens as words where its line has them, otherwise as numbers."""
+        ends = np.cumsum(columns.lengths)
+        starts = ends - columns.lengths
+        made = []
+        for name, field_name, numbers in (
+            ("gold", "tokens", columns.label),
+            ("predicted", "predicted", columns.predicted),
+        ):
+            words = columns.fields.get(field_name)
+            if name not in self._worded:
+                # Decided by the first batch: a column has one type in all shards.
+                self._worded[name] = numbers.dtype == object or (words is not None and any(words))
+            if not self._worded[name]:
+                made.append(_lists(name, pl.Series(numbers), columns.lengths))
+                continue
+            spelled: list[str] = []
+            for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+                line = words[i] if words is not None else None
+                at = columns.position[start:end].tolist()
+                if isinstance(line, list) and (not at or at[-1] < len(line)):
+                    spelled += [str(line[k]) for k in at]
+                else:
+                    spelled += [str(t) for t in numbers[start:end].tolist()]
+            made.append(_lists(name, pl.Series(spelled, dtype=pl.String), columns.lengths))
+        if self.options.level == "sequence":
+            confidence = pl.Series(columns.confidence).cast(pl.Float32)
+            made.append(_lists("each_confidence", confidence, columns.lengths))
+            made.append(_lists("each_correct", pl.Series(columns.correct), columns.lengths))
+        return made
 
     def _bad_rows(self, bad: Mapping[str, int]) -> pl.DataFrame:
         """A row for every line that could not be scored, so that it is counted and not lost."""
@@ -575,3 +611,13 @@ def _weights(batch: TableBatch, name: str) -> pl.Series:
 
 def _with_skip_hint(error: InputError) -> InputError:
     return InputError(**{**error.parts(), "hint": error.hint or SKIP_HINT})
+
+
+def _lists(name: str, flat: pl.Series, lengths: Any) -> pl.Series:
+    """Values that follow one another, as one list for each of the lengths."""
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    grouped = pl.DataFrame({"_of": owner, name: flat}).group_by("_of", maintain_order=True).agg(name)
+    if len(grouped) == len(lengths):
+        return grouped[name]
+    everyone = pl.DataFrame({"_of": np.arange(len(lengths))})
+    return everyone.join(grouped, on="_of", how="left", maintain_order="left")[name]

@@ -15,9 +15,14 @@ from sensecheck._version import __version__
 # Command → what it does, in one line; its module is cli/<command>.py.
 COMMANDS = {
     "demo": "run the questions on a small world that comes with the package",
+    "faithful": "does the sentence say what the query says, and nothing else?",
+    "correct": "does the predicted query give the right answer?",
     "diverse": "do the responses cover the different good answers?",
+    "robust": "does the NLI model obey the logic of its own labels?",
     "calibrated": "is the model's confidence the rate at which it is right?",
     "compare": "two runs on the same input: is the difference real?",
+    "run": "carry out an evaluation file: systems × questions × data, only what changed",
+    "init": "write a commented evaluation file to start from",
     "report": "write a run's HTML report again, or print its figures",
     "explain": "what a figure is: formula, range, direction, what moves it, citation",
 }

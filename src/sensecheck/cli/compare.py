@@ -1,4 +1,4 @@
-"""`sensecheck compare A B`."""
+"""`sensecheck compare A B [C …]`."""
 
 from __future__ import annotations
 
@@ -9,54 +9,82 @@ from dataclasses import replace
 import orjson
 
 from sensecheck.cli.options import FORMATS, Parser, positive
+from sensecheck.report.comparison import Comparison, compare
+from sensecheck.report.escaping import visible
 from sensecheck.report.result import load
+
+_EXAMPLES = """
+examples:
+  sensecheck compare runs/A runs/B
+  sensecheck compare runs/A runs/B runs/C --report comparison.html
+  sensecheck compare runs/A runs/B --format latex > table.tex
+"""
 
 
 def parser() -> argparse.ArgumentParser:
     made = Parser(
         prog="sensecheck compare",
-        description="Two runs of the same question on the same input: differences with paired intervals and p-values.",
+        description="Runs of the same question on the same input: the first against each of the others, with paired\n"
+        "intervals and p-values corrected over all figures, and the examples that changed.",
+        epilog=_EXAMPLES,
     )
-    made.add_argument("a", metavar="A", help="run directory of the first system")
-    made.add_argument("b", metavar="B", help="run directory of the second system")
+    made.add_argument(
+        "runs", metavar="RUN", nargs="+", help="run directories; the first is what others are compared to"
+    )
     made.add_argument(
         "--format", choices=FORMATS, default="table", help="how the differences are printed (default: table)"
     )
+    made.add_argument("--report", metavar="FILE", help="write the comparison page to this file")
     made.add_argument(
         "--flips", type=positive, default=10, metavar="N", help="examples to show that changed (default: 10)"
     )
     made.add_argument("--seed", type=int, metavar="N", help="of resampling (default: the first run's)")
-    made.add_argument("--resamples", type=positive, metavar="N", help="replicates (default: the first run's)")
+    made.add_argument(
+        "--resamples",
+        type=positive,
+        metavar="N",
+        help="replicates (default: the first run's, or what the correction needs)",
+    )
     return made
 
 
 def run(args: argparse.Namespace) -> int:
-    a, b = load(args.a), load(args.b)
-    options = a.options if a.options.method != "none" else replace(a.options, method="percentile")
-    if args.seed is not None:
-        options = replace(options, seed=args.seed)
-    if args.resamples is not None:
-        options = replace(options, replicates=args.resamples)
-    found = a.compare(b, options=options)
-    if args.format == "json":
-        sys.stdout.write(
-            orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY).decode() + "\n"
+    if len(args.runs) < 2:
+        raise ValueError(f"compare takes at least two run directories, got {len(args.runs)}")
+    results = [load(path) for path in args.runs]
+    options = None
+    if args.seed is not None or args.resamples is not None:
+        first = results[0].options
+        options = replace(
+            first,
+            method="percentile" if first.method == "none" else first.method,
+            seed=first.seed if args.seed is None else args.seed,
+            replicates=first.replicates if args.resamples is None else args.resamples,
         )
-        return 0
-    table = found.table()
-    if args.format == "markdown":
-        sys.stdout.write(table.markdown())
-    elif args.format == "latex":
-        sys.stdout.write(table.latex())
+    found = compare(results, options=options)
+    if args.format == "json":
+        packed = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
+        sys.stdout.write(packed.decode() + "\n")
+    elif args.format in ("markdown", "latex"):
+        made = [t.markdown() if args.format == "markdown" else t.latex() for t in found.paper_tables()]
+        sys.stdout.write("\n".join(made))
     else:
-        table.print()
-        from sensecheck.report.escaping import visible
-
+        for table in found.tables():
+            table.print()
         for sentence in found.verdict():
-            sys.stdout.write(f"  {sentence}\n")
-        if found.flips is not None and len(found.flips):
-            names = found.names
-            sys.stdout.write(f"\n  changed examples ({min(args.flips, len(found.flips)):,} of {len(found.flips):,}):\n")
-            for row in found.flips.head(args.flips).iter_rows(named=True):
-                sys.stdout.write(f"    {visible(str(row['id']), 60)}: {names[0]} {row['a']}, {names[1]} {row['b']}\n")
+            sys.stdout.write(f"  {visible(sentence)}\n")
+        for pair in found.pairs:
+            _changed(pair, args.flips)
+    if args.report:
+        target = found.to_html(args.report)
+        (sys.stdout if args.format == "table" else sys.stderr).write(f"  report: {target}\n")
     return 0
+
+
+def _changed(pair: Comparison, most: int) -> None:
+    if pair.flips is None or not len(pair.flips):
+        return
+    a, b = (visible(name) for name in pair.names)
+    sys.stdout.write(f"\n  changed between {a} and {b} ({min(most, len(pair.flips)):,} of {len(pair.flips):,}):\n")
+    for row in pair.flips.head(most).iter_rows(named=True):
+        sys.stdout.write(f"    {visible(str(row['id']), 60)}: {a} {row['a']}, {b} {row['b']}\n")

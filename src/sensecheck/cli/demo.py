@@ -10,6 +10,9 @@ from pathlib import Path
 from sensecheck.cli.options import Parser
 from sensecheck.demo import names, path
 from sensecheck.demo.story import SCENES, SYSTEMS
+from sensecheck.report.comparison import Comparison
+from sensecheck.report.result import Result
+from sensecheck.report.tables import Table, figures_table
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,11 +47,15 @@ def run(args: argparse.Namespace) -> int:
             continue
         sys.stdout.write(f"── {scene.question}: {scene.about}\n\n")
         results = [scene.evaluate(system, out / f"{scene.question}-{system}") for system in SYSTEMS]
-        for result in results:
+        for result in results if args.only else []:
             sys.stdout.write(f"system {result.name}\n")
             result.show()
+        if not args.only:
+            _summary(results[1]).print()
+            for table in results[1].tables()[1:2] if scene.question == "calibrated" else []:
+                table.print()
         compared = results[0].compare(results[1])
-        compared.table().print()
+        _briefly(compared, args.only is not None).print()
         takeaways += [f"{scene.question}: {sentence}" for sentence in compared.verdict()[:1]]
         reports += [out / f"{scene.question}-{system}" / "report.html" for system in SYSTEMS]
     sys.stdout.write("What to take away:\n")
@@ -58,3 +65,19 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.write("\nNow point the same command at a file of your own:\n")
     sys.stdout.write("  sensecheck calibrated your.logits --slice question_type --out my-run/\n")
     return 0
+
+
+def _summary(result: Result) -> Table:
+    """The headline figures of one system, and its first slicing."""
+    shown = [f for f in result.figures if f.name in result.question.headline]
+    return figures_table(f"system {result.name}", shown, result.options.level, [f"signature: {result.signature.short}"])
+
+
+def _briefly(compared: Comparison, everything: bool) -> Table:
+    """The comparison; of all five questions, the headline figures are enough."""
+    table = compared.table()
+    if not everything:
+        kept = {d.title for d in compared.differences if d.name in compared.a.question.headline}
+        table.rows = [row for row in table.rows if row[0] in kept]
+        table.notes = table.notes[:1]
+    return table

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Any
 
-from sensecheck.plotting.svg import Axes, number, style_sheet
+from sensecheck.plotting.svg import Axes, number, safe, style_sheet
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Chart:
     def inline(self) -> str:
         """For the page: coloured by the page's style sheet."""
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(self.alt, quote=True)}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{safe(self.alt)}" '
             f'viewBox="0 0 {number(self.width)} {number(self.height)}" width="{number(self.width)}" '
             f'height="{number(self.height)}">{self.body}</svg>'
         )
@@ -49,9 +48,9 @@ class Chart:
     def svg(self) -> str:
         """A file of its own, on white."""
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(self.alt, quote=True)}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{safe(self.alt)}" '
             f'viewBox="0 0 {number(self.width)} {number(self.height)}" width="{number(self.width)}" '
-            f'height="{number(self.height)}"><title>{escape(self.title)}</title><style>{style_sheet()}</style>'
+            f'height="{number(self.height)}"><title>{safe(self.title)}</title><style>{style_sheet()}</style>'
             f'<rect class="p-paper" width="100%" height="100%"/>{self.body}</svg>'
         )
 
@@ -63,7 +62,7 @@ class Chart:
             target.write_text(self.svg(), encoding="utf-8")
         elif kind in (".html", ".htm"):
             page = (
-                f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(self.title)}</title></head>'
+                f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{safe(self.title)}</title></head>'
                 f"<body>{self.svg()}</body></html>"
             )
             target.write_text(page, encoding="utf-8")

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from html import escape
 from math import ceil, floor, isfinite, log10
 
+from sensecheck.inputs.errors import escaped
+
 # The only colours there are: name → (light, dark). Series colours are told apart by people who see no red or green.
 COLOURS: dict[str, tuple[str, str]] = {
     "ink": ("#1b1f24", "#e8eaed"),
@@ -59,6 +61,11 @@ def _rules(c: dict[str, str]) -> str:
             f".p-line-{name}{{stroke:{c[name]};stroke-width:2;fill:none;stroke-linejoin:round}}",
         ]
     return "".join(rules)
+
+
+def safe(words: str) -> str:
+    """A text as markup: controls and bidirectional marks spelled out, lines kept, the rest escaped."""
+    return escape("\n".join(escaped(line) for line in words.split("\n")), quote=True)
 
 
 def number(x: float) -> str:
@@ -140,12 +147,12 @@ class Axes:
             at_x, at_y = self.x - 44, self.y + self.height / 2
             self.parts.append(
                 f'<text class="p-text" text-anchor="middle" '
-                f'transform="translate({number(at_x)} {number(at_y)}) rotate(-90)">{escape(y_title)}</text>'
+                f'transform="translate({number(at_x)} {number(at_y)}) rotate(-90)">{safe(y_title)}</text>'
             )
 
     def text(self, words: str, x: float, y: float, kind: str = "p-text", *, anchor: str = "start") -> None:
         self.parts.append(
-            f'<text class="{kind}" text-anchor="{anchor}" x="{number(x)}" y="{number(y)}">{escape(words)}</text>'
+            f'<text class="{kind}" text-anchor="{anchor}" x="{number(x)}" y="{number(y)}">{safe(words)}</text>'
         )
 
     def line(self, xs: Sequence[float], ys: Sequence[float], kind: str, tip: str = "") -> None:
@@ -182,4 +189,4 @@ class Axes:
 
 def _tip(words: str) -> str:
     """Text shown when the mark is pointed at or focused; the page's script reads the attribute."""
-    return f' data-tip="{escape(words, quote=True)}" tabindex="0"' if words else ""
+    return f' data-tip="{safe(words)}" tabindex="0"' if words else ""

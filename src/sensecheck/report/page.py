@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
-from jinja2 import Environment
+from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup
 
 from sensecheck._version import __version__
 from sensecheck.plotting.svg import COLOURS, themed_style_sheet
 from sensecheck.report.escaping import visible
+from sensecheck.report.examples import MAX_EXAMPLES, Listing, choose, listing, listing_of_several
 from sensecheck.report.result import Result
-from sensecheck.report.tables import decimal, figures_table, interval
+from sensecheck.report.tables import Table, decimal, figures_table, interval
 from sensecheck.statistics.figure import Figure
+
+if TYPE_CHECKING:
+    from sensecheck.report.comparison import Comparison, Comparisons
 
 # A page of thousands of slice rows helps nobody and weighs on all: the rest is in summary.json.
 MAX_SLICE_ROWS = 500
@@ -29,10 +35,8 @@ def _asset(name: str) -> str:
 
 
 @cache
-def _template() -> Any:
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["visible"] = visible
-    return environment.from_string(_asset("page.html.j2"))
+def _environment() -> Environment:
+    return Environment(loader=FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
 @cache
@@ -55,17 +59,41 @@ def policy(scripts: list[str]) -> str:
     )
 
 
-def page(result: Result) -> str:
-    """The whole report."""
-    script = _asset("page.js")
+def rendered(template: str, examples: dict[str, Any] | None, **words: Any) -> str:
+    """A page from its template: style, scripts and the policy that admits only them."""
+    scripts = [_asset("page.js"), *([_asset("examples.js")] if examples else [])]
+    made: str = (
+        _environment()
+        .get_template(template)
+        .render(
+            policy=policy(scripts),
+            version=__version__,
+            style=Markup(style()),
+            scripts=[Markup(s) for s in scripts],
+            examples=examples,
+            **words,
+        )
+    )
+    return made
+
+
+def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
+    """The whole report, with at most so many examples (0: none)."""
     figures = figures_table("", [f for f in result.figures if isinstance(f.value, float)], result.options.level)
     headline = [f for f in result.figures if f.name in result.question.headline]
-    rendered: str = _template().render(
-        policy=policy([script]),
-        version=__version__,
+    charts = [{"title": c.title, "svg": Markup(c.inline())} for c in result.charts()]
+    section = _examples(result, examples) if examples and result.rows.height else None
+    slices = [
+        _slice(by, rows, result.question.headline, linked=section is not None)
+        for by, rows in result.estimates.slices.items()
+    ]
+    there = [("figures", "Figures", True), ("pictures", "Pictures", charts), ("slices", "Slices", slices),
+             ("examples", "Examples", section)]  # fmt: skip
+    return rendered(
+        "page.html.j2",
+        section,
+        nav=[(place, words) for place, words, present in there if present],
         title=f"{result.question.name}: {visible(result.name)}",
-        style=Markup(style()),
-        script=Markup(script),
         question=result.question.name,
         asks=result.question.asks,
         system=", ".join(f"{k}: {visible(str(v))}" for k, v in result.signature.system.items()),
@@ -80,12 +108,105 @@ def page(result: Result) -> str:
         long_signature=visible(result.signature.long),
         unscored=[(visible(why), f"{n:,}") for why, n in result.unscored().items()],
         notes=[visible(n) for n in result.notes],
-        charts=[{"title": c.title, "svg": Markup(c.inline())} for c in result.charts()],
-        slices=[_slice(by, rows, result.question.headline) for by, rows in result.estimates.slices.items()],
-        sections=Markup(""),
+        charts=charts,
+        slices=slices,
         rows=f"{result.rows.height:,}",
     )
-    return rendered
+
+
+def _examples(result: Result, limit: int) -> dict[str, Any]:
+    found = choose(result, limit=limit)
+    notes = [f"Shown: {found.sampled} (seed {result.options.seed})."] if found.sampled else []
+    return examples_section("Examples", listing(result, found), notes)
+
+
+def examples_section(heading: str, shown: Listing, notes: list[str]) -> dict[str, Any]:
+    data, cut = shown.payload()
+    return {"heading": heading, "notes": [*notes, *([cut] if cut else [])], "data": data}
+
+
+def comparison_page(found: Comparisons) -> str:
+    """Several runs side by side, the examples that changed first."""
+    shown, note = listing_of_several(found.results, found.names)
+    section = examples_section("Examples: what changed first", shown, [note] if note else [])
+    many = len(found.pairs) > 1
+    flips = [_plain(t) for pair in found.pairs for t in _titled(pair, many)]
+    first, *others = [visible(n) for n in found.names]
+    there = [("figures", "Systems" if many else "Differences", True), ("changes", "Changes by slice", flips),
+             ("examples", "Examples", True)]  # fmt: skip
+    return rendered(
+        "comparison.html.j2",
+        section,
+        nav=[(place, words) for place, words, present in there if present],
+        title=f"{found.question.name}: {', '.join(others)} against {first}",
+        heading=f"{', '.join(others)} against {first}",
+        question=found.question.name,
+        asks=found.question.asks,
+        verdict=[visible(s) for s in found.verdict()],
+        several=_plain(found.systems_table()) if many else None,
+        pairs=[_pair(pair) for pair in found.pairs],
+        signatures=[(visible(n), visible(r.signature.short)) for n, r in zip(found.names, found.results, strict=True)],
+        unscored=[
+            (visible(n), [(visible(why), f"{count:,}") for why, count in r.unscored().items()])
+            for n, r in zip(found.names, found.results, strict=True)
+            if r.unscored()
+        ],
+        flips=flips,
+        table=_table,
+    )
+
+
+def _titled(pair: Comparison, many: bool) -> list[Table]:
+    tables = pair.flip_tables()
+    for table in tables:
+        table.title = f"{pair.names[1]} against {pair.names[0]}: {table.title}" if many else table.title
+    return tables
+
+
+def _plain(table: Table) -> dict[str, Any]:
+    """A table for the template: cells with their emphasis."""
+    return {
+        "title": visible(table.title),
+        "columns": [visible(c) for c in table.columns],
+        "rows": [[_cell(c) for c in row] for row in table.rows],
+        "notes": [visible(n) for n in table.notes],
+    }
+
+
+def _cell(text: str) -> dict[str, Any]:
+    return {"text": visible(text, 300), "bold": getattr(text, "bold", False), "mark": getattr(text, "mark", "")}
+
+
+def _table(plain: Mapping[str, Any]) -> Markup:
+    return Markup(_environment().get_template("table.html.j2").render(**plain))
+
+
+def _pair(pair: Comparison) -> dict[str, Any]:
+    table = pair.table()
+    plain = _plain(table)
+    for d, row in zip(pair.differences, plain["rows"], strict=True):
+        for cell, value in zip(row, [None, d.a, d.b, d.difference, d.difference], strict=False):
+            cell["sort"] = value if value is not None and isfinite(value) else None
+        row[4]["bar"] = _whisker(d.difference, d.low, d.high)
+        for cell in row[5:]:
+            cell["sort"] = None
+    return plain
+
+
+def _whisker(value: float, low: float | None, high: float | None) -> Markup | None:
+    """A difference and its interval on a small scale of their own with 0 in it."""
+    if low is None or high is None or not all(isfinite(x) for x in (value, low, high)):
+        return None
+    reach = max(abs(low), abs(high), abs(value)) or 1.0
+
+    def at(x: float) -> float:
+        return round(55 + 52 * x / reach, 1)
+
+    return Markup(
+        '<svg class="spark" width="110" height="10" viewBox="0 0 110 10" aria-hidden="true">'
+        f'<path class="p-grid" d="M55 0V10"/><path class="p-whisker" d="M{at(low)} 5H{at(high)}"/>'
+        f'<circle class="p-fill-series0" cx="{at(value)}" cy="5" r="3"/></svg>'
+    )
 
 
 def fragment(result: Result) -> str:
@@ -115,14 +236,20 @@ def _card(figure: Figure, level: float) -> dict[str, Any]:
     }
 
 
-def _slice(by: tuple[str, ...], rows: list[list[Figure]], headline: tuple[str, ...]) -> dict[str, Any]:
+def _slice(
+    by: tuple[str, ...], rows: list[list[Figure]], headline: tuple[str, ...], *, linked: bool = False
+) -> dict[str, Any]:
     shown = rows[:MAX_SLICE_ROWS]
     names = [f for f in (shown[0] if shown else []) if f.name in headline]
     scales = {f.name: _scale([g for figures in shown for g in figures if g.name == f.name]) for f in names}
     lines = []
     for figures in shown:
         line: list[dict[str, Any]] = [
-            {"text": visible(" × ".join(figures[0].slice.values())), "sort": None},
+            {
+                "text": visible(" × ".join(figures[0].slice.values())),
+                "sort": None,
+                "link": _link(figures[0].slice) if linked else "",
+            },
             {"text": f"{max(f.n for f in figures):,}", "sort": max(f.n for f in figures)},
         ]
         for f in (f for f in figures if f.name in headline):
@@ -132,7 +259,7 @@ def _slice(by: tuple[str, ...], rows: list[list[Figure]], headline: tuple[str, .
                 {
                     "text": decimal(f.value),
                     "small": "" if ends == "–" else ends,
-                    "bar": _spark(f, scales[f.name]),
+                    "bar": spark(f, scales[f.name]),
                     "sort": value,
                 }
             )
@@ -143,6 +270,11 @@ def _slice(by: tuple[str, ...], rows: list[list[Figure]], headline: tuple[str, .
     return {"title": title, "columns": [" × ".join(by), "n", *(f.title for f in names)], "rows": lines}
 
 
+def _link(chosen: Mapping[str, str]) -> str:
+    """The address of a slice's examples inside the page; names are cut there as they are in the examples' columns."""
+    return "#examples?" + urlencode({f"by.{visible(k, 80)}": visible(v, 80) for k, v in chosen.items()})
+
+
 def _scale(figures: list[Figure]) -> tuple[float, float]:
     """From 0 (or the lowest end) to the highest end in a column: small figures must be told apart too."""
     ends = [0.0]
@@ -151,7 +283,7 @@ def _scale(figures: list[Figure]) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-def _spark(figure: Figure, scale: tuple[float, float]) -> Markup | None:
+def spark(figure: Figure, scale: tuple[float, float]) -> Markup | None:
     """A small bar with the interval drawn on it."""
     low, high = scale
     if not isinstance(figure.value, float) or not isfinite(figure.value) or high <= low:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import orjson
 import polars as pl
@@ -18,10 +19,13 @@ from sensecheck.report.tables import Table, decimal, figures_table, interval, sl
 from sensecheck.runs.collecting import Batch, Collected, collect
 from sensecheck.runs.directory import REPORT, RunDirectory, RunError
 from sensecheck.runs.signature import Signature
-from sensecheck.statistics.compare import ComparisonError, Difference, compare, flips
+from sensecheck.statistics.compare import ComparisonError, compare, flips
 from sensecheck.statistics.estimate import Estimates, Slice, estimate
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Measurements, concatenated
+
+if TYPE_CHECKING:
+    from sensecheck.report.comparison import Comparison
 
 SUMMARY_SCHEMA = "sensecheck.summary/1"
 
@@ -102,22 +106,33 @@ class Result:
         return self.estimates.slices[key]
 
     def examples(self, worst: int = 20, by: str | None = None) -> pl.DataFrame:
-        """Measurements with their texts: unscored first, then those with the lowest `by` (default: the outcome)."""
+        """The worst examples with their texts: unscored first, then wrong ones, or by the lowest `by`.
+
+        `by` is a column of the measurements; for a figure that is better when lower, the highest come first.
+        """
+        from sensecheck.report.examples import MAX_EXAMPLES, choose, in_reading_order, outcome_direction
+
         column = by or self.question.outcome
-        frame = self.measurements
-        order = [c for c in ("scored", column) if c in frame.columns]
-        frame = frame.sort(order, maintain_order=True).head(worst) if order else frame.head(worst)
-        if self.texts is None:
-            return frame
-        texts = concatenated(self.texts)
-        key = "id" if "id" in texts.columns and "id" in frame.columns else None
-        shared = [c for c in texts.columns if c in frame.columns and c != key]
-        return frame.join(texts.drop(shared), on="id", how="left", maintain_order="left") if key else frame
+        if by is not None and by not in self.rows.schema:
+            close = difflib.get_close_matches(by, self.rows.schema, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(self.rows.schema)}"
+            raise KeyError(f"the measurements have no column {by!r}: {hint}")
+        whole = by is not None or self.rows.schema.get(column) != pl.Boolean
+        found = choose(self, limit=self.rows.height + 1 if whole else max(worst, MAX_EXAMPLES)).frame
+        if whole and column in found.columns:
+            down = outcome_direction(self.question, self.signature.method) == "lower" if by is None else False
+            order = [c for c in ("scored", column) if c in found.columns]
+            found = found.sort(order, descending=[c == column and down for c in order], maintain_order=True)
+        else:
+            found = in_reading_order(self, found)
+        return found.head(worst).select(pl.exclude("^each_.*$"))
 
     # -- comparing -------------------------------------------------------------------------------------------
 
     def compare(self, other: Result, *, options: IntervalOptions | None = None) -> Comparison:
         """`other` minus this, on the same units and by the same method."""
+        from sensecheck.report.comparison import Comparison
+
         ignored = self.question.ignored_in_comparison
         told = [d for d in self.signature.differences(other.signature) if d.split(":", 1)[0] not in ignored]
         if told:
@@ -231,85 +246,6 @@ class Result:
         from sensecheck.report.page import fragment
 
         return fragment(self)
-
-
-@dataclass
-class Comparison:
-    """B minus A."""
-
-    a: Result
-    b: Result
-    names: tuple[str, str]
-    differences: list[Difference]
-    flips: pl.DataFrame | None = None
-
-    def __iter__(self) -> Iterator[Difference]:
-        return iter(self.differences)
-
-    def __getitem__(self, name: str) -> Difference:
-        for d in self.differences:
-            if d.name == name:
-                return d
-        raise KeyError(name)
-
-    def table(self) -> Table:
-        a, b = self.names
-        columns = ["figure", a, b, "difference", "95% interval", "p", "p (Holm)", "detectable", "better"]
-        table = Table(f"{self.a.question.name}: {b} minus {a}", columns)
-        for d in self.differences:
-            p = d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap
-            ends = f"[{decimal(d.low)}, {decimal(d.high)}]" if d.low is not None else "–"
-            better = {"a": a, "b": b, "": "–"}[d.better]
-            table.rows.append(
-                [d.title, decimal(d.a), decimal(d.b), decimal(d.difference), ends, decimal(p), decimal(d.p_corrected),
-                 decimal(d.detectable), better]
-            )  # fmt: skip
-        if self.flips is not None and len(self.flips):
-            column = self.a.question.outcome
-            if self.flips["a"].dtype == pl.Boolean:
-                gained = int((~self.flips["a"]).sum())
-                table.notes.append(f"{column}: {gained:,} only in {b}, {len(self.flips) - gained:,} only in {a}")
-            else:
-                table.notes.append(f"{column}: {len(self.flips):,} examples changed")
-        table.notes += [f"{d.title}: {d.note}" for d in self.differences if d.note]
-        return table
-
-    def verdict(self) -> list[str]:
-        """What the comparison shows, in plain sentences."""
-        a, b = self.names
-        said = []
-        for d in self.differences:
-            if d.direction == "none" or d.name not in self.a.question.headline:
-                continue
-            if d.better:
-                who = b if d.better == "b" else a
-                said.append(f"{who} is better on {d.title} ({decimal(d.a)} against {decimal(d.b)}).")
-            else:
-                enough = ""
-                if d.units_needed is not None and d.units_needed > d.units:
-                    enough = f": you would need about {_round(d.units_needed):,}"
-                said.append(f"No difference can be told on {d.title} with {d.units:,} independent units{enough}.")
-        return said
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "schema": "sensecheck.comparison/1",
-            "question": self.a.question.name,
-            "a": {"name": self.names[0], "signature": self.a.signature.to_dict()},
-            "b": {"name": self.names[1], "signature": self.b.signature.to_dict()},
-            "differences": [d.to_dict() for d in self.differences],
-            "verdict": self.verdict(),
-            "flips": [] if self.flips is None else self.flips.to_dicts(),
-        }
-
-    def __repr__(self) -> str:
-        return "\n".join([f"{self.names[1]} minus {self.names[0]}", *("  " + s for s in self.verdict())])
-
-
-def _round(n: int) -> int:
-    """Two significant digits: an estimate should look like one."""
-    digits = max(0, len(str(n)) - 2)
-    return round(n, -digits)
 
 
 def conduct(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -14,6 +15,19 @@ from unicodedata import combining, east_asian_width
 
 from sensecheck.report.escaping import visible
 from sensecheck.statistics.figure import Figure
+
+
+class Cell(str):
+    """A cell with an emphasis: bold where it is the best, marked where it differs for sure."""
+
+    __slots__ = ("bold", "mark")
+    bold: bool
+    mark: str
+
+    def __new__(cls, text: str, *, bold: bool = False, mark: str = "") -> Cell:
+        made = super().__new__(cls, text)
+        made.bold, made.mark = bold, mark
+        return made
 
 
 @dataclass
@@ -32,12 +46,14 @@ class Table:
         lines = [f"**{_md(self.title)}**", ""] if self.title else []
         lines += ["| " + " | ".join(_md(c) for c in self.columns) + " |", "| " + " | ".join(marks) + " |"]
         lines += ["| " + " | ".join(_md(c) for c in row) + " |" for row in self.rows]
-        lines += ["", *(_md(n) for n in self.notes)] if self.notes else []
+        for note in self.notes:
+            lines += ["", _md(note)]
         return "\n".join(lines) + "\n"
 
     def latex(self) -> str:
         spec = "".join("l" if i < self.left else "r" for i in range(len(self.columns)))
         lines = [
+            r"% needs \usepackage{booktabs}",
             r"\begin{table}",
             r"\centering",
             rf"\begin{{tabular}}{{{spec}}}",
@@ -48,9 +64,9 @@ class Table:
             r"\bottomrule",
             r"\end{tabular}",
         ]
-        caption = " ".join([self.title, *self.notes]).strip()
-        if caption:
-            lines.append(rf"\caption{{{_tex(caption)}}}")
+        said = [part.rstrip(".") for part in [self.title, *self.notes] if part]
+        if said:
+            lines.append(rf"\caption{{{_tex('. '.join(said))}.}}")
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def print(self, stream: IO[str] | None = None) -> None:
@@ -64,7 +80,7 @@ class Table:
 
     def lines(self, room: int = 10_000, coloured: bool = False) -> list[str]:
         """The table as lines of at most `room` characters; columns that do not fit are named below it."""
-        cells = [[visible(str(c)) for c in row] for row in [self.columns, *self.rows]]
+        cells = [[visible(str(c)) + getattr(c, "mark", "") for c in row] for row in [self.columns, *self.rows]]
         widths = [max(_width(row[i]) for row in cells) for i in range(len(self.columns))]
         shown = len(widths)
         while shown > self.left + 1 and sum(widths[:shown]) + 2 * shown > room:
@@ -165,14 +181,23 @@ def slices_table(by: Sequence[str], rows: Sequence[Sequence[Figure]], headline: 
 
 _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "×": r"$\times$",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "×": r"$\times$", "−": "$-$", "†": r"$^\dagger$",
+    "↑": r"$\uparrow$", "↓": r"$\downarrow$", "→": r"$\rightarrow$", "…": r"\dots{}", "·": r"$\cdot$",
+    "α": r"$\alpha$", "ρ": r"$\rho$", "≥": r"$\geq$", "≤": r"$\leq$",
 }  # fmt: skip
 
 
+# A hyphen before a digit, where no word or number ends: a minus sign in print.
+_NEGATIVE = re.compile(r"(?<![\w.-])-(?=\d)")
+
+
 def _tex(text: str) -> str:
-    return "".join(_TEX.get(c, c) for c in visible(text))
+    made = "".join(_TEX.get(c, c) for c in visible(text) + getattr(text, "mark", ""))
+    made = _NEGATIVE.sub("$-$", made)
+    return rf"\textbf{{{made}}}" if getattr(text, "bold", False) else made
 
 
 def _md(text: str) -> str:
     safe = visible(text).replace("\\", "\\\\").replace("|", "\\|")
-    return safe.replace("<", "&lt;").replace("*", "\\*").replace("`", "\\`")
+    safe = safe.replace("<", "&lt;").replace("*", "\\*").replace("`", "\\`").replace("](", "]\\(")
+    return (f"**{safe}**" if getattr(text, "bold", False) else safe) + getattr(text, "mark", "")

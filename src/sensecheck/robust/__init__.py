@@ -1,1 +1,308 @@
+"""Does the NLI model obey the logic of its own labels?"""
 
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from sensecheck.inputs.errors import InputError
+from sensecheck.models import classifiers, generators
+from sensecheck.models.calls import CallCache
+from sensecheck.models.probe import probe
+from sensecheck.report.question import Question
+from sensecheck.report.result import Result, conduct
+from sensecheck.robust import figures
+from sensecheck.robust.measure import LABELS, examples, funnel, marks, measurements
+from sensecheck.robust.pipeline import Pair, Pipeline, Plan, in_batches
+from sensecheck.robust.plots import plots
+from sensecheck.robust.records import Pairs
+from sensecheck.robust.statements import KEEP
+from sensecheck.robust.systems import Access, classifier
+from sensecheck.robust.systems import generator as generator_of
+from sensecheck.runs.collecting import Batch
+from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.measurements import concatenated
+
+__all__ = ["QUESTION", "evaluate"]
+
+BATCH_PAIRS = 256
+CALLS = "calls.sqlite"
+_BINS = 20
+
+
+def _verdict(result: Result) -> list[str]:
+    said = []
+    try:
+        strict, inequal, covered = result["strictly_inequal"], result["inequal"], result["coverage"]
+    except KeyError:
+        return []
+    if not isinstance(strict.value, float) or not isfinite(strict.value):
+        return ["No triangle could be judged: see where the pairs were lost in the funnel."]
+    said.append(
+        f"{strict.value:.1%} of {strict.n:,} judged pair trials break the logic of the model's own labels, "
+        f"{inequal.value:.1%} with the opposite label."
+    )
+    if isinstance(covered.value, float) and covered.value < 0.5:
+        said.append(f"Only {covered.value:.0%} of the eligible pairs could be judged: the rates speak of those.")
+    if isinstance(strict.low, float) and strict.n < 50:
+        said.append("Fewer than 50 judged pairs: read the intervals, not the values.")
+    return said
+
+
+def _example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """A triangle to read: the three texts, and what the model said along each side."""
+    pages = []
+    for row in frame.iter_rows(named=True):
+        gold = row.get("label", "")
+        predicted = row.get("predicted")
+        told = LABELS[predicted] if predicted is not None else "no label"
+        parts: list[dict[str, Any]] = [
+            {"label": "premise", "spans": [[row.get("premise") or "", ""]]},
+            {
+                "label": "hypothesis",
+                "spans": [[row.get("hypothesis") or "", ""], [f"  M(p, h): {told}, gold: {gold}", "muted"]],
+            },
+        ]
+        lines = []
+        texts, said = row.get("statement") or [], row.get("said") or []
+        stages = row.get("stage") or ["judged"] * len(texts)
+        forth, back = row.get("forth") or [None] * len(texts), row.get("back") or [None] * len(texts)
+        for text, label, stage, a, b in zip(texts, said, stages, forth, back, strict=False):
+            if stage != "judged" or label is None:
+                continue
+            inequal, strict = marks(LABELS.index(gold), row["polarity"], label) if gold in LABELS else (False, False)
+            verdict = "opposite label" if inequal else "off the expected label" if strict else "kept"
+            lines.append([text, _name(a), _name(b), LABELS[label], verdict])
+        if lines:
+            parts.append(
+                {
+                    "label": "statements",
+                    "head": ["statement", "M(h, g)", "M(g, h)", "M(p, g)", "triangle"],
+                    "rows": lines,
+                }
+            )
+        else:
+            parts.append({"label": "not judged", "spans": [[str(row.get("left") or row.get("reason") or ""), "muted"]]})
+        pages.append({"title": f"{row['id']} · {row.get('rule', row['polarity'])}", "parts": parts})
+    return pages
+
+
+def _name(label: int | None) -> str:
+    return "–" if label is None else LABELS[label]
+
+
+QUESTION = Question(
+    name="robust",
+    asks="Does the NLI model obey the logic of its own labels?",
+    statistics=figures.statistics,
+    headline=("strictly_inequal", "inequal", "statement_violation", "accuracy", "coverage"),
+    outcome="strict",
+    plots=plots,
+    example_page=_example_page,
+    verdict=_verdict,
+    ignored_in_comparison=frozenset({"ci"}),
+)
+
+DEFAULTS = {
+    "polarity": "both",
+    "directions": "2",
+    "keep": str(KEEP),
+    "candidates": "14",
+    "regenerate": "15",
+    "distances": "yes",
+    "cosine": "no",
+    "only-correct": "yes",
+}
+
+
+def evaluate(
+    data: Any,
+    *,
+    model: Any = "small",
+    generator: Any = "rules",
+    polarity: Literal["both", "positive", "negative"] = "both",
+    directions: Literal[1, 2] = 2,
+    keep: int = KEEP,
+    candidates: int = 14,
+    regenerate: bool = True,
+    only_correct: bool = True,
+    cosine: bool = False,
+    wordnet: bool = False,
+    seed: int = 12345,
+    access: Access | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    parity: Literal["breaknli", "breaknli-april"] | None = None,
+    check_labels: bool = True,
+    columns: Mapping[str, str] | None = None,
+    slices: Sequence[str | Sequence[str]] = (),
+    limit: int | None = None,
+    skip_bad: bool = False,
+    options: IntervalOptions | None = None,
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    system: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Result:
+    """Inequality rates of an NLI model.
+
+    `data` is a table of pairs (premise, hypothesis, label): path, glob, list of paths or a table in memory. `model` is
+    the model under test and `generator` makes the statements; both may be names, URLs, files, functions or objects.
+    Every call to either is kept in `cache` (default: calls.sqlite inside `out`), so that nothing is asked twice.
+    """
+    if keep < 1 or candidates < 1:
+        raise InputError(
+            field="keep, candidates", expected="at least 1", got=f"{keep}, {candidates}", reason="bad_option"
+        )
+    by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
+    own = {"polarity", "label", "rule", "left"}
+    extra_columns = [c for c in dict.fromkeys(c for s in by for c in s) if c not in own]
+    pairs = Pairs(data, columns=columns, slices=extra_columns, limit=limit, skip_bad=skip_bad)
+    chosen_access = access or Access()
+    m, g = classifier(model, chosen_access), generator_of(generator, chosen_access, wordnet)
+    plan = Plan(
+        ("positive", "negative") if polarity == "both" else (polarity,),
+        directions,
+        candidates,
+        keep,
+        regenerate=regenerate,
+        only_correct=only_correct,
+        cosine=cosine,
+        seed=seed,
+    )
+    name = {"name": system or m.identity.model}
+    described = {**name, "model": m.identity.model, "revision": m.identity.revision or "unknown"}
+    place = Path(cache) if cache is not None else Path(out) / CALLS if out is not None else None
+    if parity is not None:
+        from sensecheck.robust.parity import evaluate_as_original
+
+        read = list(pairs)
+        with CallCache(None if cache is None else Path(cache)) as calls:
+            return evaluate_as_original(
+                QUESTION,
+                read,
+                classifiers.Asked(m, calls),
+                generators.Asked(g, calls),
+                name=parity,
+                polarities=plan.polarities,
+                seed=seed,
+                system=described,
+                inputs=pairs.inputs(),
+                out=out,
+                overwrite=overwrite,
+            )
+
+    notes: list[str] = []
+    kept: dict[str, Any] = {}
+
+    def batches(done: int) -> Iterator[Batch]:
+        # Opened only now: the run directory is begun (and, with overwrite, cleared) before the first batch is asked
+        # for.
+        with CallCache(place) as calls:
+            asked, makes = classifiers.Asked(m, calls), generators.Asked(g, calls)
+            if check_labels:
+                warning = probe(asked).warning
+                if warning:
+                    notes.append(f"warning: {warning}")
+            work = Pipeline(asked, makes, plan, progress)
+            for batch in islice(in_batches(iter(pairs), BATCH_PAIRS), done, None):
+                trials = work.trials(batch)
+                yield Batch(measurements(trials, extra_columns), examples(trials))
+            kept.update(asked=asked.asked, failures=asked.failures, statements=makes.asked)
+        notes.extend(_notes(m, pairs, asked))
+
+    def extra(result: Result) -> dict[str, Any]:
+        frame = result.measurements
+        steps_of = funnel(frame, keep)
+        for line in steps_of:
+            steps = " → ".join(f"{line[step]:,} {step}" for step in line if step != "polarity")
+            result.notes.append(f"funnel, {line['polarity']}: {steps}")
+        result.notes.extend(note for note in notes if note not in result.notes)
+        return {"funnel": steps_of, "distances": _histogram(result)}
+
+    method = {
+        "polarity": polarity,
+        "directions": str(directions),
+        "keep": str(keep),
+        "candidates": str(candidates),
+        "regenerate": str(plan.tries) if regenerate else "no",
+        "only-correct": "yes" if only_correct else "no",
+        "generator": g.identity.model,
+        "generator-settings": " ".join(f"{g.identity.revision} {g.identity.prompt}".split())[:120],
+        "distances": "yes",
+        "cosine": "yes" if cosine else "no",
+    }
+    return conduct(
+        QUESTION,
+        batches,
+        method=method,
+        defaults=DEFAULTS,
+        system=described,
+        slices=by,
+        options=options,
+        out=out,
+        resume=resume,
+        overwrite=overwrite,
+        inputs=pairs.inputs,
+        notes=[],
+        extra=extra,
+        plan={
+            "model": [m.identity.model, m.identity.revision, m.identity.prompt],
+            "slices": by,
+            "limit": limit,
+            "skip_bad": skip_bad,
+            "seed": seed,
+            "inputs": _described(data),
+        },
+    )
+
+
+def _described(data: Any) -> str:
+    if isinstance(data, (str, os.PathLike)):
+        return os.fspath(data)
+    if isinstance(data, (list, tuple)) and all(isinstance(d, (str, os.PathLike)) for d in data):
+        return ", ".join(os.fspath(d) for d in data)
+    return "in memory"
+
+
+def _notes(m: Any, pairs: Pairs, asked: classifiers.Asked) -> Iterator[str]:
+    yield from pairs.notes()
+    card = getattr(m, "card", None)
+    if card:
+        scores = ", ".join(f"{value:.1%} on {name}" for name, value in card["accuracy"].items())
+        yield f"the model is the small one that ships with sensecheck ({scores}): good for a first look, not for claims"
+    cut = getattr(getattr(m, "truncated", None), "pairs", 0)
+    if cut:
+        yield f"{cut:,} pairs were longer than the model's positions and were cut"
+    halved = getattr(m, "halved", 0)
+    if halved:
+        yield f"{halved:,} batches did not fit in memory and were halved"
+    for reason, count in asked.failures.items():
+        yield f"{count:,} calls without an answer: {reason}"
+
+
+def _histogram(result: Result) -> dict[str, list[int]] | None:
+    """Judged statements by Jensen–Shannon distance, from the mean of each row: rows with one group fall in one bin."""
+    counts = {"same": np.zeros(_BINS, dtype=int), "changed": np.zeros(_BINS, dtype=int)}
+    frame = concatenated(result.rows, ["js_same", "js_changed", "n_same", "n_changed"])
+    for group in counts:
+        part = frame.filter(pl.col(f"n_{group}") > 0)
+        if len(part):
+            means = (part[f"js_{group}"] / part[f"n_{group}"]).to_numpy()
+            index = np.clip((means * _BINS).astype(int), 0, _BINS - 1)
+            np.add.at(counts[group], index, part[f"n_{group}"].to_numpy())
+    if not any(c.sum() for c in counts.values()):
+        return None
+    return {group: c.tolist() for group, c in counts.items()}
+
+
+def pairs_of(data: Any, **options: Any) -> list[Pair]:
+    """The pairs of a file, in memory."""
+    return list(Pairs(data, **options))

@@ -46,6 +46,7 @@ ALPHA = 0.05
 POWER = 0.8
 _NORMAL = NormalDist()
 _SHOWN = 3
+_MOST_UNITS = 1e12
 
 
 class ComparisonError(ValueError):
@@ -124,7 +125,7 @@ def compare(
             found.append(_of_sums(statistic, drawn, units, (a, b)))
         else:
             found.append(of_rows[statistic.name])
-    return _holm(found)
+    return holm(found)
 
 
 def check_units(a: Measurements, b: Measurements, names: tuple[str, str] = ("A", "B")) -> int:
@@ -299,7 +300,9 @@ def _difference(
         deviation = float(known.std(ddof=1))
         detectable = (_NORMAL.inv_cdf(1 - ALPHA / 2) + _NORMAL.inv_cdf(POWER)) * deviation
         if difference != 0 and np.isfinite(difference):
-            needed = int(np.ceil(units * (detectable / difference) ** 2)) if detectable > 0 else units
+            wanted = units * (detectable / difference) ** 2 if detectable > 0 else float(units)
+            # Where the difference is rounding noise, no number of units that anyone could collect would do.
+            needed = int(np.ceil(wanted)) if wanted < _MOST_UNITS else None
     return Difference(
         statistic.name, statistic.label, values[0], values[1], difference, low, high, p_boot, p_swap, p_mcnemar, None,
         detectable, needed, n_a, n_b, units, statistic.direction, note,
@@ -364,7 +367,7 @@ def flips(a: Measurements, b: Measurements, column: str) -> pl.DataFrame:
     return changed.sort([size, pl.col("id")], descending=[True, False], maintain_order=True)
 
 
-def _holm(found: list[Difference]) -> list[Difference]:
+def holm(found: list[Difference]) -> list[Difference]:
     """Holm's step-down correction over all figures that have a p-value."""
     chosen = [d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap for d in found]
     ranked = sorted((p, i) for i, p in enumerate(chosen) if p is not None)

@@ -44,8 +44,8 @@ NO_VALUE = "(none)"
 MANY_ROWS = 20_000_000
 # Rows are worked on in pieces that stay in a core's cache.
 PIECE = 1 << 16
-# More units than this are put into random groups before they are resampled: see `Waiting`.
-MANY_UNITS = 100_000
+# Of more rows than this, units are put into random groups before they are resampled: see `Waiting`.
+_UNGROUPED_ROWS = 262_144
 MOST_GROUPS, FEWEST_GROUPS = 16_384, 2_048
 _GROUPED_ROWS = 262_144
 # Bootstrap sums of one slicing are held for as many slice values at a time as fit in this many numbers.
@@ -206,7 +206,7 @@ class Table:
 
     def groups(self, cells: int) -> int:
         """Into how many random groups so many units are put before resampling; 0 where each stands for itself."""
-        if self.independent() <= MANY_UNITS:
+        if self.measurements.height <= _UNGROUPED_ROWS or self.independent() <= 4 * FEWEST_GROUPS:
             return 0
         groups = MOST_GROUPS
         while groups > FEWEST_GROUPS and groups * cells > _GROUPED_ROWS:

@@ -13,22 +13,24 @@
     show(e.target, box.right, box.top);
   });
   document.addEventListener("focusout", () => { tip.hidden = true; });
-  for (const button of document.querySelectorAll("button[data-copy]")) {
-    button.addEventListener("click", async () => {
-      const text = document.getElementById(button.dataset.copy).textContent;
-      try { await navigator.clipboard.writeText(text); }
-      catch (_) {
-        const area = document.createElement("textarea");
-        area.value = text; document.body.append(area); area.select(); document.execCommand("copy"); area.remove();
-      }
-      const before = button.textContent;
-      button.textContent = "Copied"; setTimeout(() => { button.textContent = before; }, 1500);
-    });
-  }
+  const copy = async (button, text) => {
+    try { await navigator.clipboard.writeText(text); }
+    catch (_) {
+      const area = document.createElement("textarea");
+      area.value = text; (document.querySelector("dialog[open]") || document.body).append(area);
+      area.select(); document.execCommand("copy"); area.remove();
+    }
+    const before = button.dataset.before || button.textContent;
+    button.dataset.before = before;
+    button.textContent = "Copied"; setTimeout(() => { button.textContent = before; }, 1500);
+  };
+  for (const button of document.querySelectorAll("button[data-copy]"))
+    button.addEventListener("click", () => copy(button, document.getElementById(button.dataset.copy).textContent));
+  document.addEventListener("copy-text", (e) => copy(e.detail.button, e.detail.words));
   const key = (cell) => {
     const raw = cell.dataset.sort !== undefined ? cell.dataset.sort : cell.textContent.trim().replace(/,/g, "");
-    const value = parseFloat(raw);
-    return Number.isNaN(value) ? raw : value;
+    const value = Number(raw);
+    return raw === "" || Number.isNaN(value) ? raw : value;
   };
   for (const table of document.querySelectorAll("table.sortable")) {
     table.querySelectorAll("thead th").forEach((head, column) => {
@@ -41,6 +43,8 @@
         const body = table.tBodies[0];
         const rows = [...body.rows].sort((a, b) => {
           const x = key(a.cells[column]), y = key(b.cells[column]);
+          // A dash is no value: it stays last whichever way the rest goes.
+          if (x === "–" || y === "–") return x === y ? 0 : x === "–" ? 1 : -1;
           const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
           return up ? order : -order;
         });

@@ -1,0 +1,301 @@
+"""Comparing what two queries answer: sets of values, booleans, counts; and the conventions of the field.
+
+Values are compared by value and kind: an IRI equals an IRI, a number equals a number however it is written, text
+equals text. Precision and recall of nothing are a matter of convention, so each convention has its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sensecheck.language.sparql import Query
+from sensecheck.language.sparql.tree import XSD, Var
+from sensecheck.stores import Answer, Term
+from sensecheck.stores.outcomes import Cell
+
+_NUMERIC_NAMES = """
+integer decimal double float int long short byte nonNegativeInteger positiveInteger negativeInteger
+nonPositiveInteger unsignedInt unsignedLong unsignedShort unsignedByte
+"""
+NUMERIC_TYPES = frozenset(XSD + name for name in _NUMERIC_NAMES.split())
+_MOST_PICKS = 400_000  # row comparisons spent on the range of one score
+_NUMBER = re.compile(r"[+-]?(?:\d{1,18}(?:\.\d{0,18})?|\.\d{1,18})(?:[eE][+-]?\d{1,3})?")
+
+Key: TypeAlias = Hashable
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text writes, or None."""
+    return float(text) if _NUMBER.fullmatch(text.strip()) else None
+
+
+# ---- values
+
+
+def value_key(cell: Cell, *, short: bool = False) -> Key:
+    """What a cell is compared by. `short`: gold answers are bare identifiers (Q42), so IRIs shrink to their
+    last part and text stands for itself."""
+    if isinstance(cell, Term):
+        if cell.kind == "iri":
+            return cell.value.rsplit("/", 1)[-1] if short else ("iri", cell.value)
+        if cell.datatype in NUMERIC_TYPES:
+            number = number_of(cell.value)
+            if number is not None:
+                return f"{number:.12g}" if short else ("number", float(f"{number:.12g}"))
+        if short:
+            return cell.value
+        if cell.language:
+            return ("text", cell.value, cell.language)
+        if cell.datatype in ("", XSD + "string"):
+            return ("text", cell.value, "")
+        return ("typed", cell.value, cell.datatype)
+    if isinstance(cell, bool):
+        return ("boolean", cell)
+    if isinstance(cell, int | float):
+        return ("number", float(f"{cell:.12g}"))
+    return cell
+
+
+def bare_key(text: str) -> Key:
+    """The key of a gold answer that is only text: the counterpart of value_key with `short`."""
+    number = number_of(text)
+    return f"{number:.12g}" if number is not None else text
+
+
+def row_set(answer: Answer, *, short: bool = False) -> set[Key]:
+    """The rows as a set; a row of one value is that value, a row with nothing bound is left out.
+
+    Several columns make a tuple whose order of columns is kept: `columns_permuted` tries the others.
+    """
+    found: set[Key] = set()
+    for row in answer.rows:
+        keys = [value_key(cell, short=short) for cell in row]
+        if all(key is None for key in keys):
+            continue
+        found.add(keys[0] if len(keys) == 1 else tuple(keys))
+    return found
+
+
+def best_column_order(gold: Answer, predicted: Answer) -> set[Key]:
+    """The predicted rows under the order of columns that has most in common with the gold."""
+    from itertools import islice, permutations
+
+    wanted = row_set(gold)
+    shown = row_set(predicted)
+    width = len(predicted.columns)
+    if width < 2 or width != len(gold.columns) or wanted == shown:
+        return shown
+    best = shown
+    most = len(wanted & shown)
+    rows = [[value_key(cell) for cell in row] for row in predicted.rows]
+    for order in islice(permutations(range(width)), 1, 120):
+        turned: set[Key] = {tuple([row[i] for i in order]) for row in rows}
+        common = len(wanted & turned)
+        if common > most:
+            best, most = turned, common
+    return best
+
+
+# ---- sets
+
+
+@dataclass(slots=True, frozen=True)
+class Overlap:
+    """How two sets of answers meet. `precision_qald` differs where nothing was answered."""
+
+    tp: int
+    fp: int
+    fn: int
+
+    @property
+    def vacuous(self) -> bool:
+        return not (self.tp or self.fp or self.fn)
+
+    @property
+    def precision(self) -> float:
+        if self.tp + self.fp:
+            return self.tp / (self.tp + self.fp)
+        return 1.0 if self.vacuous else 0.0
+
+    @property
+    def recall(self) -> float:
+        if self.tp + self.fn:
+            return self.tp / (self.tp + self.fn)
+        return 1.0 if self.vacuous else 0.0
+
+    @property
+    def f1(self) -> float:
+        """GERBIL's rule and ours: nothing asked and nothing answered is right."""
+        if self.vacuous:
+            return 1.0
+        return 2 * self.tp / (2 * self.tp + self.fp + self.fn)
+
+    @property
+    def precision_qald(self) -> float:
+        """QALD: no answer to a question that has one is precise, but recalls nothing."""
+        return 1.0 if not self.tp + self.fp else self.precision
+
+    @property
+    def f1_spice(self) -> float:
+        """SPICE: nothing against nothing is 0."""
+        return 0.0 if self.vacuous else self.f1
+
+    @property
+    def jaccard(self) -> float:
+        return 1.0 if self.vacuous else self.tp / (self.tp + self.fp + self.fn)
+
+
+def overlap(gold: set[Key], predicted: set[Key]) -> Overlap:
+    common = len(gold & predicted)
+    return Overlap(common, len(predicted) - common, len(gold) - common)
+
+
+# ---- counts and booleans
+
+
+@dataclass(slots=True, frozen=True)
+class Counted:
+    """The number that an answer gives. `from_rows`: it gave rows, not a number, and those were counted."""
+
+    value: float | None
+    from_rows: bool = False
+
+
+def count_of(answer: Answer) -> Counted:
+    """One row of one number is that number; other rows are counted once each; a boolean is no number."""
+    if answer.boolean is not None:
+        return Counted(None)
+    if len(answer.rows) == 1 and len(answer.rows[0]) == 1:
+        cell = answer.rows[0][0]
+        if isinstance(cell, Term) and cell.kind == "literal":
+            number = number_of(cell.value)
+            if number is not None:
+                return Counted(number)
+        elif isinstance(cell, int | float):
+            return Counted(float(cell))
+    return Counted(float(len(row_set(answer))), from_rows=True)
+
+
+def verdict_of(answer: Answer) -> bool | None:
+    """Yes or no: of ASK, or of a SELECT that returns one boolean."""
+    if answer.boolean is not None:
+        return answer.boolean
+    if len(answer.rows) == 1 and len(answer.rows[0]) == 1:
+        cell = answer.rows[0][0]
+        if isinstance(cell, Term) and cell.datatype == XSD + "boolean":
+            return cell.value in ("true", "1")
+    return None
+
+
+# ---- TEXT2SPARQL: one flat set of values
+
+
+def flat_values(answer: Answer) -> set[str]:
+    """Every value of every variable of every row in one set; an ASK is the one value `true`, whatever it says."""
+    if answer.boolean is not None:
+        return {"true"}
+    return {cell.value for row in answer.rows for cell in row if isinstance(cell, Term)}
+
+
+def flat_relevant(answer: Answer) -> set[str]:
+    """The gold side: an ASK that is false has nothing relevant, so nothing can score."""
+    return set() if answer.boolean is False else flat_values(answer)
+
+
+def set_f(relevant: set[str], retrieved: set[str]) -> float:
+    """The official measure of TEXT2SPARQL'25: no credit for an empty gold, none for an empty answer."""
+    common = len(relevant & retrieved)
+    return 2 * common / (len(relevant) + len(retrieved)) if common else 0.0
+
+
+@dataclass(slots=True, frozen=True)
+class SetF:
+    """A score and, where LIMIT cuts rows that no ORDER BY tells apart, the range of scores it may take."""
+
+    value: float
+    low: float
+    high: float
+
+    def admits(self, other: float, tolerance: float = 1e-9) -> bool:
+        return self.low - tolerance <= other <= self.high + tolerance
+
+
+def set_f_range(relevant: set[str], predicted: Answer, query: Query | None = None, uncut: Answer | None = None) -> SetF:
+    """Set-F of an answer. `uncut` is the answer to the same query without its LIMIT and OFFSET.
+
+    Which rows a server shows of those that tie at the cut is its own affair, so an official score may be any of
+    several. The ends of the range are scores that some choice of rows does have.
+    """
+    value = set_f(relevant, flat_values(predicted))
+    if query is None or uncut is None or uncut.boolean is not None or query.limit is None:
+        return SetF(value, value, value)
+    start, shown = query.offset, len(predicted.rows)
+    keys = _sort_keys(query, uncut)
+    if keys is None or shown == 0 or len(uncut.rows) <= shown:
+        return SetF(value, value, value)
+    fixed: list[set[str]] = []
+    loose: list[tuple[list[set[str]], int]] = []  # rows that tie, and how many of them are shown
+    position = 0
+    while position < len(uncut.rows):
+        end = position + 1
+        while end < len(uncut.rows) and keys[end] == keys[position]:
+            end += 1
+        inside = max(0, min(end, start + shown) - max(position, start))
+        block = [_values_of(row) for row in uncut.rows[position:end]]
+        if inside == len(block):
+            fixed += block
+        elif inside:
+            loose.append((block, inside))
+        position = end
+    scores = [value]
+    for greedy in (True, False):
+        chosen: set[str] = set().union(*fixed) if fixed else set()
+        for block, count in loose:
+            chosen = _pick(block, count, relevant, chosen, greedy)
+        scores.append(set_f(relevant, chosen))
+    return SetF(value, min(scores), max(scores))
+
+
+def _values_of(row: Sequence[Cell]) -> set[str]:
+    return {cell.value for cell in row if isinstance(cell, Term)}
+
+
+def _pick(block: list[set[str]], count: int, relevant: set[str], chosen: set[str], best: bool) -> set[str]:
+    """Add `count` rows of the block, the most (or least) rewarding first."""
+
+    def worth(row: set[str]) -> tuple[int, int]:
+        fresh = row - chosen
+        return len(fresh & relevant), -len(fresh - relevant)
+
+    if count * len(block) > _MOST_PICKS:
+        rows = sorted(block, key=worth, reverse=best)
+        return chosen.union(*rows[:count])
+    left = list(block)
+    chosen = set(chosen)
+    for _ in range(count):
+        row = max(left, key=worth) if best else min(left, key=worth)
+        left.remove(row)
+        chosen |= row
+    return chosen
+
+
+def _sort_keys(query: Query, answer: Answer) -> list[tuple[Cell, ...]] | None:
+    """The sort key of each row, where the keys are columns; rows of an unsorted query all have the same."""
+    places: list[int] = []
+    for key in query.order_by:
+        if not isinstance(key.expression, Var) or key.expression.name not in answer.columns:
+            return None
+        places.append(answer.columns.index(key.expression.name))
+    return [tuple([row[place] for place in places]) for row in answer.rows]
+
+
+def harmonic(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else 0.0

@@ -1,0 +1,70 @@
+"""What a reader sees of one question: the two queries with their differences, and the two answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+import polars as pl
+
+_TOKENS = re.compile(r"\s+|[\w:?$.#/-]+|.", re.DOTALL)
+_LONGEST = 4000
+
+
+def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    return [_example(row) for row in frame.iter_rows(named=True)]
+
+
+def _example(row: Mapping[str, Any]) -> dict[str, Any]:
+    gold, predicted = _diff(str(row.get("gold") or ""), str(row.get("prediction") or ""))
+    parts: list[dict[str, Any]] = []
+    if row.get("question"):
+        parts.append({"label": "question", "spans": [[str(row["question"]), ""]]})
+    parts.append({"label": "gold", "spans": gold or [["(none)", "muted"]]})
+    shown = "(no prediction)" if row.get("prediction") is None else "(empty)"
+    parts.append({"label": "prediction", "spans": predicted or [[shown, "muted"]]})
+    if row.get("message"):
+        parts.append({"label": "why", "spans": [[f"{row.get('outcome')}: {row['message']}", "bad"]]})
+    if "gold_answer" in row:
+        parts.append({"label": "answers", "head": ["gold", "predicted"], "rows": _answers(row)})
+    return {"title": f"{row['id']} · {_verdict(row)}", "parts": parts}
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    if not row.get("scored", True):
+        return f"unscored: {row.get('reason')}"
+    if row.get("correct") is not None:
+        verdict = "right" if row["correct"] else "wrong"
+        if row.get("vacuous"):
+            verdict += ", both empty"
+        if row.get("tie"):
+            verdict += ", by a tie"
+        return verdict + (f" ({row['outcome']})" if row.get("outcome") not in (None, "answered") else "")
+    if row.get("em_normalised") is not None:
+        return "the same query" if row["em_normalised"] else "another query"
+    return "the same text" if row.get("em") else "another text"
+
+
+def _diff(gold: str, predicted: str) -> tuple[list[list[str]], list[list[str]]]:
+    """Both texts in spans: what only the gold has is missing, what only the prediction has was added."""
+    a, b = (_TOKENS.findall(text[:_LONGEST]) for text in (gold, predicted))
+    left: list[list[str]] = []
+    right: list[list[str]] = []
+    for kind, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        same = kind == "equal"
+        if a1 > a0:
+            left.append(["".join(a[a0:a1]), "" if same else "missing"])
+        if b1 > b0:
+            right.append(["".join(b[b0:b1]), "" if same else "added"])
+    return left, right
+
+
+def _answers(row: Mapping[str, Any]) -> list[Sequence[str]]:
+    gold = str(row.get("gold_answer") or "").split("\n")
+    predicted = str(row.get("predicted_answer") or "").split("\n")
+    length = max(len(gold), len(predicted))
+    gold += [""] * (length - len(gold))
+    predicted += [""] * (length - len(predicted))
+    return [[g, p] for g, p in zip(gold, predicted, strict=True)]

@@ -1,0 +1,174 @@
+"""The figures of `correct`, all from sums over per-record columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sensecheck.statistics.statistic import ONE, Anchor, AnyStatistic, Bins, Explanation, Statistic, mean_of, ratio
+
+Floats = NDArray[np.float64]
+
+_SPICE = "Perez-Beltrachini, Jain, Monti and Lapata 2023, Semantic Parsing for Conversational Question Answering, EACL"
+_GERBIL = "Usbeck et al. 2019, Benchmarking Question Answering Systems, Semantic Web 10(2)"
+_SUITE = "Zhong, Yu and Klein 2020, Semantic Evaluation for Text-to-SQL with Distilled Test Suites, EMNLP"
+_BIRD = "Li et al. 2023, Can LLM Already Serve as a Database Interface? (BIRD), NeurIPS"
+_T2S = "TEXT2SPARQL'25 challenge, First International Workshop on TEXT2SPARQL, ESWC 2025"
+
+
+def _f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
+    return ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def _harmonic(precision: Floats, recall: Floats, n: Floats) -> Floats:
+    p, r = ratio(precision, n), ratio(recall, n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(p + r > 0, 2 * p * r / (p + r), np.where(n > 0, 0.0, np.nan))
+
+
+def _mean_over_groups(total: Floats, n: Floats, **_: Any) -> Floats:
+    """The mean of the groups' means: every group that has rows counts the same."""
+    filled = n > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.where(filled, total / n, 0.0)
+        return np.asarray(means.sum(-1) / filled.sum(-1))
+
+
+def _group_edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
+    """One bin for every sub-type that occurs."""
+    codes = np.unique(rows["type_code"].astype(np.float64))
+    return np.append(codes, (codes[-1] if len(codes) else 0.0) + 1.0)
+
+
+_BY_SUBTYPE = Bins("type_code", "subtype_edges")
+_EDGES = (Anchor("subtype_edges", ("type_code",), _group_edges),)
+
+
+def _unweighted(column: str, name: str, title: str, meaning: str) -> Statistic:
+    return Statistic(
+        name,
+        (column, ONE),
+        _mean_over_groups,
+        title,
+        "higher",
+        (0.0, 1.0),
+        _BY_SUBTYPE,
+        _EDGES,
+        explanation=Explanation(
+            f"mean over sub-types of the mean of {column} within each",
+            meaning,
+            "A sub-type of three questions weighs as much as one of three thousand: read it beside the pooled figure.",
+            _SPICE,
+        ),
+    )
+
+
+def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
+    """All figures under a signature's choices; under no choices, every figure there is."""
+    everything = not method
+    runs = everything or method.get("execute", "none") != "none"
+    language = method.get("language", "")
+    conventions = set(filter(None, method.get("conventions", "").split(",")))
+    found: list[AnyStatistic] = []
+    if runs:
+        found.append(mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
+            "share of questions whose predicted query gives the right answer",
+            "Yes or no and counts by value; sets when equal; SQL tables as bags of rows under some order of columns, "
+            "in order only where the gold sorts. A prediction that fails to run is wrong.",
+            "Empty answers that equal empty golds (see vacuous); for SQL, ties under LIMIT count as right.",
+            _SPICE)))  # fmt: skip
+    found.append(mean_of("em", title="exact match", direction="higher", explanation=Explanation(
+        "share of predictions that equal the gold query but for case",
+        "The same text as the gold. A query written otherwise is wrong here, however right its answer.",
+        "Names of variables, order of triples, spacing.", _SPICE)))  # fmt: skip
+    if everything or method.get("normalise", "yes") == "yes":
+        found.append(mean_of("em_normalised", title="normalised exact match", direction="higher",
+            explanation=Explanation(
+                "share of predictions that are the gold query but for names of variables and order of what commutes",
+                "The same query: renamed variables and aliases, permuted triples and conjuncts, prefixes, spacing and "
+                "case make no difference; every match is proved by a renaming.",
+                "Queries that mean the same in another shape (a join for a subquery) still differ.", "")))  # fmt: skip
+    found.append(_unweighted("em", "em_unweighted", "exact match, mean over sub-types",
+        "Exact match where every sub-type counts the same, as the SPICE evaluation averages phenomena."))  # fmt: skip
+    if runs:
+        found.append(_unweighted("correct", "accuracy_unweighted", "accuracy, mean over sub-types",
+            "Accuracy where every sub-type counts the same."))  # fmt: skip
+    if runs and (everything or language == "sparql"):
+        found += _set_figures()
+    if runs:
+        found += [
+            mean_of("answered", title="answered", direction="higher", explanation=Explanation(
+                "share of predictions that ran and gave an answer",
+                "The rest have a reason each: syntax, refused, timeout, memory, too large, unknown prefix, an error.",
+                "Limits on time, memory and rows.", "")),
+            mean_of("vacuous", title="vacuous", explanation=Explanation(
+                "share of questions where gold and prediction both answer nothing",
+                "Counted as right, though nothing was shown: a wrong query often finds nothing too.",
+                "Golds that find nothing in this store.", "")),
+        ]  # fmt: skip
+    if runs and (everything or language == "sql"):
+        found.append(mean_of("tie", title="right by a tie", explanation=Explanation(
+            "share of questions that are right only because rows tie under ORDER BY",
+            "The gold keeps one of several rows that tie at its LIMIT; the prediction shows another, or all.",
+            "Ties in the data.", "")))  # fmt: skip
+    for name, title, citation, meaning in _CONVENTIONS:
+        if everything or name in conventions:
+            found.append(mean_of(name.replace("-", "_"), title=title, direction="higher",
+                explanation=Explanation(_FORMULAS[name], meaning, "", citation)))  # fmt: skip
+    return found
+
+
+_FORMULAS = {
+    "test-suite": "share of queries equal on every database after DISTINCT is taken out of both",
+    "test-suite-keep-distinct": "share of queries equal on every database, DISTINCT kept",
+    "bird": "share of queries whose set of rows equals the gold's",
+    "text2sparql": "mean of 2·|relevant ∩ retrieved| / (|relevant| + |retrieved|), all variables in one flat set",
+}
+_CONVENTIONS = (
+    ("test-suite", "test-suite accuracy", _SUITE,
+     "test-suite-sql-eval's default: bags of rows under column permutation, order if the gold says ORDER BY anywhere."),
+    ("test-suite-keep-distinct", "test-suite accuracy, DISTINCT kept", _SUITE,
+     "test-suite-sql-eval with --keep_distinct."),
+    ("bird", "BIRD execution accuracy", _BIRD,
+     "Columns must stand in the gold's places; order and repetition of rows make no difference."),
+    ("text2sparql", "TEXT2SPARQL set-F", _T2S,
+     "The challenge's official measure; an empty gold or a false ASK can never score."),
+)  # fmt: skip
+
+
+def _set_figures() -> list[AnyStatistic]:
+    """Of questions whose answer is a set."""
+    return [
+        mean_of("precision", "macro_precision", title="precision (macro)", direction="higher", explanation=Explanation(
+            "mean over questions of tp / (tp + fp)",
+            "Of what was answered, how much is right. Nothing answered to a question with answers is 0.",
+            "Over-generation: a thousand wrong answers beside three right ones give 0.003.", _GERBIL)),
+        mean_of("recall", "macro_recall", title="recall (macro)", direction="higher", explanation=Explanation(
+            "mean over questions of tp / (tp + fn)", "Of what should be answered, how much was.", "", _GERBIL)),
+        mean_of("f1", "macro_f1", title="F1 (macro)", direction="higher", explanation=Explanation(
+            "mean over questions of 2·tp / (2·tp + fp + fn); 1 where both are empty",
+            "GERBIL's macro F1: each question counts the same.",
+            "It is not the harmonic mean of macro precision and macro recall: macro_f1_qald is.", _GERBIL)),
+        Statistic("macro_f1_qald", ("precision_qald", "recall", ONE), _harmonic, "F1 (macro, QALD)", "higher",
+            explanation=Explanation(
+                "harmonic mean of mean precision and mean recall; no answer is precise (1) and recalls nothing (0)",
+                "The QALD convention for systems that decline to answer.",
+                "Declining to answer costs less than here elsewhere.", _GERBIL)),
+        mean_of("f1_spice", "macro_f1_spice", title="F1 (macro, SPICE)", direction="higher", explanation=Explanation(
+            "as F1 (macro), but 0 where both are empty", "The SPICE evaluation's convention.", "", _SPICE)),
+        Statistic("micro_precision", ("tp", "fp"), lambda tp, fp: ratio(tp, tp + fp), "precision (micro)", "higher",
+            explanation=Explanation("Σ tp / (Σ tp + Σ fp)", "Answers pooled over questions.",
+                "One question with a huge answer outweighs all others.", _GERBIL)),
+        Statistic("micro_recall", ("tp", "fn"), lambda tp, fn: ratio(tp, tp + fn), "recall (micro)", "higher",
+            explanation=Explanation("Σ tp / (Σ tp + Σ fn)", "Answers pooled over questions.",
+                "One question with a huge gold set outweighs all others.", _GERBIL)),
+        Statistic("micro_f1", ("tp", "fp", "fn"), _f1, "F1 (micro)", "higher", explanation=Explanation(
+            "2·Σ tp / (2·Σ tp + Σ fp + Σ fn)", "Answers pooled over questions, as the SPICE evaluation's F1.",
+            "One question with a huge answer outweighs all others.", _SPICE)),
+        mean_of("jaccard", title="Jaccard", direction="higher", explanation=Explanation(
+            "mean over questions of |gold ∩ predicted| / |gold ∪ predicted|; 1 where both are empty",
+            "Overlap of the two answer sets.", "", "")),
+    ]  # fmt: skip

@@ -1,0 +1,477 @@
+"""From records and what their queries answered to measurements: pure functions, no I/O.
+
+A prediction that cannot be run is wrong, and its reason is kept in `outcome`. A record whose *gold* cannot be had,
+or that could not be asked because the endpoint failed, is unscored: that is not the system's fault.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal
+from zlib import crc32
+
+import polars as pl
+
+from sensecheck.correct.answer_sets import (
+    Key,
+    Overlap,
+    bare_key,
+    best_column_order,
+    count_of,
+    flat_relevant,
+    flat_values,
+    number_of,
+    overlap,
+    row_set,
+    set_f,
+    verdict_of,
+)
+from sensecheck.correct.question_types import (
+    BOOLEAN_TYPE,
+    COUNT_TYPES,
+    ELLIPSIS_SUBTYPES,
+    MULTI_ENTITY_SUBTYPES,
+)
+from sensecheck.correct.records import Record
+from sensecheck.correct.sql_compare import GoldPlan, bird_equal, compare, plan_gold, suite_equal, without_distinct
+from sensecheck.language.isomorphism import Shape
+from sensecheck.language.sparql import SparqlError, normal_form, parse, same_query, triple_count
+from sensecheck.language.sql_normal_form import sql_normal_form
+from sensecheck.stores import STANDARD_PREFIXES, Answer, Failure, Outcome, Reason, Request
+
+Language = Literal["sparql", "sql"]
+CONVENTIONS = ("test-suite", "test-suite-keep-distinct", "bird", "text2sparql")
+
+_ELLIPSIS = frozenset(ELLIPSIS_SUBTYPES)
+_MULTI_ENTITY = frozenset(MULTI_ENTITY_SUBTYPES)
+_YES_NO = re.compile(r"\b(yes|no|true|false)\b", re.IGNORECASE)
+_ENDPOINT_FAULTS = (Reason.ENDPOINT_ERROR, Reason.ENDPOINT_DEAD)
+NO_PREDICTION = "no prediction"
+
+
+@dataclass(slots=True, frozen=True)
+class Choices:
+    """Everything that can change a measurement; part of the signature."""
+
+    language: Language = "sparql"
+    execute: bool = True
+    normalise: bool = True
+    gold: Literal["auto", "query", "answers"] = "auto"
+    conventions: tuple[str, ...] = ()
+    ignore_distinct: bool = False
+    coerce: bool = False
+    prefixes: Mapping[str, str] = field(default_factory=lambda: STANDARD_PREFIXES)
+
+
+# ---- exact match
+
+
+def exact_match(gold: str | None, prediction: str | None) -> bool:
+    """As in the SPICE evaluation: the same text but for case. A missing prediction matches nothing."""
+    return gold is not None and prediction is not None and (gold == prediction or gold.lower() == prediction.lower())
+
+
+class NormalForms:
+    """Normal forms of queries, each distinct text read once (the last 50,000 are kept)."""
+
+    def __init__(self, choices: Choices) -> None:
+        self.choices = choices
+        self.of = lru_cache(maxsize=50_000)(self._of)
+
+    def _of(self, text: str) -> tuple[Shape | None, int | None]:
+        """The normal form and the number of triple patterns, or nothing where the text is no query."""
+        if self.choices.language == "sql":
+            return sql_normal_form(text), None
+        try:
+            query = parse(text, self.choices.prefixes).query
+            return normal_form(query, set_semantics=self.choices.ignore_distinct), triple_count(query)
+        except SparqlError:
+            return None, None
+
+    def match(self, gold: str | None, prediction: str | None) -> bool:
+        if gold is None or prediction is None:
+            return False
+        if gold == prediction:
+            return True
+        wanted, _ = self.of(gold)
+        if wanted is None:
+            return exact_match(gold, prediction)
+        shown, _ = self.of(prediction)
+        return shown is not None and same_query(wanted, shown)
+
+
+# ---- the gold answer
+
+
+def kind_of(record: Record, gold: Answer | None, choices: Choices) -> str:
+    """boolean, count, set or table: what is asked for."""
+    if choices.language == "sql":
+        return "table"
+    if record.question_type == BOOLEAN_TYPE:
+        return "boolean"
+    if record.question_type in COUNT_TYPES:
+        return "count"
+    if gold is not None and gold.boolean is not None:
+        return "boolean"
+    return "set"
+
+
+def uses_gold_query(record: Record, choices: Choices) -> bool:
+    """Whether the gold answer comes from running the gold query."""
+    if choices.language == "sql" or choices.gold == "query":
+        return True
+    return choices.gold == "auto" and record.results is None
+
+
+def _gold_verdict(record: Record) -> tuple[bool, ...] | None:
+    """YES and NO in the order in which the answer says them."""
+    if isinstance(record.answer, bool):
+        return (record.answer,)
+    words = _YES_NO.findall(str(record.answer))
+    return tuple([word.lower() in ("yes", "true") for word in words]) or None
+
+
+def _gold_count(record: Record) -> float | None:
+    if isinstance(record.answer, int | float) and not isinstance(record.answer, bool):
+        return float(record.answer)
+    number = number_of(str(record.answer)) if record.answer is not None else None
+    if number is not None:
+        return number
+    return float(len(set(map(str, record.results)))) if record.results is not None else None
+
+
+# ---- one record
+
+
+@dataclass(slots=True)
+class Scored:
+    """What was measured of one record's answer. None: does not apply."""
+
+    kind: str
+    outcome: str = "answered"
+    message: str = ""
+    unscored: str = ""
+    correct: bool | None = None
+    sets: Overlap | None = None
+    vacuous: bool | None = None
+    tie: bool | None = None
+    counted_rows: bool | None = None
+    named: dict[str, Any] = field(default_factory=dict)  # verdicts of named conventions
+    gold_text: str = ""
+    answer_text: str = ""
+
+
+def _failed(outcome: Outcome | None) -> str:
+    """Why there is no answer, or nothing."""
+    if outcome is None:
+        return NO_PREDICTION
+    return str(outcome.reason) if isinstance(outcome, Failure) else ""
+
+
+def score_sparql(record: Record, predicted: Outcome | None, gold: Outcome | None, choices: Choices) -> Scored:
+    """`predicted` is None without a prediction; `gold` is the gold query's outcome where that is what counts."""
+    if isinstance(gold, Failure):
+        return Scored("set", unscored=f"gold query: {gold.reason}", message=gold.message)
+    kind = kind_of(record, gold, choices)
+    scored = Scored(kind, outcome=_failed(predicted) or "answered")
+    if isinstance(predicted, Failure):
+        scored.message = predicted.message
+        if predicted.reason in _ENDPOINT_FAULTS:
+            scored.unscored = str(predicted.reason)
+            return scored
+    answer = predicted if isinstance(predicted, Answer) else None
+    if answer is not None:
+        scored.answer_text = shown_answer(answer)
+    if kind == "boolean":
+        _score_boolean(scored, record, answer, gold)
+    elif kind == "count" and not uses_gold_query(record, choices):
+        _score_count(scored, record, answer)
+    elif kind == "count":
+        assert gold is not None
+        wanted = count_of(gold)
+        scored.gold_text = shown_answer(gold)
+        _compare_count(scored, wanted.value, answer)
+    else:
+        _score_set(scored, record, answer, gold)
+    if "text2sparql" in choices.conventions and gold is not None:
+        scored.named["text2sparql"] = set_f(flat_relevant(gold), flat_values(answer) if answer else set())
+    return scored
+
+
+def _score_boolean(scored: Scored, record: Record, answer: Answer | None, gold: Answer | None) -> None:
+    wanted: tuple[bool, ...] | None
+    if gold is not None:
+        verdict = verdict_of(gold)
+        wanted = None if verdict is None else (verdict,)
+    else:
+        wanted = _gold_verdict(record)
+    if wanted is None:
+        scored.unscored = "gold answer is no yes or no"
+        return
+    scored.gold_text = " and ".join("yes" if w else "no" for w in wanted)
+    found = None if answer is None else verdict_of(answer)
+    # Several verdicts ("YES and NO respectively") are not met by one.
+    scored.correct = found is not None and wanted == (found,)
+
+
+def _score_count(scored: Scored, record: Record, answer: Answer | None) -> None:
+    wanted = _gold_count(record)
+    if wanted is None:
+        scored.unscored = "gold answer is no number"
+        return
+    scored.gold_text = f"{wanted:g}"
+    _compare_count(scored, wanted, answer)
+
+
+def _compare_count(scored: Scored, wanted: float | None, answer: Answer | None) -> None:
+    if answer is None:
+        scored.correct = False
+        return
+    found = count_of(answer)
+    scored.counted_rows = found.from_rows
+    scored.correct = found.value is not None and wanted is not None and abs(found.value - wanted) <= 1e-9 * abs(wanted)
+
+
+def _score_set(scored: Scored, record: Record, answer: Answer | None, gold: Answer | None) -> None:
+    found: set[Key] = set()
+    if gold is not None:
+        wanted = row_set(gold)
+        scored.gold_text = shown_answer(gold)
+        if answer is not None and answer.boolean is None:
+            found = best_column_order(gold, answer)
+    elif record.results is not None:
+        listed = [value if isinstance(value, str) else str(value) for value in record.results]
+        wanted = {bare_key(value.rsplit("/", 1)[-1] if value.startswith("http") else value) for value in listed}
+        scored.gold_text = "\n".join(sorted(listed)[:_SHOWN_ROWS])
+        if answer is not None and answer.boolean is None:
+            found = row_set(answer, short=True)
+    else:
+        scored.unscored = "no gold answer"
+        return
+    # A failed query answered nothing; even where nothing is right, it gets no credit for that.
+    scored.sets = overlap(wanted, found) if answer is not None or wanted else Overlap(0, 0, 1)
+    scored.correct = answer is not None and answer.boolean is None and scored.sets.fp == scored.sets.fn == 0
+    scored.vacuous = scored.correct and not wanted
+
+
+def score_sql(
+    record: Record,
+    files: Sequence[str],
+    found: Mapping[Request, Outcome],
+    plan: GoldPlan,
+    choices: Choices,
+) -> Scored:
+    """Right when equal on every database of the schema (one, or several as in test suites)."""
+    assert record.gold is not None
+    scored = Scored("table", correct=True, vacuous=True, tie=False)
+    for name in choices.conventions:
+        scored.named[name] = True
+    for number, file in enumerate(files):
+        gold = found[Request(record.gold, file)]
+        if isinstance(gold, Failure):
+            scored.unscored, scored.message = f"gold query: {gold.reason}", gold.message
+            return scored
+        outcome = found.get(Request(record.prediction, file)) if record.prediction is not None else None
+        if not number:
+            scored.outcome = _failed(outcome) or "answered"
+            scored.gold_text = shown_answer(gold)
+            scored.answer_text = shown_answer(outcome) if isinstance(outcome, Answer) else ""
+            scored.message = outcome.message if isinstance(outcome, Failure) else ""
+        if isinstance(outcome, Answer):
+            keyed = found.get(Request(plan.keyed, file)) if plan.keyed else None
+            verdict = compare(gold, outcome, plan, keyed if isinstance(keyed, Answer) else None, coerce=choices.coerce)
+            scored.correct = bool(scored.correct and verdict.equal)
+            scored.vacuous = bool(scored.vacuous and verdict.vacuous)
+            scored.tie = bool(scored.tie or verdict.tie)
+        else:
+            scored.correct, scored.vacuous = False, False
+        for name in choices.conventions:
+            scored.named[name] = bool(scored.named[name] and _by_convention(name, record, file, gold, outcome, found))
+    return scored
+
+
+def _by_convention(
+    name: str, record: Record, file: str, gold: Answer, outcome: Outcome | None, found: Mapping[Request, Outcome]
+) -> bool:
+    assert record.gold is not None
+    if name == "test-suite":
+        stripped = found.get(Request(without_distinct(record.gold), file))
+        answer = found.get(Request(without_distinct(record.prediction or ""), file))
+        return (
+            isinstance(stripped, Answer) and isinstance(answer, Answer) and suite_equal(stripped, answer, record.gold)
+        )
+    if not isinstance(outcome, Answer):
+        return False
+    return bird_equal(gold, outcome) if name == "bird" else suite_equal(gold, outcome, record.gold)
+
+
+# ---- what has to be asked
+
+
+def sparql_requests(records: Sequence[Record], choices: Choices) -> list[Request]:
+    asked: dict[Request, None] = {}
+    for record in records:
+        if record.fault:
+            continue
+        if record.prediction is not None:
+            asked[Request(record.prediction)] = None
+        if record.gold is not None and uses_gold_query(record, choices):
+            asked[Request(record.gold)] = None
+    return list(asked)
+
+
+def sql_requests(
+    records: Sequence[Record], files: Mapping[str, Sequence[str]], plans: Mapping[str, GoldPlan], choices: Choices
+) -> list[Request]:
+    asked: dict[Request, None] = {}
+    for record in records:
+        if record.fault or record.gold is None:
+            continue
+        texts = [record.gold, plans[record.gold].keyed]
+        if record.prediction is not None:
+            texts.append(record.prediction)
+        if "test-suite" in choices.conventions:
+            texts += [without_distinct(text) for text in (record.gold, record.prediction) if text is not None]
+        for file in files.get(record.database, ()):
+            asked.update((Request(text, file), None) for text in texts if text)
+    return list(asked)
+
+
+def gold_plans(records: Sequence[Record], dialect: str, known: dict[str, GoldPlan]) -> dict[str, GoldPlan]:
+    for record in records:
+        if record.gold is not None and record.gold not in known:
+            known[record.gold] = plan_gold(record.gold, dialect)
+    return known
+
+
+# ---- the table
+
+
+_SHOWN_ROWS = 12
+
+
+def shown_answer(answer: Answer) -> str:
+    """The first rows as text, for reading."""
+    if answer.boolean is not None:
+        return "yes" if answer.boolean else "no"
+    lines = []
+    for row in answer.rows[:_SHOWN_ROWS]:
+        cells = [("" if cell is None else str(getattr(cell, "value", cell)))[:200] for cell in row]
+        lines.append(" | ".join(cells))
+    if len(answer.rows) > _SHOWN_ROWS:
+        lines.append(f"… {len(answer.rows) - _SHOWN_ROWS:,} more rows")
+    return "\n".join(lines) or "(nothing)"
+
+
+def context_of(distance: str) -> str:
+    """How far back the conversation must be remembered; 0 is a bucket of its own."""
+    if distance == "1":
+        return "Ctx=-1"
+    if distance.isdigit() and distance != "0":
+        return "Ctx<-1"
+    return "Ctx=0" if distance == "0" else "none"
+
+
+def measure(
+    records: Sequence[Record], scores: Sequence[Scored] | None, choices: Choices, forms: NormalForms | None = None
+) -> pl.DataFrame:
+    """One row for every record. Without `scores`, exact match alone."""
+    clean = [not record.fault for record in records]
+    subtypes = [record.subtype for record in records]
+    distances = [record.distance for record in records]
+    contexts = {distance: context_of(distance) for distance in set(distances)}
+    groups = [f"{record.question_type}_{record.subtype}" for record in records]
+    codes = {group: float(crc32(group.encode("utf-8", "replace"))) for group in set(groups)}
+    columns: dict[str, Any] = {
+        "id": [record.id for record in records],
+        "cluster": [record.conversation or record.id for record in records],
+        "question_type": [record.question_type or None for record in records],
+        "subtype": [subtype or None for subtype in subtypes],
+        "distance": distances,
+        "context": [contexts[distance] for distance in distances],
+        "ellipsis": ["yes" if subtype in _ELLIPSIS else "no" for subtype in subtypes],
+        "multi_entity": ["yes" if subtype in _MULTI_ENTITY else "no" for subtype in subtypes],
+        "type_code": [codes[group] for group in groups],
+    }
+    text: dict[str, Any] = {name: pl.String for name in columns if name != "type_code"}
+    columns["em"] = [
+        exact_match(r.gold, r.prediction) if ok and r.gold is not None else None
+        for r, ok in zip(records, clean, strict=True)
+    ]
+    if forms is not None:
+        columns["em_normalised"] = [
+            forms.match(r.gold, r.prediction) if ok and r.gold is not None else None
+            for r, ok in zip(records, clean, strict=True)
+        ]
+        if choices.language == "sparql":
+            counts = [
+                forms.of(r.gold)[1] if ok and r.gold is not None else None for r, ok in zip(records, clean, strict=True)
+            ]
+            columns["triples"] = [None if count is None else str(count) for count in counts]
+            text["triples"] = pl.String
+    reasons: list[str | None] = [record.fault or None for record in records]
+    if scores is not None:
+        reasons = [record.fault or score.unscored or None for record, score in zip(records, scores, strict=True)]
+        columns.update(_answer_columns(scores, [reason is None for reason in reasons], choices))
+        text.update(kind=pl.String, outcome=pl.String)
+    for name in records[0].extra if records else ():
+        if name not in columns:
+            columns[name] = [record.extra.get(name) for record in records]
+            text[name] = pl.String
+    columns["scored"] = [reason is None for reason in reasons]
+    columns["reason"] = reasons
+    schema = {
+        name: text.get(name) or _dtype(name) for name in [*list(columns)[:2], "scored", "reason", *list(columns)[2:-2]]
+    }
+    return pl.DataFrame({name: columns[name] for name in schema}, schema=schema)
+
+
+_FLOATS = ("precision", "recall", "f1", "jaccard", "precision_qald", "f1_spice", "type_code", "text2sparql")
+_COUNTS = ("tp", "fp", "fn")
+
+
+def _dtype(name: str) -> Any:
+    if name == "reason":
+        return pl.String
+    if name in _FLOATS:
+        return pl.Float64
+    return pl.Int64 if name in _COUNTS else pl.Boolean
+
+
+def _answer_columns(scores: Sequence[Scored], usable: Sequence[bool], choices: Choices) -> dict[str, Any]:
+    good = [score if ok else None for score, ok in zip(scores, usable, strict=True)]
+    sets = [None if score is None else score.sets for score in good]
+    made: dict[str, Any] = {
+        "kind": [score.kind for score in scores],
+        "outcome": [score.outcome for score in scores],
+        "correct": [None if score is None else score.correct for score in good],
+        "answered": [None if score is None else score.outcome == "answered" for score in good],
+        "vacuous": [None if score is None else bool(score.vacuous) for score in good],
+    }
+    if choices.language == "sparql":
+        made["counted_rows"] = [None if score is None else score.counted_rows for score in good]
+        for name in (*_COUNTS, *_FLOATS[:6]):
+            made[name] = [None if found is None else getattr(found, name) for found in sets]
+    else:
+        made["tie"] = [None if score is None else bool(score.tie) for score in good]
+    for name in choices.conventions:
+        made[name.replace("-", "_")] = [None if score is None else score.named.get(name) for score in good]
+    return made
+
+
+def texts(records: Sequence[Record], scores: Sequence[Scored] | None) -> pl.DataFrame:
+    """What a reader wants to see of each record."""
+    made: dict[str, Any] = {
+        "id": [record.id for record in records],
+        "question": [record.question for record in records],
+        "gold": [record.gold for record in records],
+        "prediction": [record.prediction for record in records],
+    }
+    if scores is not None:
+        made["gold_answer"] = [score.gold_text for score in scores]
+        made["predicted_answer"] = [score.answer_text for score in scores]
+        made["message"] = [score.message for score in scores]
+    return pl.DataFrame(made, schema=dict.fromkeys(made, pl.String))

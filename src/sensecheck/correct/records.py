@@ -1,0 +1,361 @@
+"""Files of predicted queries with gold queries or gold answers.
+
+The seed's JSON (question_type, description, question, answer, actions, results, sparql_delex, turnID) is read as it
+is; JSONL, CSV, Parquet and tables in memory by the same names, by common other ones, or by those that `columns`
+gives. Records come in batches that are always cut the same way, so that a stopped run can go on.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
+from sensecheck.inputs.opening import Source, is_path, sources
+from sensecheck.inputs.tables import TableReader, detect_table_format
+
+BATCH_RECORDS = 4096
+
+# Our name → the names it is known by in files, the first that is there wins.
+NAMES: dict[str, tuple[str, ...]] = {
+    "id": ("id", "qname", "question_id", "turnID"),
+    "prediction": ("prediction", "predicted", "actions", "pred", "predicted_query", "generated_query", "output"),
+    "gold": ("gold", "sparql_delex", "gold_query", "gold_sparql", "gold_sql", "query", "sql", "sparql"),
+    "question_type": ("question_type", "type"),
+    "subtype": ("description", "subtype", "sub_type"),
+    "question": ("question", "utterance", "nl"),
+    "answer": ("answer",),
+    "results": ("results", "gold_answers", "answers"),
+    "turn": ("turnID", "turn_id", "turn"),
+    "distance": ("distance", "context_distance"),
+    "database": ("database", "db_id", "db"),
+    "conversation": ("conversation", "conversation_id", "dialogue"),
+}
+
+
+@dataclass(slots=True)
+class Record:
+    """One question with what was predicted for it. `fault` says why it cannot be scored at all."""
+
+    id: str
+    prediction: str | None
+    gold: str | None = None
+    question_type: str = ""
+    subtype: str = ""
+    question: str = ""
+    answer: Any = None
+    results: list[Any] | None = None
+    turn: str = ""
+    distance: str = ""
+    database: str = ""
+    conversation: str = ""
+    extra: dict[str, str] = field(default_factory=dict)
+    fault: str = ""
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads records batch by batch, from files, patterns, tables or lists of dictionaries."""
+
+    data: Any
+    columns: Mapping[str, str] = field(default_factory=dict)
+    keep: Sequence[str] = ()
+    limit: int | None = None
+    skip_bad: bool = False
+    distances: Mapping[str, str] | None = None
+    bad: dict[str, int] = field(default_factory=dict)
+    files: list[dict[str, Any]] = field(default_factory=list)
+    _names: dict[tuple[str, ...], tuple[str | None, ...]] = field(default_factory=dict)
+
+    def batches(self, done: int = 0) -> Iterator[list[Record]]:
+        """Batches from number `done` on."""
+        self._check_columns()
+        self.files.clear()
+        count = number = 0
+        several = False
+        left: list[Record] = []
+        for rows, path, first, more in self._rows():
+            several = several or more
+            prefix = f"{Path(path).name}:" if several and path else ""
+            numbered = enumerate(rows, first)
+            while True:
+                room = BATCH_RECORDS - len(left)
+                if self.limit is not None:
+                    room = min(room, self.limit - count)
+                with _no_collection():
+                    made = [self._record(row, path, place, prefix) for place, row in islice(numbered, room)]
+                count += len(made)
+                left += made
+                if len(left) == BATCH_RECORDS:
+                    if number >= done:
+                        yield left
+                    number += 1
+                    left = []
+                elif len(made) < room or not room:
+                    break
+        if left and number >= done:
+            yield left
+        if not count:
+            raise InputError("there are no records", path=_named(self.data), reason="no_records")
+
+    # ---- where rows come from
+
+    def _rows(self) -> Iterator[tuple[Iterable[Any], str, int, bool]]:
+        """Rows with the name of their file, the number of the first, and whether there are several files."""
+        if _names_files(self.data):
+            found = sources(self.data)
+            for source in found:
+                yield from ((rows, source.name, first, len(found) > 1) for rows, first in self._file(source))
+                self.files.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
+        elif isinstance(self.data, Sequence) and all(isinstance(row, Mapping) for row in self.data):
+            yield self.data, "", 1, False
+        else:
+            for batch in TableReader(self.data):
+                yield batch.frame.to_dicts(), "", int(batch.frame[batch.place][0]), False
+
+    def _file(self, source: Source) -> Iterator[tuple[Iterable[Any], int]]:
+        head = source.head(4096)
+        name = source.name.lower()
+        if head.startswith((b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) or not head:
+            packed = not head.startswith(b"PAR1")
+            plain = name.removesuffix(".gz").removesuffix(".zst").removesuffix(".zstd")
+            if not packed or not plain.endswith((".json", ".jsonl")):
+                for batch in TableReader(source.path if source.path is not None else source, skip_bad=self.skip_bad):
+                    yield batch.frame.to_dicts(), int(batch.frame[batch.place][0])
+                return
+            kind = "json" if plain.endswith(".json") else "jsonl"
+        else:
+            kind = detect_table_format(head, name).name
+            if kind not in ("json", "jsonl") and name.endswith(".json"):
+                kind = "json"
+        if kind == "json":
+            yield self._document(source), 1
+        elif kind == "jsonl":
+            number = 1
+            for block in source.blocks():
+                lines = block.data.splitlines()
+                yield (self._line(line, source.name, number + i) for i, line in enumerate(lines)), number
+                number += len(lines)
+        else:
+            for batch in TableReader(source.path, skip_bad=self.skip_bad):
+                first = int(batch.frame[batch.place][0])
+                yield batch.frame.drop(batch.place).to_dicts(), first
+
+    def _document(self, source: Source) -> list[Any]:
+        text = source.read()
+        try:
+            with _no_collection():
+                rows = _loads(text)
+        except ValueError as error:
+            raise InputError(
+                f"is no JSON: {error}", path=source.name, hint="Was the file cut short?", reason="bad_json"
+            ) from None
+        if isinstance(rows, dict):
+            # A mapping of ids to records, or one list under some key.
+            lists = [value for value in rows.values() if isinstance(value, list)]
+            if len(lists) == 1:
+                rows = lists[0]
+            elif rows and all(isinstance(value, dict) for value in rows.values()):
+                rows = [{"id": key, **value} for key, value in rows.items()]
+        if not isinstance(rows, list):
+            raise InputError(
+                path=source.name, expected="a JSON list of records", got=shown(rows, 60), reason="not_a_list"
+            )
+        return rows
+
+    def _line(self, line: bytes, path: str, number: int) -> Any:
+        try:
+            return _loads(line)
+        except ValueError as error:
+            fault = InputError(f"is no JSON object: {error}", path=path, line=number, hint=SKIP_HINT, reason="bad JSON")
+            if not self.skip_bad:
+                raise fault from None
+            return fault
+
+    # ---- one record
+
+    def _check_columns(self) -> None:
+        for ours in self.columns:
+            if ours not in NAMES:
+                hint = did_you_mean(ours, NAMES) or f"The names are {', '.join(NAMES)}."
+                raise InputError(field="columns", expected="one of our names", got=shown(ours), hint=hint)
+
+    def _record(self, row: Any, path: str, number: int, prefix: str) -> Record:
+        try:
+            return self._checked(row, path, number, prefix)
+        except InputError as error:
+            return self._refuse(error, f"{prefix}{number}")
+
+    def _refuse(self, error: InputError, name: str) -> Record:
+        if not self.skip_bad or error.reason == "unknown column":
+            raise error
+        self.bad[error.reason] = self.bad.get(error.reason, 0) + 1
+        return Record(name, None, fault=f"bad record: {error.reason}", extra=dict.fromkeys(self.keep, ""))
+
+    def _checked(self, row: Any, path: str, number: int, prefix: str) -> Record:
+        if isinstance(row, InputError):
+            raise row
+        if not isinstance(row, dict):
+            if not isinstance(row, Mapping):
+                raise self._wrong(path, number, None, "an object", row)
+            row = dict(row)
+        # Records of one file have the same fields in the same order: their names are looked up once.
+        fields = tuple(row)
+        names = self._names.get(fields)
+        if names is None:
+            names = self._names[fields] = tuple([self._name(ours, row) for ours in NAMES])
+        key, told, gold_name, kind_name, sub, asked, answer_name, results_name, turn_name, distance_name, base, talk = (
+            names
+        )
+        if told is None:
+            raise self._no_prediction(row, path, number)
+        prediction = row[told]
+        gold = row[gold_name] if gold_name else None
+        kind = row[kind_name] if kind_name else ""
+        subtype = row[sub] if sub else ""
+        question = row[asked] if asked else ""
+        answer = row[answer_name] if answer_name else None
+        results = row[results_name] if results_name else None
+        turn = row[turn_name] if turn_name else ""
+        distance = row[distance_name] if distance_name else None
+        database = row[base] if base else ""
+        if type(answer) is list and results is None:
+            results, answer = answer, None
+        if type(kind) is list:
+            kind = kind[0] if kind else ""
+        if not (
+            type(prediction) is type(gold) is type(kind) is type(subtype) is type(question) is type(database) is str
+        ):
+            for name, value in ((told, prediction), (gold_name, gold), (kind_name, kind), (sub, subtype),
+                                (asked, question), (base, database)):  # fmt: skip
+                if value is not None and type(value) is not str:
+                    raise self._wrong(path, number, name, "text", value)
+        if results is not None and type(results) is not list:
+            if type(results) is not str:
+                raise self._wrong(path, number, results_name, "a list of answers", results)
+            results = [results]
+        if gold is None and results is None and answer is None:
+            raise InputError(
+                path=path or None, record=number, expected="a gold query or a gold answer", got="neither",
+                hint=f"Looked for {', '.join(NAMES['gold'][:4])}, …; name it with --columns gold=COLUMN.",
+                reason="no gold",
+            )  # fmt: skip
+        turn = turn if type(turn) is str else "" if turn is None else str(turn)
+        if self.distances is not None:
+            distance = self.distances.get(turn)
+        label = row[key] if key else None
+        if talk:
+            conversation = str(row[talk])
+        else:
+            # `test#QA_81#QA_16#2` is turn 2 of a conversation; its turns are resampled together.
+            conversation = turn[: turn.rindex("#")] if "#" in turn else ""
+        return Record(
+            f"{prefix}{number}" if label is None else str(label),
+            prediction,
+            gold,
+            kind or "",
+            subtype or "",
+            question or "",
+            answer,
+            results,
+            turn,
+            "none" if distance is None else str(distance),
+            database or "",
+            conversation,
+            {column: _text_of(row, column) for column in self.keep} if self.keep else _NOTHING,
+        )
+
+    def _name(self, ours: str, row: Mapping[str, Any]) -> str | None:
+        """The field of a row that holds what we call `ours`."""
+        given = self.columns.get(ours)
+        if given is not None:
+            return given if given in row else None
+        return next((name for name in NAMES[ours] if name in row), None)
+
+    def _no_prediction(self, row: Mapping[str, Any], path: str, number: int) -> InputError:
+        wanted = self.columns.get("prediction") or NAMES["prediction"][0]
+        return InputError(
+            path=path or None, record=number, field=wanted, expected="a field for the prediction",
+            got=f"the fields {', '.join(shown(name, 30) for name in list(row)[:12])}",
+            hint=did_you_mean(wanted, list(row)) or "Name it with --columns prediction=COLUMN.",
+            reason="no prediction field",
+        )  # fmt: skip
+
+    @staticmethod
+    def _wrong(path: str, number: int, name: str | None, expected: str, got: object) -> InputError:
+        return InputError(
+            path=path or None, record=number, field=name, expected=expected, got=shown(got, 60),
+            hint="Fix the record or pass --skip-bad to count it as unscored.",
+            reason=f"{name or 'record'} of another kind",
+        )  # fmt: skip
+
+
+_NOTHING: dict[str, str] = {}
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Thousands of new records make no cycles; looking for some after every few hundred costs as much as reading."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def _text_of(row: Mapping[str, Any], column: str) -> str:
+    if column in row:
+        return "" if row[column] is None else str(row[column])
+    raise InputError(
+        field=column, expected="a column of that name to slice by",
+        got=f"the columns {', '.join(shown(name, 30) for name in list(row)[:12])}",
+        hint=did_you_mean(column, list(row)), reason="unknown column",
+    )  # fmt: skip
+
+
+def _names_files(data: Any) -> bool:
+    if is_path(data) or hasattr(data, "read"):
+        return True
+    return isinstance(data, list | tuple) and bool(data) and all(is_path(d) or hasattr(d, "read") for d in data)
+
+
+def _named(data: Any) -> str | None:
+    return str(data) if is_path(data) else None
+
+
+def _loads(text: bytes) -> Any:
+    """Strict and fast first; the standard parser also takes lone surrogates and NaN."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(text)
+        except RecursionError:
+            raise ValueError("nested too deep") from None
+
+
+def read_distances(path: str | Path) -> dict[str, str]:
+    """turnID → distance. Every line holds both, parted by a TAB; blank lines are passed over."""
+    found: dict[str, str] = {}
+    with Path(path).open(encoding="utf-8") as stream:
+        for number, line in enumerate(stream, 1):
+            if not line.strip():
+                continue
+            columns = line.rstrip("\n").split("\t")
+            if len(columns) < 2:
+                raise InputError(
+                    path=str(path), line=number, expected="turnID, TAB, distance", got=shown(line.strip(), 60),
+                    hint="Are the columns parted by spaces? They need a TAB.", reason="no TAB",
+                )  # fmt: skip
+            found[columns[0].strip()] = columns[1].strip()
+    return found

@@ -1,0 +1,304 @@
+"""Is the table that a predicted SQL query returns the table that the gold query returns?
+
+The default compares bags of rows under some permutation of columns, numbers by value; rows in order only
+where the gold's outer query sorts, and then only as far as its sort keys decide. What the field's evaluators do
+instead is there under their names, quirk by quirk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import sqlglot
+from sqlglot import exp
+
+from sensecheck.stores import Answer
+
+Row: TypeAlias = "tuple[Any, ...]"
+
+# Permutations of columns tried at most; columns that differ in their values are told apart without trying.
+_MOST_TRIALS = 20_000
+_NUMBER = re.compile(r"\s*[+-]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})\s*")
+
+
+# ---- bags of rows under a permutation of columns
+
+
+def _number_key(value: Any, scale: float) -> Hashable:
+    """Equal for numbers that are equal within about nine digits; text, blobs and NULL stay themselves."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, float):
+        if value != value:
+            return "NaN"
+        if value.is_integer() and abs(value) < 2**53:
+            return int(value)
+        rounded = float(f"{value * scale:.9g}")
+        return ("float", rounded)
+    return value  # type: ignore[no-any-return]
+
+
+def _keyed(rows: Sequence[Row], scale: float) -> list[Row]:
+    return [tuple([_number_key(cell, scale) for cell in row]) for row in rows]
+
+
+def _near_keyed(gold: Sequence[Row], predicted: Sequence[Row]) -> list[tuple[list[Row], list[Row]]]:
+    """The rows ready to compare: once, and again with shifted rounding where floats are at stake.
+
+    Two floats that differ in their last bits may round apart at one place; they do not at two.
+    """
+    pairs = [(_keyed(gold, 1.0), _keyed(predicted, 1.0))]
+    if any(isinstance(cell, float) for row in (*gold, *predicted) for cell in row):
+        pairs.append((_keyed(gold, 1 + 4.7e-10), _keyed(predicted, 1 + 4.7e-10)))
+    return pairs
+
+
+def _permutations(gold: Sequence[Row], predicted: Sequence[Row]) -> Any:
+    """Column orders that may turn `predicted` into `gold`: for each gold column the place to take it from.
+
+    Columns are matched first by their bags of values, then one after the other, giving up a start as soon as
+    the columns chosen so far do not agree as a bag of partial rows.
+    """
+    width = len(gold[0])
+    gold_bags = [Counter(row[i] for row in gold) for i in range(width)]
+    bags = [Counter(row[i] for row in predicted) for i in range(width)]
+    candidates = [[j for j in range(width) if bags[j] == gold_bags[i]] for i in range(width)]
+    if not all(candidates):
+        return
+    trials = 0
+
+    def extend(chosen: list[int]) -> Any:
+        nonlocal trials
+        i = len(chosen)
+        if i == width:
+            yield chosen
+            return
+        for j in candidates[i]:
+            if j in chosen:
+                continue
+            trials += 1
+            if trials > _MOST_TRIALS:
+                return
+            trial = [*chosen, j]
+            if i and Counter(row[: i + 1] for row in gold) != Counter(
+                tuple([row[k] for k in trial]) for row in predicted
+            ):
+                continue
+            yield from extend(trial)
+
+    yield from extend([])
+
+
+def same_bag(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    """The same rows, as often, in any order, under some permutation of columns."""
+    if len(gold) != len(predicted):
+        return False
+    if not gold:
+        return True
+    if len(gold[0]) != len(predicted[0]):
+        return False
+    return next(_permutations(gold, predicted), None) is not None
+
+
+def same_list(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    """The same rows in the same order under some permutation of columns."""
+    if len(gold) != len(predicted):
+        return False
+    if not gold:
+        return True
+    if len(gold[0]) != len(predicted[0]):
+        return False
+    wanted = list(gold)
+    return any(
+        [tuple([row[k] for k in order]) for row in predicted] == wanted for order in _permutations(gold, predicted)
+    )
+
+
+def _same_blocks(gold: Sequence[Row], keys: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    """The same order as far as the sort keys decide it: rows with equal keys may change places."""
+    if len(gold) != len(predicted) or not gold or len(gold[0]) != len(predicted[0]):
+        return False
+    for order in _permutations(gold, predicted):
+        shown = [tuple([row[k] for k in order]) for row in predicted]
+        start = 0
+        for end in range(1, len(gold) + 1):
+            if end == len(gold) or keys[end] != keys[start]:
+                if Counter(gold[start:end]) != Counter(shown[start:end]):
+                    break
+                start = end
+        else:
+            return True
+    return False
+
+
+def _within_ties(everything: Sequence[Row], keys: Sequence[Row], kept: int, predicted: Sequence[Row]) -> bool:
+    """Is `predicted` another choice among the rows that tie at the cut of LIMIT, or all of them?
+
+    `everything` is the gold without its LIMIT, sorted; rows above the tie must all be there.
+    """
+    if not predicted or len(everything) <= kept or keys[kept - 1] != keys[kept]:
+        return False
+    if len(predicted[0]) != len(everything[0]):
+        return False
+    cut = keys[kept - 1]
+    first = next(i for i, key in enumerate(keys) if key == cut)
+    last = max(i for i, key in enumerate(keys) if key == cut)
+    above, tied = everything[:first], everything[first : last + 1]
+    if len(predicted) not in (kept, last + 1):
+        return False
+    pool = Counter(above) + Counter(tied)
+    width = len(everything[0])
+    for order in _all_orders(width):
+        shown = Counter(tuple([row[k] for k in order]) for row in predicted)
+        if not (shown - pool) and not (Counter(above) - shown):
+            return True
+    return False
+
+
+def _all_orders(width: int) -> Any:
+    from itertools import islice, permutations
+
+    return islice(permutations(range(width)), 720)
+
+
+# ---- the gold query, looked at
+
+
+@dataclass(slots=True)
+class GoldPlan:
+    """What the gold's outer query says about order: `keyed` is the gold with its sort keys as further columns
+    and without its LIMIT, or empty where that cannot be written."""
+
+    sorts: bool = False
+    limit: int | None = None
+    keyed: str = ""
+    keys: int = 0
+
+
+def plan_gold(sql: str, dialect: str = "sqlite") -> GoldPlan:
+    try:
+        tree = sqlglot.parse_one(sql, read=dialect)
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        return GoldPlan(sorts=bool(re.search(r"\border\s+by\b", sql, re.I)))
+    order = tree.args.get("order")
+    if order is None:
+        return GoldPlan()
+    plan = GoldPlan(sorts=True)
+    limit = tree.args.get("limit")
+    if limit is not None:
+        count = limit.expression
+        if not isinstance(count, exp.Literal) or not str(count.this).isdigit():
+            return plan
+        plan.limit = int(count.this)
+    if not isinstance(tree, exp.Select) or tree.args.get("distinct") or tree.args.get("offset"):
+        return plan
+    named = {item.alias.lower(): item.this for item in tree.expressions if isinstance(item, exp.Alias) and item.alias}
+    keys: list[exp.Expression] = []
+    for ordered in order.expressions:
+        key = ordered.this if isinstance(ordered, exp.Ordered) else ordered
+        if isinstance(key, exp.Literal) and not key.is_string:
+            index = int(key.this) - 1 if str(key.this).isdigit() else -1
+            if not 0 <= index < len(tree.expressions):
+                return plan
+            key = tree.expressions[index].unalias()
+        elif isinstance(key, exp.Column) and not key.table and key.name.lower() in named:
+            key = named[key.name.lower()]
+        keys.append(key.copy())
+    if any(isinstance(item, exp.Star) for item in tree.expressions) and tree.args.get("group"):
+        return plan
+    keyed = tree.copy()
+    keyed.set("limit", None)
+    for number, key in enumerate(keys):
+        keyed.append("expressions", exp.alias_(key, f"sort_key_{number}", quoted=True))
+    plan.keyed = keyed.sql(dialect=dialect)
+    plan.keys = len(keys)
+    return plan
+
+
+# ---- verdicts
+
+
+@dataclass(slots=True)
+class Verdict:
+    equal: bool
+    vacuous: bool = False  # both are empty: equal, but nothing was shown
+    tie: bool = False  # equal only because rows that tie under ORDER BY may change places
+
+
+def _as_numbers(answer: Answer) -> Answer:
+    """Text that is a number, as a number."""
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, str) and _NUMBER.fullmatch(value):
+            return float(value)
+        return value
+
+    return Answer(answer.columns, [tuple([cell(value) for value in row]) for row in answer.rows])
+
+
+def compare(
+    gold: Answer, predicted: Answer, plan: GoldPlan, keyed: Answer | None = None, *, coerce: bool = False
+) -> Verdict:
+    """The default comparison. `keyed` is the outcome of `plan.keyed`, where that ran.
+
+    With `coerce`, text that is a number equals that number ('3' and 3).
+    """
+    if coerce:
+        gold, predicted = _as_numbers(gold), _as_numbers(predicted)
+        keyed = _as_numbers(keyed) if keyed is not None else None
+    if not gold.rows and not predicted.rows:
+        return Verdict(True, vacuous=True)
+    if gold.rows and predicted.rows and len(gold.columns) != len(predicted.columns):
+        return Verdict(False)
+    for wanted, shown in _near_keyed(gold.rows, predicted.rows):
+        if same_list(wanted, shown) if plan.sorts else same_bag(wanted, shown):
+            return Verdict(True)
+    if plan.sorts and keyed is not None and plan.keys and len(keyed.columns) == len(gold.columns) + plan.keys:
+        width = len(gold.columns)
+        everything = _keyed([row[:width] for row in keyed.rows], 1.0)
+        keys = _keyed([row[width:] for row in keyed.rows], 1.0)
+        shown = _keyed(predicted.rows, 1.0)
+        kept = len(gold.rows)
+        if _same_blocks(everything[:kept], keys[:kept], shown):
+            return Verdict(True, tie=True)
+        if plan.limit is not None and kept == plan.limit and _within_ties(everything, keys, kept, shown):
+            return Verdict(True, tie=True)
+    return Verdict(False)
+
+
+_PIECES = re.compile(r"""('(?:[^']|'')*+'|"(?:[^"]|"")*+"|`[^`]*+`|--[^\n]*+)|\bdistinct\b""", re.I)
+
+
+def without_distinct(sql: str) -> str:
+    """The query with every DISTINCT taken out, inside aggregates too, as test-suite evaluation does."""
+    return _PIECES.sub(lambda found: found.group(1) or "", sql)
+
+
+def suite_equal(gold: Answer, predicted: Answer, gold_sql: str) -> bool:
+    """test-suite-sql-eval: bags under column permutation; in order if the gold says ORDER BY anywhere.
+
+    Numbers are equal as Python compares them. DISTINCT is the caller's business: the evaluator strips it from
+    both queries unless told to keep it.
+    """
+    if not gold.rows and not predicted.rows:
+        return True
+    if "order by" in gold_sql.lower():
+        return same_list(gold.rows, predicted.rows)
+    return same_bag(gold.rows, predicted.rows)
+
+
+def bird_equal(gold: Answer, predicted: Answer) -> bool:
+    """BIRD's execution accuracy: equal sets of rows, columns in place, order and repetition ignored."""
+    return set(gold.rows) == set(predicted.rows)
+
+
+Convention: TypeAlias = Callable[[Answer, Answer, str], bool]
+CONVENTIONS: dict[str, Convention] = {
+    "test-suite": suite_equal,
+    "test-suite-keep-distinct": suite_equal,
+    "bird": lambda gold, predicted, sql: bird_equal(gold, predicted),
+}

@@ -1,0 +1,153 @@
+"""What a question's `evaluate` takes, read off its signature: the one place where options are declared."""
+
+from __future__ import annotations
+
+import collections.abc
+import inspect
+import os
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal, Union
+
+# What `run` decides itself: where runs go, how intervals are made, what a system is called.
+OWN = frozenset({"options", "out", "resume", "overwrite", "progress", "system"})
+
+
+@dataclass(frozen=True)
+class Option:
+    name: str
+    hint: Any
+    default: Any
+    required: bool
+
+    def accepts(self, value: Any) -> bool:
+        return _accepts(self.hint, value)
+
+    def expected(self) -> str:
+        return _described(self.hint)
+
+
+@cache
+def options(question: str) -> dict[str, Option]:
+    """Every option of a question that a file may set."""
+    function = evaluator(question)
+    try:
+        hints = typing.get_type_hints(function)
+    except (NameError, TypeError):
+        # A hint that only a type checker can resolve: names are still checked, kinds are left to the question.
+        hints = {}
+    found = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in OWN or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        required = parameter.default is parameter.empty
+        found[name] = Option(name, hints.get(name, Any), None if required else parameter.default, required)
+    return found
+
+
+def takes_anything(question: str) -> bool:
+    parameters = inspect.signature(evaluator(question)).parameters.values()
+    return any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def evaluator(question: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = import_module(f"sensecheck.{question}").evaluate
+    return function
+
+
+def _accepts(hint: Any, value: Any) -> bool:
+    kinds = _members(hint)
+    return not kinds or any(_one(kind, value) for kind in kinds)
+
+
+def _members(hint: Any) -> list[Any]:
+    """The alternatives of a hint that a file can hold; none of them means: leave it to the question."""
+    if hint is Any or hint is None:
+        return []
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        parts = [part for part in typing.get_args(hint) if part is not type(None)]
+        return [] if Any in parts else [kind for part in parts for kind in _members(part)]
+    return [hint] if _expressible(hint) else []
+
+
+def _expressible(hint: Any) -> bool:
+    origin = typing.get_origin(hint) or hint
+    return hint in (bool, int, float, str) or origin is Literal or _is(origin, (list, tuple)) or _is(origin, (dict,))
+
+
+def _is(origin: Any, kinds: tuple[type, ...]) -> bool:
+    if not isinstance(origin, type) or origin is str:
+        return False
+    shapes = (collections.abc.Sequence, collections.abc.Iterable) if list in kinds else (collections.abc.Mapping,)
+    return origin in kinds or origin in shapes
+
+
+def _one(hint: Any, value: Any) -> bool:
+    origin = typing.get_origin(hint) or hint
+    if hint is bool:
+        return isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if hint is str:
+        return isinstance(value, str)
+    if origin is Literal:
+        return value in typing.get_args(hint)
+    arguments = [a for a in typing.get_args(hint) if a is not Ellipsis]
+    if _is(origin, (list, tuple)):
+        return isinstance(value, list) and (not arguments or all(_accepts(arguments[0], v) for v in value))
+    if _is(origin, (dict,)):
+        return isinstance(value, Mapping) and (
+            len(arguments) < 2 or all(_accepts(arguments[1], v) for v in value.values())
+        )
+    return True
+
+
+def _described(hint: Any) -> str:
+    words = []
+    for kind in _members(hint):
+        origin = typing.get_origin(kind) or kind
+        arguments = [a for a in typing.get_args(kind) if a is not Ellipsis]
+        if origin is Literal:
+            words.append("one of " + ", ".join(str(a) for a in arguments))
+        elif _is(origin, (list, tuple)):
+            inner = _described(arguments[0]) if arguments else ""
+            words.append(f"a list ({inner})" if inner else "a list")
+        elif _is(origin, (dict,)):
+            words.append("a table")
+        else:
+            words.append({bool: "true or false", int: "a whole number", float: "a number", str: "text"}[kind])
+    return " or ".join(dict.fromkeys(words))
+
+
+def schema_of(hint: Any) -> dict[str, Any]:
+    """The same as a JSON schema."""
+    found: list[dict[str, Any]] = []
+    for kind in _members(hint):
+        origin = typing.get_origin(kind) or kind
+        arguments = [a for a in typing.get_args(kind) if a is not Ellipsis]
+        if origin is Literal:
+            found.append({"enum": list(arguments)})
+        elif _is(origin, (list, tuple)):
+            found.append({"type": "array", **({"items": schema_of(arguments[0])} if arguments else {})})
+        elif _is(origin, (dict,)):
+            found.append({"type": "object"})
+        else:
+            found.append({"type": {bool: "boolean", int: "integer", float: "number", str: "string"}[kind]})
+    return found[0] if len(found) == 1 else {"anyOf": found} if found else {}
+
+
+def plain_default(value: Any) -> Any:
+    """A default as a file could say it, or None where it could not."""
+    if isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (tuple, list)) and all(isinstance(v, (bool, int, float, str)) for v in value):
+        return list(value)
+    return None

@@ -1,0 +1,321 @@
+"""Carrying out an evaluation file: only what changed is measured again."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import hashlib
+import inspect
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sensecheck._version import __version__
+from sensecheck.evaluation.file import Entry, Evaluation, with_secrets
+from sensecheck.evaluation.options import evaluator
+from sensecheck.report.comparison import Comparison, Comparisons, compare
+from sensecheck.report.overview import Cell, Row, overview_page
+from sensecheck.report.result import Result, load
+from sensecheck.runs.directory import MANIFEST, RunDirectory, RunError
+from sensecheck.runs.stopping import Stopped
+from sensecheck.statistics.compare import ComparisonError, Difference
+
+STATE = "evaluation.json"
+INDEX = "index.html"
+COMPARISON = "comparison.html"
+_SCHEMA = "sensecheck.evaluation/1"
+_BLOCK = 1 << 20
+
+
+@dataclass
+class Done:
+    """What came of it."""
+
+    rows: list[Row]
+    index: Path
+    measured: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    stopped: dict[str, str] = field(default_factory=dict)
+    gates: list[str] = field(default_factory=list)
+
+
+def run(
+    evaluation: Evaluation,
+    *,
+    only: tuple[str, ...] = (),
+    force: bool = False,
+    dry: bool = False,
+    say: Callable[[str], None] = lambda words: None,
+) -> Done:
+    """Measure what changed, compare, write the pages. Paths are relative to the file's folder."""
+    with contextlib.chdir(evaluation.folder):
+        return _Work(evaluation, only, force, dry, say).done()
+
+
+class _Work:
+    def __init__(
+        self, evaluation: Evaluation, only: tuple[str, ...], force: bool, dry: bool, say: Callable[[str], None]
+    ) -> None:
+        self.evaluation, self.only, self.force, self.dry, self.say = evaluation, only, force, dry, say
+        self.out = Path(evaluation.out)
+        self.state: dict[str, Any] = self._read_state()
+        self.hashes: dict[str, str] = {}
+        self.result = Done([], (evaluation.folder / self.out / INDEX))
+
+    def done(self) -> Done:
+        folders = _distinct([e.name for e in self.evaluation.entries])
+        systems = _distinct(list(self.evaluation.systems))
+        for entry, folder in zip(self.evaluation.entries, folders, strict=True):
+            cells = []
+            fresh = False
+            for system, part in zip(self.evaluation.systems, systems, strict=True):
+                cell, new = self._cell(entry, system, self.out / folder / part)
+                cells.append(cell)
+                fresh = fresh or new
+            row = Row(entry.name, entry.question, cells)
+            self._compare(row, self.out / folder, fresh)
+            self._gates(entry, row)
+            self.result.rows.append(row)
+        if not self.dry:
+            self.out.mkdir(parents=True, exist_ok=True)
+            _write(
+                self.out / INDEX,
+                overview_page(self.evaluation.title, self.evaluation.systems, self.result.rows).encode(),
+            )
+        return self.result
+
+    def _cell(self, entry: Entry, system: str, folder: Path) -> tuple[Cell, bool]:
+        label = f"{entry.name} · {system}"
+        given = entry.options_for(system, self.evaluation.systems)
+        mark = self._fingerprint(entry, system, given)
+        kept = self.state["cells"].get(folder.as_posix(), {})
+        complete = kept.get("fingerprint") == mark and _state_of(folder) == "complete"
+        wanted = not self.only or entry.name in self.only
+        if not wanted or (complete and not self.force):
+            found = self._stored(folder)
+            if complete:
+                self.result.unchanged.append(label)
+                self.say(f"{label}: unchanged")
+            return Cell(system, found, _link(folder, self.out), "" if found else "not measured yet"), False
+        if self.dry:
+            self.result.measured.append(label)
+            self.say(f"{label}: would be measured")
+            return Cell(system, None, "", "would be measured"), False
+        started = time.monotonic()
+        going_on = kept.get("fingerprint") == mark and _state_of(folder) == "running" and not self.force
+        self._remember(folder, mark)
+        try:
+            found = self._measure(entry, system, given, folder, going_on)
+        except Stopped as error:
+            self.result.stopped[label] = str(error)
+            return Cell(system, None, "", f"stopped: {error}"), False
+        except (ValueError, KeyError, OSError, ImportError, OverflowError) as error:
+            words = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+            where = f"{self.evaluation.path}:{entry.line}: {label}: {words}"
+            self.result.failed[label] = where
+            return Cell(system, None, "", words), False
+        self.result.measured.append(label)
+        self.say(f"{label}: measured in {time.monotonic() - started:.1f} s")
+        return Cell(system, found, _link(folder, self.out), ""), True
+
+    def _measure(self, entry: Entry, system: str, given: Mapping[str, Any], folder: Path, going_on: bool) -> Result:
+        function = evaluator(entry.question)
+        known = inspect.signature(function).parameters
+        slices = given.get("slices")
+        own: dict[str, Any] = {
+            "options": self.evaluation.intervals,
+            "out": folder,
+            "system": system,
+            "resume": going_on,
+            "overwrite": not going_on,
+        }
+        call = {**with_secrets(dict(given)), **{k: v for k, v in own.items() if k in known}}
+        if isinstance(slices, list):
+            call["slices"] = [tuple(s) if isinstance(s, list) else _crossed(s) for s in slices]
+        try:
+            result = function(**call)
+        except RunError:
+            if not going_on:
+                raise
+            result = function(**{**call, "resume": False, "overwrite": True})
+        assert isinstance(result, Result)
+        if result.directory is None:
+            result.save(folder, overwrite=True)
+        return result
+
+    def _stored(self, folder: Path) -> Result | None:
+        try:
+            return load(folder)
+        except (ValueError, OSError, KeyError):
+            return None
+
+    def _compare(self, row: Row, folder: Path, fresh: bool) -> None:
+        there = [c for c in row.cells if c.result is not None]
+        if not self.evaluation.compared or len(there) < 2 or self.dry:
+            return
+        page = folder / COMPARISON
+        runs = [c.result for c in there if c.result is not None]
+        names = [c.system for c in there]
+        mark = self._comparison_mark(runs)
+        kept = self.state["comparisons"].get(folder.as_posix(), {})
+        if kept.get("mark") == mark and page.exists() and not fresh and not self.force:
+            pairs = [
+                Comparison(runs[0], other, (names[0], name), [_restored(d) for d in differences])
+                for other, name, differences in zip(runs[1:], names[1:], kept["differences"], strict=True)
+            ]
+            row.comparison, row.link = Comparisons(runs, names, pairs), _link(page, self.out)
+            return
+        try:
+            found: Comparisons = compare(runs)
+        except ComparisonError as error:
+            row.note = f"not compared: {error}"
+            return
+        found.names = names
+        for pair, name in zip(found.pairs, names[1:], strict=True):
+            pair.names = (names[0], name)
+        row.comparison, row.link = found, _link(page, self.out)
+        found.to_html(page)
+        self.state["comparisons"][folder.as_posix()] = {
+            "mark": mark,
+            "differences": [[d.to_dict() for d in pair.differences] for pair in found.pairs],
+        }
+        self._write_state()
+
+    def _comparison_mark(self, runs: Sequence[Result]) -> str:
+        """Changes when one of the runs does: their summaries hold every figure, and no times."""
+        told = [orjson.dumps(r.summary, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_SORT_KEYS) for r in runs]
+        return hashlib.sha256(b"\n".join(told)).hexdigest()
+
+    def _gates(self, entry: Entry, row: Row) -> None:
+        for cell in row.cells:
+            for kind, limits in entry.gates.items():
+                for name, limit in limits.items():
+                    words = _judged(cell, name, limit, kind == "fail_under")
+                    if words:
+                        self.result.gates.append(f"{entry.name} · {cell.system}: {words}")
+
+    # -- what changed ----------------------------------------------------------------------------------------
+
+    def _fingerprint(self, entry: Entry, system: str, given: Mapping[str, Any]) -> str:
+        """Changes when a figure could: options, interval choices, the version, the content of every file named."""
+        files = {path: self._hash(path) for value in _strings(given) for path in _files(value)}
+        intervals = {k: v for k, v in vars(self.evaluation.intervals).items() if k != "jobs"}
+        told = [__version__, entry.question, system, given, intervals, files]
+        return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
+
+    def _hash(self, path: str) -> str:
+        if path not in self.hashes:
+            digest = hashlib.sha256()
+            with open(path, "rb") as stream:  # noqa: PTH123
+                while block := stream.read(_BLOCK):
+                    digest.update(block)
+            self.hashes[path] = digest.hexdigest()
+        return self.hashes[path]
+
+    def _read_state(self) -> dict[str, Any]:
+        try:
+            found = orjson.loads((self.out / STATE).read_bytes())
+        except (OSError, ValueError):
+            found = {}
+        if not isinstance(found, dict) or found.get("schema") != _SCHEMA:
+            found = {"schema": _SCHEMA}
+        return {"cells": {}, "comparisons": {}, **found}
+
+    def _remember(self, folder: Path, mark: str) -> None:
+        self.state["cells"][folder.as_posix()] = {"fingerprint": mark}
+        self._write_state()
+
+    def _write_state(self) -> None:
+        self.out.mkdir(parents=True, exist_ok=True)
+        _write(self.out / STATE, orjson.dumps(self.state, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def _restored(plain: Mapping[str, Any]) -> Difference:
+    """A difference as it was written down; a number that does not exist was written as null."""
+    nan = {k: float("nan") for k in ("a", "b", "difference") if plain.get(k) is None}
+    return Difference(**{**plain, **nan})
+
+
+def _judged(cell: Cell, name: str, limit: float, under: bool) -> str:
+    """Why a gate failed, or nothing."""
+    if cell.result is None:
+        return f"{name} has no value: {cell.problem}"
+    try:
+        value = cell.result[name].value
+    except KeyError:
+        return f"there is no figure {name!r} in this run"
+    if not isinstance(value, float) or value != value:
+        return f"{name} has no value"
+    if (value < limit) if under else (value > limit):
+        return f"{name} is {value:.4f}, {'under' if under else 'over'} {limit:g}"
+    return ""
+
+
+def _crossed(text: str) -> str | tuple[str, ...]:
+    parts = tuple(p.strip() for p in text.replace("*", "×").split("×"))
+    return parts if len(parts) > 1 else text
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _files(text: str) -> list[str]:
+    """The files that a text names: a path, a folder's content, what a pattern matches; also behind `kind:`."""
+    found: list[str] = []
+    for candidate in dict.fromkeys([text, text.partition(":")[2]]):
+        if not candidate or len(candidate) > 1_000 or "\0" in candidate:
+            continue
+        if os.path.isfile(candidate):  # noqa: PTH113
+            found.append(candidate)
+        elif os.path.isdir(candidate):  # noqa: PTH112
+            found += sorted(p.as_posix() for p in Path(candidate).rglob("*") if p.is_file())[:10_000]
+        elif any(c in candidate for c in "*?["):
+            found += sorted(p for p in glob.glob(candidate, recursive=True) if os.path.isfile(p))  # noqa: PTH113, PTH207
+    return found
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """A folder's name for each, all different."""
+    made: list[str] = []
+    for name in names:
+        plain = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unnamed"
+        chosen, count = plain, 2
+        while chosen.lower() in {m.lower() for m in made}:
+            chosen, count = f"{plain}-{count}", count + 1
+        made.append(chosen)
+    return made
+
+
+def _state_of(folder: Path) -> str:
+    if not (folder / MANIFEST).exists():
+        return ""
+    try:
+        return str(RunDirectory(folder).manifest().get("state", ""))
+    except (OSError, ValueError):
+        return ""
+
+
+def _link(path: Path, out: Path) -> str:
+    target = path / "report.html" if path.suffix != ".html" else path
+    return target.relative_to(out).as_posix()
+
+
+def _write(path: Path, content: bytes) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(content)
+    partial.replace(path)

@@ -1,0 +1,115 @@
+"""What a query says, one fact at a time, whatever the query's language.
+
+A language module turns a query into a `Reading`; the matching holds the reading against a sentence. Nothing in here
+knows a language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from sensecheck.language.morphology import stem
+from sensecheck.language.tokens import split_identifier
+
+Span = tuple[int, int]
+
+
+class UnreadableQueryError(ValueError):
+    """The query could not be read. `reason` is one word for counting, the message says more."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Name:
+    """A column, table or property as people would say it: its words and their stems, which follow from its text."""
+
+    text: str
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Name) and self.text == other.text)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+@lru_cache(maxsize=65_536)
+def name_of(text: str) -> Name:
+    """The words of an identifier or of a natural-language name."""
+    words = tuple(split_identifier(text))[:12]
+    return Name(text, words, tuple(stem(w) for w in words))
+
+
+NO_NAME = Name("", (), ())
+
+
+@dataclass(slots=True)
+class Fact:
+    """One thing the query says.
+
+    kind: column, table, aggregate, comparison, negation, order, limit, setop, connective, distinct, group, quantifier,
+    ordinal, entity, misfit. The other fields are used as the kind needs them.
+    """
+
+    kind: str
+    text: str
+    span: Span | None = None
+    name: Name = NO_NAME
+    also: Name = NO_NAME  # another name of the same thing: the identifier beside the schema's natural name
+    role: str = ""  # select, where, having, order, group, result, filter
+    op: str = ""  # =, !=, >, >=, <, <=, like, between; or, and; union, intersect, except; all, most, only
+    aggregate: str = ""  # count, sum, avg, max, min
+    direction: int = 0  # 1 towards the large end, -1 towards the small
+    value: str | None = None  # a literal as text
+    number: float | None = None  # a literal as number
+    limited: bool = False  # an order that a limit cuts
+    optional: bool = False  # people need not say it
+    way: str = ""  # from or to: which end of a journey the value stands for
+    pair: tuple[str, str] | None = None  # what is compared with what: the values that pick the two rows
+    integral: bool = False  # the number counts things: more than one is at least two
+
+
+@dataclass(slots=True)
+class Reading:
+    """All facts of a query, and the names that its surroundings (the schema) know but it does not use."""
+
+    facts: list[Fact]
+    names: list[Name] = field(default_factory=list)  # used in the query
+    other_names: list[tuple[Name, Name]] = field(default_factory=list)  # (column, its table) unused but near
+    other_tables: list[Name] = field(default_factory=list)  # tables that it does not use
+    vocabulary: frozenset[str] = frozenset()  # stems of every name in the schema
+    entities: frozenset[str] = frozenset()  # stems of the words that name tables
+    language: str = "sql"
+    opaque: bool = False  # it holds identifiers that nobody could say, so what the sentence names may be them
+
+    _by_kind: dict[str, list[Fact]] | None = None
+    _other_index: dict[str, list[Name]] | None = None
+
+    def of(self, kind: str) -> list[Fact]:
+        """The facts of a kind; sorted once, since a query may come with many sentences."""
+        if self._by_kind is None:
+            self._by_kind = {}
+            for fact in self.facts:
+                self._by_kind.setdefault(fact.kind, []).append(fact)
+        return self._by_kind.get(kind, [])
+
+    @property
+    def other_index(self) -> dict[str, list[Name]]:
+        """Unused columns by the stem of their first word. Nouns for the rows of a table are left out: they name no
+        attribute."""
+        if self._other_index is None:
+            self._other_index = {}
+            for name, _ in self.other_names:
+                if name.stems and not self.entities.issuperset(name.stems):
+                    self._other_index.setdefault(name.stems[0], []).append(name)
+        return self._other_index
+
+
+def unique_names(names: Iterable[Name]) -> list[Name]:
+    return list(dict.fromkeys(names))

@@ -1,0 +1,338 @@
+"""Logic2text forms → facts: `most_eq { all_rows ; day power ( w ) ; 1000 } = true`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unique_names
+from sensecheck.faithful.languages.context import Context
+from sensecheck.language.numbers import as_number
+
+MAX_DEPTH = 60
+_PIECE = re.compile(r"[{};]|[^{};]+")
+_END = re.compile(r"\s*=\s*(true|false)\s*$", re.IGNORECASE)
+
+# name → (number of arguments); what each means is in _Facts.
+_OPERATORS = {
+    **dict.fromkeys(("count", "only"), 1),
+    **dict.fromkeys(("hop", "str_hop", "num_hop", "avg", "sum", "max", "min", "argmax", "argmin"), 2),
+    **dict.fromkeys(("eq", "not_eq", "str_eq", "not_str_eq", "round_eq", "greater", "less", "diff", "and", "or"), 2),
+    **dict.fromkeys(("nth_max", "nth_min", "nth_argmax", "nth_argmin"), 3),
+    "filter_all": 2,
+    "not": 1,
+}
+_FILTER = re.compile(r"(filter|all|most)_(?:str_)?(eq|not_eq|greater|less|greater_eq|less_eq)$")
+_OPS = {"eq": "=", "not_eq": "!=", "greater": ">", "less": "<", "greater_eq": ">=", "less_eq": "<="}
+_DIRECTION = {">": 1, ">=": 1, "<": -1, "<=": -1}
+_LEADING_NUMBER = re.compile(r"^\s*([-+]?[\d,]*\.?\d+)\s*(%|[a-z' ./$-]*)$", re.IGNORECASE)
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+
+
+@dataclass(slots=True)
+class Node:
+    text: str
+    start: int
+    end: int
+    args: list[Node] | None = None  # None: a leaf
+    name_end: int = 0
+
+
+def parse(text: str) -> Node:
+    """The tree of a form. Raises UnreadableQueryError."""
+    end = _END.search(text)
+    body_end = end.start() if end else len(text)
+    stack: list[Node] = []
+    root: Node | None = None
+    pending: Node | None = None
+    for match in _PIECE.finditer(text, 0, body_end):
+        piece = match.group()
+        if piece == "{":
+            if pending is None or not pending.text:
+                raise UnreadableQueryError(
+                    "unreadable_query", f"an operator is missing before '{{' at character {match.start()}"
+                )
+            pending.args = []
+            stack.append(pending)
+            if len(stack) > MAX_DEPTH:
+                raise UnreadableQueryError("too_deep", f"nested more than {MAX_DEPTH} deep")
+            pending = None
+        elif piece in ";}":
+            if not stack:
+                raise UnreadableQueryError("unreadable_query", f"'{piece}' without '{{' at character {match.start()}")
+            owner = stack[-1]
+            assert owner.args is not None
+            if pending is not None:
+                owner.args.append(pending)
+                pending = None
+            else:  # a column without a name is written as nothing
+                owner.args.append(Node("", match.start(), match.start()))
+            if piece == "}":
+                stack.pop()
+                owner.end = match.end()
+                pending = owner
+        else:
+            stripped = piece.strip()
+            if not stripped:
+                continue
+            if pending is not None:
+                raise UnreadableQueryError(
+                    "unreadable_query", f"unexpected {stripped[:30]!r} at character {match.start()}"
+                )
+            start = match.start() + len(piece) - len(piece.lstrip())
+            pending = Node(stripped, start, start + len(stripped), name_end=start + len(stripped))
+    root = pending
+    if stack or root is None or root.args is None:
+        raise UnreadableQueryError("unreadable_query", "not a Logic2text form: operators and braces do not close")
+    return root
+
+
+def literal_number(text: str) -> float | None:
+    """`1,200`, `7.9 billion`, `22.6 %`, `6 points`, `-2` by value; None for anything else."""
+    plain = as_number(text)
+    if plain is not None:
+        return plain
+    match = _LEADING_NUMBER.match(text)
+    if not match:
+        return None
+    value = as_number(match.group(1))
+    if value is None:
+        return None
+    unit = match.group(2).strip().lower()
+    words = unit.split()
+    if (len(words) > 1 and words[0] not in _SCALES) or len(words) > 2 or (unit and unit[0] in "-/."):
+        return None  # a name that begins with a number
+    if unit in ("st", "nd", "rd", "th"):
+        return value
+    for word in unit.split():
+        value *= _SCALES.get(word, 1.0)
+    return value
+
+
+class _Facts:
+    def __init__(self) -> None:
+        self.facts: list[Fact] = []
+        self.names: list[Name] = []
+        self.seen: set[tuple[str, ...]] = set()
+
+    def add(self, kind: str, text: str, span: Span, **fields: object) -> None:
+        # Forms repeat a filter for every hop; the sentence says it once.
+        key = (kind, text, str(sorted((k, str(v)) for k, v in fields.items() if k != "span")))
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        self.facts.append(Fact(kind, text, span, **fields))  # type: ignore[arg-type]
+
+    def name(self, node: Node) -> Name:
+        if node.args is not None:
+            return NO_NAME
+        name = name_of(node.text)
+        self.names.append(name)
+        return name
+
+    def literal(self, node: Node, name: Name, op: str, role: str, aggregate: str = "") -> None:
+        if node.args is not None:
+            self.visit(node)
+            return
+        number = literal_number(node.text)
+        self.add(
+            "comparison", f"{name.text} {op} {node.text}".strip(), (node.start, node.end), name=name, op=op,
+            role=role, value=node.text, number=number, direction=_DIRECTION.get(op, 0), aggregate=aggregate,
+            integral=aggregate == "count" or (number is not None and number.is_integer() and op in _DIRECTION),
+        )  # fmt: skip
+        if op == "!=":
+            self.add("negation", "not " + node.text, (node.start, node.end), op="!=", value=node.text)
+
+    def visit(self, node: Node) -> None:
+        if node.args is None:
+            return
+        operator, args = node.text, node.args
+        span = (node.start, node.name_end)
+        compared = _FILTER.match(operator)
+        expected = 3 if compared else _OPERATORS.get(operator)
+        if expected is None:
+            raise UnreadableQueryError(
+                "unknown_operator", f"unknown operator {operator[:40]!r} at character {node.start}"
+            )
+        if len(args) != expected:
+            raise UnreadableQueryError(
+                "unreadable_query", f"{operator} takes {expected} parts, found {len(args)}, at character {node.start}"
+            )
+        if compared:
+            quantity, comparison = compared.groups()
+            op = _OPS[comparison]
+            self.visit(args[0])
+            name = self.name(args[1])
+            self.add("column", name.text, (args[1].start, args[1].end), name=name, role="filter")
+            if quantity in ("all", "most"):
+                self.add("quantifier", operator, span, op=quantity)
+            self.literal(args[2], name, op, "filter")
+        elif operator in ("eq", "str_eq", "round_eq", "not_eq", "not_str_eq"):
+            left, right = args
+            op = "!=" if operator.startswith("not") else "="
+            if op == "!=" and right.args is not None:
+                self.add("negation", operator, span, op="!=")
+            self.visit(left)
+            name, aggregate = self.result_of(left)
+            role = "approximate" if operator == "round_eq" else "result"
+            self.literal(right, name, op, role, aggregate)
+            if op == "=" and right.args is not None:
+                self.add("comparison", "the same", span, name=name, op="=", role="values")
+        elif operator in ("greater", "less"):
+            direction = 1 if operator == "greater" else -1
+            self.visit(args[0])
+            self.visit(args[1])
+            name, _ = self.result_of(args[0])
+            self.add(
+                "comparison", operator, span, name=name, op=">" if direction > 0 else "<", role="values",
+                direction=direction, pair=_pair(args),
+            )  # fmt: skip
+        elif operator in ("max", "min", "argmax", "argmin", "nth_max", "nth_min", "nth_argmax", "nth_argmin"):
+            self.visit(args[0])
+            name = self.name(args[1])
+            direction = 1 if operator.endswith("max") else -1
+            self.add("column", name.text, (args[1].start, args[1].end), name=name, role="order")
+            rank = literal_number(args[2].text) if len(args) == 3 else None
+            self.add(
+                "order", operator, span, name=name, direction=direction, limited=True, number=rank,
+                role="nth" if len(args) == 3 else "extreme",
+            )  # fmt: skip
+            if rank is not None:
+                self.add(
+                    "ordinal", args[2].text, (args[2].start, args[2].end), number=rank, name=name, direction=direction
+                )
+        elif operator in ("avg", "sum"):
+            self.visit(args[0])
+            name = self.name(args[1])
+            self.add("aggregate", operator, span, name=name, aggregate=operator)
+            self.add("column", name.text, (args[1].start, args[1].end), name=name, role="aggregate")
+        elif operator in ("hop", "str_hop", "num_hop"):
+            self.visit(args[0])
+            name = self.name(args[1])
+            self.add("column", name.text, (args[1].start, args[1].end), name=name, role="result")
+        elif operator == "count":
+            self.visit(args[0])
+            self.add("aggregate", operator, span, aggregate="count", optional=True)
+        elif operator == "only":
+            self.visit(args[0])
+            self.add("quantifier", operator, span, op="only")
+        elif operator == "diff":
+            self.visit(args[0])
+            self.visit(args[1])
+            name, _ = self.result_of(args[0])
+            self.add("aggregate", operator, span, name=name, aggregate="diff", optional=True, pair=_pair(args))
+        elif operator == "filter_all":
+            self.visit(args[0])
+            self.name(args[1])
+        else:
+            if operator == "not":
+                self.add("negation", operator, span, op="!=")
+            if operator == "or":
+                self.add("connective", operator, span, op="or")
+            for arg in args:
+                self.visit(arg)
+
+    def conflict(self, node: Node) -> None:
+        """Parts of a form that must speak of the same rows or the same column, and do not."""
+        if node.args is None:
+            return
+        if node.text in ("greater", "less", "diff", "eq", "not_eq") and all(a.args is not None for a in node.args):
+            left, right = node.args
+            if left.text in _HOPS and right.text in _HOPS and _column(left) != _column(right):
+                self.add("misfit", f"{_column(left)} against {_column(right)}", (node.start, node.end), role="columns")
+            elif _filter_columns(left) != _filter_columns(right):
+                self.add("misfit", "rows picked by different columns", (node.start, node.end), role="rows")
+        if node.text == "and":
+            compares = _operators(node)
+            if not compares & {"greater", "less", "diff"}:
+                rows = {_shape(r) for part in _conjuncts(node) for r in _row_sets(part)}
+                if "only" in compares and len(rows) > 1:
+                    self.add("misfit", "the parts speak of different rows", (node.start, node.end), role="rows")
+        for arg in node.args:
+            self.conflict(arg)
+
+    def result_of(self, node: Node) -> tuple[Name, str]:
+        """The column whose value an expression gives, and the aggregate that makes it."""
+        if node.args is None:
+            return NO_NAME, ""
+        if node.text == "diff":
+            return self.result_of(node.args[0])[0], "diff"
+        if node.text == "count":
+            return NO_NAME, "count"
+        if len(node.args) >= 2 and node.args[1].args is None and node.text not in ("eq", "greater", "less"):
+            aggregate = node.text if node.text in ("avg", "sum", "max", "min") else ""
+            if node.text in ("nth_max", "nth_min"):
+                aggregate = node.text[4:]
+            return name_of(node.args[1].text), aggregate
+        return NO_NAME, ""
+
+
+_HOPS = ("hop", "str_hop", "num_hop", "max", "min", "avg", "sum")
+
+
+def _pair(args: list[Node]) -> tuple[str, str] | None:
+    """The values that pick the two rows of a comparison."""
+    values = []
+    for node in args:
+        while node.args and not node.text.startswith("filter"):
+            node = node.args[0]
+        if not node.args or len(node.args) < 3 or node.args[2].args is not None:
+            return None
+        values.append(node.args[2].text)
+    return values[0], values[1]
+
+
+def _column(node: Node) -> str:
+    return node.args[1].text if node.args and len(node.args) > 1 else ""
+
+
+def _operators(node: Node) -> set[str]:
+    found, todo = set(), [node]
+    while todo:
+        current = todo.pop()
+        if current.args is not None:
+            found.add(current.text)
+            todo.extend(current.args)
+    return found
+
+
+def _filter_columns(node: Node) -> list[str]:
+    """The columns by which the rows of an expression are picked, in order."""
+    found = []
+    while node.args:
+        if node.text.startswith("filter"):
+            found.append(_column(node))
+        node = node.args[0]
+    return sorted(found)
+
+
+def _conjuncts(node: Node) -> list[Node]:
+    if node.text == "and" and node.args is not None:
+        return [part for arg in node.args for part in _conjuncts(arg)]
+    return [node]
+
+
+def _row_sets(node: Node) -> list[Node]:
+    """What `only` and `hop` are taken of."""
+    if node.args is None:
+        return []
+    if node.text == "only" or node.text in _HOPS[:3]:
+        return [node.args[0]]
+    return [row for arg in node.args for row in _row_sets(arg)]
+
+
+def _shape(node: Node) -> str:
+    if node.args is None:
+        return node.text
+    return node.text + "{" + ";".join(_shape(a) for a in node.args) + "}"
+
+
+def read(text: str, context: Context) -> Reading:
+    """The facts of a form. Raises UnreadableQueryError with a reason."""
+    if not text or not text.strip():
+        raise UnreadableQueryError("empty_query", "the form is empty")
+    maker = _Facts()
+    tree = parse(text)
+    maker.visit(tree)
+    maker.conflict(tree)
+    return Reading(maker.facts, unique_names(maker.names), language="logic2text")

@@ -1,0 +1,550 @@
+"""A fast reader for the everyday subset of SQL that keeps the place of every part in the text.
+
+What it does not know raises `UnreadableError`; `sql.py` then asks sqlglot, which knows every dialect but no places.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+MAX_DEPTH = 60
+
+
+class UnreadableError(ValueError):
+    """The text is not SQL, or not the subset read here."""
+
+
+@dataclass(slots=True)
+class Expr:
+    """kind: column, string, number, star, call, binary, not, in, between, isnull, exists, subquery, list, case,
+    null, neg, bool, cast."""
+
+    kind: str
+    start: int
+    end: int
+    text: str = ""  # column name, literal, function name or operator, upper-cased for the last two
+    table: str = ""
+    args: list[Expr] = field(default_factory=list)
+    query: Query | None = None
+    negated: bool = False
+    distinct: bool = False
+    quoted: bool = False
+    op_span: tuple[int, int] = (0, 0)
+
+
+@dataclass(slots=True)
+class OrderKey:
+    expr: Expr
+    descending: bool
+    explicit: bool
+    span: tuple[int, int]
+
+
+@dataclass(slots=True)
+class TableRef:
+    name: str
+    alias: str
+    span: tuple[int, int]
+    query: Query | None = None
+
+
+@dataclass(slots=True)
+class Query:
+    """A SELECT, or a set operation over two queries."""
+
+    start: int
+    end: int = 0
+    op: str = ""  # UNION, INTERSECT, EXCEPT for a set operation
+    op_span: tuple[int, int] = (0, 0)
+    left: Query | None = None
+    right: Query | None = None
+    distinct: bool = False
+    distinct_span: tuple[int, int] = (0, 0)
+    items: list[Expr] = field(default_factory=list)
+    tables: list[TableRef] = field(default_factory=list)
+    joins: list[Expr] = field(default_factory=list)
+    where: Expr | None = None
+    group: list[Expr] = field(default_factory=list)
+    having: Expr | None = None
+    order: list[OrderKey] = field(default_factory=list)
+    limit: Expr | None = None
+    offset: Expr | None = None
+    outer_join: bool = False
+
+
+_TOKEN = re.compile(
+    r"""\s+|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/
+    |(?P<string>'(?:[^']|'')*')|(?P<quoted>"(?:[^"]|"")*")|(?P<tick>`[^`]*`|\[[^\]\n]*\])
+    |(?P<number>\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+)|(?P<word>[^\W\d]\w*)
+    |(?P<op><>|!=|>=|<=|==|\|\||[-+*/%=<>(),.;])""",
+    re.VERBOSE,
+)
+_RESERVED = frozenset(
+    [
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "GROUP",
+        "BY",
+        "HAVING",
+        "ORDER",
+        "LIMIT",
+        "OFFSET",
+        "UNION",
+        "INTERSECT",
+        "EXCEPT",
+        "MINUS",
+        "JOIN",
+        "ON",
+        "INNER",
+        "LEFT",
+        "RIGHT",
+        "OUTER",
+        "CROSS",
+        "NATURAL",
+        "FULL",
+        "AND",
+        "OR",
+        "NOT",
+        "IN",
+        "BETWEEN",
+        "LIKE",
+        "ILIKE",
+        "GLOB",
+        "IS",
+        "NULL",
+        "EXISTS",
+        "DISTINCT",
+        "AS",
+        "ASC",
+        "DESC",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "USING",
+        "ALL",
+        "WITH",
+    ]
+)
+_COMPARE = frozenset(("=", "==", "!=", "<>", "<", ">", "<=", ">=", "LIKE", "ILIKE", "GLOB", "REGEXP"))
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.kinds: list[str] = []
+        self.values: list[str] = []
+        self.upper: list[str] = []
+        self.spans: list[tuple[int, int]] = []
+        position = 0
+        for match in _TOKEN.finditer(text):
+            if match.start() != position:
+                self._fail(position)
+            position = match.end()
+            kind = match.lastgroup
+            if kind is None:
+                continue
+            value = match.group()
+            self.kinds.append(kind)
+            self.values.append(value)
+            self.upper.append(value.upper() if kind == "word" else value if kind == "op" else "")
+            self.spans.append(match.span())
+        if position != len(text):
+            self._fail(position)
+        while self.values and self.upper[-1] == ";":
+            for column in (self.kinds, self.values, self.upper):
+                column.pop()
+            self.spans.pop()
+        self.n = len(self.values)
+        for _ in range(3):  # look-ahead never runs off the end
+            self.kinds.append("end")
+            self.values.append("")
+            self.upper.append("")
+            self.spans.append((len(text), len(text)))
+        self.i = 0
+        self.depth = 0
+
+    def _fail(self, position: int) -> NoReturn:
+        raise UnreadableError(f"unexpected text at character {position}: {self.text[position : position + 20]!r}")
+
+    def fail(self) -> NoReturn:
+        self._fail(self.spans[self.i][0])
+
+    def at(self, word: str) -> bool:
+        return self.upper[self.i] == word
+
+    def take(self, word: str) -> bool:
+        if self.upper[self.i] == word:
+            self.i += 1
+            return True
+        return False
+
+    def expect(self, word: str) -> None:
+        if not self.take(word):
+            self.fail()
+
+    def end(self) -> int:
+        return self.spans[self.i - 1][1]
+
+    # ------------------------------------------------------------------------------------------- queries
+
+    def query(self) -> Query:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise UnreadableError("nested too deeply")
+        left = self.operand()
+        while self.upper[self.i] in ("UNION", "INTERSECT", "EXCEPT", "MINUS"):
+            op, span = self.upper[self.i], self.spans[self.i]
+            self.i += 1
+            if not self.take("ALL"):
+                self.take("DISTINCT")
+            right = self.operand()
+            left = Query(left.start, right.end, "EXCEPT" if op == "MINUS" else op, span, left, right)
+            # A trailing ORDER BY belongs to the whole, and the last operand has read it.
+            left.order, right.order = right.order, []
+            left.limit, right.limit = right.limit, None
+        self.tail(left)
+        self.depth -= 1
+        return left
+
+    def operand(self) -> Query:
+        if self.take("("):
+            inner = self.query()
+            self.expect(")")
+            return inner
+        return self.select()
+
+    def select(self) -> Query:
+        query = Query(self.spans[self.i][0])
+        self.expect("SELECT")
+        if self.at("DISTINCT"):
+            query.distinct, query.distinct_span = True, self.spans[self.i]
+            self.i += 1
+        else:
+            self.take("ALL")
+        query.items.append(self.item())
+        while self.take(","):
+            query.items.append(self.item())
+        if self.take("FROM"):
+            self.sources(query)
+        if self.take("WHERE"):
+            query.where = self.expr()
+        if self.at("GROUP"):
+            self.i += 1
+            self.expect("BY")
+            query.group.append(self.expr())
+            while self.take(","):
+                query.group.append(self.expr())
+        if self.take("HAVING"):
+            query.having = self.expr()
+        self.tail(query)
+        query.end = self.end()
+        return query
+
+    def tail(self, query: Query) -> None:
+        if self.at("ORDER"):
+            self.i += 1
+            self.expect("BY")
+            while True:
+                first = self.spans[self.i][0]
+                expr = self.expr()
+                explicit = self.upper[self.i] in ("ASC", "DESC")
+                descending = self.at("DESC")
+                if explicit:
+                    self.i += 1
+                query.order.append(OrderKey(expr, descending, explicit, (first, self.end())))
+                if not self.take(","):
+                    break
+        if self.take("LIMIT"):
+            query.limit = self.primary()
+            if self.take("OFFSET"):
+                query.offset = self.primary()
+            elif self.take(","):
+                query.offset, query.limit = query.limit, self.primary()
+        query.end = self.end()
+
+    def item(self) -> Expr:
+        expr = self.expr()
+        if self.take("AS") or (
+            self.kinds[self.i] in ("word", "quoted", "tick") and self.upper[self.i] not in _RESERVED
+        ):
+            self.i += 1
+        return expr
+
+    def sources(self, query: Query) -> None:
+        query.tables.append(self.source())
+        while True:
+            if self.take(","):
+                query.tables.append(self.source())
+                continue
+            start = self.i
+            while self.upper[self.i] in ("INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "NATURAL"):
+                if self.upper[self.i] in ("LEFT", "RIGHT", "FULL"):
+                    query.outer_join = True
+                self.i += 1
+            if not self.take("JOIN"):
+                self.i = start
+                return
+            query.tables.append(self.source())
+            if self.take("ON"):
+                query.joins.append(self.expr())
+            elif self.take("USING"):
+                self.expect("(")
+                while not self.take(")"):
+                    if self.kinds[self.i] == "end":
+                        self.fail()
+                    self.i += 1
+
+    def source(self) -> TableRef:
+        first = self.spans[self.i][0]
+        inner: Query | None = None
+        name = ""
+        if self.take("("):
+            inner = self.query()
+            self.expect(")")
+        else:
+            name = self.identifier()
+            while self.take("."):
+                name = self.identifier()
+        span = (first, self.end())
+        alias = name
+        if self.take("AS") or (self.kinds[self.i] in ("word", "tick") and self.upper[self.i] not in _RESERVED):
+            alias = self.identifier()
+        return TableRef(name, alias, span, inner)
+
+    def identifier(self) -> str:
+        kind, value = self.kinds[self.i], self.values[self.i]
+        if kind == "word":
+            self.i += 1
+            return value
+        if kind in ("quoted", "tick"):
+            self.i += 1
+            return value[1:-1]
+        self.fail()
+        return None
+
+    # --------------------------------------------------------------------------------------- expressions
+
+    def expr(self) -> Expr:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise UnreadableError("nested too deeply")
+        left = self.conjunction()
+        while self.at("OR"):
+            span = self.spans[self.i]
+            self.i += 1
+            right = self.conjunction()
+            left = Expr("binary", left.start, right.end, "OR", args=[left, right], op_span=span)
+        self.depth -= 1
+        return left
+
+    def conjunction(self) -> Expr:
+        left = self.negation()
+        while self.at("AND"):
+            span = self.spans[self.i]
+            self.i += 1
+            right = self.negation()
+            left = Expr("binary", left.start, right.end, "AND", args=[left, right], op_span=span)
+        return left
+
+    def negation(self) -> Expr:
+        if self.at("NOT"):
+            span = self.spans[self.i]
+            self.i += 1
+            self.depth += 1
+            if self.depth > MAX_DEPTH:
+                raise UnreadableError("nested too deeply")
+            inner = self.negation()
+            self.depth -= 1
+            return Expr("not", span[0], inner.end, "NOT", args=[inner], op_span=span)
+        return self.comparison()
+
+    def comparison(self) -> Expr:
+        left = self.additive()
+        while True:
+            word, span = self.upper[self.i], self.spans[self.i]
+            negated = False
+            if word == "NOT" and self.upper[self.i + 1] in ("IN", "LIKE", "ILIKE", "BETWEEN", "GLOB", "REGEXP"):
+                negated = True
+                self.i += 1
+                word = self.upper[self.i]
+                span = (span[0], self.spans[self.i][1])
+            if word in _COMPARE:
+                self.i += 1
+                if self.upper[self.i] in ("ALL", "ANY", "SOME"):
+                    self.i += 1
+                right = self.additive()
+                op = {"==": "=", "<>": "!=", "ILIKE": "LIKE", "GLOB": "LIKE"}.get(word, word)
+                left = Expr("binary", left.start, right.end, op, args=[left, right], negated=negated, op_span=span)
+            elif word == "IN":
+                self.i += 1
+                self.expect("(")
+                if self.upper[self.i] in ("SELECT", "("):
+                    inner = self.query()
+                    self.expect(")")
+                    left = Expr(
+                        "in", left.start, self.end(), "IN", args=[left], query=inner, negated=negated, op_span=span
+                    )
+                else:
+                    members = [self.expr()]
+                    while self.take(","):
+                        members.append(self.expr())
+                    self.expect(")")
+                    left = Expr(
+                        "in", left.start, self.end(), "IN", args=[left, *members], negated=negated, op_span=span
+                    )
+            elif word == "BETWEEN":
+                self.i += 1
+                low = self.additive()
+                self.expect("AND")
+                high = self.additive()
+                left = Expr(
+                    "between", left.start, high.end, "BETWEEN", args=[left, low, high], negated=negated, op_span=span
+                )
+            elif word == "IS":
+                self.i += 1
+                negated = self.take("NOT")
+                if self.take("NULL"):
+                    left = Expr(
+                        "isnull",
+                        left.start,
+                        self.end(),
+                        "IS NULL",
+                        args=[left],
+                        negated=negated,
+                        op_span=(span[0], self.end()),
+                    )
+                else:
+                    right = self.additive()
+                    left = Expr(
+                        "binary", left.start, right.end, "!=" if negated else "=", args=[left, right], op_span=span
+                    )
+            else:
+                return left
+
+    def additive(self) -> Expr:
+        left = self.multiplicative()
+        while self.upper[self.i] in ("+", "-", "||"):
+            op, span = self.upper[self.i], self.spans[self.i]
+            self.i += 1
+            right = self.multiplicative()
+            left = Expr("binary", left.start, right.end, op, args=[left, right], op_span=span)
+        return left
+
+    def multiplicative(self) -> Expr:
+        left = self.primary()
+        while self.upper[self.i] in ("*", "/", "%"):
+            op, span = self.upper[self.i], self.spans[self.i]
+            self.i += 1
+            right = self.primary()
+            left = Expr("binary", left.start, right.end, op, args=[left, right], op_span=span)
+        return left
+
+    def primary(self) -> Expr:
+        i = self.i
+        kind, value, (start, end) = self.kinds[i], self.values[i], self.spans[i]
+        if kind == "string":
+            self.i += 1
+            return Expr("string", start, end, value[1:-1].replace("''", "'"), quoted=True)
+        if kind == "number":
+            self.i += 1
+            return Expr("number", start, end, value)
+        if kind == "op":
+            if value == "(":
+                self.i += 1
+                if self.upper[self.i] == "SELECT":
+                    inner = self.query()
+                    self.expect(")")
+                    return Expr("subquery", start, self.end(), query=inner)
+                expr = self.expr()
+                self.expect(")")
+                return expr
+            if value == "*":
+                self.i += 1
+                return Expr("star", start, end, "*")
+            if value in "+-":
+                self.i += 1
+                inner_expr = self.primary()
+                if inner_expr.kind == "number":
+                    sign = "-" if value == "-" else ""
+                    return Expr("number", start, inner_expr.end, sign + inner_expr.text)
+                return Expr("neg", start, inner_expr.end, value, args=[inner_expr])
+            self.fail()
+        if kind == "word":
+            upper = self.upper[i]
+            if upper == "EXISTS":
+                self.i += 1
+                self.expect("(")
+                inner = self.query()
+                self.expect(")")
+                return Expr("exists", start, self.end(), "EXISTS", query=inner)
+            if upper == "NULL":
+                self.i += 1
+                return Expr("null", start, end, "NULL")
+            if upper in ("TRUE", "FALSE") and self.upper[i + 1] != ".":
+                self.i += 1
+                return Expr("bool", start, end, upper)
+            if upper == "CASE":
+                return self.case()
+            if self.upper[i + 1] == "(" and upper not in _RESERVED:
+                return self.call()
+            if upper in _RESERVED:
+                self.fail()
+        elif kind not in ("quoted", "tick"):
+            self.fail()
+        self.i += 1
+        name = value if kind == "word" else value[1:-1]
+        table = ""
+        while self.at("."):
+            self.i += 1
+            table = name
+            if self.take("*"):
+                return Expr("star", start, self.end(), "*", table=table)
+            if self.kinds[self.i] == "word":  # a column may be spelled like a keyword after a dot
+                name = self.values[self.i]
+                self.i += 1
+            else:
+                name = self.identifier()
+        return Expr("column", start, self.end(), name, table=table, quoted=kind == "quoted" and not table)
+
+    def call(self) -> Expr:
+        start = self.spans[self.i][0]
+        name = self.upper[self.i]
+        name_span = self.spans[self.i]
+        self.i += 2
+        args: list[Expr] = []
+        distinct = self.take("DISTINCT")
+        if not self.take(")"):
+            args.append(self.expr())
+            while self.take(",") or self.take("AS"):
+                args.append(self.expr())
+            self.expect(")")
+        return Expr("call", start, self.end(), name, args=args, distinct=distinct, op_span=name_span)
+
+    def case(self) -> Expr:
+        start = self.spans[self.i][0]
+        self.i += 1
+        args: list[Expr] = []
+        if not self.at("WHEN"):
+            args.append(self.expr())
+        while self.take("WHEN"):
+            args.append(self.expr())
+            self.expect("THEN")
+            args.append(self.expr())
+        if self.take("ELSE"):
+            args.append(self.expr())
+        self.expect("END")
+        return Expr("case", start, self.end(), "CASE", args=args)
+
+
+def read_sql(text: str) -> Query:
+    """Read one query; raises UnreadableError."""
+    reader = _Reader(text)
+    query = reader.query()
+    if reader.i != reader.n:
+        reader.fail()
+    return query

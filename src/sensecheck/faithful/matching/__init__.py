@@ -1,0 +1,1 @@
+"""Holding what a query says against what a sentence says."""

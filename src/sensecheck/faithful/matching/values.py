@@ -1,0 +1,169 @@
+"""Literal values against a sentence: as written, inflected, misspelt a little, as a demonym, a code, a date."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from sensecheck.faithful.matching.sentence import Sentence
+from sensecheck.faithful.matching.spelling import near
+from sensecheck.language.morphology import root
+from sensecheck.language.numbers import find_numbers
+from sensecheck.language.tokens import Token, tokenize
+
+
+class Found(NamedTuple):
+    score: float  # 0 not said … 1 said word for word
+    positions: tuple[int, ...]
+
+
+_ABSENT = Found(0.0, ())
+_FILLER = frozenset(
+    (
+        "the",
+        "of",
+        "a",
+        "an",
+        "and",
+        "in",
+        "for",
+        "to",
+        "at",
+        "on",
+        "de",
+        "la",
+        "le",
+        "vs",
+        "v",
+        "by",
+        "th",
+        "st",
+        "nd",
+        "rd",
+    )
+)
+
+
+@lru_cache(maxsize=65_536)
+def _value_tokens(text: str) -> tuple[tuple[Token, ...], tuple[bool, ...]]:
+    """The tokens of a value without signs, and which of them stand in brackets."""
+    tokens, inside, bracketed = [], 0, []
+    for token in tokenize(text[:400]):
+        if token.kind == "sign":
+            inside += (token.text in "([" and 1) or 0
+            inside -= (token.text in ")]" and 1) or 0
+            continue
+        tokens.append(token)
+        bracketed.append(inside > 0)
+    if all(bracketed):
+        bracketed = [False] * len(tokens)
+    return tuple(tokens), tuple(bracketed)
+
+
+def _run_without_signs(sentence: Sentence, stems: tuple[str, ...]) -> tuple[int, ...]:
+    """Where the stems stand one after the other, signs between them not counted."""
+    size = len(stems)
+    for start in sentence.by_stem.get(stems[0], ()):
+        i, k = start, 0
+        while i < sentence.n and k < size:
+            token = sentence.tokens[i]
+            if token.kind == "sign":
+                i += 1
+                continue
+            if token.stem != stems[k]:
+                break
+            i, k = i + 1, k + 1
+        if k == size:
+            return tuple(range(start, i))
+    return ()
+
+
+def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
+    """Tokens that say one word of a value."""
+    found = sentence.by_stem.get(token.stem)
+    if found:
+        return tuple(found)
+    if token.kind == "number":
+        value = find_numbers((token,))[0].value
+        hits = [n for n in sentence.numbers if n.value == value]
+        return tuple(i for n in hits for i in range(n.first, n.last))
+    low = token.low
+    if len(low) >= 4:
+        found = sentence.by_root.get(root(low))
+        if found:
+            return tuple(found)
+    for words in sentence.vocabulary.places.get(low, ()):
+        start = sentence.find(words)
+        if start >= 0:
+            return tuple(range(start, start + len(words)))
+    for i, other in enumerate(sentence.tokens):
+        if other.kind != "word":
+            continue
+        olow = other.low
+        shorter, longer = (low, olow) if len(low) < len(olow) else (olow, low)
+        if (
+            len(shorter) >= 3
+            and longer.startswith(shorter)
+            and (len(shorter) >= 4 or len(longer) <= 12)
+            and shorter not in _FILLER
+        ):
+            return (i,)
+        if near(low, olow) or near(token.stem, other.stem):
+            return (i,)
+    return ()
+
+
+def find_value(sentence: Sentence, text: str) -> Found:
+    """How a sentence says a literal value."""
+    tokens, bracketed = _value_tokens(text)
+    if not tokens:
+        stripped = text.strip()
+        if stripped and stripped in sentence.by_low:
+            return Found(1.0, tuple(sentence.by_low[stripped]))
+        return _ABSENT
+    stems = tuple(t.stem for t in tokens)
+    run = _run_without_signs(sentence, stems)
+    if run:
+        return Found(1.0, run)
+    low = text.strip().lower()
+    key = " ".join(t.low for t in tokens)
+    for forms in (
+        sentence.vocabulary.codes.get(low) or sentence.vocabulary.codes.get(key, ()),
+        sentence.vocabulary.places.get(low, ()),
+        sentence.vocabulary.places.get(key, ()),
+    ):
+        for words in forms:
+            start = sentence.find(words)
+            if start >= 0:
+                return Found(0.95, tuple(range(start, start + len(words))))
+    joined = "".join(t.low for t in tokens)
+    if len(joined) >= 4:
+        # Written together in one place and apart in the other.
+        for i in range(sentence.n):
+            glued = ""
+            for j in range(i, min(i + 4, sentence.n)):
+                if sentence.tokens[j].kind != "sign":
+                    glued += sentence.lows[j]
+                if glued == joined or (glued.endswith("s") and glued[:-1] == joined):
+                    return Found(0.95, tuple(range(i, j + 1)))
+                if not joined.startswith(glued):
+                    break
+    said = total = 0.0
+    positions: list[int] = []
+    for token, aside in zip(tokens, bracketed, strict=True):
+        if token.low in _FILLER:
+            continue
+        weight = 0.25 if aside else 1.0
+        total += weight
+        where = _word_positions(sentence, token)
+        if where:
+            said += weight
+            positions.extend(where)
+    if not total:
+        return _ABSENT
+    if said < total and len(tokens) > 1:
+        # Initials of a name of several words: National Football League, nfl.
+        initials = "".join(t.low[0] for t in tokens)
+        if len(initials) > 1 and initials in sentence.by_low:
+            return Found(0.9, tuple(sentence.by_low[initials]))
+    return Found(0.9 * said / total, tuple(positions))

@@ -1,0 +1,194 @@
+"""The lexicon, compiled for look-up: phrases that signal something, gradable words, synonyms, words for values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sensecheck.faithful.facts import Name
+from sensecheck.language.lexicon import overlay, read_lexicon, read_package_lexicon
+from sensecheck.language.morphology import root, stem
+from sensecheck.language.tokens import tokenize
+
+FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards")
+
+Phrase = tuple[tuple[str, ...], tuple[str, ...]]  # keys, signals
+
+
+class WordInfo(NamedTuple):
+    """Look-ups of one word."""
+
+    phrases: tuple[Phrase, ...]  # phrases that may begin with it, longest first
+    gradable: str  # the stem of the gradable word it is a degree of
+    degree: bool  # a comparative or superlative, or the word that makes one
+    negative: bool  # a contraction with not
+
+
+class Vocabulary:
+    """Everything the matching asks of the lexicon."""
+
+    def __init__(self, lexicon: Mapping[str, Any]) -> None:
+        self._words: dict[str, WordInfo] = {}
+        self.phrases: dict[str, list[Phrase]] = {}
+        self._compile_phrases(lexicon["signals"])
+        self.classes: dict[str, str] = {}
+        self.about: dict[str, frozenset[str]] = {}
+        for kind in ("up", "down", "time_up", "time_down", "age_up", "age_down", "good", "bad", "quick", "slow"):
+            for word, about in lexicon.get(kind, {}).items():
+                self.classes[word] = kind
+                self.about[word] = frozenset(stem(w) for w in about)
+        self.about_stems = {stem(word): about for word, about in self.about.items()}
+        self.comparatives: dict[str, str] = {w: v[0] for w, v in lexicon["comparative"].items()}
+        self.superlatives: dict[str, str] = {w: v[0] for w, v in lexicon["superlative"].items()}
+        for adjective in self.classes:
+            for comparative, superlative in _degrees(adjective):
+                self.comparatives.setdefault(comparative, adjective)
+                self.superlatives.setdefault(superlative, adjective)
+        self.long_superlatives: dict[str, list[tuple[str, str]]] = {}  # first letter → (superlative, its base)
+        for superlative, base in self.superlatives.items():
+            if len(superlative) >= 6:
+                self.long_superlatives.setdefault(superlative[0], []).append((superlative, base))
+        self.attributes = {
+            kind: frozenset(stem(w) for w in lexicon[kind]["words"])
+            for kind in ("time", "sequence", "age", "rank", "duration", "speed")
+        }
+        self.synonyms: dict[str, frozenset[str]] = {}
+        collected: dict[str, set[str]] = {}
+        for group in lexicon["groups"]:
+            # The first word is the one that names things; the others may stand for it.
+            stems = [stem(w) for w in group if " " not in w]
+            collected.setdefault(stems[0], set()).update(stems[1:])
+            for other in stems[1:]:
+                collected.setdefault(other, set()).add(stems[0])
+        self.synonyms = {word: frozenset(others) for word, others in collected.items()}
+        self.abbreviations: dict[str, str] = dict(lexicon["abbreviations"])
+        self.generic = frozenset(stem(w) for w in lexicon["generic"])
+        self.measured = frozenset(stem(w) for w in lexicon["measured"])
+        self.named = frozenset(stem(w) for w in lexicon["named"])
+        self.dated = frozenset(stem(w) for w in lexicon["dated"])
+        self.nouns = frozenset(stem(w) for w in lexicon["nouns"])
+        self.units = frozenset(stem(w) for w in lexicon["units"])
+        self.codes: dict[str, tuple[tuple[str, ...], ...]] = {
+            value: tuple(tuple(t.stem for t in tokenize(form)) for form in forms)
+            for value, forms in lexicon["codes"].items()
+        }
+        self.places: dict[str, tuple[tuple[str, ...], ...]] = _both_ways(lexicon["places"])
+        self.place_words = frozenset(words[0] for forms in self.places.values() for words in forms if len(words) == 1)
+        self.guards: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in lexicon["guards"].items()}
+        self.yes = frozenset(lexicon["yes"])
+        self.no = frozenset(lexicon["no"])
+        self.operator_words = frozenset(
+            word
+            for signals in (lexicon["signals"],)
+            for forms in signals.values()
+            for form in forms
+            for word in form.split()
+        )
+
+    def _compile_phrases(self, signals: Mapping[str, list[str]]) -> None:
+        collected: dict[tuple[str, ...], list[str]] = {}
+        for signal, forms in signals.items():
+            for form in forms:
+                if form == "n't":
+                    continue  # contractions are seen by their ending
+                keys = tuple("~" + stem(w[1:]) if w.startswith("~") else w for w in form.replace("%", " % ").split())
+                collected.setdefault(keys, []).append(signal)
+        for keys, names in collected.items():
+            self.phrases.setdefault(keys[0], []).append((keys, tuple(dict.fromkeys(names))))
+        for listed in self.phrases.values():
+            listed.sort(key=lambda p: -len(p[0]))
+
+    def word(self, low: str) -> WordInfo:
+        """What the lexicon knows of a word, looked up once a word."""
+        found = self._words.get(low)
+        if found is None:
+            if len(self._words) > 200_000:
+                self._words.clear()
+            key = stem(low)
+            phrases = sorted(self.phrases.get(low, []) + self.phrases.get("~" + key, []), key=lambda p: -len(p[0]))
+            base = self.superlatives.get(low) or self.comparatives.get(low)
+            gradable = stem(base) if base is not None else key if low in self.classes else ""
+            degree = low in self.superlatives or low in self.comparatives or low in ("more", "less", "most", "least")
+            negative = low.endswith("n't") or low == "cannot"
+            found = self._words[low] = WordInfo(tuple(phrases), gradable, degree, negative)
+        return found
+
+    def kinds_of(self, name: Name) -> frozenset[str]:
+        """Which kinds of attribute (time, age, rank, duration, speed) a column name speaks of."""
+        return _kinds(self, name)
+
+    def points(self, adjective: str, name: Name) -> int:
+        """Which way a gradable word points on a column: 1 to the large end, -1 to the small, 0 cannot tell."""
+        kind = self.classes.get(adjective, "")
+        kinds = self.kinds_of(name)
+        if kind == "up":
+            return (
+                0 if "rank" in kinds and adjective in ("high", "great", "strong", "successful", "many", "large") else 1
+            )
+        if kind == "down":
+            return 0 if "rank" in kinds and adjective in ("low", "little", "few", "small") else -1
+        if kind in ("time_up", "time_down"):
+            way = 1 if kind == "time_up" else -1
+            if "age" in kinds:
+                return -way if adjective in ("new", "recent") else 0
+            return way if kinds & {"time", "sequence"} and "rank" not in kinds else 0
+        if kind in ("age_up", "age_down"):
+            way = 1 if kind == "age_up" else -1
+            if "age" in kinds:
+                return way
+            return -way if "time" in kinds else 0
+        if kind in ("good", "bad"):
+            way = 1 if kind == "good" else -1
+            return 0 if kinds & {"rank", "duration", "time"} or not name.words else way
+        if kind in ("quick", "slow"):
+            way = 1 if kind == "quick" else -1
+            if "speed" in kinds:
+                return way
+            return -way if "duration" in kinds else 0
+        return 0
+
+
+@lru_cache(maxsize=65_536)
+def _kinds(vocabulary: Vocabulary, name: Name) -> frozenset[str]:
+    stems = frozenset(name.stems)
+    return frozenset(kind for kind, words in vocabulary.attributes.items() if stems & words)
+
+
+def _degrees(adjective: str) -> list[tuple[str, str]]:
+    """Comparative and superlative by spelling."""
+    if adjective.endswith("e"):
+        return [(adjective + "r", adjective + "st")]
+    if adjective.endswith("y"):
+        return [(adjective[:-1] + "ier", adjective[:-1] + "iest")]
+    doubled = adjective + adjective[-1]
+    return [(adjective + "er", adjective + "est"), (doubled + "er", doubled + "est")]
+
+
+def _both_ways(places: Mapping[str, list[str]]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Every way of saying a place, from any of them."""
+    collected: dict[str, set[tuple[str, ...]]] = {}
+    for place, forms in places.items():
+        everything = [place, *forms]
+        keys = [tuple(t.stem for t in tokenize(form) if t.kind != "sign") for form in everything]
+        for form, key in zip(everything, keys, strict=True):
+            collected.setdefault(" ".join(key), set()).update(k for k in keys if k != key)
+            collected.setdefault(form, set()).update(k for k in keys if k != key)
+    return {form: tuple(sorted(keys)) for form, keys in collected.items()}
+
+
+@lru_cache(maxsize=8)
+def load_vocabulary(*additions: str | Path) -> Vocabulary:
+    """The shipped lexicon with the user's own files laid over it."""
+    lexicon: dict[str, Any] = {}
+    for name in FILES:
+        lexicon = overlay(lexicon, read_package_lexicon("sensecheck.faithful", "lexicon", f"{name}.json"))
+    for path in additions:
+        lexicon = overlay(lexicon, read_lexicon(path))
+    return Vocabulary(lexicon)
+
+
+def roots_match(a: str, b: str) -> bool:
+    """Whether two words are one word in different forms."""
+    return stem(a) == stem(b) or (len(root(a)) >= 4 and root(a) == root(b))

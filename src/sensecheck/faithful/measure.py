@@ -1,0 +1,228 @@
+"""Pairs of a query and a sentence → verdicts with evidence. Pure: no file is read here.
+
+A query that comes with many sentences is read once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import polars as pl
+
+from sensecheck.faithful.facts import Reading, UnreadableQueryError
+from sensecheck.faithful.languages import LANGUAGES, Context
+from sensecheck.faithful.matching.rules import Finding, check, spans_of
+from sensecheck.faithful.matching.sentence import Sentence
+from sensecheck.faithful.matching.vocabulary import Vocabulary, load_vocabulary
+from sensecheck.faithful.schema import Schema
+
+THRESHOLD = 0.5
+"""A finding this sure makes a pair inconsistent."""
+
+STRICT_THRESHOLD = 0.25
+"""With `strict`, findings that are often false alarms count too."""
+
+MAX_SENTENCE = 50_000
+"""Characters of a sentence. A longer text is no sentence, and is left unscored."""
+
+MAX_QUERY = 200_000
+
+_FAULTS = ("missing", "contradicted", "added")
+# Kind of fact → the group it is reported in.
+GROUPS = {
+    "entity": "values", "comparison": "values", "number": "values", "limit": "values", "ordinal": "values",
+    "negation": "negation", "aggregate": "aggregates", "order": "order", "superlative": "order",
+    "setop": "connectives", "connective": "connectives", "column": "columns", "table": "columns", "group": "columns",
+    "misfit": "columns", "quantifier": "quantifiers", "question": "columns",
+}  # fmt: skip
+GROUP_NAMES = tuple(dict.fromkeys(GROUPS.values()))
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What was found for one pair. `consistent` is None where the pair could not be scored, with a `reason`."""
+
+    consistent: bool | None
+    reason: str | None = None
+    detail: str = ""
+    findings: list[Finding] = field(default_factory=list)
+    sentence: Sentence | None = None
+
+    def faults(self, threshold: float = THRESHOLD) -> list[Finding]:
+        """The findings that count against the pair."""
+        return [f for f in self.findings if f.status in _FAULTS and f.confidence >= threshold]
+
+    def evidence(self) -> list[dict[str, Any]]:
+        """Every fact and addition with the characters of both sides that bear on it."""
+        if self.sentence is None:
+            return []
+        return [
+            {
+                "status": f.status,
+                "kind": f.kind,
+                "rule": f.rule,
+                "confidence": f.confidence if f.status in _FAULTS else None,
+                "text": f.text,
+                "query": list(f.query_span) if f.query_span else None,
+                "sentence": [list(s) for s in spans_of(self.sentence, f.positions)],
+            }
+            for f in self.findings
+        ]
+
+
+class Checker:
+    """Holds sentences against queries of one language. Keeps the last queries it read."""
+
+    def __init__(
+        self,
+        language: str = "sql",
+        *,
+        schemas: Mapping[str, Schema] | Schema | None = None,
+        dialect: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        lexicon: Sequence[str] = (),
+        threshold: float = THRESHOLD,
+        kept_queries: int = 4096,
+    ) -> None:
+        if language not in LANGUAGES:
+            raise ValueError(f"unknown language {language!r}: {', '.join(LANGUAGES)}")
+        if not 0 < threshold <= 1:
+            raise ValueError(f"the threshold must lie in (0, 1], not {threshold}")
+        self.language = language
+        self.threshold = threshold
+        self.vocabulary: Vocabulary = load_vocabulary(*lexicon)
+        self._read = LANGUAGES[language]
+        self._one = schemas if isinstance(schemas, Schema) else None
+        self._schemas: Mapping[str, Schema] = {} if isinstance(schemas, Schema) or schemas is None else schemas
+        if self._one is None and len(self._schemas) == 1:
+            self._one = next(iter(self._schemas.values()))
+        self._contexts: dict[str | None, Context] = {}
+        self._dialect, self._labels = dialect, dict(labels or {})
+        self._readings: OrderedDict[tuple[str, str | None], Reading | UnreadableQueryError] = OrderedDict()
+        self._kept = kept_queries
+
+    def context(self, db_id: str | None) -> Context:
+        found = self._contexts.get(db_id)
+        if found is None:
+            schema = self._schemas.get(db_id) if db_id is not None else None
+            if schema is None and self._schemas and db_id is not None and db_id not in self._schemas:
+                raise UnreadableQueryError("unknown_db_id", f"no schema for the database {db_id!r}")
+            found = self._contexts[db_id] = Context(schema or self._one, self._dialect, self._labels)
+        return found
+
+    def reading(self, query: str, db_id: str | None = None) -> Reading | UnreadableQueryError:
+        """The facts of a query, or why there are none."""
+        key = (query, db_id)
+        found = self._readings.get(key)
+        if found is not None:
+            self._readings.move_to_end(key)
+            return found
+        try:
+            if len(query) > MAX_QUERY:
+                raise UnreadableQueryError("query_too_long", f"{len(query):,} characters")
+            found = self._read(query, self.context(db_id))
+        except UnreadableQueryError as error:
+            found = error
+        except RecursionError:
+            found = UnreadableQueryError("too_deep", "nested too deeply to be read")
+        self._readings[key] = found
+        if len(self._readings) > self._kept:
+            self._readings.popitem(last=False)
+        return found
+
+    def check(self, query: str, sentence: str, db_id: str | None = None) -> Verdict:
+        """Whether the sentence says what the query says, and nothing else."""
+        reading = self.reading(query, db_id)
+        if isinstance(reading, UnreadableQueryError):
+            return Verdict(None, reading.reason, str(reading))
+        if len(sentence) > MAX_SENTENCE:
+            return Verdict(None, "sentence_too_long", f"{len(sentence):,} characters")
+        if not sentence.strip():
+            return Verdict(None, "empty_sentence", "the sentence is empty")
+        read = Sentence(sentence, self.vocabulary)
+        findings = check(reading, read)
+        threshold = self.threshold
+        sound = not any(f.status in _FAULTS and f.confidence >= threshold for f in findings)
+        return Verdict(sound, None, "", findings, read)
+
+
+def measure(
+    checker: Checker,
+    ids: Sequence[str],
+    queries: Sequence[str | None],
+    sentences: Sequence[str | None],
+    db_ids: Sequence[str | None] | None = None,
+    *,
+    evidence: bool = True,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """One row of measurements for every pair, and the texts with their evidence."""
+    n = len(ids)
+    consistent: list[bool | None] = [None] * n
+    reasons: list[str | None] = [None] * n
+    confidences: list[float | None] = [None] * n
+    counts: dict[str, list[int | None]] = {status: [None] * n for status in _FAULTS}
+    facts: dict[str, list[int | None]] = {group: [None] * n for group in GROUP_NAMES}
+    kept: dict[str, list[int | None]] = {group: [None] * n for group in GROUP_NAMES}
+    found: list[str | None] = [None] * n
+    threshold = checker.threshold
+    for i in range(n):
+        query, sentence = queries[i], sentences[i]
+        if query is None or sentence is None:
+            reasons[i] = "missing_query" if query is None else "missing_sentence"
+            continue
+        verdict = checker.check(query, sentence, db_ids[i] if db_ids is not None else None)
+        consistent[i], reasons[i] = verdict.consistent, verdict.reason
+        if verdict.consistent is None:
+            continue
+        tally = dict.fromkeys(_FAULTS, 0)
+        asked = dict.fromkeys(GROUP_NAMES, 0)
+        held = dict.fromkeys(GROUP_NAMES, 0)
+        surest = 0.0
+        for finding in verdict.findings:
+            status = finding.status
+            counted = status in _FAULTS and finding.confidence >= threshold
+            if counted:
+                tally[status] += 1
+            if status in _FAULTS and finding.confidence > surest:
+                surest = finding.confidence
+            group = GROUPS.get(finding.kind)
+            if group is not None and status != "added":
+                asked[group] += 1
+                held[group] += not counted
+        for status in _FAULTS:
+            counts[status][i] = tally[status]
+        for group in GROUP_NAMES:
+            facts[group][i], kept[group][i] = asked[group], held[group]
+        confidences[i] = surest
+        if evidence:
+            found[i] = orjson.dumps(verdict.evidence()).decode()
+    measurements = pl.DataFrame(
+        {
+            "id": pl.Series(ids, dtype=pl.String),
+            "scored": pl.Series([c is not None for c in consistent], dtype=pl.Boolean),
+            "reason": pl.Series(reasons, dtype=pl.String),
+            "consistent": pl.Series(consistent, dtype=pl.Boolean),
+            "doubt": pl.Series(confidences, dtype=pl.Float64),
+            **{status: pl.Series(values, dtype=pl.Int32) for status, values in counts.items()},
+            **{f"{group}_facts": pl.Series(facts[group], dtype=pl.Int32) for group in GROUP_NAMES},
+            **{f"{group}_kept": pl.Series(kept[group], dtype=pl.Int32) for group in GROUP_NAMES},
+        }
+    )
+    texts = pl.DataFrame(
+        {
+            "id": measurements["id"],
+            "query": pl.Series(list(queries), dtype=pl.String),
+            "sentence": pl.Series(list(sentences), dtype=pl.String),
+            "evidence": pl.Series(found, dtype=pl.String),
+        }
+    )
+    return measurements, texts
+
+
+def verdicts(checker: Checker, pairs: Iterable[tuple[str, str]]) -> list[bool | None]:
+    """Just the verdicts of many (query, sentence) pairs."""
+    return [checker.check(query, sentence).consistent for query, sentence in pairs]

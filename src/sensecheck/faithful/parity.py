@@ -1,0 +1,194 @@
+"""`--as blec`: the original's verdicts as a result, taken from `original` and from nowhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sensecheck.faithful import original
+from sensecheck.faithful.records import Options, Records, identity_of
+from sensecheck.inputs.errors import InputError
+from sensecheck.report.question import Question
+from sensecheck.report.result import Result
+from sensecheck.runs.signature import Signature
+from sensecheck.statistics.estimate import Estimates, Slice
+from sensecheck.statistics.figure import Figure, IntervalOptions
+from sensecheck.statistics.measurements import Frames
+
+NO_INTERVAL = "parity with the original: it gives no interval"
+
+
+def evaluate_as_original(
+    question: Question,
+    data: Any,
+    *,
+    language: str,
+    schema: Any = None,
+    template: str | os.PathLike[str] | None = None,
+    translate: bool = False,
+    options: Options,
+    slices: Sequence[Slice] = (),
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    system: str = "system",
+) -> Result:
+    """BLEC's verdict for every pair; a pair on which the original raises is unscored with that reason."""
+    if language not in ("sql", "logic2text"):
+        raise InputError(
+            f"BLEC knows SQL (Spider) and Logic2text, not {language}",
+            field="language",
+            hint="Leave out --as.",
+            reason="bad_option",
+        )
+    if language == "sql" and template is None and schema is None:
+        raise InputError(
+            "BLEC needs the slots of every query: a schema or a template file", field="schema",
+            hint="Give --schema tables.json, or --template template_to_names.json.", reason="bad_option",
+        )  # fmt: skip
+    slots = _Slots(schema, template, translate) if language == "sql" else None
+    records = Records(data, options)
+    frames, texts = [], []
+    for pairs in records.pairs():
+        rows = list(_verdicts(pairs, slots))
+        frame = pl.DataFrame(
+            {
+                "id": pl.Series(pairs.ids, dtype=pl.String),
+                "scored": [reason is None for _, reason in rows],
+                "reason": pl.Series([reason for _, reason in rows], dtype=pl.String),
+                "consistent": pl.Series([None if e is None else not e for e, _ in rows], dtype=pl.Boolean),
+                "errors": pl.Series([None if e is None else len(e) for e, _ in rows], dtype=pl.Int32),
+            }
+        )
+        frames.append(records.with_fields(frame, pairs.batch))
+        texts.append(
+            pl.DataFrame(
+                {
+                    "id": frame["id"],
+                    "query": pl.Series(pairs.queries, dtype=pl.String),
+                    "sentence": pl.Series(pairs.sentences, dtype=pl.String),
+                    "error_tokens": pl.Series([None if e is None else json.dumps(e) for e, _ in rows], dtype=pl.String),
+                }
+            )
+        )
+    everything = pl.concat(frames)
+    estimates = Estimates(
+        _figures(everything, {}),
+        {key: [_figures(part, _named(key, part)) for part in _parts(everything, key)] for key in slices},
+    )
+    method = {"as": "blec", "language": language, "mode": "translated" if translate else "original"}
+    if template is not None:
+        method["template"] = identity_of(template)
+    result = Result(
+        question, Signature("faithful", method, {"name": system}), estimates, Frames(frames), Frames(texts),
+        options=IntervalOptions(method="none"), notes=slots.notes() if slots else [], inputs=records.inputs(),
+    )  # fmt: skip
+    if out is not None:
+        result.save(out, overwrite=overwrite)
+    return result
+
+
+class _Slots:
+    """The slot dictionary of a query: looked up in a template, or made from the schema."""
+
+    def __init__(self, schema: Any, template: str | os.PathLike[str] | None, translate: bool) -> None:
+        self.template: Mapping[str, Mapping[str, str]] | None = None
+        self.schemas: dict[str, Mapping[str, Any]] = {}
+        self.made: dict[tuple[str, str | None], Mapping[str, str]] = {}
+        self.not_found = 0
+        if template is not None:
+            self.template = original.read_template(template)[1 if translate else 0]
+        elif schema is not None:
+            self.schemas = {str(e.get("db_id", "")): e for e in _entries(schema)}
+
+    def of(self, sql: str, db_id: str | None) -> Mapping[str, str] | None:
+        if self.template is not None:
+            found = self.template.get(sql)
+            self.not_found += found is None
+            return found
+        key = (sql, db_id)
+        if key not in self.made:
+            if len(self.made) > 100_000:
+                self.made.clear()
+            entry = self.schemas.get(db_id or "") or (
+                next(iter(self.schemas.values())) if len(self.schemas) == 1 else None
+            )
+            if entry is None:
+                raise InputError(
+                    field="db_id", expected="a database of the schema file", got=repr(db_id), reason="unknown_db_id"
+                )
+            self.made[key] = original.name_dict(sql, entry)
+        return self.made[key]
+
+    def notes(self) -> list[str]:
+        if not self.not_found:
+            return []
+        return [f"{self.not_found:,} queries are not in the template: the original calls them consistent"]
+
+
+def _entries(schema: Any) -> list[Mapping[str, Any]]:
+    if isinstance(schema, Mapping):
+        return [schema] if "table_names_original" in schema else list(schema.values())
+    if isinstance(schema, (list, tuple)) and schema and isinstance(schema[0], Mapping):
+        return list(schema)
+    path = Path(schema)
+    if path.suffix != ".json":
+        raise InputError(
+            path=str(path),
+            expected="Spider's tables.json for --as blec",
+            got=path.suffix or "another file",
+            reason="bad_schema",
+        )
+    document = json.loads(path.read_text("utf-8"))
+    return document if isinstance(document, list) else [document]
+
+
+def _verdicts(pairs: Any, slots: _Slots | None) -> Iterator[tuple[list[str] | None, str | None]]:
+    for i, (query, sentence) in enumerate(zip(pairs.queries, pairs.sentences, strict=True)):
+        if query is None or sentence is None:
+            yield None, "missing_query" if query is None else "missing_sentence"
+            continue
+        try:
+            if slots is None:
+                reference = pairs.references[i] if pairs.references is not None else None
+                yield original.logic2text_errors(query, sentence, reference), None
+                continue
+            found = slots.of(query, pairs.db_ids[i] if pairs.db_ids is not None else None)
+            yield ([] if found is None else original.spider_errors(query, found, sentence)), None
+        except (ValueError, UnboundLocalError, re.error, OverflowError) as failure:
+            if isinstance(failure, InputError):
+                raise
+            yield None, f"the original raises {type(failure).__name__}"
+
+
+def _figures(frame: pl.DataFrame, within: Mapping[str, str]) -> list[Figure]:
+    scored = frame.filter(pl.col("scored"))
+    reasons = frame.filter(~pl.col("scored")).group_by("reason").len().rows()
+    unscored = {str(reason): int(n) for reason, n in sorted(reasons)}
+    n = len(scored)
+    nan = float("nan")
+    rate = float(scored["consistent"].mean() or 0.0) if n else nan  # type: ignore[arg-type]
+    errors = float(scored["errors"].mean() or 0.0) if n else nan  # type: ignore[arg-type]
+    return [
+        Figure(
+            "consistent", "consistent (BLEC)", rate, n, unscored=unscored, absent=NO_INTERVAL, direction="higher",
+            slice=within,
+        ),
+        Figure(
+            "errors", "errors a pair (BLEC)", errors, n, unscored=unscored, absent=NO_INTERVAL, direction="lower",
+            range=(0.0, float("inf")), slice=within,
+        ),
+    ]  # fmt: skip
+
+
+def _parts(frame: pl.DataFrame, key: Slice) -> list[pl.DataFrame]:
+    return frame.sort(list(key), maintain_order=True).partition_by(list(key), maintain_order=True)
+
+
+def _named(key: Slice, part: pl.DataFrame) -> dict[str, str]:
+    return {column: str(part[column][0]) for column in key}

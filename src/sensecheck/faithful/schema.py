@@ -1,0 +1,124 @@
+"""Schemas: which tables and columns a database has, and how people call them.
+
+Read from Spider's tables.json, a SQLite file, or CREATE TABLE text.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sensecheck.faithful.facts import Name, name_of
+
+
+@dataclass(slots=True)
+class Column:
+    name: str
+    natural: Name
+    type: str = ""
+
+
+@dataclass(slots=True)
+class Table:
+    name: str
+    natural: Name
+    columns: dict[str, Column] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Schema:
+    """Tables by lower-cased name."""
+
+    db_id: str
+    tables: dict[str, Table] = field(default_factory=dict)
+    vocabulary: frozenset[str] = frozenset()  # stems of all words in all names
+    entities: frozenset[str] = frozenset()  # stems of the words that name tables
+
+    def finish(self) -> Schema:
+        stems: set[str] = set()
+        for table in self.tables.values():
+            stems.update(table.natural.stems, name_of(table.name).stems)
+            for column in table.columns.values():
+                stems.update(column.natural.stems, name_of(column.name).stems)
+        self.vocabulary = frozenset(stems)
+        self.entities = frozenset(s for table in self.tables.values() for s in table.natural.stems)
+        return self
+
+
+def _plain_type(declared: str) -> str:
+    low = declared.lower()
+    if any(word in low for word in ("int", "num", "real", "float", "double", "dec", "money")):
+        return "number"
+    if "date" in low or "time" in low:
+        return "time"
+    if "bool" in low or low == "bit":
+        return "boolean"
+    return "text"
+
+
+def from_spider(entry: Mapping[str, Any]) -> Schema:
+    """One entry of Spider's tables.json."""
+    originals = entry["table_names_original"]
+    naturals = entry.get("table_names", originals)
+    tables = [Table(o, name_of(n)) for o, n in zip(originals, naturals, strict=True)]
+    types = entry.get("column_types") or ["text"] * len(entry["column_names_original"])
+    rows = zip(
+        entry["column_names_original"], entry.get("column_names", entry["column_names_original"]), types, strict=True
+    )
+    for (index, original), (_, natural), kind in rows:
+        if index >= 0:
+            tables[index].columns[original.lower()] = Column(original, name_of(natural), kind)
+    return Schema(str(entry.get("db_id", "")), {t.name.lower(): t for t in tables}).finish()
+
+
+def from_tables(db_id: str, tables: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> Schema:
+    """From (table, [(column, declared type), …])."""
+    built: dict[str, Table] = {}
+    for name, columns in tables:
+        table = Table(name, name_of(name))
+        for column, declared in columns:
+            table.columns[column.lower()] = Column(column, name_of(column), _plain_type(declared))
+        built[name.lower()] = table
+    return Schema(db_id, built).finish()
+
+
+def from_sqlite(path: str | Path, db_id: str | None = None) -> Schema:
+    """The tables of a SQLite file, opened read-only."""
+    uri = Path(path).resolve().as_uri() + "?mode=ro"
+    connection = sqlite3.connect(uri, uri=True)
+    try:
+        names = [
+            row[0]
+            for row in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table','view') AND name NOT LIKE 'sqlite_%'"
+            )
+        ]
+        tables = []
+        for name in names:
+            quoted = name.replace('"', '""')
+            columns = [(row[1], row[2] or "") for row in connection.execute(f'PRAGMA table_info("{quoted}")')]
+            tables.append((name, columns))
+    finally:
+        connection.close()
+    return from_tables(db_id or Path(path).stem, tables)
+
+
+def from_create_table(text: str, db_id: str = "", dialect: str | None = None) -> Schema:
+    """From CREATE TABLE statements in any dialect that sqlglot reads."""
+    import sqlglot
+    from sqlglot import exp
+
+    tables = []
+    for statement in sqlglot.parse(text, read=dialect):
+        if not isinstance(statement, exp.Create) or statement.kind != "TABLE":
+            continue
+        columns = [
+            (c.name, c.args["kind"].sql() if c.args.get("kind") else "") for c in statement.find_all(exp.ColumnDef)
+        ]
+        found = statement.find(exp.Table)
+        if found is not None:
+            tables.append((found.name, columns))
+    return from_tables(db_id, tables)

@@ -1,0 +1,179 @@
+"""Are two expressions the same but for the names of their variables and the order of what commutes?
+
+An expression is a tree: text is a constant, an integer is a variable, and a node says whether the order of
+its children matters. Colour refinement gives each variable a colour from the places where it stands; where
+that tells all variables apart the two trees are compared outright, otherwise one variable is singled out on
+one side and tried against each of its colour on the other (individualise, refine, backtrack). So a yes is
+always proved by a renaming, never guessed from equal hashes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+
+class Node(NamedTuple):
+    label: str
+    children: tuple[Tree, ...]
+    ordered: bool = True
+
+
+Tree: TypeAlias = "str | int | Node"
+
+
+class UndecidedError(RuntimeError):
+    """The search for a renaming was given up: both trees are large and highly symmetric."""
+
+
+def node(label: str, *children: Tree) -> Node:
+    """A node whose children keep their order."""
+    return Node(label, children)
+
+
+def bag(label: str, *children: Tree) -> Node:
+    """A node whose children may come in any order."""
+    return Node(label, children, False)
+
+
+class Shape:
+    """A tree compiled for refinement: variables, then constants, then nodes, children before parents."""
+
+    __slots__ = ("_names", "_plan", "_start", "_values", "root", "tree", "variables")
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        names: dict[int, int] = {}
+        constants: dict[str, int] = {}
+        _collect(tree, names, constants)
+        self.variables = start = len(names)
+        for text in constants:
+            constants[text] = start
+            start += 1
+        plan: list[tuple[int, bool, list[int]]] = []
+
+        def place(item: Tree) -> int:
+            if type(item) is Node:
+                label, kids, ordered = item
+                children = [place(child) for child in kids]
+                plan.append((hash((label, len(children))), ordered, children))
+                return start + len(plan) - 1
+            return names[item] if type(item) is int else constants[item]  # type: ignore[index]
+
+        self.root = place(tree)
+        self._names = names
+        self._plan = plan
+        self._start = start
+        self._values = [0] * len(names) + [hash(("constant", text)) for text in constants] + [0] * len(plan)
+
+    def numbered(self, numbers: list[int]) -> dict[int, int]:
+        """For each variable of the tree the number at its place in `numbers`."""
+        return {name: numbers[place] for name, place in self._names.items()}
+
+    def evaluate(self, colours: list[int]) -> list[int]:
+        """The hash of every place, from the leaves up."""
+        values = self._values
+        values[: self.variables] = colours
+        position = self._start
+        for label, ordered, children in self._plan:
+            kids = [values[child] for child in children]
+            if not ordered:
+                kids.sort()
+            kids.append(label)
+            values[position] = hash(tuple(kids))
+            position += 1
+        return values
+
+    def refine(self, colours: list[int]) -> tuple[list[int], int]:
+        """Refine until no colour splits further; the stable colours and the hash of the whole tree."""
+        count = len(set(colours))
+        total = self.variables
+        while True:
+            values = self.evaluate(colours)
+            if count == total:
+                return colours, values[self.root]
+            contexts = [0] * total
+            down = [0] * len(values)
+            position = len(values) - 1
+            for _, ordered, children in reversed(self._plan):
+                here = hash((down[position], values[position]))
+                for index, child in enumerate(children):
+                    context = hash((here, index)) if ordered else here
+                    if child < total:
+                        contexts[child] += hash((context, 7))
+                    else:
+                        down[child] = context
+                position -= 1
+            finer = [hash((old, context)) for old, context in zip(colours, contexts, strict=True)]
+            finer_count = len(set(finer))
+            if finer_count == count:
+                return finer, self.evaluate(finer)[self.root]
+            colours, count = finer, finer_count
+
+
+def _collect(tree: Tree, names: dict[int, int], constants: dict[str, int]) -> None:
+    if type(tree) is Node:
+        for child in tree.children:
+            _collect(child, names, constants)
+    elif type(tree) is int:
+        if tree not in names:
+            names[tree] = len(names)
+    else:
+        constants[tree] = 0  # type: ignore[index]
+
+
+def _sorted_form(tree: Tree, names: dict[int, int]) -> object:
+    """The tree with variables named by `names` and unordered children sorted: equal when the trees are."""
+    if isinstance(tree, int):
+        return ("?", names[tree])
+    if isinstance(tree, str):
+        return ("'", tree)
+    forms = [_sorted_form(child, names) for child in tree.children]
+    if not tree.ordered:
+        forms.sort(key=repr)
+    return (tree.label, tree.ordered, tuple(forms))
+
+
+def same_up_to_renaming(left: Shape, right: Shape, *, budget: int = 400) -> bool:
+    """Is there a one-to-one renaming of variables that makes the two trees equal?
+
+    `budget` bounds the refinements tried on symmetric trees; beyond it UndecidedError is raised.
+    """
+    if left.tree == right.tree:
+        return True
+    if left.variables != right.variables:
+        return False
+    spent = 0
+
+    def matches(a: list[int], b: list[int]) -> bool:
+        nonlocal spent
+        spent += 1
+        if spent > budget:
+            raise UndecidedError(f"no renaming found or excluded within {budget} refinements")
+        a, hash_a = left.refine(a)
+        b, hash_b = right.refine(b)
+        if hash_a != hash_b or sorted(a) != sorted(b):
+            return False
+        cells: dict[int, list[int]] = {}
+        for variable, colour in enumerate(a):
+            cells.setdefault(colour, []).append(variable)
+        open_cells = [(len(members), colour) for colour, members in cells.items() if len(members) > 1]
+        if not open_cells:
+            order = {colour: index for index, colour in enumerate(a)}
+            return _sorted_form(left.tree, left.numbered([order[c] for c in a])) == _sorted_form(
+                right.tree, right.numbered([order[c] for c in b])
+            )
+        _, colour = min(open_cells)
+        chosen = cells[colour][0]
+        single = hash((colour, "single"))
+        a = a.copy()
+        a[chosen] = single
+        for candidate, other in enumerate(b):
+            if other == colour:
+                trial = b.copy()
+                trial[candidate] = single
+                if matches(a, trial):
+                    return True
+        return False
+
+    start = [0] * left.variables
+    return matches(start, start.copy())

@@ -1,0 +1,246 @@
+"""NLI models behind one face: pairs in, answers out, whatever stands behind it.
+
+Labels are 0 entailment, 1 neutral, 2 contradiction everywhere; what a model calls them is translated at its door.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from sensecheck.models.calls import CallCache, Identity
+
+LABELS = ("entailment", "neutral", "contradiction")
+Pair = tuple[str, str]
+
+_SPELLINGS = {
+    "entailment": 0, "entail": 0, "entails": 0, "entailed": 0, "e": 0, "0": 0, "yes": 0, "true": 0, "support": 0,
+    "supports": 0, "supported": 0, "implies": 0, "neutral": 1, "neutrality": 1, "n": 1, "1": 1, "unknown": 1,
+    "maybe": 1, "nei": 1, "not_entailment": 1, "not-entailment": 1, "not entailment": 1, "undetermined": 1,
+    "unrelated": 1, "contradiction": 2, "contradict": 2, "contradicts": 2, "contradicted": 2, "c": 2, "2": 2, "no": 2,
+    "false": 2, "refute": 2, "refutes": 2, "refuted": 2, "contradictory": 2,
+}  # fmt: skip
+NO_GOLD = frozenset({"-", "-1", "", "none", "null", "nan", "no gold", "_"})
+
+
+class LabelError(ValueError):
+    """A label that is no NLI label."""
+
+
+def label_of(spelling: object) -> int | None:
+    """The label behind any common spelling; None for "no gold" ('-', -1, empty). Anything else is a LabelError."""
+    if isinstance(spelling, bool):
+        raise LabelError(f"label {spelling!r} is not an NLI label")
+    if isinstance(spelling, float) and spelling.is_integer():
+        spelling = int(spelling)
+    if spelling is None:
+        return None
+    text = str(spelling).strip().lower()
+    if text in NO_GOLD:
+        return None
+    if text in _SPELLINGS:
+        return _SPELLINGS[text]
+    raise LabelError(
+        f"label {spelling!r} is not an NLI label: expected entailment, neutral, contradiction, 0, 1, 2 or '-' (no gold)"
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a model said of one pair. `label` is None when it could not be had, and `failure` says why."""
+
+    label: int | None
+    logits: tuple[float, ...] | None = None
+    """in the order entailment, neutral, contradiction"""
+    text: str | None = None
+    failure: str | None = None
+
+    def stored(self) -> dict[str, Any]:
+        return {k: v for k, v in (("l", self.label), ("s", self.logits), ("t", self.text)) if v is not None}
+
+    @classmethod
+    def restored(cls, value: Mapping[str, Any]) -> Answer:
+        logits = value.get("s")
+        return cls(value.get("l"), None if logits is None else tuple(logits), value.get("t"), value.get("f"))
+
+
+Batch = list[tuple[int, Answer]]
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """M. `stream` yields answers with the index of their pair, in any order, as soon as they are there."""
+
+    identity: Identity
+
+    def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]: ...
+
+
+def pair_text(pair: Pair) -> str:
+    """A pair as one text for the cache; the separator cannot stand in either half by accident."""
+    return f"{pair[0]}\x1f{pair[1]}"
+
+
+class Asked:
+    """A classifier behind the cache: equal pairs are asked once, known answers not at all."""
+
+    def __init__(self, model: Classifier, cache: CallCache | None = None) -> None:
+        self.model = model
+        self.cache = cache if cache is not None else CallCache()
+        self.asked = 0
+        """pairs the model itself was asked about"""
+        self.failures: dict[str, int] = {}
+
+    @property
+    def identity(self) -> Identity:
+        return self.model.identity
+
+    def answers(self, pairs: Sequence[Pair], progress: Callable[[int], None] | None = None) -> list[Answer]:
+        """One answer a pair, in order. A failed call is an answer without a label, and is not kept."""
+        texts = [pair_text(pair) for pair in pairs]
+        waiting: dict[str, Pair] = dict(zip(texts, pairs, strict=True))
+        known = {t: Answer.restored(v) for t, v in self.cache.get(self.identity, waiting).items()}
+        if progress is not None:
+            progress(sum(text in known for text in texts))
+        open_texts = [text for text in waiting if text not in known]
+        for batch in self.model.stream([waiting[text] for text in open_texts]) if open_texts else ():
+            fresh = {open_texts[i]: answer for i, answer in batch}
+            keep = {text: answer.stored() for text, answer in fresh.items() if answer.failure is None}
+            if keep:
+                self.cache.put(self.identity, keep)
+            self.asked += len(fresh)
+            for answer in fresh.values():
+                if answer.failure is not None:
+                    self.failures[answer.failure] = self.failures.get(answer.failure, 0) + 1
+            known.update(fresh)
+            if progress is not None:
+                progress(len(fresh))
+        missing = Answer(None, failure="no answer came back")
+        return [known.get(text, missing) for text in texts]
+
+    def labels(self, pairs: Sequence[Pair]) -> list[int | None]:
+        return [answer.label for answer in self.answers(pairs)]
+
+
+class CallableClassifier:
+    """A Python function as M: takes two lists of texts, or a list of pairs, and gives a label or three scores each."""
+
+    def __init__(
+        self, function: Callable[..., Iterable[Any]], name: str | None = None, revision: str = "", batch: int = 256
+    ) -> None:
+        self._function = function
+        self._batch = batch
+        self._two = _takes_two(function)
+        self.identity = Identity(name or name_of(function), revision, "callable")
+
+    def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
+        for start in range(0, len(pairs), self._batch):
+            part = list(pairs[start : start + self._batch])
+            given = self._function([p for p, _ in part], [h for _, h in part]) if self._two else self._function(part)
+            answers = [_as_answer(value) for value in given]
+            if len(answers) != len(part):
+                raise ValueError(f"{self.identity.model} gave {len(answers)} answers for {len(part)} pairs")
+            yield [(start + i, answer) for i, answer in enumerate(answers)]
+
+
+def name_of(function: object) -> str:
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
+def _takes_two(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) >= 2
+
+
+def _as_answer(value: Any) -> Answer:
+    if isinstance(value, Answer):
+        return value
+    if hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
+        scores = tuple(float(x) for x in value)
+        if len(scores) != 3:
+            raise ValueError(f"expected three scores (entailment, neutral, contradiction), got {len(scores)}")
+        return Answer(max(range(3), key=scores.__getitem__), scores)
+    label = label_of(value.item() if hasattr(value, "item") else value)
+    return Answer(label, failure=None if label is not None else "no label")
+
+
+class TableClassifier:
+    """Stored predictions as M: a pair that is not in the table has no answer, and that is counted."""
+
+    def __init__(self, rows: Iterable[tuple[str, str, object]], name: str = "table", revision: str = "") -> None:
+        self._table = {pair_text((premise, hypothesis)): value for premise, hypothesis, value in rows}
+        self.identity = Identity(name, revision, "table")
+
+    def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
+        absent = Answer(None, failure="not in the table of predictions")
+        found = (self._table.get(pair_text(pair)) for pair in pairs)
+        yield [(i, absent if value is None else _as_answer(value)) for i, value in enumerate(found)]
+
+
+class SmallClassifier:
+    """The model that ships with the package."""
+
+    def __init__(self, batch: int = 512) -> None:
+        from sensecheck.models.small_nli import SmallNli
+
+        self._model = SmallNli()
+        self._batch = batch
+        self.card: dict[str, Any] = self._model.card
+        self.identity = Identity(self._model.name, self._model.revision, "features")
+
+    def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
+        for start in range(0, len(pairs), self._batch):
+            logits = self._model.logits(pairs[start : start + self._batch])
+            yield [
+                (start + i, Answer(int(row.argmax()), tuple(round(float(x), 6) for x in row)))
+                for i, row in enumerate(logits)
+            ]
+
+
+# ---- answers in words --------------------------------------------------------------------------------------------
+
+# In order of trust: a word that only one label uses beats a bare yes or no.
+_NAMED = (
+    (re.compile(r"\bnot[ _-]?entail(?:ed|ment|s)?\b|\bneutral(?:ity)?\b|\bundetermined\b"), 1),
+    (re.compile(r"\b(?:cannot|can't|can not|impossible to|not possible to|not enough|insufficient)\b"), 1),
+    (re.compile(r"\bcontradict(?:s|ed|ion|ory|ing)?\b"), 2),
+    (re.compile(r"\bentail(?:s|ed|ment|ing)?\b|\bcan be inferred\b|\bimpl(?:y|ies|ied)\b"), 0),
+)
+_FIRST_WORD = re.compile(r"[a-z]+|[012](?![0-9])")
+_NO_CONTRADICTION = re.compile(r"\b(?:not|no|n't|never)\s+(?:a\s+|any\s+)?contradict(?:s|ion|ory)?\b")
+
+
+def read_answer(text: str) -> int | None:
+    """The label in a model's own words, None if there is none to be read.
+
+    A bare yes, no or label name at the start counts first; then the first label word anywhere in the first 400 letters.
+    """
+    lowered = text[:400].lower().strip().strip("\"'`*_#> \n\t")
+    for mark in ("answer:", "label:", "verdict:"):
+        if mark in lowered:
+            lowered = lowered.split(mark, 1)[1].strip(" \"'`*_\n\t")
+    first = _FIRST_WORD.match(lowered)
+    if first is not None:
+        word = first.group()
+        if word in ("no", "not") and _NO_CONTRADICTION.match(lowered):
+            return 1
+        if (word in _SPELLINGS and word not in ("e", "n", "c")) or lowered.rstrip(".") in _SPELLINGS:
+            named = [(m.start(), label) for pattern, label in _NAMED if (m := pattern.search(lowered))]
+            # "Yes, it contradicts the premise": the label word says more than the yes before it
+            if word in ("yes", "no") and named:
+                return _first_named(lowered, named)
+            return _SPELLINGS.get(word, _SPELLINGS.get(lowered.rstrip(".")))
+    named = [(m.start(), label) for pattern, label in _NAMED if (m := pattern.search(lowered))]
+    return _first_named(lowered, named) if named else None
+
+
+def _first_named(lowered: str, named: list[tuple[int, int]]) -> int:
+    if _NO_CONTRADICTION.search(lowered):
+        named = [(at, label) for at, label in named if label != 2] or [(0, 1)]
+    return min(named)[1]

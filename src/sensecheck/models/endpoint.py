@@ -1,0 +1,296 @@
+"""Any OpenAI-compatible URL, by the standard library alone: chat or completions, many calls at once, patient.
+
+An endpoint answers 429 and 500, hangs up and stalls; none of that may stop a run or cost an answer twice. What can pass
+(429, 5xx, a broken or late connection) is tried again after a growing, jittered pause, and a 429 holds every worker
+back; what cannot (400, 401, 404) ends the run with the endpoint's own words.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import ssl
+import threading
+import time
+import urllib.parse
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from sensecheck.models.calls import Identity
+from sensecheck.models.classifiers import Answer, Batch, Pair, read_answer
+from sensecheck.models.generators import Request, StatementBatch
+from sensecheck.models.listing import statements_in
+from sensecheck.models.prompts import LIST_PROMPTS, NLI_PROMPT, fill
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+_RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_LARGEST_ANSWER = 8 * 1024 * 1024
+
+
+class EndpointError(RuntimeError):
+    """The endpoint refused in a way that asking again cannot mend."""
+
+
+class _PassingError(Exception):
+    """A fault that may pass: try again, not before `pause` seconds."""
+
+    def __init__(self, reason: str, pause: float = 0.0) -> None:
+        super().__init__(reason)
+        self.pause = pause
+
+
+@dataclass
+class Endpoint:
+    """Where to ask and how. `url` ends in /chat/completions or /completions, or is the base (…/v1) of a chat API."""
+
+    url: str
+    model: str
+    key_variable: str = "OPENAI_API_KEY"
+    """the environment variable that holds the key; the key itself is never stored or shown"""
+    concurrency: int = 8
+    timeout: float = 60.0
+    tries: int = 8
+    per_minute: float | None = None
+    longest_pause: float = 60.0
+    temperature: float = 0.0
+    max_tokens: int = 512
+    seed: int | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        parts = urllib.parse.urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{self.url!r} is not an http(s) URL of an OpenAI-compatible endpoint")
+        path = parts.path.rstrip("/")
+        if not path.endswith("/completions"):
+            path += "/chat/completions"
+        self.chat = path.endswith("/chat/completions")
+        self._parts, self._path = parts, path + (f"?{parts.query}" if parts.query else "")
+        self._local = threading.local()
+        self._gate = threading.Lock()
+        self._not_before = 0.0
+        self.requests = 0
+        self.retries: dict[str, int] = {}
+
+    # -- one call ---------------------------------------------------------------------------------------------
+
+    def complete(
+        self, prompt: str, *, n: int = 1, temperature: float | None = None, seed: int | None = None
+    ) -> list[str]:
+        """The endpoint's texts for a prompt, after as many tries as it takes; _PassingError when they ran out."""
+        body = self._body(prompt, n, temperature, seed)
+        for attempt in range(self.tries):
+            self._wait_for_turn()
+            try:
+                return self._texts(self._post(body))
+            except _PassingError as fault:
+                with self._gate:
+                    self.retries[str(fault)] = self.retries.get(str(fault), 0) + 1
+                if attempt + 1 == self.tries:
+                    raise
+                pause = min(self.longest_pause, 0.25 * 2**attempt) * (0.5 + random.random() / 2)
+                time.sleep(max(pause, min(fault.pause, self.longest_pause)))
+        raise AssertionError("unreachable")
+
+    def _body(self, prompt: str, n: int, temperature: float | None, seed: int | None) -> bytes:
+        body: dict[str, Any] = {
+            "model": self.model, "max_tokens": self.max_tokens,
+            "temperature": self.temperature if temperature is None else temperature,
+        }  # fmt: skip
+        if self.chat:
+            body["messages"] = [{"role": "user", "content": prompt}]
+        else:
+            body["prompt"] = prompt
+        if n > 1:
+            body["n"] = n
+        if seed is not None or self.seed is not None:
+            body["seed"] = self.seed if seed is None else seed
+        return json.dumps(body | self.extra).encode()
+
+    def _wait_for_turn(self) -> None:
+        """Keeps to the asked rate, and waits while the endpoint wants to be left alone."""
+        with self._gate:
+            now = time.monotonic()
+            start = max(now, self._not_before)
+            if self.per_minute:
+                self._not_before = start + 60.0 / self.per_minute
+        if start > now:
+            time.sleep(start - now)
+
+    def _connection(self) -> http.client.HTTPConnection:
+        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            host, port = self._parts.hostname or "", self._parts.port
+            if self._parts.scheme == "https":
+                context = ssl.create_default_context()
+                connection = http.client.HTTPSConnection(host, port, timeout=self.timeout, context=context)
+            else:
+                connection = http.client.HTTPConnection(host, port, timeout=self.timeout)
+            self._local.connection = connection
+        return connection
+
+    def _drop_connection(self) -> None:
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
+
+    def _post(self, body: bytes) -> dict[str, Any]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        key = os.environ.get(self.key_variable, "")
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        with self._gate:
+            self.requests += 1
+        deadline = time.monotonic() + self.timeout
+        try:
+            connection = self._connection()
+            connection.request("POST", self._path, body, headers)
+            response = connection.getresponse()
+            # A server that drips one byte a second keeps every read alive: the deadline is for the whole answer.
+            pieces: list[bytes] = []
+            while piece := response.read1(65536):
+                pieces.append(piece)
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+                if sum(map(len, pieces)) > _LARGEST_ANSWER:
+                    raise EndpointError(f"{self.url} answered with more than {_LARGEST_ANSWER} bytes")
+            data, status = b"".join(pieces), response.status
+            response.close()  # read1 leaves the response open at its end, and the connection could not be used again
+            wanted = response.headers.get("Content-Length")
+            if wanted is not None and wanted.isdigit() and len(data) < int(wanted):
+                raise http.client.IncompleteRead(data)
+        except (TimeoutError, http.client.HTTPException, OSError) as fault:
+            self._drop_connection()
+            late = isinstance(fault, TimeoutError)
+            raise _PassingError("timed out" if late else f"connection failed ({type(fault).__name__})") from fault
+        if response.will_close:
+            self._drop_connection()
+        if status == 200:
+            try:
+                value = json.loads(data)
+            except (ValueError, RecursionError) as fault:
+                raise _PassingError("answered with something that is not JSON") from fault
+            if isinstance(value, dict):
+                return value
+            raise _PassingError("answered with something that is not a JSON object")
+        if status in _RETRIED:
+            pause = _seconds(response.headers.get("Retry-After"))
+            if status == 429:
+                with self._gate:
+                    self._not_before = max(self._not_before, time.monotonic() + min(pause, self.longest_pause))
+            raise _PassingError(f"HTTP {status}", pause)
+        said = data[:500].decode("utf-8", "replace").strip()
+        raise EndpointError(f"{self.url} refused the call: HTTP {status}: {said}")
+
+    def _texts(self, value: dict[str, Any]) -> list[str]:
+        choices = value.get("choices")
+        if not isinstance(choices, list) or not choices:
+            raise _PassingError("answered without choices")
+        texts = []
+        for choice in choices:
+            message = choice.get("message") if isinstance(choice, dict) else None
+            text = message.get("content") if isinstance(message, dict) else choice.get("text")
+            texts.append(text if isinstance(text, str) else "")
+        return texts
+
+    # -- many calls -------------------------------------------------------------------------------------------
+
+    def each(
+        self, items: Sequence[Item], ask: Callable[[Item], Value]
+    ) -> Iterator[list[tuple[int, Value | Exception]]]:
+        """Ask about every item, `concurrency` at a time; answers come in the order they arrive, and no call waits
+        for a slower one. A fault that would not pass becomes the item's value; a refusal ends it all."""
+        queue = iter(range(len(items)))
+        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="endpoint") as pool:
+            running: dict[Future[Value], int] = {}
+
+            def fill_up() -> None:
+                while len(running) < self.concurrency:
+                    index = next(queue, None)
+                    if index is None:
+                        return
+                    running[pool.submit(ask, items[index])] = index
+
+            try:
+                fill_up()
+                while running:
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    batch: list[tuple[int, Value | Exception]] = []
+                    for future in done:
+                        index = running.pop(future)
+                        error = future.exception()
+                        if isinstance(error, _PassingError):
+                            batch.append((index, error))
+                        elif error is not None:
+                            raise error
+                        else:
+                            batch.append((index, future.result()))
+                    fill_up()
+                    yield batch
+            finally:
+                for future in running:
+                    future.cancel()
+
+
+def _seconds(value: str | None) -> float:
+    try:
+        return max(0.0, float(value or 0))
+    except ValueError:
+        return 1.0  # a date: rare, and a second is polite
+
+
+class EndpointClassifier:
+    """An LLM behind a URL as M, by prompt."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        prompt: str = NLI_PROMPT,
+        read: Callable[[str], int | None] = read_answer,
+        revision: str = "",
+    ) -> None:
+        self.endpoint, self._prompt, self._read = endpoint, prompt, read
+        settings = f"{prompt}\n[{read.__name__} temperature={endpoint.temperature} max_tokens={endpoint.max_tokens}]"
+        self.identity = Identity(endpoint.model, revision, settings)
+
+    def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
+        def ask(pair: Pair) -> Answer:
+            text = self.endpoint.complete(fill(self._prompt, *pair))[0]
+            return Answer(self._read(text), text=text)
+
+        for batch in self.endpoint.each(pairs, ask):
+            yield [
+                (i, value if isinstance(value, Answer) else Answer(None, failure=f"endpoint: {value}"))
+                for i, value in batch
+            ]
+
+
+class EndpointGenerator:
+    """An LLM behind a URL as G: it is asked for a list of n statements."""
+
+    samples = True
+
+    def __init__(self, endpoint: Endpoint, prompts: dict[bool, str] | None = None, revision: str = "") -> None:
+        self.endpoint = endpoint
+        self._prompts = prompts or LIST_PROMPTS
+        settings = json.dumps([self._prompts[True], self._prompts[False], endpoint.temperature, endpoint.max_tokens])
+        self.identity = Identity(endpoint.model, revision, settings)
+
+    def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
+        def ask(request: Request) -> list[str]:
+            prompt = (
+                self._prompts[request.positive].replace("<n>", str(request.n)).replace("<hypothesis>", request.text)
+            )
+            heat = 0.9 if request.mode == "sample" else None
+            text = self.endpoint.complete(prompt, temperature=heat, seed=request.seed)[0]
+            return statements_in(text)[: request.n]
+
+        for batch in self.endpoint.each(requests, ask):
+            yield [(i, value if isinstance(value, list) else None) for i, value in batch]

@@ -1,0 +1,122 @@
+"""Statement generators behind one face: a hypothesis and a polarity in, statements out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from sensecheck.models.calls import CallCache, Identity
+from sensecheck.models.classifiers import name_of
+
+
+@dataclass(frozen=True)
+class Request:
+    """n statements about a text: that follow from it (positive) or contradict it."""
+
+    text: str
+    positive: bool
+    n: int = 14
+    mode: str = "beam"
+    """beam, diverse or sample; only decoders tell them apart"""
+    seed: int | None = None
+
+    def key(self) -> str:
+        return json.dumps([self.text, self.positive, self.n, self.mode, self.seed], ensure_ascii=False)
+
+
+StatementBatch = list[tuple[int, list[str] | None]]
+"""(index of the request, its statements); None where the call failed"""
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """G. `stream` yields statements with the index of their request, in any order, as soon as they are there."""
+
+    identity: Identity
+
+    def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]: ...
+
+
+class Asked:
+    """A generator behind the cache."""
+
+    def __init__(self, model: Generator, cache: CallCache | None = None) -> None:
+        self.model = model
+        self.cache = cache if cache is not None else CallCache()
+        self.asked = 0
+        self.failed = 0
+
+    @property
+    def identity(self) -> Identity:
+        return self.model.identity
+
+    def statements(
+        self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
+    ) -> list[list[str] | None]:
+        keys = [request.key() for request in requests]
+        waiting = dict(zip(keys, requests, strict=True))
+        known: dict[str, list[str] | None] = dict(self.cache.get(self.identity, waiting))
+        if progress is not None:
+            progress(sum(key in known for key in keys))
+        open_keys = [key for key in waiting if key not in known]
+        for batch in self.model.stream([waiting[key] for key in open_keys]) if open_keys else ():
+            fresh = {open_keys[i]: texts for i, texts in batch}
+            keep = {key: texts for key, texts in fresh.items() if texts is not None}
+            if keep:
+                self.cache.put(self.identity, keep)
+            self.asked += len(fresh)
+            self.failed += len(fresh) - len(keep)
+            known.update(fresh)
+            if progress is not None:
+                progress(len(fresh))
+        return [known.get(key) for key in keys]
+
+
+class RuleGenerator:
+    """The sentence rules as G: no model, no download. `wordnet` widens the lexicon by the machine's WordNet."""
+
+    def __init__(self, wordnet: bool = False) -> None:
+        from sensecheck.language.rewriting.lexicon import english
+
+        self._lexicon = english(wordnet)
+        found = self._lexicon.wordnet
+        self.identity = Identity("rules", "2", f"wordnet {found.folder}" if found is not None else "built-in lexicon")
+
+    def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
+        from sensecheck.language.rewriting.engine import rewrite
+
+        for start in range(0, len(requests), 256):
+            yield [
+                (start + i, [r.text for r in rewrite(request.text, request.positive, request.n, self._lexicon)])
+                for i, request in enumerate(requests[start : start + 256])
+            ]
+
+
+class StoredStatements:
+    """A file's statements as G: whatever was written for a hypothesis, in its order."""
+
+    def __init__(self, rows: Iterable[tuple[str, bool, str]], name: str = "file", revision: str = "") -> None:
+        table: dict[tuple[str, bool], list[str]] = {}
+        for hypothesis, positive, statement in rows:
+            table.setdefault((hypothesis, positive), []).append(statement)
+        self._table: Mapping[tuple[str, bool], list[str]] = table
+        self.identity = Identity(name, revision, "stored")
+
+    def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
+        yield [(i, self._table.get((r.text, r.positive), [])[: r.n]) for i, r in enumerate(requests)]
+
+
+class CallableGenerator:
+    """A Python function (text, positive, n) → statements as G."""
+
+    def __init__(
+        self, function: Callable[[str, bool, int], Iterable[str]], name: str | None = None, revision: str = ""
+    ) -> None:
+        self._function = function
+        self.identity = Identity(name or name_of(function), revision, "callable")
+
+    def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
+        for i, request in enumerate(requests):
+            yield [(i, list(self._function(request.text, request.positive, request.n)))]

@@ -1,0 +1,341 @@
+"""Runs of the same question on the same input, side by side: differences, verdict, flips, tables for a paper."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, isfinite
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sensecheck.report.examples import outcome_direction
+from sensecheck.report.result import Result
+from sensecheck.report.tables import Cell, Table, decimal
+from sensecheck.statistics.compare import ALPHA, ComparisonError, Difference, holm
+from sensecheck.statistics.figure import Figure, IntervalOptions
+from sensecheck.statistics.measurements import RESERVED, concatenated
+
+DAGGER = "†"
+# More values than this make no table that anyone reads.
+_SLICE_VALUES = 40
+_SLICE_COLUMNS = 4
+
+
+@dataclass
+class Comparison:
+    """B minus A."""
+
+    a: Result
+    b: Result
+    names: tuple[str, str]
+    differences: list[Difference]
+    flips: pl.DataFrame | None = None
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.differences)
+
+    def __getitem__(self, name: str) -> Difference:
+        for d in self.differences:
+            if d.name == name:
+                return d
+        raise KeyError(name)
+
+    def table(self) -> Table:
+        a, b = self.names
+        columns = ["figure", a, b, "difference", "95% interval", "p", "p (Holm)", "detectable", "better"]
+        table = Table(f"{self.a.question.name}: {b} minus {a}", columns)
+        for d in self.differences:
+            p = d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap
+            ends = f"[{decimal(d.low)}, {decimal(d.high)}]" if d.low is not None else "–"
+            better = {"a": a, "b": b, "": "–"}[d.better]
+            sure = DAGGER if d.better else ""
+            table.rows.append(
+                [d.title, Cell(decimal(d.a), bold=d.better == "a"), Cell(decimal(d.b), bold=d.better == "b", mark=sure),
+                 decimal(d.difference), ends, decimal(p), decimal(d.p_corrected), decimal(d.detectable), better]
+            )  # fmt: skip
+        if any(d.better for d in self.differences):
+            table.notes.append(f"{DAGGER} differs from {a} at p < 0.05 after Holm's correction")
+        if (said := self._changes()) is not None:
+            table.notes.append(said)
+        lost = [f"{name}: {n:,}" for name, r in zip(self.names, (self.a, self.b), strict=True) if (n := _lost(r))]
+        if lost:
+            table.notes.append("rows that could not be scored: " + ", ".join(lost))
+        # A remark that several figures share is made once.
+        remarks: dict[str, list[str]] = {}
+        for d in self.differences:
+            if d.note:
+                remarks.setdefault(d.note, []).append(d.title)
+        table.notes += [f"{', '.join(titles)}: {note}" for note, titles in remarks.items()]
+        return table
+
+    def _changes(self) -> str | None:
+        if self.flips is None or not len(self.flips):
+            return None
+        column, (a, b) = self.a.question.outcome.replace("_", " "), self.names
+        if self.flips["a"].dtype == pl.Boolean:
+            gained = int((~self.flips["a"]).sum())
+            return f"{column}: {gained:,} only in {b}, {len(self.flips) - gained:,} only in {a}"
+        up = int((self.flips["b"] > self.flips["a"]).sum())
+        return f"{column}: higher in {b} for {up:,} examples, lower for {len(self.flips) - up:,}"
+
+    def verdict(self) -> list[str]:
+        """What the comparison shows, in plain sentences."""
+        a, b = self.names
+        said = []
+        for d in self.differences:
+            if d.direction == "none" or d.name not in self.a.question.headline:
+                continue
+            if d.better:
+                who, other = (b, a) if d.better == "b" else (a, b)
+                values = (d.b, d.a) if d.better == "b" else (d.a, d.b)
+                said.append(
+                    f"{who} is better on {d.title}: {decimal(values[0])} against {other}'s {decimal(values[1])}."
+                )
+            elif not isfinite(d.difference):
+                said.append(f"{d.title} has no value in one of the runs.")
+            else:
+                enough = ""
+                if d.units_needed is not None and d.units_needed > d.units:
+                    enough = f": you would need about {_round(d.units_needed):,}"
+                said.append(f"No difference can be told on {d.title} with {d.units:,} independent units{enough}.")
+        return said
+
+    # -- flips -----------------------------------------------------------------------------------------------
+
+    def slice_columns(self) -> list[str]:
+        """The columns that flips are told apart by: the slices of the runs, or text columns with few values."""
+        asked = [c for by in self.a.estimates.slices for c in by]
+        texts = [c for c, t in self.a.rows.schema.items() if t == pl.String and c not in RESERVED]
+        found = []
+        for column in dict.fromkeys([*asked, *texts]):
+            if column in self.a.rows.schema and self.a.rows.schema[column] == pl.String:
+                values = concatenated(self.a.rows, [column])[column].n_unique()
+                if 1 < values <= _SLICE_VALUES:
+                    found.append(column)
+        return found[:_SLICE_COLUMNS]
+
+    def flips_by(self, column: str) -> pl.DataFrame:
+        """For every value of a column: rows in both runs, how many got better and how many worse."""
+        outcome = self.a.question.outcome
+        if not outcome:
+            raise ComparisonError(f"{self.a.question.name} names no outcome whose changes could be counted")
+        if column not in self.a.rows.schema:
+            raise KeyError(f"the measurements have no column {column!r}")
+        sides = []
+        for run, name in ((self.a, "_a"), (self.b, "_b")):
+            kept = ["id", outcome, *(["scored"] if "scored" in run.rows.schema else [])]
+            kept += [column] if name == "_a" else []
+            frame = concatenated(run.rows, list(dict.fromkeys(kept)))
+            if "scored" in frame.columns:
+                frame = frame.filter(pl.col("scored")).drop("scored")
+            sides.append(frame.rename({outcome: name}).drop_nulls(name))
+        joined = sides[0].join(sides[1].select("id", "_b"), on="id", how="inner")
+        change = pl.col("_b").cast(pl.Float64) - pl.col("_a").cast(pl.Float64)
+        if outcome_direction(self.a.question, self.a.signature.method) == "lower":
+            change = -change
+        return (
+            joined.group_by(column)
+            .agg(rows=pl.len(), better=(change > 0).sum(), worse=(change < 0).sum())
+            .with_columns(net=pl.col("better").cast(pl.Int64) - pl.col("worse").cast(pl.Int64))
+            .sort([pl.col("net").abs(), pl.col("rows")], descending=True)
+        )
+
+    def flip_tables(self) -> list[Table]:
+        if self.flips is None or not len(self.flips):
+            return []
+        a, b = self.names
+        made = []
+        for column in self.slice_columns():
+            table = Table(f"changes by {column}", [column, "rows", f"{b} better", f"{a} better", "net", "net share"])
+            for row in self.flips_by(column).iter_rows(named=True):
+                share = row["net"] / row["rows"] if row["rows"] else float("nan")
+                table.rows.append(
+                    [str(row[column]) if row[column] is not None else "(none)", f"{row['rows']:,}",
+                     f"{row['better']:,}", f"{row['worse']:,}", f"{row['net']:+,}", f"{share:+.1%}"]
+                )  # fmt: skip
+            made.append(table)
+        return made
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the comparison page."""
+        return Comparisons([self.a, self.b], list(self.names), [self]).to_html(path)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": "sensecheck.comparison/1",
+            "question": self.a.question.name,
+            "a": {"name": self.names[0], "signature": self.a.signature.to_dict()},
+            "b": {"name": self.names[1], "signature": self.b.signature.to_dict()},
+            "differences": [d.to_dict() for d in self.differences],
+            "verdict": self.verdict(),
+            "flips": [] if self.flips is None else self.flips.to_dicts(),
+            "flips_by": {} if self.flips is None else {c: self.flips_by(c).to_dicts() for c in self.slice_columns()},
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{self.names[1]} minus {self.names[0]}", *("  " + s for s in self.verdict())])
+
+
+@dataclass
+class Comparisons:
+    """Several runs, each compared with the first."""
+
+    results: list[Result]
+    names: list[str]
+    pairs: list[Comparison] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Comparison]:
+        return iter(self.pairs)
+
+    def __getitem__(self, name: str) -> Comparison:
+        for pair in self.pairs:
+            if pair.names[1] == name:
+                return pair
+        raise KeyError(f"no system {name!r} is compared with {self.names[0]!r}: {', '.join(self.names[1:])}")
+
+    @property
+    def question(self) -> Any:
+        return self.results[0].question
+
+    def verdict(self) -> list[str]:
+        said = []
+        for pair in self.pairs:
+            for sentence in pair.verdict():
+                several = len(self.pairs) > 1 and not sentence.startswith((pair.names[0], pair.names[1]))
+                said.append(f"{pair.names[1]} and {pair.names[0]}: {_lowered(sentence)}" if several else sentence)
+        return said
+
+    def systems_table(self) -> Table:
+        """Systems in rows, headline figures in columns: the best in bold, a dagger where one differs from the first."""
+        headline = self._headline()
+        arrows = {"higher": " ↑", "lower": " ↓"}
+        units = max((d.units for pair in self.pairs for d in pair.differences), default=0)
+        tests = sum(d.p_corrected is not None for pair in self.pairs for d in pair.differences)
+        table = Table(self.question.name, ["system", *(f.title + arrows.get(f.direction, "") for f in headline)])
+        top = {f.name: best([_value(r, f.name) for r in self.results], f.direction) for f in headline}
+        for i, (name, result) in enumerate(zip(self.names, self.results, strict=True)):
+            row = [name]
+            for f in headline:
+                value = _value(result, f.name)
+                sure = bool(i) and bool(_difference(self.pairs[i - 1], f.name))
+                row.append(
+                    Cell(decimal(value), bold=value is not None and value == top[f.name], mark=DAGGER if sure else "")
+                )
+            table.rows.append(row)
+        table.notes.append(
+            f"Best in bold; {DAGGER} differs from {self.names[0]} at p < 0.05 (paired randomisation or bootstrap test, "
+            f"Holm's correction over {tests} tests); {units:,} independent units."
+        )
+        return table
+
+    def _headline(self) -> list[Figure]:
+        return [
+            f
+            for f in self.results[0].figures
+            if f.name in self.question.headline and isinstance(f.value, float)
+        ]  # fmt: skip
+
+    def tables(self) -> list[Table]:
+        made = [self.systems_table()] if len(self.pairs) > 1 else []
+        for pair in self.pairs:
+            made += [pair.table(), *pair.flip_tables()]
+        return made
+
+    def paper_tables(self) -> list[Table]:
+        """For Markdown and LaTeX: the systems first, then the differences."""
+        return [self.systems_table(), *(pair.table() for pair in self.pairs)]
+
+    def to_dict(self) -> dict[str, Any]:
+        if len(self.pairs) == 1:
+            return self.pairs[0].to_dict()
+        return {
+            "schema": "sensecheck.comparisons/1",
+            "question": self.question.name,
+            "systems": [
+                {"name": n, "signature": r.signature.to_dict()} for n, r in zip(self.names, self.results, strict=True)
+            ],
+            "baseline": self.names[0],
+            "verdict": self.verdict(),
+            "pairs": [pair.to_dict() for pair in self.pairs],
+        }
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the comparison page: one file that opens from disk."""
+        from sensecheck.report.page import comparison_page
+
+        target = Path(path)
+        target.write_text(comparison_page(self), encoding="utf-8")
+        return target
+
+    def __repr__(self) -> str:
+        return "\n".join(repr(pair) for pair in self.pairs)
+
+
+def compare(results: Sequence[Result], *, options: IntervalOptions | None = None) -> Comparisons:
+    """The first run against each of the others; p-values are corrected over all figures and all pairs.
+
+    Without `options`, as many replicates are drawn as the correction needs: with few of them and many tests, no
+    p-value could ever be small enough.
+    """
+    if len(results) < 2:
+        raise ComparisonError(f"a comparison needs at least two runs, got {len(results)}")
+    if options is None:
+        options = results[0].options
+        tests = sum(not s.vector for s in results[0].question.statistics(results[0].signature.method))
+        needed = 2 * ceil(tests * (len(results) - 1) / ALPHA)
+        options = replace(
+            options,
+            method="percentile" if options.method == "none" else options.method,
+            replicates=max(options.replicates, needed),
+        )
+    given = [r.name for r in results]
+    names = given if len(set(given)) == len(given) else [chr(ord("A") + i) for i in range(len(given))]
+    pairs = []
+    for i, other in enumerate(results[1:], start=1):
+        try:
+            pairs.append(replace(results[0].compare(other, options=options), names=(names[0], names[i])))
+        except ComparisonError as error:
+            raise ComparisonError(f"{names[0]} and {names[i]}: {error}") from None
+    flat = holm([d for pair in pairs for d in pair.differences])
+    for pair in pairs:
+        pair.differences, flat = flat[: len(pair.differences)], flat[len(pair.differences) :]
+    return Comparisons(list(results), names, pairs)
+
+
+def _lost(result: Result) -> int:
+    return sum(result.unscored().values())
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:] if sentence.startswith("No ") else sentence
+
+
+def _value(result: Result, name: str) -> float | None:
+    try:
+        value = result[name].value
+    except KeyError:
+        return None
+    return value if isinstance(value, float) and isfinite(value) else None
+
+
+def best(values: Sequence[float | None], direction: str) -> float | None:
+    known = [v for v in values if v is not None]
+    if not known or direction == "none":
+        return None
+    return max(known) if direction == "higher" else min(known)
+
+
+def _difference(pair: Comparison, name: str) -> str:
+    try:
+        return pair[name].better
+    except KeyError:
+        return ""
+
+
+def _round(n: int) -> int:
+    """Two significant digits: an estimate should look like one."""
+    digits = max(0, len(str(n)) - 2)
+    return round(n, -digits)

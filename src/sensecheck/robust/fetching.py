@@ -1,0 +1,49 @@
+"""Data sets through Hugging Face `datasets`, when a hub can be reached; otherwise a message that says what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+HOMES = {"snli": "snli", "anli": "anli", "mnli": "SetFit/mnli", "qnli": "SetFit/qnli"}
+
+
+def fetch(name: str, target: str | os.PathLike[str], split: str = "validation", round_: str | None = None) -> int:
+    """Write one split as JSONL with premise, hypothesis and label; returns the number of pairs."""
+    try:
+        import datasets
+    except ImportError:
+        raise ImportError(
+            f"fetching {name} needs Hugging Face datasets: pip install datasets (or take a local copy: "
+            "sensecheck reads JSONL, CSV, TSV and Parquet)"
+        ) from None
+    try:
+        loaded: Any = datasets.load_dataset(HOMES[name])
+    except Exception as error:
+        raise OSError(
+            f"{HOMES[name]} could not be had from the hub ({type(error).__name__}: {str(error)[:200]}); "
+            "with a local copy of the data, pass its file instead"
+        ) from None
+    if name == "anli":
+        wanted = {"validation": "dev", "train": "train", "test": "test"}[split]
+        parts = [f"{wanted}_{r}" for r in ([round_] if round_ else ["r1", "r2", "r3"])]
+    else:
+        parts = [split]
+    return write_pairs((row for part in parts for row in loaded[part]), target)
+
+
+def write_pairs(rows: Any, target: str | os.PathLike[str]) -> int:
+    """Rows of any of the data sets → JSONL in one spelling."""
+    count = 0
+    with Path(target).open("w", encoding="utf-8") as out:
+        for row in rows:
+            record = {
+                "premise": row.get("premise", row.get("text1")),
+                "hypothesis": row.get("hypothesis", row.get("text2")),
+                "label": row.get("label_text", row["label"]),
+            }
+            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+            count += 1
+    return count

@@ -1,0 +1,212 @@
+"""The steps from pairs to judged triangles. Every model call goes through the cache, so a step is never done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sensecheck.models import classifiers, generators
+from sensecheck.models.generators import Request
+from sensecheck.robust.measure import (
+    NEUTRAL,
+    NO_ANSWER,
+    NO_GENERATION,
+    NO_GOLD,
+    NO_RULE,
+    REFUSED,
+    TOO_FEW,
+    WRONG,
+    Statement,
+    Trial,
+    target,
+)
+from sensecheck.robust.statements import KEEP, TRIES, Filling, distinct, standardise
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A premise and a hypothesis with the label people gave them; None where they did not agree on one."""
+
+    id: str
+    premise: str
+    hypothesis: str
+    gold: int | None
+    slices: Mapping[str, str]
+    bad: str | None = None
+    """why the record could not be read, where bad records are counted instead of refused"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The choices of a run that change its figures."""
+
+    polarities: tuple[str, ...] = ("positive", "negative")
+    directions: int = 2
+    """1: M(h, g) must be as meant; 2: M(g, h) too"""
+    candidates: int = 14
+    """statements a generator call; decoders are called twice (beam, then diverse beam)"""
+    keep: int = KEEP
+    tries: int = TRIES
+    regenerate: bool = True
+    reflexive: bool = True
+    only_correct: bool = True
+    seed: int = 12345
+    cosine: bool = False
+
+
+class Pipeline:
+    """M and G behind the cache, and the steps."""
+
+    def __init__(
+        self, model: classifiers.Asked, generator: generators.Asked, plan: Plan, progress: Progress | None = None
+    ) -> None:
+        self.model, self.generator, self.plan = model, generator, plan
+        self._progress = progress
+        self.decodes = bool(getattr(generator.model, "decodes", False))
+        self.samples = self.decodes or bool(getattr(generator.model, "samples", False))
+
+    def trials(self, pairs: Sequence[Pair]) -> list[Trial]:
+        """All trials of some pairs, pair by pair, polarity by polarity."""
+        plan = self.plan
+        trials = [
+            Trial(
+                pair.id, standardise(pair.premise), standardise(pair.hypothesis), pair.gold, polarity,
+                pair.slices,
+                reason=pair.bad or (NO_GOLD if pair.gold is None else None), counts_pair=polarity == plan.polarities[0],
+            )
+            for pair in pairs
+            for polarity in plan.polarities
+        ]  # fmt: skip
+        self._classify([t for t in trials if t.reason is None])
+        self._generate([t for t in trials if t.reason is None])
+        self._confirm([t for t in trials if t.reason is None])
+        if plan.regenerate and self.samples:
+            self._fill([t for t in trials if t.reason is None])
+        for trial in trials:
+            if trial.reason is None:
+                self._choose(trial)
+        self._judge([t for t in trials if t.reason is None])
+        return trials
+
+    def _ask(self, pairs: Sequence[tuple[str, str]]) -> list[classifiers.Answer]:
+        return self.model.answers(pairs, self._progress)
+
+    def _classify(self, trials: list[Trial]) -> None:
+        """M(p, h), and M(h, h): what the model makes of a text and itself."""
+        for trial, answer in zip(trials, self._ask([(t.premise, t.hypothesis) for t in trials]), strict=True):
+            trial.predicted, trial.logits = answer.label, answer.logits
+            if answer.label is None:
+                trial.reason = NO_ANSWER
+            elif self.plan.only_correct and answer.label != trial.gold:
+                trial.reason = WRONG
+            elif trial.polarity == "negative" and trial.gold == NEUTRAL:
+                trial.reason = NO_RULE
+        if self.plan.reflexive:
+            for trial, answer in zip(trials, self._ask([(t.hypothesis, t.hypothesis) for t in trials]), strict=True):
+                trial.itself = answer.label
+
+    def _generate(self, trials: list[Trial]) -> None:
+        modes = ("beam", "diverse") if self.decodes else ("beam",)
+        n = self.plan.candidates if self.decodes else 2 * self.plan.candidates
+        requests = [Request(t.hypothesis, t.polarity == "positive", n, mode) for t in trials for mode in modes]
+        answers = self.generator.statements(requests, self._progress)
+        for i, trial in enumerate(trials):
+            parts = answers[i * len(modes) : (i + 1) * len(modes)]
+            texts = [text for part in parts for text in part or []]
+            trial.candidates = len(texts)
+            trial.statements = [Statement(text) for text in distinct(texts, trial.hypothesis)]
+            if all(part is None for part in parts):
+                trial.reason = NO_GENERATION
+
+    def _confirm(self, trials: list[Trial]) -> None:
+        """M(h, g) and M(g, h) of every distinct statement."""
+        self._label([(t, s) for t in trials for s in t.statements])
+
+    def _label(self, items: list[tuple[Trial, Statement]]) -> None:
+        forth = self._ask([(t.hypothesis, s.text) for t, s in items])
+        back = self._ask([(s.text, t.hypothesis) for t, s in items])
+        for (trial, statement), a, b in zip(items, forth, back, strict=True):
+            statement.forth, statement.back = a.label, b.label
+            wanted = target(trial.polarity)
+            statement.accepted = a.label == wanted and (self.plan.directions == 1 or b.label == wanted)
+
+    def _fill(self, trials: list[Trial]) -> None:
+        """New statements for the pairs that are short of them, one try of all such pairs at a time."""
+        open_ones: list[tuple[Trial, Filling]] = []
+        for trial in trials:
+            accepted = [s.text for s in trial.statements if s.accepted]
+            filling = Filling(
+                trial.hypothesis, [s.text for s in trial.statements], accepted, self.plan.keep, self.plan.tries
+            )
+            if filling.wants_more:
+                open_ones.append((trial, filling))
+        while open_ones:
+            requests = [
+                Request(t.hypothesis, t.polarity == "positive", 1, "sample", self.plan.seed + f.calls)
+                for t, f in open_ones
+            ]
+            fresh: list[tuple[Trial, Statement]] = []
+            for (trial, filling), texts in zip(
+                open_ones, self.generator.statements(requests, self._progress), strict=True
+            ):
+                text = texts[0] if texts else ""
+                if filling.offer(text):
+                    statement = Statement(text.strip())
+                    trial.statements.append(statement)
+                    fresh.append((trial, statement))
+                trial.candidates += bool(texts)
+                trial.regenerated += 1
+            self._label(fresh)
+            by_trial = {id(trial): filling for trial, filling in open_ones}
+            for trial, statement in fresh:
+                if statement.accepted:
+                    by_trial[id(trial)].accept(statement.text)
+            open_ones = [(t, f) for t, f in open_ones if f.wants_more]
+
+    def _choose(self, trial: Trial) -> None:
+        accepted = [s for s in trial.statements if s.accepted]
+        if len(accepted) >= self.plan.keep:
+            for statement in accepted[: self.plan.keep]:
+                statement.chosen = True
+        else:
+            trial.reason = TOO_FEW if len(trial.statements) < self.plan.keep else REFUSED
+
+    def _judge(self, trials: list[Trial]) -> None:
+        """M(p, g) of the chosen statements."""
+        items = [(t, s) for t in trials for s in t.chosen]
+        for (trial, statement), answer in zip(items, self._ask([(t.premise, s.text) for t, s in items]), strict=True):
+            statement.label, statement.logits = answer.label, answer.logits
+            if answer.label is None:
+                trial.reason = NO_ANSWER
+        for trial in trials:
+            if trial.reason is not None:
+                for statement in trial.statements:
+                    statement.chosen = False
+        embed = getattr(self.model.model, "embeddings", None)
+        if self.plan.cosine and callable(embed):
+            judged = [t for t in trials if t.chosen]
+            texts = list(dict.fromkeys(x for t in judged for x in (t.hypothesis, *(s.text for s in t.chosen))))
+            vectors = dict(zip(texts, np.asarray(embed(texts), dtype=np.float64), strict=True)) if texts else {}
+            for trial in judged:
+                h = vectors[trial.hypothesis]
+                trial.cosine = tuple(_cosine_distance(h, vectors[s.text]) for s in trial.chosen)
+
+
+def _cosine_distance(a: np.ndarray, b: np.ndarray) -> float:
+    scale = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return 1.0 - float(a @ b) / scale if scale else float("nan")
+
+
+def in_batches(pairs: Iterator[Pair], size: int) -> Iterator[list[Pair]]:
+    batch: list[Pair] = []
+    for pair in pairs:
+        batch.append(pair)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

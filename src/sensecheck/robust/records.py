@@ -1,0 +1,150 @@
+"""Pairs from files: premise, hypothesis and label in any common spelling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.tables import TableBatch, TableReader
+from sensecheck.models.classifiers import LabelError, label_of
+from sensecheck.robust.pipeline import Pair
+
+ALIASES = {
+    "premise": ("premise", "sentence1", "text1", "context", "question"),
+    "hypothesis": ("hypothesis", "sentence2", "text2", "sentence"),
+    "label": ("label", "gold_label", "gold", "labels"),
+    "id": ("id", "pairID", "pair_id", "uid", "idx"),
+}
+BAD_LABEL = "a label that is no NLI label"
+BAD_TEXT = "a premise or hypothesis that is no text"
+
+
+class Pairs:
+    """Reads pairs in bounded memory; `notes` and `inputs` tell afterwards what was read."""
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        columns: Mapping[str, str] | None = None,
+        slices: Sequence[str] = (),
+        limit: int | None = None,
+        skip_bad: bool = False,
+    ) -> None:
+        self._data, self._columns, self._slices = data, dict(columns or {}), list(slices)
+        self._limit, self._skip_bad = limit, skip_bad
+        self._reader: TableReader | None = None
+
+    def __iter__(self) -> Iterator[Pair]:
+        self._reader = TableReader(self._data, columns=self._columns, limit=self._limit, skip_bad=self._skip_bad)
+        seen: set[str] = set()
+        number = 0
+        for batch in self._reader:
+            names = {ours: self._column(batch, ours) for ours in ALIASES}
+            batch.require(self._slices)
+            cells = {ours: batch.frame[name].to_list() for ours, name in names.items() if name is not None}
+            extra = {name: batch.frame[name].to_list() for name in self._slices}
+            for i in range(len(batch.frame)):
+                number += 1
+                pair = self._pair(batch, i, number, cells, {k: str(v[i]) for k, v in extra.items()}, seen)
+                seen.add(pair.id)
+                yield pair
+        if number == 0:
+            raise InputError(
+                "there is no pair to read", expected="at least one premise and hypothesis", got="an empty input"
+            )
+
+    def _column(self, batch: TableBatch, ours: str) -> str | None:
+        there = batch.frame.columns[1:]
+        # The asked-for name first; QNLI has a question and a sentence, and "sentence" must not take a premise's place.
+        for name in ALIASES[ours]:
+            if name in there:
+                return name
+        if ours == "id":
+            return None
+        batch.require([ours])
+        raise AssertionError("unreachable")
+
+    def _pair(
+        self, batch: TableBatch, i: int, number: int, cells: dict[str, list[Any]], extra: dict[str, str], seen: set[str]
+    ) -> Pair:
+        given = cells["id"][i] if "id" in cells else None
+        name = str(number) if given is None else str(given)
+        if name in seen:
+            name = f"{name}#{number}"
+        texts = []
+        for field in ("premise", "hypothesis"):
+            text = cells[field][i]
+            if not isinstance(text, str) or not text.strip():
+                if not self._skip_bad:
+                    raise batch.error(
+                        i,
+                        field=field,
+                        expected="a text",
+                        got=shown(text),
+                        hint="Fix it, or pass --skip-bad to count it.",
+                        reason="not_a_text",
+                    )
+                return Pair(name, str(text or ""), "", None, extra, BAD_TEXT)
+            texts.append(text)
+        try:
+            gold = label_of(cells["label"][i])
+        except LabelError:
+            if not self._skip_bad:
+                raise batch.error(
+                    i,
+                    field="label",
+                    expected="entailment, neutral, contradiction, 0, 1, 2, or '-' for no gold",
+                    got=shown(cells["label"][i]),
+                    hint="Fix it, or pass --skip-bad to count it.",
+                    reason="not_a_label",
+                ) from None
+            return Pair(name, texts[0], texts[1], None, extra, BAD_LABEL)
+        return Pair(name, texts[0], texts[1], gold, extra)
+
+    def inputs(self) -> list[dict[str, Any]]:
+        files = self._reader.files if self._reader is not None else []
+        return [{"path": f.path, "rows": f.rows, "bad": f.bad, "sha256": f.sha256, "bytes": f.raw_bytes} for f in files]
+
+    def notes(self) -> list[str]:
+        files = self._reader.files if self._reader is not None else []
+        return [f"{f.path}: {f.bad:,} lines could not be read" for f in files if f.bad]
+
+
+def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> list[tuple[str, bool, str]]:
+    """(hypothesis, positive, statement) from a table with the columns hypothesis, polarity and statement."""
+    from sensecheck.robust.statements import standardise
+
+    rows = []
+    for batch in TableReader(data, columns=columns):
+        batch.require(["hypothesis", "polarity", "statement"])
+        frame = batch.frame
+        for i, (hypothesis, polarity, statement) in enumerate(
+            zip(frame["hypothesis"].to_list(), frame["polarity"].to_list(), frame["statement"].to_list(), strict=True)
+        ):
+            if str(polarity).lower() not in ("positive", "negative"):
+                raise batch.error(i, field="polarity", expected="positive or negative", got=shown(polarity))
+            rows.append((standardise(str(hypothesis)), str(polarity).lower() == "positive", str(statement)))
+    return rows
+
+
+def predictions_in_file(data: Any, columns: Mapping[str, str] | None = None) -> list[tuple[str, str, object]]:
+    """(premise, hypothesis, label or three scores) from a table of stored predictions."""
+    rows: list[tuple[str, str, object]] = []
+    for batch in TableReader(data, columns=columns):
+        batch.require(["premise", "hypothesis"])
+        frame = batch.frame
+        scores = [name for name in ("entailment", "neutral", "contradiction") if name in frame.columns]
+        if len(scores) == 3:
+            values: list[object] = list(zip(*(batch.numbers(name).to_list() for name in scores), strict=True))
+        else:
+            batch.require(["prediction"])
+            values = frame["prediction"].to_list()
+            for i, value in enumerate(values):
+                try:
+                    label_of(value)
+                except LabelError:
+                    raise batch.error(i, field="prediction", expected="an NLI label", got=shown(value)) from None
+        rows += list(zip(frame["premise"].to_list(), frame["hypothesis"].to_list(), values, strict=True))
+    return rows

@@ -1,0 +1,95 @@
+"""Which statements of a pair count: distinct ones, confirmed by the model, filled up by asking again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+KEEP = 5
+TRIES = 15
+
+_SPACES = re.compile(r"\s+")
+_ENDINGS = ".?!\"'”’»)…"
+
+
+def standardise(text: str) -> str:
+    """One space between words, and a full stop where the text ends without any mark of an ending."""
+    text = _SPACES.sub(" ", text).strip()
+    return text if not text or text[-1] in _ENDINGS else text + "."
+
+
+def folded(text: str) -> str:
+    """What two statements share when they are the same to a reader: case, spaces and final marks aside."""
+    return _SPACES.sub(" ", text).strip().rstrip(_ENDINGS + " ").casefold()
+
+
+def distinct(statements: Iterable[str], hypothesis: str) -> list[str]:
+    """Full texts, no repeats, without the hypothesis itself and without empty ones."""
+    seen = {folded(hypothesis), ""}
+    kept = []
+    for statement in statements:
+        key = folded(statement)
+        if key not in seen:
+            seen.add(key)
+            kept.append(statement.strip())
+    return kept
+
+
+@dataclass
+class Filling:
+    """The statements of one pair on their way to `keep`: first those that passed, then new ones, `tries` calls at most.
+
+    Every generator call counts as a try, also one that repeats a known statement or the hypothesis.
+    """
+
+    hypothesis: str
+    statements: list[str]
+    accepted: list[str]
+    keep: int = KEEP
+    tries: int = TRIES
+    calls: int = 0
+    _known: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._known = {folded(text) for text in (*self.statements, self.hypothesis)} | {""}
+
+    @property
+    def wants_more(self) -> bool:
+        return len(self.accepted) < self.keep and self.calls < self.tries
+
+    def offer(self, text: str) -> bool:
+        """Take a generated text; True if it is new and the model should be asked about it."""
+        self.calls += 1
+        key = folded(text)
+        if key in self._known:
+            return False
+        self._known.add(key)
+        self.statements.append(text.strip())
+        return True
+
+    def accept(self, text: str) -> None:
+        self.accepted.append(text.strip())
+
+    @property
+    def chosen(self) -> list[str]:
+        """The statements that are judged: the first `keep`, or none if there are fewer."""
+        return self.accepted[: self.keep] if len(self.accepted) >= self.keep else []
+
+
+def fill_up(
+    hypothesis: str,
+    statements: Sequence[str],
+    accepted: Sequence[str],
+    sample: Callable[[], str],
+    accepts: Callable[[str], bool],
+    keep: int = KEEP,
+    tries: int = TRIES,
+) -> Filling:
+    """Ask for new statements one at a time until the pair has enough or the tries are used up."""
+    filling = Filling(hypothesis, list(statements), list(accepted), keep, tries)
+    while filling.wants_more:
+        text = sample()
+        if filling.offer(text) and accepts(text):
+            filling.accept(text)
+    return filling

@@ -1,0 +1,153 @@
+"""Stores that need no server: a graph file or Oxigraph folder, SQLite files, DuckDB files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from .limits import Limits
+from .outcomes import Outcome, Request
+from .pool import StoreError, WorkerPool
+from .sparql_gate import STANDARD_PREFIXES
+
+
+def file_fingerprint(path: Path) -> str:
+    """Of the file's content, so that an edited store never answers from the cache of the old one."""
+    digest = hashlib.blake2b(digest_size=16)
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+class _Embedded:
+    language = "sparql"
+
+    def __init__(self, pool: WorkerPool, fingerprint: str) -> None:
+        self.pool = pool
+        self.limits = pool.limits
+        self.fingerprint = fingerprint
+
+    def execute(self, request: Request) -> Outcome:
+        return self.pool.execute(request)
+
+    def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Outcome]]:
+        return self.pool.run(requests)
+
+    def execute_many(self, requests: Iterable[Request]) -> list[Outcome]:
+        return self.pool.execute_many(requests)
+
+    def close(self) -> None:
+        self.pool.close()
+
+    def __enter__(self) -> _Embedded:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Graph(_Embedded):
+    """RDF files read into memory, or the folder of an Oxigraph store, opened read-only."""
+
+    def __init__(
+        self,
+        paths: str | Path | Sequence[str | Path],
+        *,
+        limits: Limits | None = None,
+        prefixes: Mapping[str, str] | None = None,
+        workers: int | None = None,
+        tolerant: bool = True,
+    ) -> None:
+        given = [paths] if isinstance(paths, str | Path) else list(paths)
+        files = [Path(path).resolve() for path in given]
+        for path in files:
+            if not path.exists():
+                raise StoreError(f"graph {path}: no such file or folder")
+        on_disk = files[0].is_dir()
+        if on_disk and len(files) > 1:
+            raise StoreError("an Oxigraph folder cannot be combined with other graphs")
+        config = {
+            "kind": "oxigraph",
+            "paths": [str(path) for path in files],
+            "on_disk": on_disk,
+            "prefixes": dict(STANDARD_PREFIXES if prefixes is None else prefixes),
+            "tolerant": tolerant,
+        }
+        if on_disk:
+            stamps = sorted((p.name, p.stat().st_size) for p in files[0].iterdir() if p.suffix == ".sst")
+            print_ = f"oxigraph {files[0]} {stamps}"
+        else:
+            print_ = "graph " + " ".join(file_fingerprint(path) for path in files)
+        if not tolerant:
+            print_ += " strict"
+        super().__init__(WorkerPool(config, limits or Limits(), workers), print_)
+
+    def triples(self) -> int | None:
+        """How many triples were loaded (None for a store on disk)."""
+        found: int | None = self.pool.open().get("triples")
+        return found
+
+
+class Databases(_Embedded):
+    """SQL databases in files: a file, or a folder with `<name>/<name>.sqlite` or `<name>.sqlite` in it.
+
+    For test-suite style comparison a folder `<name>/` may hold several databases of one schema.
+    """
+
+    language = "sql"
+    _ENDINGS = (".sqlite", ".sqlite3", ".db", ".duckdb")
+
+    def __init__(self, path: str | Path, *, limits: Limits | None = None, workers: int | None = None) -> None:
+        self.path = Path(path).resolve()
+        if not self.path.exists():
+            raise StoreError(f"database {self.path}: no such file or folder")
+        self._found: dict[str, list[Path]] = {}
+        self._prints: dict[str, str] = {}
+        kind = "duckdb" if self._is_duckdb() else "sqlite"
+        self.dialect = kind
+        super().__init__(WorkerPool({"kind": kind}, limits or Limits(), workers), f"{kind} {self.path.name}")
+
+    def _is_duckdb(self) -> bool:
+        first = self.path
+        if self.path.is_dir():
+            first = next((p for p in sorted(self.path.rglob("*")) if p.suffix in self._ENDINGS), self.path)
+        if not first.is_file():
+            raise StoreError(f"database {self.path}: no file that ends in {', '.join(self._ENDINGS)} in it")
+        with first.open("rb") as stream:
+            head = stream.read(16)
+        return head[8:12] == b"DUCK"
+
+    def files(self, name: str) -> list[Path]:
+        """The database files of a schema, the one that bears its name first."""
+        found = self._found.get(name)
+        if found is None:
+            found = self._found[name] = self._look_up(name)
+        return found
+
+    def _look_up(self, name: str) -> list[Path]:
+        if self.path.is_file():
+            return [self.path]
+        if not name or "/" in name or "\\" in name or name.startswith("."):
+            raise StoreError(f"database name {name!r}: expected a plain name")
+        folder = self.path / name
+        if folder.is_dir():
+            files = [p for p in sorted(folder.iterdir()) if p.suffix in self._ENDINGS]
+            if files:
+                return sorted(files, key=lambda p: (p.stem != name, p.name))
+        for ending in self._ENDINGS:
+            candidate = self.path / (name + ending)
+            if candidate.is_file():
+                return [candidate]
+        raise StoreError(f"database {name!r}: neither {name}/ nor {name}.sqlite in {self.path}")
+
+    def request(self, text: str, file: Path) -> Request:
+        return Request(text, str(file))
+
+    def file_print(self, file: str) -> str:
+        """The fingerprint of one database file's content."""
+        found = self._prints.get(file)
+        if found is None:
+            found = self._prints[file] = file_fingerprint(Path(file))
+        return found

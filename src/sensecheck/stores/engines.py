@@ -1,0 +1,369 @@
+"""The engines that run inside a worker process. Only `worker` calls them: nothing here is safe elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from sensecheck.language.sparql.tree import XSD
+
+from .limits import Limits
+from .outcomes import Failure, Reason, encode_cell, encode_outcome
+from .sparql_gate import admit
+from .sql_gate import READING_STATEMENTS, Authorizer, leading_keyword
+
+_CHUNK = 512
+
+
+class Engine(Protocol):
+    def load(self) -> dict[str, Any]:
+        """Before workers are forked: read what all of them share."""
+        ...
+
+    def start(self) -> None:
+        """In the worker: open what must not cross a fork."""
+        ...
+
+    def answer(self, text: str, database: str) -> dict[str, Any]: ...
+
+
+def make(config: dict[str, Any]) -> Engine:
+    limits = Limits(**config["limits"])
+    kind = config["kind"]
+    if kind == "oxigraph":
+        return OxigraphEngine(config, limits)
+    if kind == "sqlite":
+        return SqliteEngine(limits)
+    if kind == "duckdb":
+        return DuckdbEngine(limits)
+    raise ValueError(f"unknown engine {kind!r}")
+
+
+def _failure(reason: Reason, message: str) -> dict[str, Any]:
+    return encode_outcome(Failure(reason, message[:500]))
+
+
+def _too_many_rows(limits: Limits) -> dict[str, Any]:
+    return _failure(Reason.TOO_LARGE, f"more than {limits.rows:,} rows")
+
+
+def _too_many_bytes(limits: Limits) -> dict[str, Any]:
+    return _failure(Reason.TOO_LARGE, f"an answer of more than {limits.bytes:,} bytes")
+
+
+class OxigraphEngine:
+    """Oxigraph in memory (a graph file, read once and shared by fork) or on disk (opened read-only)."""
+
+    def __init__(self, config: dict[str, Any], limits: Limits) -> None:
+        self.limits = limits
+        self.paths: list[str] = config["paths"]
+        self.on_disk: bool = config["on_disk"]
+        self.prefixes: dict[str, str] = config["prefixes"]
+        self.tolerant: bool = config["tolerant"]
+        self.store: Any = None
+        self.casts: dict[Any, Any] = {}
+
+    def load(self) -> dict[str, Any]:
+        import pyoxigraph
+
+        self.casts = _integer_casts()
+        if self.on_disk:
+            return {"triples": None}
+        self.store = pyoxigraph.Store()
+        for path in self.paths:
+            plain = path
+            for ending in (".gz", ".zst"):
+                plain = plain.removesuffix(ending)
+            form = pyoxigraph.RdfFormat.from_extension(plain.rsplit(".", 1)[-1])
+            if form is None:
+                raise ValueError(f"{path}: unknown format; the name should end in .nt .ttl .nq .trig .rdf or .jsonld")
+            if plain == path:
+                self.store.bulk_load(path=path, format=form)
+            else:
+                with _decompressed(path) as stream:
+                    self.store.bulk_load(stream, format=form)
+        return {"triples": len(self.store)}
+
+    def start(self) -> None:
+        if self.on_disk:
+            import pyoxigraph
+
+            self.store = pyoxigraph.Store.read_only(self.paths[0])
+
+    def answer(self, text: str, database: str) -> dict[str, Any]:
+        admitted = admit(text, self.prefixes, self.limits, tolerant=self.tolerant)
+        if isinstance(admitted, Failure):
+            return encode_outcome(admitted)
+        try:
+            found = self.store.query(admitted.text, custom_functions=self.casts)
+            if admitted.query.form == "ASK":
+                return {"boolean": bool(found)}
+            return self._rows(found)
+        except SyntaxError as error:
+            return _failure(Reason.SYNTAX, str(error))
+        except (RuntimeError, ValueError, OSError) as error:
+            return _failure(Reason.ENGINE_ERROR, str(error))
+
+    def _rows(self, found: Any) -> dict[str, Any]:
+        from pyoxigraph import BlankNode, NamedNode
+
+        columns = [variable.value for variable in found.variables]
+        rows: list[list[Any]] = []
+        size = 0
+        limit_rows, limit_bytes = self.limits.rows, self.limits.bytes
+        for solution in found:
+            if len(rows) >= limit_rows:
+                return _too_many_rows(self.limits)
+            row: list[Any] = []
+            for term in solution:
+                if term is None:
+                    row.append(None)
+                    continue
+                if isinstance(term, NamedNode):
+                    row.append(["iri", term.value])
+                elif isinstance(term, BlankNode):
+                    row.append(["blank", term.value])
+                else:
+                    row.append(["literal", term.value, term.datatype.value, term.language or ""])
+                size += len(term.value) + 16
+            if size > limit_bytes:
+                return _too_many_bytes(self.limits)
+            rows.append(row)
+        return {"columns": columns, "rows": rows}
+
+
+# xsd:int and its kin: casts that queries use and Oxigraph leaves out.
+_INTEGERS = (
+    "int long short byte nonNegativeInteger positiveInteger negativeInteger nonPositiveInteger "
+    "unsignedLong unsignedInt unsignedShort unsignedByte"
+)
+
+
+def _integer_casts() -> dict[Any, Any]:
+    from pyoxigraph import Literal, NamedNode
+
+    whole = NamedNode(XSD + "integer")
+
+    def cast(term: Any) -> Any:
+        try:
+            text = term.value.strip()
+            number = {"true": 1, "false": 0}.get(text)
+            return Literal(str(int(float(text)) if number is None else number), datatype=whole)
+        except (AttributeError, ValueError, OverflowError):
+            return None  # an error in SPARQL: the expression has no value
+
+    return {NamedNode(XSD + name): cast for name in _INTEGERS.split()}
+
+
+def _decompressed(path: str) -> Any:
+    if path.endswith(".gz"):
+        import gzip
+
+        return gzip.open(path, "rb")
+    import zstandard
+
+    return zstandard.open(path, "rb")
+
+
+def _cells(batch: list[tuple[Any, ...]]) -> tuple[list[list[Any]], int]:
+    rows = [[encode_cell(cell) for cell in row] for row in batch]
+    size = 0
+    for row in batch:
+        size += 8 * len(row)
+        for cell in row:
+            if isinstance(cell, str | bytes):
+                size += len(cell)
+    return rows, size
+
+
+class SqliteEngine:
+    """SQLite files, read-only. Every query has a new connection: no setting of one reaches the next."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+
+    def load(self) -> dict[str, Any]:
+        return {}
+
+    def start(self) -> None:
+        pass
+
+    def _connect(self, database: str) -> sqlite3.Connection:
+        # `immutable` keeps SQLite from making lock or shared-memory files; but where a write-ahead log is
+        # waiting beside the file, it would be overlooked.
+        log = Path(database + "-wal")
+        mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+        connection = sqlite3.connect(f"file:{quote(database)}?{mode}", uri=True, isolation_level=None)
+        connection.execute("PRAGMA temp_store=MEMORY")
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, self.limits.bytes)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, self.limits.query_bytes)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 500)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        # A table-valued function declares itself on first use, which looks like a write to the authorizer.
+        connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')").fetchall()
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        return connection
+
+    def answer(self, text: str, database: str) -> dict[str, Any]:
+        if len(text) > self.limits.query_bytes:
+            return _failure(Reason.REFUSED, f"a query of {len(text):,} characters")
+        keyword = leading_keyword(text)
+        if keyword not in READING_STATEMENTS:
+            if not keyword:
+                return _failure(Reason.SYNTAX, "no statement")
+            reason = Reason.REFUSED if keyword in _STATEMENTS else Reason.SYNTAX
+            return _failure(reason, f"{keyword} is no reading statement")
+        authorizer = Authorizer()
+        connection = self._connect(database)
+        try:
+            connection.set_authorizer(authorizer)
+            cursor = connection.execute(text)
+            if cursor.description is None:
+                return _failure(Reason.REFUSED, "the statement returns no rows")
+            columns = [column[0] for column in cursor.description]
+            rows: list[list[Any]] = []
+            size = 0
+            while batch := cursor.fetchmany(_CHUNK):
+                encoded, more = _cells(batch)
+                rows += encoded
+                size += more
+                if len(rows) > self.limits.rows:
+                    return _too_many_rows(self.limits)
+                if size > self.limits.bytes:
+                    return _too_many_bytes(self.limits)
+            return {"columns": columns, "rows": rows}
+        except UnicodeEncodeError:
+            return _failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
+        except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
+            return self._why(error, authorizer)
+        finally:
+            connection.close()
+
+    def _why(self, error: Exception, authorizer: Authorizer) -> dict[str, Any]:
+        message = str(error)
+        if authorizer.denied:
+            return _failure(Reason.REFUSED, f"{authorizer.denied} is not reading")
+        low = message.lower()
+        if "one statement" in low:
+            return _failure(Reason.REFUSED, "more than one statement")
+        if "out of memory" in low or isinstance(error, MemoryError):
+            return _failure(Reason.MEMORY, message)
+        if "too big" in low or "too large" in low:
+            return _failure(Reason.TOO_LARGE, message)
+        if any(sign in low for sign in ("syntax error", "unrecognized token", "incomplete input", "null char")):
+            return _failure(Reason.SYNTAX, message)
+        if "too deep" in low or "too many" in low or "maximum depth" in low or "parser stack" in low:
+            return _failure(Reason.REFUSED, message)
+        return _failure(Reason.ENGINE_ERROR, message)
+
+
+_STATEMENTS = frozenset(
+    word
+    for line in (
+        "ALTER ANALYZE ATTACH BEGIN COMMIT CREATE DELETE DETACH DROP END EXPLAIN INSERT PRAGMA REINDEX",
+        "RELEASE REPLACE ROLLBACK SAVEPOINT UPDATE VACUUM COPY EXPORT IMPORT INSTALL LOAD CALL SET RESET USE",
+        "CHECKPOINT GRANT REVOKE TRUNCATE MERGE EXECUTE PREPARE DEALLOCATE",
+    )
+    for word in line.split()
+)
+
+
+class DuckdbEngine:
+    """DuckDB files, opened read-only with every door to the outside shut and locked."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.databases: dict[str, Any] = {}
+
+    def load(self) -> dict[str, Any]:
+        import duckdb  # noqa: F401  (the import is what all workers share; a database must not cross a fork)
+
+        return {}
+
+    def start(self) -> None:
+        pass
+
+    def _connect(self, database: str) -> Any:
+        found = self.databases.get(database)
+        if found is None:
+            import duckdb
+
+            found = duckdb.connect(
+                database,
+                read_only=True,
+                config={
+                    "threads": 1,
+                    "memory_limit": f"{max(64, self.limits.memory >> 21)}MB",  # the other half is ours
+                    "temp_directory": "",
+                    "autoinstall_known_extensions": False,
+                    "autoload_known_extensions": False,
+                    "allow_community_extensions": False,
+                    "python_enable_replacements": False,
+                },
+            )
+            # After the settings above, which it would forbid.
+            found.execute("SET enable_external_access = false")
+            found.execute("SET lock_configuration = true")
+            self.databases[database] = found
+        return found
+
+    def answer(self, text: str, database: str) -> dict[str, Any]:
+        import duckdb
+
+        if len(text) > self.limits.query_bytes:
+            return _failure(Reason.REFUSED, f"a query of {len(text):,} characters")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return _failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
+        if "\0" in text:
+            return _failure(Reason.SYNTAX, "the query contains a null character")
+        cursor = self._connect(database).cursor()
+        try:
+            statements = cursor.extract_statements(text)
+            if len(statements) != 1:
+                many = "more than one statement" if statements else "no statement"
+                return _failure(Reason.REFUSED if statements else Reason.SYNTAX, many)
+            if statements[0].type != duckdb.StatementType.SELECT:
+                return _failure(Reason.REFUSED, f"{statements[0].type.name} is no reading statement")
+            cursor.execute(statements[0])
+            columns = [column[0] for column in cursor.description or ()]
+            rows: list[list[Any]] = []
+            size = 0
+            while batch := cursor.fetchmany(_CHUNK):
+                encoded, more = _cells(batch)
+                rows += encoded
+                size += more
+                if len(rows) > self.limits.rows:
+                    return _too_many_rows(self.limits)
+                if size > self.limits.bytes:
+                    return _too_many_bytes(self.limits)
+            return {"columns": columns, "rows": rows}
+        except duckdb.ParserException as error:
+            deep = "depth" in str(error).lower()
+            return _failure(Reason.REFUSED if deep else Reason.SYNTAX, str(error))
+        except duckdb.PermissionException as error:
+            return _failure(Reason.REFUSED, str(error))
+        except duckdb.OutOfMemoryException as error:
+            return _failure(Reason.MEMORY, str(error))
+        except duckdb.Error as error:
+            message = str(error)
+            if "disabled" in message or "read-only" in message or "not allowed" in message:
+                return _failure(Reason.REFUSED, message)
+            return _failure(Reason.ENGINE_ERROR, message)
+        finally:
+            cursor.close()
+
+
+def address_space() -> int:
+    """Bytes of address space this process holds now."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:  # no /proc: the cap is then counted from nothing
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

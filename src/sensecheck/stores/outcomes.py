@@ -1,0 +1,125 @@
+"""What comes back from a store: an answer, or a failure with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeAlias
+
+
+class Reason(StrEnum):
+    """Why a query has no answer. Each is counted and shown by name, never scored as an empty answer."""
+
+    SYNTAX = "syntax"
+    REFUSED = "refused"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    TOO_LARGE = "too large"
+    UNKNOWN_PREFIX = "unknown prefix"
+    ENGINE_ERROR = "engine error"  # the engine read the query and could not run it: no such column, a bad cast
+    ENDPOINT_ERROR = "endpoint error"
+    ENDPOINT_DEAD = "endpoint dead"
+
+
+# Running the same query again, with more generous limits or on another day, may end otherwise.
+LIMIT_REASONS = frozenset((Reason.TIMEOUT, Reason.MEMORY, Reason.TOO_LARGE))
+PASSING_REASONS = frozenset((Reason.ENDPOINT_ERROR, Reason.ENDPOINT_DEAD))
+
+
+class Term(NamedTuple):
+    """An RDF term: kind is `iri`, `literal` or `blank`."""
+
+    kind: str
+    value: str
+    datatype: str = ""
+    language: str = ""
+
+
+Cell: TypeAlias = "Term | str | int | float | bool | bytes | None"
+
+
+@dataclass(slots=True)
+class Answer:
+    """The rows of a SELECT, or the verdict of an ASK (`boolean` is then set and there are no rows)."""
+
+    columns: list[str] = field(default_factory=list)
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    boolean: bool | None = None
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Failure:
+    reason: Reason
+    message: str
+    seconds: float = 0.0
+
+
+Outcome: TypeAlias = Answer | Failure
+
+
+class Request(NamedTuple):
+    """One query; `database` names the SQL file it runs on."""
+
+    text: str
+    database: str = ""
+
+
+class EndpointDeadError(ConnectionError):
+    """The endpoint no longer answers: the run stops here and can be resumed, rather than scoring zeros."""
+
+
+# ---- the form in which outcomes cross a pipe or lie in a cache: plain JSON
+
+
+def encode_cell(value: object) -> Any:
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return value if -(1 << 63) <= value < 1 << 63 else {"n": str(value)}
+    if isinstance(value, float):
+        # JSON knows no infinities.
+        return value if value - value == 0 else {"f": repr(value)}
+    if isinstance(value, Term):
+        return list(value) if value.datatype or value.language else [value.kind, value.value]
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"b": bytes(value).hex()}
+    return {"s": str(value), "t": type(value).__name__}
+
+
+def decode_cell(value: Any) -> Cell:
+    if isinstance(value, list):
+        return Term(*value)
+    if isinstance(value, dict):
+        if "f" in value:
+            return float(value["f"])
+        if "n" in value:
+            return int(value["n"])
+        if "b" in value:
+            return bytes.fromhex(value["b"])
+        if value["t"] == "Decimal":
+            return float(value["s"])
+        return str(value["s"])
+    return value  # type: ignore[no-any-return]
+
+
+def encode_outcome(outcome: Outcome) -> dict[str, Any]:
+    if isinstance(outcome, Failure):
+        return {"reason": str(outcome.reason), "message": outcome.message, "seconds": outcome.seconds}
+    if outcome.boolean is not None:
+        return {"boolean": outcome.boolean, "seconds": outcome.seconds}
+    return {
+        "columns": outcome.columns,
+        "rows": [[encode_cell(cell) for cell in row] for row in outcome.rows],
+        "seconds": outcome.seconds,
+    }
+
+
+def decode_outcome(data: dict[str, Any]) -> Outcome:
+    seconds = float(data.get("seconds", 0.0))
+    if "reason" in data:
+        return Failure(Reason(data["reason"]), str(data["message"]), seconds)
+    if "boolean" in data:
+        return Answer(boolean=bool(data["boolean"]), seconds=seconds)
+    rows = [tuple([decode_cell(cell) for cell in row]) for row in data["rows"]]
+    return Answer(list(data["columns"]), rows, None, seconds)

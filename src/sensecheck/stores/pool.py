@@ -1,0 +1,298 @@
+"""A pool of killable workers: queries in, outcomes out, whatever the queries do."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import orjson
+
+from .limits import Limits
+from .messages import LENGTH, receive
+from .outcomes import Failure, Outcome, Reason, Request, decode_outcome
+
+_BOOT = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[2])
+from sensecheck.stores.worker import main
+main(int(sys.argv[1]))
+"""
+# What a query may take beyond its limit before the worker is killed: time to send what it found.
+_GRACE = 0.25
+
+
+class StoreError(ValueError):
+    """A store that cannot be opened: which, and why."""
+
+
+@dataclass(slots=True)
+class _Worker:
+    pid: int
+    channel: socket.socket
+    received: bytearray = field(default_factory=bytearray)
+    job: int = -1  # the number of the request it works on, or -1
+    started: float = 0.0
+    served: int = 0
+
+
+class WorkerPool:
+    """Workers around one engine. They start with the first query; `close` or leaving `with` ends them."""
+
+    def __init__(self, config: dict[str, Any], limits: Limits, workers: int | None = None) -> None:
+        self.limits = limits
+        self.size = workers or _cores()
+        self._config = {**config, "limits": asdict(limits)}
+        self._nursery: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._workers: list[_Worker] = []
+        self._finalizer: weakref.finalize[..., Any] | None = None
+        self.facts: dict[str, Any] = {}
+        self.replaced = 0  # workers that had to be killed or died
+
+    # ---- processes
+
+    def open(self) -> dict[str, Any]:
+        """Start the nursery and load the store; what it says of the store."""
+        if self._control is not None:
+            return self.facts
+        ours, theirs = socket.socketpair()
+        self._nursery = subprocess.Popen(
+            [sys.executable, "-c", _BOOT, str(theirs.fileno()), json.dumps(sys.path)],
+            pass_fds=(theirs.fileno(),),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"},
+            cwd="/",
+        )
+        theirs.close()
+        self._control = ours
+        self._finalizer = weakref.finalize(self, _stop, self._nursery, ours)
+        body = orjson.dumps(self._config)
+        try:
+            ours.sendall(LENGTH.pack(len(body)) + body)
+            reply = receive(ours)
+        except ConnectionError:
+            reply = None
+        if reply is None:
+            self.close()
+            raise StoreError("the worker process ended before the store was loaded")
+        if "error" in reply:
+            self.close()
+            if reply["kind"] in ("ModuleNotFoundError", "ImportError"):
+                raise ModuleNotFoundError(_missing(reply["error"]))
+            raise StoreError(reply["error"])
+        self.facts = reply["ready"]
+        return self.facts
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.channel.close()
+        self._workers.clear()
+        if self._finalizer is not None:
+            self._finalizer()
+        self._control = self._nursery = self._finalizer = None
+
+    def __enter__(self) -> WorkerPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def pids(self) -> list[int]:
+        """The processes of this pool, for those who want to watch them."""
+        nursery = [self._nursery.pid] if self._nursery else []
+        return nursery + [worker.pid for worker in self._workers]
+
+    def _order(self, order: str, descriptor: int | None = None) -> dict[str, Any]:
+        assert self._control is not None
+        socket.send_fds(self._control, [order.encode()], [] if descriptor is None else [descriptor])
+        reply = receive(self._control)
+        if reply is None:
+            raise StoreError("the process that starts workers has died")
+        return reply  # type: ignore[no-any-return]
+
+    def _hire(self) -> _Worker:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            pid = self._order("fork", theirs.fileno())["pid"]
+        ours.setblocking(False)
+        worker = _Worker(pid, ours)
+        self._workers.append(worker)
+        return worker
+
+    def _dismiss(self, worker: _Worker, verb: str) -> int:
+        """End a worker; how it ended (negative: by that signal)."""
+        self._workers.remove(worker)
+        status = int(self._order(f"{verb} {worker.pid}")["status"])
+        worker.channel.close()
+        self.replaced += 1
+        return status
+
+    # ---- queries
+
+    def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Outcome]]:
+        """Outcomes as they come, each with the number of its request. The order is that of finishing."""
+        self.open()
+        pending = enumerate(requests)
+        exhausted = False
+        with selectors.DefaultSelector() as selector:
+            for worker in self._workers:
+                selector.register(worker.channel, selectors.EVENT_READ, worker)
+            try:
+                while True:
+                    idle = [worker for worker in self._workers if worker.job < 0]
+                    while not exhausted and (idle or len(self._workers) < self.size):
+                        following = next(pending, None)
+                        if following is None:
+                            exhausted = True
+                            break
+                        outright = self._unsendable(following[1])
+                        if outright is not None:
+                            yield following[0], outright
+                            continue
+                        if idle:
+                            worker = idle.pop()
+                        else:
+                            worker = self._hire()
+                            selector.register(worker.channel, selectors.EVENT_READ, worker)
+                        failure = self._give(worker, *following)
+                        if failure is not None:
+                            selector.unregister(worker.channel)
+                            self._dismiss(worker, "kill")
+                            yield following[0], failure
+                    busy = [worker for worker in self._workers if worker.job >= 0]
+                    if not busy:
+                        if exhausted:
+                            return
+                        continue
+                    now = time.monotonic()
+                    patience = min(w.started for w in busy) + self.limits.seconds + _GRACE - now
+                    for key, _ in selector.select(max(0.0, patience)):
+                        worker = key.data
+                        job = worker.job
+                        outcome = self._read(worker)
+                        if outcome is None:
+                            continue
+                        if worker.job >= 0:  # it died over this job
+                            selector.unregister(worker.channel)
+                            outcome = self._autopsy(worker)
+                        if job >= 0:
+                            yield job, outcome
+                    now = time.monotonic()
+                    for worker in [w for w in self._workers if w.job >= 0]:
+                        spent = now - worker.started
+                        if spent > self.limits.seconds + _GRACE:
+                            selector.unregister(worker.channel)
+                            job = worker.job
+                            self._dismiss(worker, "kill")
+                            yield job, _timeout(self.limits, spent)
+            finally:
+                # The caller may stop half-way: what still runs for nobody is ended.
+                for worker in [w for w in self._workers if w.job >= 0]:
+                    self._dismiss(worker, "kill")
+
+    def execute(self, request: Request) -> Outcome:
+        for _, outcome in self.run([request]):
+            return outcome
+        raise AssertionError("a request without an outcome")
+
+    def execute_many(self, requests: Iterable[Request]) -> list[Outcome]:
+        """Outcomes in the order of the requests."""
+        found = dict(self.run(requests))
+        return [found[index] for index in range(len(found))]
+
+    def _unsendable(self, request: Request) -> Failure | None:
+        """Text that no engine needs to see."""
+        try:
+            size = len(request.text.encode())
+        except UnicodeEncodeError:
+            return Failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
+        if size > self.limits.query_bytes:
+            return Failure(Reason.REFUSED, f"a query of {size:,} bytes; at most {self.limits.query_bytes:,} are read")
+        return None
+
+    def _give(self, worker: _Worker, job: int, request: Request) -> Failure | None:
+        body = orjson.dumps({"text": request.text, "database": request.database})
+        worker.job = job
+        worker.started = time.monotonic()
+        worker.received.clear()
+        try:
+            worker.channel.setblocking(True)
+            worker.channel.settimeout(self.limits.seconds)
+            worker.channel.sendall(LENGTH.pack(len(body)) + body)
+        except OSError as error:
+            worker.job = -1
+            return Failure(Reason.ENGINE_ERROR, f"the worker took no query: {error}")
+        finally:
+            worker.channel.setblocking(False)
+        return None
+
+    def _read(self, worker: _Worker) -> Outcome | None:
+        """What arrived; None while the answer is not whole. A worker that closed keeps its job."""
+        received = worker.received
+        try:
+            while True:
+                piece = worker.channel.recv(1 << 20)
+                if not piece:
+                    return Failure(Reason.ENGINE_ERROR, "the worker ended")
+                received += piece
+                if len(received) >= LENGTH.size:
+                    size = LENGTH.unpack_from(received)[0]
+                    if size > 16 * self.limits.bytes:
+                        return Failure(Reason.TOO_LARGE, "the answer outgrew its limit on the way")
+                    if len(received) >= LENGTH.size + size:
+                        outcome = decode_outcome(orjson.loads(memoryview(received)[LENGTH.size :]))
+                        worker.job = -1
+                        worker.served += 1
+                        worker.received = bytearray()
+                        return outcome
+        except BlockingIOError:
+            return None
+        except ConnectionError:
+            return Failure(Reason.ENGINE_ERROR, "the worker ended")
+
+    def _autopsy(self, worker: _Worker) -> Failure:
+        spent = time.monotonic() - worker.started
+        status = self._dismiss(worker, "end")
+        if status in (-6, -9, 1):  # an allocation that failed aborts; the kernel kills
+            return Failure(Reason.MEMORY, f"more than {self.limits.memory:,} bytes", spent)
+        if status == -24:
+            return _timeout(self.limits, spent)
+        return Failure(Reason.ENGINE_ERROR, f"the engine crashed (status {status})", spent)
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def _timeout(limits: Limits, spent: float) -> Failure:
+    return Failure(Reason.TIMEOUT, f"no answer within {limits.seconds:g} s", spent)
+
+
+def _stop(nursery: subprocess.Popen[bytes], control: socket.socket) -> None:
+    control.close()
+    try:
+        nursery.wait(1.0)
+    except subprocess.TimeoutExpired:
+        nursery.kill()
+        nursery.wait()
+
+
+def _missing(message: str) -> str:
+    for module, extra in (("pyoxigraph", "sparql"), ("duckdb", "duckdb")):
+        if module in message:
+            return f"{module} is not installed: pip install 'sensecheck[{extra}]'"
+    return message

@@ -1,0 +1,203 @@
+"""Endpoints that misbehave, and runs that are killed: nothing is lost, nothing is asked twice."""
+
+from __future__ import annotations
+
+import collections
+import importlib.util
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from sensecheck.models import classifiers, generators
+from sensecheck.models.calls import CallCache
+from sensecheck.models.endpoint import Endpoint, EndpointClassifier, EndpointError, EndpointGenerator
+from sensecheck.models.generators import Request
+from sensecheck.models.prompts import LIST_PROMPTS, NLI_PROMPT, fill
+
+HERE = Path(__file__).parent
+PAIRS = [(f"Premise number {i}.", f"Hypothesis number {i % 7}.") for i in range(60)]
+
+
+def _load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("faulty_server", HERE / "faulty_server.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+faulty = _load()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Any]:
+    running = faulty.serve(tmp_path / "log", seed=1, faults=0.0)
+    yield running
+    running.shutdown()
+
+
+def url(server: Any, path: str = "/v1") -> str:
+    return f"http://127.0.0.1:{server.server_address[1]}{path}"
+
+
+def prompts(log: Path) -> list[str]:
+    return [json.loads(line)[1] for line in log.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("path", ["/v1", "/v1/chat/completions", "/v1/completions"])
+def test_chat_and_completions(server: Any, path: str) -> None:
+    model = EndpointClassifier(Endpoint(url(server, path), "m"))
+    answers = classifiers.Asked(model).answers(PAIRS)
+    assert all(answer.label in (0, 1, 2) for answer in answers)
+    assert len(prompts(server.log)) == len(set(PAIRS))
+
+
+def test_faults_cost_no_answer(server: Any, tmp_path: Path) -> None:
+    calm = classifiers.Asked(EndpointClassifier(Endpoint(url(server), "m"))).answers(PAIRS)
+    rough = faulty.serve(tmp_path / "rough", seed=5, faults=0.5)
+    endpoint = Endpoint(url(rough), "m", timeout=0.8, concurrency=6, longest_pause=0.1, tries=30)
+    asked = classifiers.Asked(EndpointClassifier(endpoint))
+    assert asked.answers(PAIRS) == calm
+    assert asked.failures == {}
+    kinds = " ".join(endpoint.retries)
+    assert "429" in kinds and "500" in kinds and "connection failed" in kinds
+    rough.shutdown()
+
+
+def test_a_fault_that_does_not_pass_is_counted_and_not_kept(tmp_path: Path) -> None:
+    dead = faulty.serve(tmp_path / "dead", seed=2, faults=1.7)  # every request fails
+    endpoint = Endpoint(url(dead), "m", tries=2, longest_pause=0.01, timeout=0.5)
+    cache = CallCache()
+    asked = classifiers.Asked(EndpointClassifier(endpoint), cache)
+    answers = asked.answers(PAIRS[:5])
+    assert [answer.label for answer in answers] == [None] * 5
+    assert sum(asked.failures.values()) == 5
+    assert cache.count() == 0
+    dead.shutdown()
+
+
+def test_a_refusal_says_what_the_endpoint_said(monkeypatch: pytest.MonkeyPatch, server: Any) -> None:
+    def refuse(self: Any) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._send(401, b'{"error": "wrong key"}')
+
+    monkeypatch.setattr(faulty.Handler, "do_POST", refuse)
+    with pytest.raises(EndpointError, match=r"HTTP 401.*wrong key"):
+        classifiers.Asked(EndpointClassifier(Endpoint(url(server), "m"))).answers(PAIRS[:3])
+
+
+def test_rate_limit_is_kept(server: Any) -> None:
+    endpoint = Endpoint(url(server), "m", per_minute=60 * 40, concurrency=8)
+    started = time.monotonic()
+    classifiers.Asked(EndpointClassifier(endpoint)).answers(PAIRS[:20])
+    assert time.monotonic() - started >= 19 / 40
+
+
+def test_generator_reads_lists(server: Any) -> None:
+    model = generators.Asked(EndpointGenerator(Endpoint(url(server), "m")))
+    found = model.statements([Request("Dr. Smith left early.", False, 12), Request("A dog runs.", True, 5)])
+    assert found[0] is not None and len(found[0]) == 12
+    assert found[0][0] == "Dr. Smith left early, not so 1."
+    assert found[1] is not None and len(found[1]) == 5
+
+
+def test_a_url_without_a_scheme_is_refused() -> None:
+    with pytest.raises(ValueError, match="not an http"):
+        Endpoint("localhost:8000/v1", "m")
+
+
+_RUN = """
+import sys, json
+from sensecheck.cli import main
+sys.exit(main(["robust", sys.argv[1], "--model", sys.argv[2], "--generator", sys.argv[2], "--out", sys.argv[3],
+    "--concurrency", "4", "--timeout", "1", "--tries", "40", "--no-label-check", "--candidates", "4", "--keep", "3",
+    "--resamples", "50",
+    "--format", "json", *sys.argv[4:]]))
+"""
+
+
+def _run(data: Path, address: str, out: Path, *more: str) -> list[str]:
+    return [sys.executable, "-c", _RUN, str(data), address, str(out), *more]
+
+
+def _figures(out: Path) -> Any:
+    summary = json.loads((out / "summary.json").read_text())
+    return summary["figures"], summary["extra"]["funnel"]
+
+
+@pytest.mark.slow
+def test_killed_ten_times_and_resumed(tmp_path: Path) -> None:
+    """kill -9 at ten random moments: the figures of an undisturbed run, and no recorded answer asked for again."""
+    data = tmp_path / "pairs.jsonl"
+    with data.open("w") as out:
+        for i in range(30):
+            gold = faulty.answer  # the server's own label, so that most pairs count as correct
+            pair = (f"Premise number {i}.", f"Hypothesis number {i}.")
+            out.write(
+                json.dumps({"premise": pair[0], "hypothesis": pair[1], "label": gold(fill(NLI_PROMPT, *pair))}) + "\n"
+            )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    calm = faulty.serve(tmp_path / "calm.log", seed=3, faults=0.0)
+    subprocess.run(_run(data, url(calm) + "#m", tmp_path / "calm"), env=environment, check=True, capture_output=True)
+    calm.shutdown()
+
+    rough = faulty.serve(tmp_path / "rough.log", seed=4, faults=0.15)
+    address, out_dir = url(rough) + "#m", tmp_path / "rough"
+    rng = random.Random(7)
+    killed = 0
+    for _ in range(10):
+        more = ("--resume",) if (out_dir / "manifest.json").exists() else ()
+        recorded, served = _recorded(out_dir), len(prompts(rough.log))
+        process = subprocess.Popen(
+            _run(data, address, out_dir, *more), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        wanted = served + rng.randrange(0, 60)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and len(prompts(rough.log)) < wanted and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+            killed += 1
+        process.wait()
+        assert not recorded & set(prompts(rough.log)[served:]), "an answer that was recorded was asked for again"
+    recorded, served = _recorded(out_dir), len(prompts(rough.log))
+    finished = subprocess.run(_run(data, address, out_dir, "--resume"), env=environment, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
+    rough.shutdown()
+    assert not recorded & set(prompts(rough.log)[served:])
+    assert killed >= 8
+    assert _figures(out_dir) == _figures(tmp_path / "calm")
+    # Answered in time and yet asked again: only what was in flight when a process died, four calls at most each time.
+    in_time = [prompt for stalled, prompt in map(json.loads, rough.log.read_text().splitlines()) if not stalled]
+    repeats = sum(n - 1 for n in collections.Counter(in_time).values())
+    assert repeats <= killed * 4, repeats
+    assert len(_recorded(out_dir)) == len(set(prompts(rough.log)))
+
+
+def _recorded(out: Path) -> set[str]:
+    """The prompts whose answers are on disk."""
+    if not (out / "calls.sqlite").exists():
+        return set()
+    database = sqlite3.connect(out / "calls.sqlite")
+    rows = database.execute("SELECT text FROM calls").fetchall()
+    database.close()
+    found = set()
+    for (text,) in rows:
+        if "\x1f" in text:
+            found.add(fill(NLI_PROMPT, *text.split("\x1f")))
+        else:
+            hypothesis, positive, n, _, _ = json.loads(text)
+            found.add(LIST_PROMPTS[positive].replace("<n>", str(n)).replace("<hypothesis>", hypothesis))
+    return found

@@ -1,0 +1,210 @@
+"""The HTTP client against a server that misbehaves in every way servers do."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from sensecheck.stores import Answer, Endpoint, EndpointDeadError, Failure, Limits, Reason, Request, Term
+
+ROWS = {
+    "head": {"vars": ["x"]},
+    "results": {
+        "bindings": [
+            {"x": {"type": "uri", "value": "http://e/a"}},
+            {"x": {"type": "typed-literal", "value": "7", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}},
+            {"x": {"type": "literal", "value": "sept", "xml:lang": "FR"}},
+            {},
+        ]
+    },
+}
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[str] = []
+        self.connections = 0
+
+    def handle_error(self, *_: object) -> None:
+        """A client that gave up is what is tested here."""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/sparql"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections += 1
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def reply(self, status: int, body: Any, **headers: str) -> None:
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(raw)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def do_POST(self) -> None:
+        length = int(self.headers["Content-Length"])
+        query = parse_qs(self.rfile.read(length).decode())["query"][0]
+        self.server.asked.append(query)
+        seen = self.server.asked.count(query)
+        if "once" in query and seen == 1:
+            self.reply(503, b"busy")
+        elif "never" in query:
+            self.reply(500, b"internal error")
+        elif "partial" in query:
+            self.reply(200, ROWS, X_SQL_State="S1TAT", X_SQL_Message="Returning incomplete results")
+        elif "virtuoso_timeout" in query:
+            self.reply(500, b"Virtuoso S1T00 Error SR171: Transaction timed out")
+        elif "syntax" in query:
+            self.reply(400, b"Virtuoso 37000 Error SP030: SPARQL compiler, line 1: syntax error")
+        elif "elsewhere" in query:
+            self.reply(302, b"", Location="http://127.0.0.1:1/")
+        elif "garbage" in query:
+            self.reply(200, b"<html>")
+        elif "slow" in query:
+            time.sleep(3)
+            self.reply(200, ROWS)
+        elif "drip" in query:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            for _ in range(40):
+                self.wfile.write(b" ")
+                self.wfile.flush()
+                time.sleep(0.1)
+        elif "huge" in query:
+            self.reply(200, b" " * 3_000_000)
+        elif "capped" in query:
+            self.reply(200, ROWS, X_SPARQL_MaxRows="4")
+        elif "old_ask" in query:
+            value = {"type": "typed-literal", "value": "1"}
+            self.reply(200, {"head": {"vars": ["__ASK_RETVAL"]}, "results": {"bindings": [{"__ASK_RETVAL": value}]}})
+        elif query.startswith("ASK"):
+            self.reply(200, {"head": {}, "boolean": True})
+        else:
+            self.reply(200, ROWS)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def client(server: Server, **options: Any) -> Endpoint:
+    limits = Limits(seconds=0.7, bytes=1_000_000)
+    return Endpoint(server.url, limits=limits, pause=0.02, retries=2, concurrency=2, **options)
+
+
+def ask(server: Server, word: str) -> Any:
+    return client(server).execute(Request(f"SELECT ?x WHERE {{ ?x ?{word} ?y }}"))
+
+
+def test_terms_keep_their_kind(server: Server) -> None:
+    answer = ask(server, "p")
+    assert isinstance(answer, Answer)
+    assert answer.rows == [
+        (Term("iri", "http://e/a"),),
+        (Term("literal", "7", "http://www.w3.org/2001/XMLSchema#integer"),),
+        (Term("literal", "sept", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString", "fr"),),
+        (None,),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("partial", Reason.TIMEOUT),
+        ("virtuoso_timeout", Reason.TIMEOUT),
+        ("slow", Reason.TIMEOUT),
+        ("drip", Reason.TIMEOUT),
+        ("syntax", Reason.SYNTAX),
+        ("elsewhere", Reason.ENDPOINT_ERROR),
+        ("garbage", Reason.ENDPOINT_ERROR),
+        ("never", Reason.ENDPOINT_ERROR),
+        ("huge", Reason.TOO_LARGE),
+        ("capped", Reason.TOO_LARGE),
+    ],
+)
+def test_failures_have_names(server: Server, word: str, reason: Reason) -> None:
+    started = time.monotonic()
+    outcome = ask(server, word)
+    assert isinstance(outcome, Failure), outcome
+    assert outcome.reason == reason, outcome
+    assert time.monotonic() - started < 2.5
+
+
+def test_a_busy_server_is_asked_again(server: Server) -> None:
+    assert isinstance(ask(server, "once"), Answer)
+    assert len(server.asked) == 2
+
+
+def test_a_timeout_of_the_server_is_not_asked_again(server: Server) -> None:
+    ask(server, "virtuoso_timeout")
+    assert len(server.asked) == 1
+
+
+def test_virtuoso_answers_ask_with_a_table(server: Server) -> None:
+    answer = client(server).execute(Request("ASK { ?old_ask ?b ?c }"))
+    assert isinstance(answer, Answer)
+    assert answer.boolean is True
+
+
+def test_connections_are_kept_and_shared(server: Server) -> None:
+    requests = [Request(f"SELECT ?x WHERE {{ ?x <http://e/{i}> ?y }}") for i in range(30)]
+    outcomes = client(server).execute_many(requests)
+    assert all(isinstance(outcome, Answer) for outcome in outcomes)
+    assert server.connections == 2
+
+
+def test_refused_queries_never_leave(server: Server) -> None:
+    for text in ("DROP ALL", "SELECT * WHERE { SERVICE <http://e/> { ?s ?p ?o } }", "SELECT ?x WHERE { ?x nope:y 1 }"):
+        assert isinstance(client(server).execute(Request(text)), Failure)
+    assert not server.asked
+
+
+def test_a_named_service_may_be_allowed(server: Server) -> None:
+    label = "SELECT ?x WHERE { ?x ?p ?o SERVICE <http://wikiba.se/ontology#label> { ?x ?q ?l } }"
+    assert isinstance(client(server).execute(Request(label)), Failure)
+    allowed = client(server, services=["http://wikiba.se/ontology#label"])
+    assert isinstance(allowed.execute(Request(label)), Answer)
+
+
+def test_a_dead_server_stops_the_run(server: Server) -> None:
+    endpoint = client(server)
+    assert isinstance(endpoint.execute(Request("ASK { ?a ?b ?c }")), Answer)
+    server.shutdown()
+    server.server_close()
+    endpoint.close()
+    with pytest.raises(EndpointDeadError, match="does not answer"):
+        endpoint.execute_many([Request("ASK { ?a ?b ?c }"), Request("ASK { ?d ?e ?f }")])
+
+
+def test_an_address_must_be_one() -> None:
+    with pytest.raises(ValueError, match="expected an address"):
+        Endpoint("localhost:8890")

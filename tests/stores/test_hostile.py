@@ -1,0 +1,198 @@
+"""Queries meant to do harm end with a reason, in time, within memory, leaving nothing behind."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import sqlite3
+import threading
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sensecheck.stores import Answer, Databases, Graph, Limits, Outcome, Request
+
+LIMITS = Limits(seconds=0.6, memory=384 << 20, rows=10_000, bytes=8 << 20)
+CASES = tomllib.loads((Path(__file__).parent / "hostile.toml").read_text(encoding="utf-8"))
+
+
+@dataclass
+class Watch:
+    """A listener that counts knocks, a folder that must stay as it is, and the memory of some processes."""
+
+    folder: Path
+    port: int
+    knocks: list[Any] = field(default_factory=list)
+    peak: int = 0
+
+    def snapshot(self) -> dict[str, str]:
+        return {
+            str(path.relative_to(self.folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file()
+        }
+
+
+@pytest.fixture(scope="module")
+def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watch]:
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "out").mkdir()
+    listener = socket.create_server(("127.0.0.1", 0))
+    watch = Watch(folder, listener.getsockname()[1])
+
+    def listen() -> None:
+        while True:
+            try:
+                connection, address = listener.accept()
+            except OSError:
+                return
+            watch.knocks.append(address)
+            connection.close()
+
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    yield watch
+    listener.close()
+
+
+def test_the_listener_does_listen(watch: Watch) -> None:
+    """The watch is worth something only if it sees a real knock."""
+    socket.create_connection(("127.0.0.1", watch.port)).close()
+    deadline = time.monotonic() + 5
+    while not watch.knocks and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(watch.knocks) == 1
+    watch.knocks.clear()
+
+
+def text_of(case: dict[str, Any], watch: Watch) -> str:
+    if "query" in case:
+        text = str(case["query"])
+    else:
+        text = case["head"] + case["unit"] * case["times"] + case["tail"]
+    return text.replace("@OUT@", str(watch.folder / "out")).replace("@PORT@", str(watch.port))
+
+
+def address_space(pid: int) -> int:
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmPeak"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
+
+
+def end_of(outcome: Outcome) -> str:
+    return "answer" if isinstance(outcome, Answer) else str(outcome.reason)
+
+
+def run_suite(
+    title: str,
+    store: Graph | Databases,
+    cases: list[dict[str, Any]],
+    watch: Watch,
+    canary: Request,
+    right: Answer,
+) -> None:
+    before = watch.snapshot()
+    first = store.execute(canary)
+    assert isinstance(first, Answer)
+    assert first.rows == right.rows
+    base = max(address_space(pid) for pid in store.pool.pids())
+    table: list[str] = []
+    wrong: list[str] = []
+    for case in cases:
+        request = Request(text_of(case, watch), canary.database)
+        peak = [0]
+        done = threading.Event()
+
+        def look(peak: list[int] = peak, done: threading.Event = done) -> None:
+            while not done.wait(0.02):
+                peak[0] = max(peak[0], *(address_space(pid) for pid in store.pool.pids()), 0)
+
+        observer = threading.Thread(target=look, daemon=True)
+        observer.start()
+        started = time.monotonic()
+        outcome = store.execute(request)
+        spent = time.monotonic() - started
+        done.set()
+        observer.join()
+        again = store.execute(canary)
+        end = end_of(outcome)
+        faults = []
+        if end not in case["ends"]:
+            faults.append(f"ended as {end}: {getattr(outcome, 'message', '')[:120]}")
+        if spent > LIMITS.seconds + 1:
+            faults.append(f"took {spent:.2f} s")
+        if peak[0] > base + LIMITS.memory + (64 << 20):
+            faults.append(f"took {peak[0] - base:,} bytes")
+        if not isinstance(again, Answer) or again.rows != right.rows:
+            faults.append(f"the next query got {again}")
+        note = "; ".join(faults) or "ok"
+        wrong += [f"{case['name']}: {note}"] if faults else []
+        extra = max(0, peak[0] - base) >> 20
+        table.append(f"{case['name'][:52]:52} {end:15} {spent:6.2f} s {extra:5} MB  {note}")
+    print(f"\n{title}: {len(cases)} queries, limit {LIMITS.seconds:g} s and {LIMITS.memory >> 20} MB each")
+    print("\n".join(table))
+    assert not wrong, wrong
+    assert watch.snapshot() == before, "something was written"
+    assert not watch.knocks, "somebody connected"
+
+
+def test_sparql(watch: Watch) -> None:
+    graph = watch.folder / "graph.nt"
+    lines = [
+        f"<http://e/s{i % 400}> <http://e/{'pqr'[i % 3]}> <http://e/s{(i * 31 + i // 7) % 400}> ." for i in range(4000)
+    ]
+    graph.write_text("\n".join(dict.fromkeys(lines)) + "\n")
+    canary = Request("SELECT (COUNT(*) AS ?n) WHERE { ?s <http://e/p> <http://e/s0> }")
+    assert len(CASES["sparql"]) >= 30
+    with Graph(graph, limits=LIMITS, workers=1) as store:
+        assert isinstance(store, Graph)
+        found = store.execute(canary)
+        assert isinstance(found, Answer)
+        run_suite("SPARQL on Oxigraph", store, CASES["sparql"], watch, canary, found)
+
+
+def test_sqlite(watch: Watch) -> None:
+    path = watch.folder / "shop.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE item (id INTEGER, name TEXT, price REAL)")
+        connection.executemany("INSERT INTO item VALUES (?, ?, ?)", [(i, f"name{i:05}", i / 7) for i in range(400)])
+    connection.close()
+    cases = [case for case in CASES["sql"] if case.get("only", "sqlite") == "sqlite"]
+    assert len(cases) >= 30
+    with Databases(path, limits=LIMITS, workers=1) as store:
+        assert isinstance(store, Databases)
+        canary = Request("SELECT count(*), sum(id) FROM item WHERE name LIKE 'NAME%'", str(path))
+        run_suite("SQL on SQLite", store, cases, watch, canary, Answer(rows=[(400, 79800)]))
+
+
+def test_duckdb(watch: Watch) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path = watch.folder / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE item (id INTEGER, name TEXT, price DOUBLE)")
+        connection.execute("INSERT INTO item SELECT i, 'name' || i, i / 7 FROM range(400) t(i)")
+    cases = [case for case in CASES["sql"] if case.get("only", "duckdb") == "duckdb"]
+    with Databases(path, limits=LIMITS, workers=1) as store:
+        assert isinstance(store, Databases)
+        assert store.dialect == "duckdb"
+        canary = Request("SELECT count(*), sum(id)::INT FROM item WHERE name LIKE 'name%'", str(path))
+        run_suite("SQL on DuckDB", store, cases, watch, canary, Answer(rows=[(400, 79800)]))
+
+
+def test_half_a_character_is_one_unscored_query(watch: Watch) -> None:
+    graph = watch.folder / "tiny.nt"
+    graph.write_text("<http://e/a> <http://e/b> <http://e/c> .\n")
+    with Graph(graph, limits=LIMITS, workers=1) as store:
+        bad, good = store.execute_many([Request("ASK { ?s ?p '\ud800' }"), Request("ASK { ?s ?p ?o }")])
+    assert end_of(bad) == "syntax"
+    assert isinstance(good, Answer)
+    assert good.boolean

@@ -30,6 +30,9 @@ def _sentences(result: Result) -> Iterator[str]:
         ece, gap = result["ece"], result["confidence_gap"]
     except KeyError:
         return
+    if ece.n == 0:
+        yield from _without_calibration(result)
+        return
     floor = ece.beside.get("noise floor")
     if not isinstance(ece.value, float) or not isfinite(ece.value) or not isinstance(gap.value, float):
         return
@@ -43,6 +46,19 @@ def _sentences(result: Result) -> Iterator[str]:
             yield f"Over-confident on the whole: it claims {gap.value:.1%} more than it gets right."
         elif gap.high < 0:
             yield f"Under-confident on the whole: it gets {-gap.value:.1%} more right than it claims."
+
+
+def _without_calibration(result: Result) -> Iterator[str]:
+    """What can still be said where no row has both a probability and a correctness."""
+    mean, area = result["mean_confidence"], result["auroc"]
+    if mean.n and isinstance(mean.value, float):
+        yield (
+            f"How sure is known, how right is not: the mean confidence is {mean.value:.3f} over {mean.n:,} rows. "
+            "Add gold texts or `correct` to see whether that is deserved."
+        )
+    elif area.n and isinstance(area.value, float) and isinstance(area.low, float):
+        told = "tells" if area.low > 0.5 else "does not demonstrably tell"
+        yield f"The scores are no probabilities; their order {told} right from wrong: AUROC {area.value:.3f}."
 
 
 QUESTION = Question(
@@ -73,6 +89,7 @@ def evaluate(
     ignore_by: Literal["gold", "predicted"] = "gold",
     top_k: int = 1,
     bins: int = figures.DEFAULT_BINS,
+    coverages: Sequence[float] = figures.DEFAULT_COVERAGES,
     columns: Mapping[str, str] | None = None,
     slices: Sequence[str | Sequence[str]] = (),
     weight: str | None = None,
@@ -93,6 +110,9 @@ def evaluate(
     """
     if bins < 1:
         raise InputError(field="bins", expected="at least 1", got=str(bins), reason="bad_option")
+    for share in coverages:
+        if not 0 < share <= 1:
+            raise InputError(field="coverages", expected="shares above 0 and up to 1", got=str(share), reason="bad_option")
     if (confidence is None) != (correct is None) or (data is None) == (confidence is None):
         raise InputError(
             "give either data, or both confidence=… and correct=…", hint="See help(sensecheck.calibrated.evaluate)."
@@ -109,6 +129,8 @@ def evaluate(
         ),
     )  # fmt: skip
     method = _method(records, bins, interval)
+    if tuple(coverages) != figures.DEFAULT_COVERAGES:
+        method["coverages"] = ",".join(f"{c:g}" for c in coverages)
 
     def batches(done: int) -> Iterator[Batch]:
         return records.batches(done)
@@ -134,10 +156,10 @@ def evaluate(
 
 def _method(records: Records, bins: int, interval: IntervalOptions) -> dict[str, str]:
     o = records.options
-    level = o.level if records.tokens else "row"
+    level = o.level if records.tokens else "answer" if records.answers else "row"
     ignored = ",".join(str(t) for t in o.ignore_tokens)
     method: dict[str, str] = {"level": level}
-    if level == "sequence":
+    if level in ("sequence", "answer"):
         method["aggregate"] = o.aggregate
     return {
         **method,

@@ -50,8 +50,8 @@ DERIVED: dict[str, pl.Expr] = {
     "brier": (_CONFIDENCE - _CORRECT) ** 2,
     # Certain and wrong costs infinitely much: such rows have no log loss, and are counted as unscored for it.
     "nll": (
-        pl.when(_CORRECT > 0).then(-_CORRECT * _CONFIDENCE.log()).otherwise(0.0)
-        + pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-_CONFIDENCE).log1p()).otherwise(0.0)
+        pl.when(_CORRECT > 0).then(-_CORRECT * _CONFIDENCE.log()).otherwise(0.0 * _CORRECT)
+        + pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-_CONFIDENCE).log1p()).otherwise(0.0 * _CORRECT)
     ).pipe(lambda loss: pl.when(loss.is_finite()).then(loss).otherwise(None)),
 }
 

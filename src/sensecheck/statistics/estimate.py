@@ -934,7 +934,7 @@ def _row_figures(
         value_of_slice = census.values[code]
         n = census.n(statistics[0], value_of_slice)
         clusters = census.clusters(value_of_slice)
-        values = [np.asarray(float("nan")) for _ in statistics]
+        values = [np.empty(0) if s.vector else np.asarray(float("nan")) for s in statistics]
         spreads: list[Floats] | None = None
         independent = clusters if clusters is not None else n
         absent = _row_interval_absent(n, independent, clusters is not None, options)

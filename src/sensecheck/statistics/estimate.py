@@ -641,7 +641,7 @@ class Waiting:
     def add(self, ids: U64, code: NDArray[np.int64], matrix: Floats) -> None:
         self.parts.append(_within_clusters(ids & np.uint64(self.groups - 1), code, matrix))
         self.rows += len(self.parts[-1][0])
-        if self.rows > 2_000_000:
+        if self.rows > 600_000:
             merged = self.all()
             self.parts, self.rows = [merged], len(merged[0])
 

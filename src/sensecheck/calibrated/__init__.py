@@ -12,6 +12,7 @@ from sensecheck.calibrated.examples import example_page
 from sensecheck.calibrated.measure import Aggregate
 from sensecheck.calibrated.plots import plots
 from sensecheck.calibrated.records import InputFormat, Level, Options, Records, Scale
+from sensecheck.calibrated.token_kinds import KIND, TokenKinds
 from sensecheck.inputs.errors import InputError
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result, conduct
@@ -90,6 +91,7 @@ def evaluate(
     top_k: int = 1,
     bins: int = figures.DEFAULT_BINS,
     coverages: Sequence[float] = figures.DEFAULT_COVERAGES,
+    token_kinds: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     columns: Mapping[str, str] | None = None,
     slices: Sequence[str | Sequence[str]] = (),
     weight: str | None = None,
@@ -106,7 +108,9 @@ def evaluate(
     """Calibration figures of predictions.
 
     `data` is a `.logits` file, a table with the columns `confidence` and `correct` (path, glob, list of paths, or a
-    table in memory); or give the two as arrays: `evaluate(confidence=…, correct=…)`.
+    table in memory), or a file of answers with log-probabilities; or give the two as arrays:
+    `evaluate(confidence=…, correct=…)`. `token_kinds` (a JSON file, a map, or "sql") slices tokens by their kind;
+    the slice `position_range` is always there for tokens.
     """
     if bins < 1:
         raise InputError(field="bins", expected="at least 1", got=str(bins), reason="bad_option")
@@ -120,12 +124,15 @@ def evaluate(
     if data is None:
         data = {"confidence": confidence, "correct": correct}
     by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
+    kinds = TokenKinds.of(token_kinds) if token_kinds is not None else None
+    if kinds is not None and (KIND,) not in by:
+        by.append((KIND,))
     interval = options or IntervalOptions()
     records = Records(
         data,
         Options(
             input_format, scale, level, aggregate, list(ignore_tokens), ignore_by, top_k, dict(columns or {}),
-            list(dict.fromkeys(c for s in by for c in s)), weight, cluster, limit, skip_bad, 1,
+            list(dict.fromkeys(c for s in by for c in s)), weight, cluster, limit, skip_bad, 1, kinds,
         ),
     )  # fmt: skip
     method = _method(records, bins, interval)

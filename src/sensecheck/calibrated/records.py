@@ -18,6 +18,7 @@ import zstandard
 from sensecheck.calibrated.answers import Answer, answers_of, holds_answers, parsed
 from sensecheck.calibrated.logits import LogitsReader, detect_format
 from sensecheck.calibrated.measure import AGGREGATES, Aggregate, combined, sequences, tokens
+from sensecheck.calibrated.token_kinds import KIND, RANGE, TokenKinds, position_range
 from sensecheck.calibrated.verbalised import CONTESTED, spoken
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.opening import Source, is_path, sources
@@ -63,6 +64,7 @@ class Options:
     limit: int | None = None
     skip_bad: bool = False
     jobs: int = 1
+    kinds: TokenKinds | None = None
 
     def __post_init__(self) -> None:
         for name, known in (("input_format", INPUT_FORMATS), ("scale", SCALES), ("aggregate", AGGREGATES),
@@ -146,12 +148,26 @@ class Records:
         for columns in self._logits:
             prefix = f"{Path(columns.path).name}:" if several else ""
             frame = tokens(columns, prefix) if o.level == "token" else sequences(columns, o.aggregate, prefix)
+            frame = self._with_kinds(frame, columns)
             frame, texts = self._with_fields(frame, columns, prefix)
             self._rows += len(frame)
             self._note_range(frame["confidence"])
             yield Batch(frame, texts)
         if (bad := self.bad()) and self._logits is not None:
             yield Batch(self._bad_rows(bad))
+
+    def _with_kinds(self, frame: pl.DataFrame, columns: Any) -> pl.DataFrame:
+        """Add what slices by token ask for: the gold token's kind, and the range its position falls in."""
+        o = self.options
+        if o.level != "token":
+            return frame
+        if RANGE in o.keep:
+            frame = frame.with_columns(position_range())
+        if o.kinds is not None and KIND in o.keep:
+            words = self._token_columns(columns)[0]
+            spelled = words.filter(words.list.len() > 0).explode().cast(pl.String)
+            frame = frame.with_columns(pl.Series(KIND, [o.kinds(w) for w in spelled], dtype=pl.String))
+        return frame
 
     def _with_fields(self, frame: pl.DataFrame, columns: Any, prefix: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Add the fields of each sequence to its rows: its id, slices, cluster."""

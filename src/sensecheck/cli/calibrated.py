@@ -75,6 +75,11 @@ def parser() -> argparse.ArgumentParser:
         help=f"equal-width bins on [0, 1] (default: {DEFAULT_BINS})",
     )
     reading.add_argument(
+        "--token-kinds",
+        metavar="FILE",
+        help="slice tokens by kind: JSON {token: kind} or {\"classes\": {kind: regex}}, or sql",
+    )
+    reading.add_argument(
         "--coverages",
         metavar="C,C,…",
         default=",".join(map(str, DEFAULT_COVERAGES)),
@@ -135,6 +140,7 @@ def run(args: argparse.Namespace) -> int:
             top_k=args.top_k,
             bins=args.bins,
             coverages=_shares(args.coverages),
+            token_kinds=args.token_kinds,
             columns=shared.columns,
             slices=shared.slices,
             weight=args.weight,

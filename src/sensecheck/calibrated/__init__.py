@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Literal
 
+import orjson
+
 from sensecheck.calibrated import figures
 from sensecheck.calibrated.examples import example_page
 from sensecheck.calibrated.measure import Aggregate
@@ -156,7 +158,7 @@ def evaluate(
         plan={"inputs": records.identity(), "slices": by, "limit": limit, "skip_bad": skip_bad},
         inputs=records.inputs,
         progress=progress,
-        late_method=lambda: {"scale": records.scale()},
+        late_method=lambda: {"scale": records.scale(), **_classes(records)},
         notes=records.notes,
     )
 
@@ -177,6 +179,11 @@ def _method(records: Records, bins: int, interval: IntervalOptions) -> dict[str,
         "cluster": o.cluster or ("sequence" if level == "token" else "none"),
         "weight": o.weight or "none",
     }
+
+
+def _classes(records: Records) -> dict[str, str]:
+    """The classes of whole distributions, where those were given."""
+    return {} if records.classes is None else {"classes": orjson.dumps(records.classes).decode()}
 
 
 def _name(data: Any) -> str:

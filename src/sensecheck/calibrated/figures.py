@@ -8,10 +8,12 @@ from math import erf
 from typing import Any
 
 import numpy as np
+import orjson
 import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.calibrated.adaptive import adaptive_edges, adaptive_edges_of_histogram
+from sensecheck.calibrated.classwise import classwise_figure
 from sensecheck.calibrated.debiased import Kind, debiased_interval, noise_floor
 from sensecheck.calibrated.ranking import (
     Ranked,
@@ -296,6 +298,8 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 "Over-confident on the whole above 0, under-confident below; needs no bins and is not biased.",
                 "Over- and under-confidence cancel: 0 does not mean calibrated.", "")),
         curve(bins),
+        # Without a method (to explain figures) it is there as well.
+        *([classwise_figure(orjson.loads(method.get("classes", "[]")), bins)] if "classes" in method or not method else []),
         *ranking_figures("score" if method.get("scale") == RAW else "confidence", coverages),
     ]  # fmt: skip
 

@@ -16,6 +16,7 @@ import polars as pl
 import zstandard
 
 from sensecheck.calibrated.answers import Answer, answers_of, holds_answers, parsed
+from sensecheck.calibrated.classwise import distribution_column, unpacked
 from sensecheck.calibrated.logits import LogitsReader, detect_format
 from sensecheck.calibrated.measure import AGGREGATES, Aggregate, combined, sequences, tokens
 from sensecheck.calibrated.token_kinds import KIND, RANGE, TokenKinds, position_range
@@ -90,6 +91,7 @@ class Records:
         self._contested: set[str] = set()
         self._verbalised: set[str] = set()
         self._unjudged = 0
+        self.classes: list[str] | None = None
         self._logits: LogitsReader | None = None
         self._table: TableReader | None = None
         self._scales: dict[str, str] = {}
@@ -380,6 +382,11 @@ class Records:
 
     def _measured(self, batch: TableBatch, prefix: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         o = self.options
+        packed = distribution_column(batch, o.columns)
+        whole: pl.DataFrame | None = None
+        if packed is not None and "confidence" not in batch.frame.columns:
+            whole, self.classes = unpacked(batch, packed, self.classes)
+            batch = TableBatch(batch.frame.with_columns(whole["confidence"], whole["correct"]), batch.path)
         confidence_name = _column(batch, "confidence", _CONFIDENCE_NAMES)
         correct_name = _column(batch, "correct", _CORRECT_NAMES, taken=confidence_name)
         scored = pl.Series("scored", [True] * len(batch.frame))
@@ -400,6 +407,8 @@ class Records:
                 "correct": right,
             }
         )
+        if whole is not None:
+            frame = frame.with_columns(whole.drop("confidence", "correct"))
         if self._raw_logits:
             # They still say which answer is surer than which.
             frame = frame.with_columns(given.cast(pl.Float64).alias("score"))

@@ -118,7 +118,9 @@ def evaluate(
         raise InputError(field="bins", expected="at least 1", got=str(bins), reason="bad_option")
     for share in coverages:
         if not 0 < share <= 1:
-            raise InputError(field="coverages", expected="shares above 0 and up to 1", got=str(share), reason="bad_option")
+            raise InputError(
+                field="coverages", expected="shares above 0 and up to 1", got=str(share), reason="bad_option"
+            )
     if (confidence is None) != (correct is None) or (data is None) == (confidence is None):
         raise InputError(
             "give either data, or both confidence=… and correct=…", hint="See help(sensecheck.calibrated.evaluate)."

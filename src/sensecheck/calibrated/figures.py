@@ -127,9 +127,7 @@ def _resolution(confidence: Floats, correct: Floats, n: Floats, brier: Floats) -
     return _reliability(confidence, correct, n) + _uncertainty(correct.sum(-1), n.sum(-1)) - score
 
 
-def _squared_interval(
-    sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int
-) -> OwnInterval:
+def _squared_interval(sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int) -> OwnInterval:
     """Reliability is RMSCE squared, and so is its interval."""
     own = _interval("rmsce", sums, replicates, level=level, seed=seed)
     beside = {name: value**2 for name, value in own.beside.items()}
@@ -348,9 +346,7 @@ def ranking_figures(column: str, coverages: Sequence[float]) -> list[AnyStatisti
                     "Where confidences are equal at the cut, all of them count in proportion.",
                     "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR")))  # fmt: skip
     made.append(
-        RowStatistic(
-            "risk_coverage", needs, prepare, _risk_curve, "risk–coverage curve", sorted_by=column, vector=True
-        )
+        RowStatistic("risk_coverage", needs, prepare, _risk_curve, "risk–coverage curve", sorted_by=column, vector=True)
     )
     return made
 

@@ -49,7 +49,12 @@ class Recalibrated:
     def verdict(self) -> list[str]:
         said = list(self.fitted.notes)
         old, new = self.before["ece"], self.after["ece"]
-        if isinstance(old.value, float) and isinstance(new.value, float) and isfinite(old.value) and isfinite(new.value):
+        if (
+            isinstance(old.value, float)
+            and isinstance(new.value, float)
+            and isfinite(old.value)
+            and isfinite(new.value)
+        ):
             floor = new.beside.get("noise floor")
             near = f" (noise floor {floor:.3f})" if floor is not None else ""
             said.append(f"ECE {old.value:.3f} before, {new.value:.3f} after{near}, on {new.n:,} rows not fitted on.")

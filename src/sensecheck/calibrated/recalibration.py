@@ -109,12 +109,12 @@ def load(path: str | os.PathLike[str]) -> Recalibration:
     )  # fmt: skip
 
 
-def fit(
-    method: Method, confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None = None
-) -> Recalibration:
+def fit(method: Method, confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None = None) -> Recalibration:
     """Learn a map from confidences and outcomes (0/1, or shares between)."""
     if method not in METHODS:
-        raise InputError(field="method", expected=f"one of {', '.join(METHODS)}", got=shown(method), reason="bad_option")
+        raise InputError(
+            field="method", expected=f"one of {', '.join(METHODS)}", got=shown(method), reason="bad_option"
+        )
     p, y = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     w = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=np.float64)
     if p.ndim != 1 or p.shape != y.shape or p.shape != w.shape:

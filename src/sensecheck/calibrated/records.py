@@ -110,11 +110,7 @@ class Records:
 
     def batches(self, done: int = 0) -> Iterator[Batch]:
         made = (
-            self._token_batches()
-            if self.tokens
-            else self._answer_batches()
-            if self.answers
-            else self._table_batches()
+            self._token_batches() if self.tokens else self._answer_batches() if self.answers else self._table_batches()
         )
         count = 0
         for count, batch in enumerate(made, start=1):

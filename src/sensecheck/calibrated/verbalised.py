@@ -77,7 +77,9 @@ _LONGEST = 200
 _NUMBER = r"(\d{1,3}(?:\.\d{1,10})?|\.\d{1,10})"
 _PERCENT = re.compile(_NUMBER + r" ?(?:%|per ?cent\b)")
 _OUT_OF = re.compile(_NUMBER + r" ?(?:/|out of) ?(10|100|5)\b")
-_BARE = re.compile(r"(?:^|confidence|probability|score|about|around|roughly|approximately|[:=~≈])[\s:=~≈]*" + _NUMBER + r"\s*\.?$")
+_BARE = re.compile(
+    r"(?:^|confidence|probability|score|about|around|roughly|approximately|[:=~≈])[\s:=~≈]*" + _NUMBER + r"\s*\.?$"
+)
 _BY_LENGTH = sorted(PHRASES, key=len, reverse=True)
 _WORDS = re.compile(r"(?<![\w-])(" + "|".join(map(re.escape, _BY_LENGTH)) + r")(?![\w-])")
 

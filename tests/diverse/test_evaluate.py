@@ -78,7 +78,7 @@ def test_alignments_and_examples() -> None:
     pages = {page["title"]: page["parts"] for page in QUESTION.example_page(result.examples(3))}  # type: ignore[misc]
     parts = pages["where is mike ?"]
     assert [part["label"] for part in parts] == ["meaning 0: hit by 2", "meaning 1: missed", "meaning 2: hit by 1"]
-    assert ["→ no response\n", "missing"] in parts[1]["spans"]
+    assert ["→ no response\n", "bad"] in parts[1]["spans"]
     assert any(kind == "good" and "in the kitchen" in text for text, kind in parts[0]["spans"])
     assert pages["is it good ?"][-1]["label"] == "reached no meaning"
 
@@ -143,6 +143,17 @@ def test_figures_of_all_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     many = evaluate(sets, options=QUICK)
     assert "corpus_distinct_1" not in {figure.name for figure in many.figures}
     assert any("left out above" in note for note in many.notes)
+
+
+def test_weights_clusters_and_unknown_columns() -> None:
+    rows = [{**record, "times": n, "chat": "x" if n > 1 else "y"} for n, record in zip((3, 1, 2), RECORDS, strict=True)]
+    weighted = evaluate(rows, options=QUICK, weight="times", cluster="chat")
+    assert weighted["mds"].value == pytest.approx((3 * 2 / 3 + 1 / 2 + 2 / 2) / 6)
+    assert weighted["mds"].clusters == 2
+    with pytest.raises(InputError, match=r"expected a column 'topik', got .* Did you mean 'topic'"):
+        evaluate(RECORDS, options=QUICK, slices=["topik"])
+    with pytest.raises(InputError, match="holds 'x', not a number"):
+        evaluate([{**RECORDS[0], "times": "x"}], options=QUICK, weight="times")
 
 
 def test_order_of_records_changes_nothing() -> None:

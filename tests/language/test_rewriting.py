@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensecheck.language.rewriting import morphology
@@ -108,7 +108,7 @@ def test_the_audited_statements_are_still_made() -> None:
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_text_is_survived(text: str) -> None:
     for positive in (True, False):
         for made in rewrite(text, positive, 5):
@@ -121,7 +121,7 @@ def test_any_text_is_survived(text: str) -> None:
         max_size=20,
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_row_of_words_is_survived(words: list[str]) -> None:
     for positive in (True, False):
         assert len(rewrite(" ".join(words), positive, 5)) <= 5

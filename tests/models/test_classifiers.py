@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensecheck.models import generators
@@ -85,6 +85,7 @@ def test_answers_in_words(text: str, label: int | None) -> None:
 
 
 @given(st.text(max_size=300))
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_answer_is_survived(text: str) -> None:
     assert read_answer(text) in (None, 0, 1, 2)
     assert all(item.strip() for item in statements_in(text))

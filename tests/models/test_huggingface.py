@@ -215,3 +215,24 @@ def test_diverse_beams_of_one_group_are_plain_beams(tiny_t5: Path) -> None:
     assert [[t for t in row if t != 0] for row in ours] == strip
     firsts = [row[0] for row in apart]
     assert len(set(firsts)) == 4, "an overwhelming penalty keeps every group off the others' first token"
+
+
+def test_what_a_folder_holds_decides_how_it_is_asked(tiny_t5: Path, tmp_path: Path) -> None:
+    from sensecheck.robust.systems import Access, classifier, generator
+
+    save_classifier(tmp_path, "bert")
+    access = Access(device="cpu", offline=True)
+    assert isinstance(classifier(str(tmp_path), access), SequenceClassifier)
+    assert isinstance(classifier(str(tiny_t5), access), PromptedModel)
+    assert generator(str(tiny_t5), access).identity.model == str(tiny_t5)
+    with pytest.raises(ValueError, match="no model folder here"):
+        classifier(str(tmp_path / "nowhere"), access)
+
+
+def test_embeddings_are_of_the_text_alone(tmp_path: Path) -> None:
+    save_classifier(tmp_path, "roberta")
+    model = SequenceClassifier(str(tmp_path), device="cpu")
+    vectors = model.embeddings(["a man runs", "two dog", "a man runs"])
+    assert vectors.shape == (3, 32)
+    np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-5)
+    assert np.abs(vectors[0] - vectors[1]).max() > 1e-3

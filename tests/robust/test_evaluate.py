@@ -205,6 +205,8 @@ def test_the_command(pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     )
     assert main(["robust", "accuracy", str(pairs)]) == 0
     assert "1 without gold" in capsys.readouterr().out
+    assert main(["robust", "table", str(out), "--data-set", "TOWN", "--format", "markdown"]) == 0
+    assert "TOWN" in capsys.readouterr().out
     assert main(["robust", "audit", str(out), "-o", str(tmp_path / "sheet.csv")]) == 0
     assert main(["robust", str(pairs), "--as", "breaknli", "--no-ci"]) in (0, 2)
     assert main(["explain", "symmetry_violation"]) == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensecheck.robust import original
@@ -53,6 +53,7 @@ def test_expected_labels_follow_from_logic() -> None:
     st.lists(st.integers(0, 2), min_size=5, max_size=5),
     st.sampled_from([(0, "positive"), (1, "positive"), (2, "positive"), (0, "negative")]),
 )
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_pair_marks_equal_the_original_on_sound_triangles(said: list[int], kind: tuple[int, str]) -> None:
     gold, polarity = kind
     made = row(trial(gold, polarity, said))

@@ -1,4 +1,4 @@
-"""`sensecheck robust FILE …` and the steps on their own: fetch, generate, accuracy, break, audit."""
+"""`sensecheck robust FILE …` and the steps on their own: fetch, generate, accuracy, break, audit, table."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ steps on their own (the original's commands beside them):
   sensecheck robust accuracy pairs.jsonl             evaluate_nli.py -n mnli -nm ...
   sensecheck robust break pairs.jsonl                evaluation.py -nm ... -p True
   sensecheck robust audit run/ -o sheet.csv          (the original has no such step)
+  sensecheck robust table run-a/ run-b/              its table of results, one column a model
 """
-STEPS = ("fetch", "generate", "accuracy", "break", "audit")
+STEPS = ("fetch", "generate", "accuracy", "break", "audit", "table")
 
 
 class _Steps(Parser):
@@ -34,7 +35,9 @@ class _Steps(Parser):
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         given = list(sys.argv[1:] if args is None else args)
         step = given[0] if given and given[0] in STEPS else ""
-        chosen = {"fetch": _fetch, "generate": _generate, "accuracy": _accuracy, "audit": _audit}.get(step)
+        chosen = {"fetch": _fetch, "generate": _generate, "accuracy": _accuracy, "audit": _audit, "table": _table}.get(
+            step
+        )
         if chosen is not None:
             found = chosen().parse_args(given[1:])
         else:
@@ -116,6 +119,9 @@ def _systems(made: argparse.ArgumentParser, model: bool = True, generator: bool 
     who.add_argument("--concurrency", type=positive, default=8, metavar="N", help="calls at once to a URL (default: 8)")
     who.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one call (default: 60)")
     who.add_argument("--tries", type=positive, default=8, metavar="N", help="tries of one call (default: 8)")
+    who.add_argument(
+        "--max-tokens", type=positive, metavar="N", help="longest answer of a URL (default: 64; lists 1024)"
+    )
     who.add_argument("--per-minute", type=float, metavar="N", help="at most N calls a minute to a URL")
 
 
@@ -136,6 +142,7 @@ def _access(args: argparse.Namespace) -> Any:
         timeout=args.timeout,
         tries=args.tries,
         per_minute=args.per_minute,
+        max_tokens=args.max_tokens,
     )
 
 
@@ -143,14 +150,32 @@ def _files(args: argparse.Namespace) -> Any:
     return args.files[0] if len(args.files) == 1 else args.files
 
 
+def _count(args: argparse.Namespace) -> int | None:
+    """How many pairs there are, for the time that is left; asked only where somebody watches."""
+    if not sys.stderr.isatty() or "-" in args.files or args.parity:
+        return None
+    from sensecheck.inputs.tables import TableReader
+
+    try:
+        return sum(len(batch.frame) for batch in TableReader(_files(args), limit=args.limit, skip_bad=True))
+    except ValueError:
+        return None  # the run itself says what is wrong
+
+
 def run(args: argparse.Namespace) -> int:
-    steps = {"fetch": _run_fetch, "generate": _run_generate, "accuracy": _run_accuracy, "audit": _run_audit}
+    steps = {
+        "fetch": _run_fetch,
+        "generate": _run_generate,
+        "accuracy": _run_accuracy,
+        "audit": _run_audit,
+        "table": _run_table,
+    }
     if args.step in steps:
         return steps[args.step](args)
     from sensecheck.robust import evaluate
 
     shared = Shared.of(args)
-    with progress("asking and judging", "calls") as advance:
+    with progress("asking and judging", "pairs", _count(args)) as advance:
         result = evaluate(
             _files(args),
             model=args.model,
@@ -310,4 +335,26 @@ def _run_audit(args: argparse.Namespace) -> int:
         f"violations per statement: {percent(found['violation_before'])} before, "
         f"{percent(found['violation_after'])} after the corrections\n"
     )
+    return 0
+
+
+def _table() -> argparse.ArgumentParser:
+    made = Parser(
+        prog="sensecheck robust table", description="Several runs side by side, in the form of the published table."
+    )
+    made.add_argument("runs", metavar="RUN", nargs="+", help="run directories, one a model")
+    made.add_argument("--data-set", default="", metavar="NAME", help="what to call the pairs in the first column")
+    made.add_argument("--format", choices=("table", "markdown", "latex"), default="table", help="(default: table)")
+    return made
+
+
+def _run_table(args: argparse.Namespace) -> int:
+    from sensecheck.report.result import load
+    from sensecheck.robust.tables import model_table
+
+    table = model_table([load(run) for run in args.runs], args.data_set)
+    if args.format == "table":
+        table.print(sys.stdout)
+    else:
+        sys.stdout.write((table.markdown() if args.format == "markdown" else table.latex()) + "\n")
     return 0

@@ -19,7 +19,7 @@ from sensecheck.diverse.question import QUESTION
 from sensecheck.diverse.records import DONORS, SetReader, SetRecord, identity, name_of, path_of
 from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
 from sensecheck.statistics.figure import IntervalOptions
@@ -110,6 +110,8 @@ def evaluate(
             some = list(islice(records, BATCH_SETS))
             if not some:
                 break
+            if number == 0:
+                _check_columns(kept, some, reader)
             held["any"] = held["any"] or any(record.groups for record in some)
             if number >= done:
                 yield measured(some, chosen, slices=kept, weight=weight, cluster=cluster, donors=donors)
@@ -131,6 +133,18 @@ def evaluate(
         late_method=lambda: {"references": "flat" if reader.flat else "grouped" if held["any"] else "none"},
         extra=lambda result: _with_corpus_figures(result, chosen),
     )  # fmt: skip
+
+
+def _check_columns(wanted: Sequence[str], some: Sequence[SetRecord], reader: SetReader) -> None:
+    """A slice, weight or cluster that no record has is a slip of the pen, not a column of nothing."""
+    for name in wanted:
+        if not any(name in record.columns for record in some):
+            known = [*reader.known, "n_groups"]
+            raise InputError(
+                field="columns", expected=f"a column {shown(name, 60)}",
+                got=f"the columns {', '.join(shown(one, 40) for one in known[:12])}",
+                hint=did_you_mean(name, known) or None, reason="unknown_column",
+            )  # fmt: skip
 
 
 def _method(options: MeasureOptions, donors: int, seed: int) -> dict[str, str]:

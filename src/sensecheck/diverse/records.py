@@ -101,6 +101,7 @@ class SetReader:
         self._donors, self._seed = donors, seed
         self.counts: Counter[str] = Counter()
         self.files: list[dict[str, Any]] = []
+        self.known: dict[str, None] = {}  # columns that records bring, in the order met
         self.flat = False  # whether any references came as a flat list
         self._split_anywhere = False
         self._other_separators: Counter[str] = Counter()
@@ -374,6 +375,8 @@ class SetReader:
         )  # fmt: skip
 
     def _kept(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        if len(self.known) < 1000:
+            self.known.update(dict.fromkeys(row))
         return {name: row[name] for name in self._keep if name in row}
 
     def _query_lines(self) -> Iterator[tuple[int, str]]:

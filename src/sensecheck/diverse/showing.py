@@ -22,8 +22,8 @@ def verdict(result: Result) -> list[str]:
         by_chance = _percent(known["chance_mds"].value)
         if isinstance(over.low, float) and over.low > 0:
             said.append(
-                f"Responses to other queries would reach {by_chance}: of the way from there to all, "
-                f"they go {_percent(over.value)}."
+                f"Responses to other queries would reach {by_chance}; these go {_percent(over.value)} of the way "
+                "from there to all of them."
             )
         elif isinstance(over.low, float):
             said.append(
@@ -63,7 +63,7 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
         spans = [[text + "\n", "muted"] for text in references]
         spans += [[f"→ {_shown(hypotheses[i])} ({_score(scores[i])})\n", "good"] for i in inside]
         if not inside:
-            spans.append(["→ no response\n", "missing"])
+            spans.append(["→ no response\n", "bad"])
         parts.append({"label": f"meaning {name}: {state}", "spans": spans})
     outside = [i for i in range(len(hypotheses)) if not counts[i]]
     if outside:

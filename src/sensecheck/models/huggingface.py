@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,6 @@ class SequenceClassifier:
         kind = loaded.config.model_type
         self.packed = (kind in SUPPORTED and self.device.type == "cuda") if packed is None else packed
         self._encoder = PackedEncoder(self._model) if self.packed else None
-        self._exact_encoder = PackedEncoder(self._exact) if self.packed and self._exact is not None else None
         self._run = self._encoder.logits if self._encoder is not None else None
         if compile and self._run is not None:
             self._run = torch.compile(self._run, dynamic=True)
@@ -139,6 +139,10 @@ class SequenceClassifier:
             positions -= loaded.config.pad_token_id + 1
         self._longest = min(positions, getattr(self._tokenizer, "model_max_length", positions) or positions)
         self._fast = getattr(self._tokenizer, "backend_tokenizer", None)
+        # RoBERTa has one token type and its tokenizers may count two; models without types ignore what stands here.
+        self._typed = (
+            "token_type_ids" in self._tokenizer.model_input_names and getattr(loaded.config, "type_vocab_size", 0) > 1
+        )
         self.truncated = Truncated()
         self.halved = 0
         self.rechecked = 0
@@ -155,21 +159,15 @@ class SequenceClassifier:
             self._fast.enable_truncation(self._longest, strategy="longest_first")
             encodings = self._fast.encode_batch_fast(list(pairs), add_special_tokens=True)
             ids = [e.ids for e in encodings]
-            types = [e.type_ids for e in encodings]
-            if not hasattr(self._encoder_embeddings(), "token_type_embeddings"):
-                types = [[0] * len(row) for row in ids]
+            types = [e.type_ids for e in encodings] if self._typed else ids
         else:
             out = self._tokenizer(
                 [p for p, _ in pairs], [h for _, h in pairs], truncation="longest_first", max_length=self._longest
             )
             ids = out["input_ids"]
-            types = out.get("token_type_ids") or [[0] * len(row) for row in ids]
+            types = out.get("token_type_ids") if self._typed else ids
         self.truncated.pairs += sum(len(row) >= self._longest for row in ids)
         return ids, types
-
-    def _encoder_embeddings(self) -> Any:
-        body = getattr(self._model, self._model.base_model_prefix, None)
-        return getattr(body, "embeddings", None)
 
     def _prepare(self, pairs: Sequence[Pair]) -> Iterator[tuple[list[int], list[list[int]], list[list[int]]]]:
         """(indices, ids, types) of every batch, chunk by chunk: the file is never tokenised as a whole."""
@@ -186,8 +184,10 @@ class SequenceClassifier:
         starts = np.zeros(len(ids) + 1, dtype=np.int32)
         np.cumsum(lengths, out=starts[1:])
         total = int(starts[-1])
-        flat = np.fromiter((t for row in ids for t in row), dtype=np.int64, count=total)
-        kinds = np.fromiter((t for row in types for t in row), dtype=np.int64, count=total)
+        flat = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=total)
+        kinds = np.zeros(total, dtype=np.int64)
+        if self._typed:
+            kinds = np.fromiter(chain.from_iterable(types), dtype=np.int64, count=total)
         places = np.arange(total, dtype=np.int64) - np.repeat(starts[:-1].astype(np.int64), lengths)
         packed = torch.from_numpy(np.stack([flat, kinds, places]))
         marks = torch.from_numpy(starts)
@@ -198,10 +198,8 @@ class SequenceClassifier:
 
     def _forward(self, ids: list[list[int]], types: list[list[int]], exact: bool = False) -> Any:
         torch = self._torch
-        if self._encoder is not None:
-            run = self._exact_encoder.logits if exact and self._exact_encoder is not None else self._run
-            assert run is not None
-            return run(*self._tensors(ids, types))
+        if self._run is not None and not exact:
+            return self._run(*self._tensors(ids, types))
         model = self._exact if exact and self._exact is not None else self._model
         longest = max(map(len, ids))
         pad = self._tokenizer.pad_token_id or 0
@@ -209,7 +207,9 @@ class SequenceClassifier:
         kinds = np.zeros_like(grid)
         mask = np.zeros_like(grid)
         for row, (tokens, parts) in enumerate(zip(ids, types, strict=True)):
-            grid[row, : len(tokens)], kinds[row, : len(tokens)], mask[row, : len(tokens)] = tokens, parts, 1
+            grid[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
+            if self._typed:
+                kinds[row, : len(tokens)] = parts
         inputs = {
             "input_ids": torch.from_numpy(grid).to(self.device),
             "attention_mask": torch.from_numpy(mask).to(self.device),
@@ -236,8 +236,8 @@ class SequenceClassifier:
         if self._exact is not None:
             two = np.sort(values, axis=1)[:, -2:]
             close = np.flatnonzero(two[:, 1] - two[:, 0] < self._recheck)
-            for start in range(0, len(close), 64):
-                part = close[start : start + 64]
+            for start in range(0, len(close), 256):
+                part = close[start : start + 256]
                 again = self._forward([ids[i] for i in part], [types[i] for i in part], exact=True)
                 values[part] = again.float().cpu().numpy()
             self.rechecked += len(close)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -58,6 +59,40 @@ class Plan:
     cosine: bool = False
 
 
+class _Share:
+    """Turns answered calls into finished pairs: a bar that moves with the calls and ends with the pairs.
+
+    How many calls a pair takes is known only when its statements are there, so each step gets a share of the pairs and
+    each call a share of its step.
+    """
+
+    STEPS: ClassVar = {"classify": 0.1, "generate": 0.2, "confirm": 0.6, "judge": 0.1}
+
+    def __init__(self, advance: Progress | None, pairs: int) -> None:
+        self._advance, self._pairs = advance, pairs
+        self._done = 0.0
+        self._told = 0
+
+    def during(self, step: str, calls: int) -> Progress:
+        each = self.STEPS[step] * self._pairs / max(calls, 1)
+
+        def count(answered: int) -> None:
+            self._done = min(self._done + answered * each, float(self._pairs))
+            self._tell()
+
+        return count
+
+    def finish(self) -> None:
+        self._done = float(self._pairs)
+        self._tell()
+
+    def _tell(self) -> None:
+        whole = int(self._done)
+        if self._advance is not None and whole > self._told:
+            self._advance(whole - self._told)
+            self._told = whole
+
+
 class Pipeline:
     """M and G behind the cache, and the steps."""
 
@@ -66,6 +101,7 @@ class Pipeline:
     ) -> None:
         self.model, self.generator, self.plan = model, generator, plan
         self._progress = progress
+        self._share = _Share(progress, 0)
         self.decodes = bool(getattr(generator.model, "decodes", False))
         self.samples = self.decodes or bool(getattr(generator.model, "samples", False))
 
@@ -81,6 +117,7 @@ class Pipeline:
             for pair in pairs
             for polarity in plan.polarities
         ]  # fmt: skip
+        self._share = _Share(self._progress, len(pairs))
         self._classify([t for t in trials if t.reason is None])
         self._generate([t for t in trials if t.reason is None])
         self._confirm([t for t in trials if t.reason is None])
@@ -90,14 +127,18 @@ class Pipeline:
             if trial.reason is None:
                 self._choose(trial)
         self._judge([t for t in trials if t.reason is None])
+        self._share.finish()
         return trials
 
-    def _ask(self, pairs: Sequence[tuple[str, str]]) -> list[classifiers.Answer]:
-        return self.model.answers(pairs, self._progress)
+    def _ask(self, pairs: Sequence[tuple[str, str]], step: str, of: int = 1) -> list[classifiers.Answer]:
+        """Ask M; `of`: this is one of so many rounds of the step."""
+        return self.model.answers(pairs, self._share.during(step, of * len(pairs)))
 
     def _classify(self, trials: list[Trial]) -> None:
         """M(p, h), and M(h, h): what the model makes of a text and itself."""
-        for trial, answer in zip(trials, self._ask([(t.premise, t.hypothesis) for t in trials]), strict=True):
+        for trial, answer in zip(
+            trials, self._ask([(t.premise, t.hypothesis) for t in trials], "classify", 2), strict=True
+        ):
             trial.predicted, trial.logits = answer.label, answer.logits
             if answer.label is None:
                 trial.reason = NO_ANSWER
@@ -106,14 +147,16 @@ class Pipeline:
             elif trial.polarity == "negative" and trial.gold == NEUTRAL:
                 trial.reason = NO_RULE
         if self.plan.reflexive:
-            for trial, answer in zip(trials, self._ask([(t.hypothesis, t.hypothesis) for t in trials]), strict=True):
+            for trial, answer in zip(
+                trials, self._ask([(t.hypothesis, t.hypothesis) for t in trials], "classify", 2), strict=True
+            ):
                 trial.itself = answer.label
 
     def _generate(self, trials: list[Trial]) -> None:
         modes = ("beam", "diverse") if self.decodes else ("beam",)
         n = self.plan.candidates if self.decodes else 2 * self.plan.candidates
         requests = [Request(t.hypothesis, t.polarity == "positive", n, mode) for t in trials for mode in modes]
-        answers = self.generator.statements(requests, self._progress)
+        answers = self.generator.statements(requests, self._share.during("generate", len(requests)))
         for i, trial in enumerate(trials):
             parts = answers[i * len(modes) : (i + 1) * len(modes)]
             texts = [text for part in parts for text in part or []]
@@ -126,9 +169,9 @@ class Pipeline:
         """M(h, g) and M(g, h) of every distinct statement."""
         self._label([(t, s) for t in trials for s in t.statements])
 
-    def _label(self, items: list[tuple[Trial, Statement]]) -> None:
-        forth = self._ask([(t.hypothesis, s.text) for t, s in items])
-        back = self._ask([(s.text, t.hypothesis) for t, s in items])
+    def _label(self, items: list[tuple[Trial, Statement]], rounds: int = 2) -> None:
+        forth = self._ask([(t.hypothesis, s.text) for t, s in items], "confirm", rounds)
+        back = self._ask([(s.text, t.hypothesis) for t, s in items], "confirm", rounds)
         for (trial, statement), a, b in zip(items, forth, back, strict=True):
             statement.forth, statement.back = a.label, b.label
             wanted = target(trial.polarity)
@@ -150,9 +193,7 @@ class Pipeline:
                 for t, f in open_ones
             ]
             fresh: list[tuple[Trial, Statement]] = []
-            for (trial, filling), texts in zip(
-                open_ones, self.generator.statements(requests, self._progress), strict=True
-            ):
+            for (trial, filling), texts in zip(open_ones, self.generator.statements(requests), strict=True):
                 text = texts[0] if texts else ""
                 if filling.offer(text):
                     statement = Statement(text.strip())
@@ -160,7 +201,7 @@ class Pipeline:
                     fresh.append((trial, statement))
                 trial.candidates += bool(texts)
                 trial.regenerated += 1
-            self._label(fresh)
+            self._label(fresh, rounds=1_000)  # a small part of the step, whatever it takes
             by_trial = {id(trial): filling for trial, filling in open_ones}
             for trial, statement in fresh:
                 if statement.accepted:
@@ -178,7 +219,9 @@ class Pipeline:
     def _judge(self, trials: list[Trial]) -> None:
         """M(p, g) of the chosen statements."""
         items = [(t, s) for t in trials for s in t.chosen]
-        for (trial, statement), answer in zip(items, self._ask([(t.premise, s.text) for t, s in items]), strict=True):
+        for (trial, statement), answer in zip(
+            items, self._ask([(t.premise, s.text) for t, s in items], "judge"), strict=True
+        ):
             statement.label, statement.logits = answer.label, answer.logits
             if answer.label is None:
                 trial.reason = NO_ANSWER

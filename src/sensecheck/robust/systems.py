@@ -33,6 +33,8 @@ class Access:
     timeout: float = 60.0
     tries: int = 8
     per_minute: float | None = None
+    max_tokens: int | None = None
+    """the longest answer; None: 64 of a classifier, 1024 of a generator"""
     offline: bool = False
 
 
@@ -91,7 +93,9 @@ def classifier(spec: Any, access: Access | None = None) -> Classifier:
     if spec.startswith(("http://", "https://")):
         from sensecheck.models.endpoint import EndpointClassifier
 
-        return EndpointClassifier(_endpoint(spec, access, max_tokens=64), access.prompt or NLI_PROMPT)
+        return EndpointClassifier(
+            _endpoint(spec, access, max_tokens=access.max_tokens or 64), access.prompt or NLI_PROMPT
+        )
     if spec.startswith("table:"):
         from sensecheck.robust.records import predictions_in_file
 
@@ -130,7 +134,7 @@ def generator(spec: Any, access: Access | None = None, wordnet: bool = False) ->
     if spec.startswith(("http://", "https://")):
         from sensecheck.models.endpoint import EndpointGenerator
 
-        return EndpointGenerator(_endpoint(spec, access, max_tokens=1024))
+        return EndpointGenerator(_endpoint(spec, access, max_tokens=access.max_tokens or 1024))
     if spec.startswith("file:"):
         from sensecheck.robust.records import statements_in_file
 

@@ -204,10 +204,10 @@ def against_server(folder: Path, count: int) -> None:
     row("answers that differ", str(differ), "0", differ == 0)
 
 
-def main() -> None:
+def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    quick = parser.parse_args(argv).quick
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         exact_match(folder, 20_000 if quick else 100_000)

@@ -73,12 +73,28 @@ def test_parity_lives_in_original_alone():
         assert not wrong, f"{path} imports {wrong}"
 
 
-HEAVY = ("numpy", "polars", "jinja2", "torch", "transformers", "pyoxigraph", "duckdb", "sqlglot", "pandas", "scipy", "rich")
+HEAVY = (
+    "numpy",
+    "polars",
+    "jinja2",
+    "torch",
+    "transformers",
+    "pyoxigraph",
+    "duckdb",
+    "sqlglot",
+    "pandas",
+    "scipy",
+    "rich",
+)
 
 
 @pytest.mark.parametrize(
     "command",
-    ["import sensecheck", "from sensecheck.cli import main; main(['--help'])", "from sensecheck.cli import main; main(['--version'])"],
+    [
+        "import sensecheck",
+        "from sensecheck.cli import main; main(['--help'])",
+        "from sensecheck.cli import main; main(['--version'])",
+    ],
 )
 def test_nothing_heavy_is_imported_for_help(command):
     code = f"import sys\n{command}\nprint([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"

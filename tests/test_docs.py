@@ -23,7 +23,11 @@ def blocks(page: Path) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_the_blocks_of_a_page_run_one_after_the_other(page, tmp_path):
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "NO_COLOR": "1",
+    }
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     (tmp_path / "sensecheck").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sensecheck "$@"\n')
     (tmp_path / "sensecheck").chmod(0o755)
@@ -51,7 +55,9 @@ def test_the_blocks_of_a_page_run_one_after_the_other(page, tmp_path):
 
 def _run(argv: list[str], work: Path, environment: dict[str, str], shown: str, expected: int) -> None:
     done = subprocess.run(argv, cwd=work, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == expected, f"{shown}\n--- gave {done.returncode}\n{done.stdout[-1500:]}\n{done.stderr[-3000:]}"
+    assert done.returncode == expected, (
+        f"{shown}\n--- gave {done.returncode}\n{done.stdout[-1500:]}\n{done.stderr[-3000:]}"
+    )
 
 
 def _has(module: str) -> bool:

@@ -91,9 +91,7 @@ def frames(g: Graph) -> dict[str, Frame]:
     def per_district(least: int) -> Answer:
         return names([d for d in g.members("District") if len(typed("Station", "inDistrict", d)) >= least])
 
-    having = (
-        "SELECT ?x WHERE {{ ?s a lh:Station ; lh:inDistrict ?x }} GROUP BY ?x HAVING (COUNT(?s) {sign} {n})"
-    )
+    having = "SELECT ?x WHERE {{ ?s a lh:Station ; lh:inDistrict ?x }} GROUP BY ?x HAVING (COUNT(?s) {sign} {n})"
     more_stations = (
         "SELECT ?x WHERE {{ {{ SELECT ?x (COUNT(?s) AS ?n) WHERE {{ ?x lh:callsAt ?s }} GROUP BY ?x }} "
         "{{ SELECT (COUNT(?t) AS ?m) WHERE {{ lh:{a} lh:callsAt ?t }} }} FILTER(?n > ?m) }}"
@@ -875,6 +873,4 @@ def files() -> dict[str, str]:
     g = graph.build()
     turns = conversations(g)
     parsers = {"a": ParserA(g), "b": ParserB(g)}
-    return {
-        f"sparql_{name}.jsonl.gz": world.jsonl(records(turns, parser)) for name, parser in parsers.items()
-    }
+    return {f"sparql_{name}.jsonl.gz": world.jsonl(records(turns, parser)) for name, parser in parsers.items()}

@@ -669,8 +669,7 @@ def build() -> tuple[dict[str, dict[str, list[str]]], list[list[str]], list[list
             query = tokens(family.ask[turn].format(**facts))
             assert query not in references
             references[query] = {
-                str(n): [tokens(ref.format(**facts)) for ref in group]
-                for n, group in enumerate(family.groups, 1)
+                str(n): [tokens(ref.format(**facts)) for ref in group] for n, group in enumerate(family.groups, 1)
             }
             # A repeats itself to fill its five answers, and closes politely on every third question.
             a = [family.a[i % len(family.a)] for i in range(HYPOTHESES)]

@@ -432,9 +432,7 @@ class Grammar:
         value = self._value(entity, category.column)
         return self.rng.choice(category.having).format(v=value), f"{category.column} = {literal(value)}"
 
-    def _make(
-        self, kind: str, entity: Entity, columns: str, wordings: list[str], sql: str, **slots: object
-    ) -> Pair:
+    def _make(self, kind: str, entity: Entity, columns: str, wordings: list[str], sql: str, **slots: object) -> Pair:
         """Says it in one of the wordings, with its slots filled; kind, table and columns name the pattern."""
         at = self.rng.randrange(len(wordings))
         question = wordings[at].format(**slots)
@@ -521,8 +519,7 @@ class Grammar:
                 "Show {many} with a {ask} from {a} to {b}.",
                 "{many} with a {ask} of at least {a} and at most {b}?",
             ],
-            f"SELECT {e.name} FROM {e.table} "
-            f"WHERE {number.column} BETWEEN {literal(low)} AND {literal(high)}",
+            f"SELECT {e.name} FROM {e.table} WHERE {number.column} BETWEEN {literal(low)} AND {literal(high)}",
             many=self._plural(e),
             ask=self.rng.choice(number.ask),
             a=low,
@@ -671,8 +668,7 @@ class Grammar:
                 "Name the {best} {one} {phrase}.",
                 "Find the {one} {phrase} that is {best} of all.",
             ],
-            f"SELECT {e.name} FROM {e.table}{where} "
-            f"ORDER BY {number.column} {'DESC' if high else 'ASC'} LIMIT 1",
+            f"SELECT {e.name} FROM {e.table}{where} ORDER BY {number.column} {'DESC' if high else 'ASC'} LIMIT 1",
             best=self.rng.choice(number.most if high else number.least),
             one=self._singular(e),
             phrase=phrase,
@@ -793,12 +789,10 @@ class Grammar:
         )
         museum_show = "exhibition AS T1 JOIN museum AS T2 ON T1.museum_id = T2.museum_id"
         stops = (
-            "station AS T1 JOIN stop AS T2 ON T1.station_id = T2.station_id "
-            "JOIN line AS T3 ON T2.line_id = T3.line_id"
+            "station AS T1 JOIN stop AS T2 ON T1.station_id = T2.station_id JOIN line AS T3 ON T2.line_id = T3.line_id"
         )
         calls = (
-            "line AS T1 JOIN stop AS T2 ON T1.line_id = T2.line_id "
-            "JOIN station AS T3 ON T2.station_id = T3.station_id"
+            "line AS T1 JOIN stop AS T2 ON T1.line_id = T2.line_id JOIN station AS T3 ON T2.station_id = T3.station_id"
         )
         shown = (
             "artist AS T1 JOIN display AS T2 ON T1.artist_id = T2.artist_id "

@@ -83,9 +83,7 @@ class Vocabulary:
     """One list of words for both sides, so that a name keeps its embedding on its way into the SQL."""
 
     def __init__(self, pairs: list[Pair]) -> None:
-        words = {
-            w for p in pairs for w in questions.question_tokens(p.question) + questions.sql_tokens(p.sql)
-        }
+        words = {w for p in pairs for w in questions.question_tokens(p.question) + questions.sql_tokens(p.sql)}
         for table in world.build().values():  # names that no training question happens to use are words too
             for row in table.rows:
                 words.update(w for value in row if isinstance(value, str) for w in value.split())
@@ -164,9 +162,7 @@ def train(recipe: Recipe, splits: questions.Splits, words: Vocabulary) -> Parser
     torch.manual_seed(recipe.seed)
     model = Parser(len(words.words), recipe.width, recipe.dropout)
     optimiser = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=recipe.weight_decay)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, max_lr=2e-3, total_steps=recipe.steps, pct_start=0.1
-    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=2e-3, total_steps=recipe.steps, pct_start=0.1)
     dev = batch(splits.dev, words)
     best, kept = math.inf, model.state_dict()
     batches = shuffled(splits.train[: recipe.pairs], recipe.batch, random.Random(recipe.seed))

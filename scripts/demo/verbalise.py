@@ -118,9 +118,7 @@ class Verbaliser:
         )
 
     def _plain(self, sql: str) -> str:
-        match = re.fullmatch(
-            r"SELECT (.+?) FROM (\w+)(?: WHERE (.+?))?(?: ORDER BY (\w+) (\w+) LIMIT (\d+))?", sql
-        )
+        match = re.fullmatch(r"SELECT (.+?) FROM (\w+)(?: WHERE (.+?))?(?: ORDER BY (\w+) (\w+) LIMIT (\d+))?", sql)
         assert match, sql
         what, table, where, key, direction, limit = match.groups()
         things = PLURAL[table]

@@ -182,13 +182,7 @@ def build() -> dict[str, Table]:
             opened[stop] = min(opened[stop], int(line[7])) if rng.random() < 0.75 else int(line[7])
     for i, (name, district) in enumerate(zip(STATION_NAMES, STATION_DISTRICTS, strict=True), 1):
         central = district in ("Old Port", "Weavers Row", "Northbank")
-        zone = (
-            1
-            if district in ("Old Port", "Weavers Row")
-            else 2
-            if district in ("Lark Hill", "Northbank")
-            else 3
-        )
+        zone = 1 if district in ("Old Port", "Weavers Row") else 2 if district in ("Lark Hill", "Northbank") else 3
         passengers = rng.randrange(60, 240) * (100 if central else 30)
         platforms = rng.choice([1, 2, 2, 2, 3, 4]) if central else rng.choice([1, 1, 2])
         step_free = "yes" if rng.random() < 0.6 else "no"

@@ -64,9 +64,7 @@ def test_the_interval_holds_the_truth_where_the_percentile_bootstrap_does_not(na
     rng = np.random.default_rng(20)
     datasets = 300
     kinds: tuple[Kind, ...] = ("ece", "rmsce", "over")
-    truth = {
-        kind: float(binned_figure(kind, *_sums(mass * accuracy, mass * (1 - accuracy)))) for kind in kinds
-    }
+    truth = {kind: float(binned_figure(kind, *_sums(mass * accuracy, mass * (1 - accuracy)))) for kind in kinds}
     held = dict.fromkeys(kinds, 0)
     plain = 0
     for _ in range(datasets):
@@ -104,9 +102,7 @@ def test_clusters_widen_the_interval() -> None:
     five = debiased_interval(
         "ece", *(5 * part for part in _sums(right, wrong)), (5 * copies[0], 5 * copies[1], 5 * copies[2])
     )
-    spaced = debiased_interval(
-        "ece", *_sums(5 * right, 5 * wrong), _resampled(5 * right, 5 * wrong, rng, 1000)
-    )
+    spaced = debiased_interval("ece", *_sums(5 * right, 5 * wrong), _resampled(5 * right, 5 * wrong, rng, 1000))
     width = {name: d.high - d.low for name, d in (("single", single), ("five", five), ("spaced", spaced))}  # type: ignore[operator]
     assert width["five"] == pytest.approx(width["single"], rel=0.2)
     assert width["spaced"] < 0.6 * width["five"]
@@ -128,12 +124,7 @@ def test_a_lower_level_gives_a_shorter_interval() -> None:
     sums, replicates = _dataset(_beta(5, 2), np.clip(POINTS - 0.2, 0, 1), 2000, rng)
     for kind in KINDS:
         wide, narrow = (debiased_interval(kind, *sums, replicates, level=level) for level in (0.95, 0.5))
-        assert (
-            wide.low is not None
-            and wide.high is not None
-            and narrow.low is not None
-            and narrow.high is not None
-        )
+        assert wide.low is not None and wide.high is not None and narrow.low is not None and narrow.high is not None
         assert wide.low <= narrow.low and narrow.high <= wide.high
         assert wide.high - wide.low > narrow.high - narrow.low
 
@@ -229,9 +220,7 @@ def test_bins_that_are_empty_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("n", "a", "b"), [(30, 1, 1), (500, 1, 1), (60, 30, 0.6), (1000, 30, 0.6), (400, 5, 2)]
-)
+@pytest.mark.parametrize(("n", "a", "b"), [(30, 1, 1), (500, 1, 1), (60, 30, 0.6), (1000, 30, 0.6), (400, 5, 2)])
 def test_the_noise_floor_is_what_calibrated_data_show(kind: Kind, n: int, a: float, b: float) -> None:
     rng = np.random.default_rng(n)
     conf = rng.beta(a, b, n)

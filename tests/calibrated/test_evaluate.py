@@ -131,9 +131,10 @@ def test_globs_several_files_and_standard_input(tmp_path, monkeypatch):
     (tmp_path / "a.logits").write_text("\n".join(lines[:20]) + "\n")
     (tmp_path / "b.logits").write_text("\n".join(lines[20:]) + "\n")
     both = calibrated.evaluate(str(tmp_path / "*.logits"), options=NO_CI)
-    assert both.rows.height == calibrated.evaluate(
-        [tmp_path / "a.logits", tmp_path / "b.logits"], options=NO_CI
-    ).rows.height
+    assert (
+        both.rows.height
+        == calibrated.evaluate([tmp_path / "a.logits", tmp_path / "b.logits"], options=NO_CI).rows.height
+    )
     assert len(both.inputs) == 2 and all(len(i["sha256"]) == 64 for i in both.inputs)
     data = gzip.compress(("\n".join(lines) + "\n").encode())
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
@@ -177,7 +178,13 @@ def test_log_probabilities(tmp_path):
 def test_weights_clusters_and_columns():
     confidence, correct = pairs(90)
     table = pl.DataFrame(
-        {"p": confidence, "ok": correct, "w": np.arange(90) % 3 + 1, "doc": np.arange(90) // 9, "lang": ["x", "y", "z"] * 30}
+        {
+            "p": confidence,
+            "ok": correct,
+            "w": np.arange(90) % 3 + 1,
+            "doc": np.arange(90) // 9,
+            "lang": ["x", "y", "z"] * 30,
+        }
     )
     names = {"confidence": "p", "correct": "ok"}
     result = calibrated.evaluate(table, columns=names, weight="w", cluster="doc", slices=["lang"])
@@ -209,7 +216,10 @@ def test_nll_leaves_out_certain_errors_and_counts_them():
 GOOD = '{"top_logits": [[0.1, 0.6]], "top_logit_idxs": [[1, 2]], "labels": [2]}\n'
 BAD_LINES = {
     "truncated": ('{"top_logits": [[0.1, 0.6]', "bad.logits:2:"),
-    "ragged": ('{"top_logits": [[0.1, 0.6], [0.3]], "top_logit_idxs": [[1, 2], [1]], "labels": [2, 1]}', "bad.logits:2:"),
+    "ragged": (
+        '{"top_logits": [[0.1, 0.6], [0.3]], "top_logit_idxs": [[1, 2], [1]], "labels": [2, 1]}',
+        "bad.logits:2:",
+    ),
     "label count": ('{"top_logits": [[0.1, 0.6]], "top_logit_idxs": [[1, 2]], "labels": [2, 3]}', "1 label"),
     "missing key": ('{"top_logits": [[0.1, 0.6]], "labels": [2]}', "top_logit_idxs"),
     "nan": ('{"top_logits": [[0.1, NaN]], "top_logit_idxs": [[1, 2]], "labels": [2]}', "bad.logits:2:"),

@@ -1,8 +1,6 @@
 """The `.logits` reader: equal to a plain json reader, equal to the original where its rules are kept, and
 exact about everything that is wrong with a line."""
 
-
-
 from __future__ import annotations
 
 import gzip
@@ -31,9 +29,7 @@ def stream(*lines: object, end: bytes = b"\n") -> io.BytesIO:
     return io.BytesIO(b"\n".join(texts) + end)
 
 
-def record(
-    scores: list[list[float]], tokens: list[list[Any]], labels: list[Any], **more: Any
-) -> dict[str, Any]:
+def record(scores: list[list[float]], tokens: list[list[Any]], labels: list[Any], **more: Any) -> dict[str, Any]:
     return {"top_logits": scores, "top_logit_idxs": tokens, "labels": labels, **more}
 
 
@@ -95,14 +91,10 @@ def files(draw: st.DrawFn) -> bytes:
         }
         made["top_logits"][0][0] = 0.25  # some score is above 0, so that the scale is clear
         if draw(st.booleans()):
-            made["extra"] = draw(
-                st.sampled_from([[1, [2, "]"]], {"labels": [1]}, None, "[,]", 2**70, math.nan])
-            )
+            made["extra"] = draw(st.sampled_from([[1, [2, "]"]], {"labels": [1]}, None, "[,]", 2**70, math.nan]))
         keys = draw(st.permutations(list(made)))
         separators = draw(st.sampled_from([(", ", ": "), (",", ":"), (" , ", " : ")]))
-        line = json.dumps(
-            {key: made[key] for key in keys}, separators=separators, ensure_ascii=draw(st.booleans())
-        )
+        line = json.dumps({key: made[key] for key in keys}, separators=separators, ensure_ascii=draw(st.booleans()))
         lines.append(line.encode("utf-8", "strict") + draw(st.sampled_from([b"", b"\r", b" "])))
     return b"\n".join(lines) + draw(st.sampled_from([b"", b"\n", b"\n\n", b"\r\n \n"]))
 
@@ -113,15 +105,11 @@ def test_any_split_into_blocks_reads_as_json_does(text: bytes, block_bytes: int,
     lines = b"\n".join(line for line in text.split(b"\n") if line.strip())
     expected = plain(lines, k=k)
     for size in (block_bytes, 1 << 20):
-        table = read_logits(
-            io.BytesIO(text), block_bytes=size, top_k=k, with_logit_at_label=True, with_input_str=True
-        )
+        table = read_logits(io.BytesIO(text), block_bytes=size, top_k=k, with_logit_at_label=True, with_input_str=True)
         assert lists(table) == expected
         assert table.columns.input_str == [json.loads(line)["input_str"] for line in lines.split(b"\n")]
         assert table.columns.lengths.sum() == len(expected["label"])
-        assert table.files[0].padding == sum(
-            json.loads(line)["labels"].count(-100) for line in lines.split(b"\n")
-        )
+        assert table.files[0].padding == sum(json.loads(line)["labels"].count(-100) for line in lines.split(b"\n"))
 
 
 JUNK = st.sampled_from(
@@ -150,13 +138,9 @@ JUNK = st.sampled_from(
 )
 
 
-@given(
-    st.lists(st.one_of(JUNK, st.just(json.dumps(GOOD).encode())), min_size=1, max_size=8), st.integers(1, 300)
-)
+@given(st.lists(st.one_of(JUNK, st.just(json.dumps(GOOD).encode())), min_size=1, max_size=8), st.integers(1, 300))
 @settings(max_examples=200, deadline=None)
-def test_the_fast_path_accepts_nothing_that_the_careful_one_refuses(
-    lines: list[bytes], block_bytes: int
-) -> None:
+def test_the_fast_path_accepts_nothing_that_the_careful_one_refuses(lines: list[bytes], block_bytes: int) -> None:
     """Bad lines among good ones are counted, each once, by any split; the good ones are read."""
     lines = [json.dumps(GOOD).encode(), *lines, json.dumps(GOOD).encode()]
     plan = logits._Plan(path="<stream>", variant="hf")
@@ -347,9 +331,7 @@ def why_different(file: str, reader: str, kwargs: dict[str, Any]) -> str | None:
 
 
 @pytest.mark.golden
-@pytest.mark.parametrize(
-    "case", cases(), ids=lambda case: f"{case['file']}-{case['reader']}-{case['kwargs']}"
-)
+@pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case['file']}-{case['reader']}-{case['kwargs']}")
 def test_golden(case: dict[str, Any], shared: Path) -> None:
     file, kwargs, result = case["file"], case["kwargs"], case["result"]
     options: dict[str, Any] = {
@@ -378,9 +360,7 @@ def test_golden(case: dict[str, Any], shared: Path) -> None:
     elif "padding" in why:
         assert table.files[0].padding == 1
         kept = [at for at, mark in enumerate(result["value"]["conf"]) if mark != 0.7]
-        assert confidence == (
-            [] if 4 in options["ignore_tokens"] else [result["value"]["conf"][at] for at in kept]
-        )
+        assert confidence == ([] if 4 in options["ignore_tokens"] else [result["value"]["conf"][at] for at in kept])
     elif "raw logits" in why:
         assert table.files[0].scale is not None and table.files[0].scale.scale == "logits"
         assert all(0 < value <= 1 for value in confidence)
@@ -413,9 +393,7 @@ def test_golden(case: dict[str, Any], shared: Path) -> None:
 @pytest.mark.golden
 def test_golden_formats(shared: Path) -> None:
     for path in sorted((shared / READERS).glob("*.logits")):
-        expected = (
-            "empty" if path.name.startswith("empty") else f"logits-{'miso' if 'miso' in path.name else 'hf'}"
-        )
+        expected = "empty" if path.name.startswith("empty") else f"logits-{'miso' if 'miso' in path.name else 'hf'}"
         found = detect_format(path.read_bytes())
         assert found == expected, path.name
         assert found.reason
@@ -459,8 +437,7 @@ LINE_ERRORS: list[tuple[object, str]] = [
     ),
     (
         record([[[0.1], [0.9]]], [[[3], [4]]], [[4]]),  # type: ignore[list-item]
-        "top_logits: expected a list of rows of numbers, got lists inside row 1 "
-        "(3-D: a whole batch on one line?). ",
+        "top_logits: expected a list of rows of numbers, got lists inside row 1 (3-D: a whole batch on one line?). ",
     ),
     (
         record([[0.1, 0.9], [0.3]], [[3, 4], [5]], [4, 5]),
@@ -528,9 +505,7 @@ def test_a_bad_line_is_named_and_can_be_skipped(line: object, message: str) -> N
     assert error_of(stream(*before, line, GOOD)) == f"<stream>:601: {message}{SKIP}"
     table = read_logits(stream(*before, line, GOOD), skip_bad=True)
     assert len(table.columns) == 1202
-    assert [(bad.line, bad.message) for bad in table.files[0].bad_records] == [
-        (601, f"<stream>:601: {message}{SKIP}")
-    ]
+    assert [(bad.line, bad.message) for bad in table.files[0].bad_records] == [(601, f"<stream>:601: {message}{SKIP}")]
 
 
 def test_optional_columns_are_checked_when_asked_for() -> None:
@@ -580,9 +555,7 @@ def test_options_are_checked() -> None:
 # --- inputs ---
 
 
-def test_compressed_crlf_bom_stdin_and_several_inputs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compressed_crlf_bom_stdin_and_several_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = stream(GOOD, GOOD).getvalue()
     expected = read_logits(io.BytesIO(text)).columns.confidence.tolist()
     for raw in (
@@ -636,9 +609,7 @@ def test_ignored_tokens() -> None:
     )
     miso = record([[0.5, 0.1]] * 2, [["3", "x"], ["y", "x"]], ["3", "x"])
     assert read_logits(stream(miso), ignore_tokens=[3]).columns.label.tolist() == ["x"]
-    assert read_logits(stream(miso), ignore_tokens=["y"], ignore_by="predicted").columns.label.tolist() == [
-        "3"
-    ]
+    assert read_logits(stream(miso), ignore_tokens=["y"], ignore_by="predicted").columns.label.tolist() == ["3"]
 
 
 def test_positions_and_lengths_after_filtering() -> None:
@@ -786,9 +757,7 @@ def test_the_labels_logit_tightens_the_bound() -> None:
     assert decision.caveat is not None and decision.caveat.endswith("each confidence is an upper bound")
     table = read_logits(stream(stored, missing))
     sums = [math.exp(1) + math.exp(3), math.exp(1) + math.exp(3) + math.exp(0.5)]
-    assert table.columns.confidence.tolist() == pytest.approx(
-        [math.exp(3) / total for total in sums], rel=1e-14
-    )
+    assert table.columns.confidence.tolist() == pytest.approx([math.exp(3) / total for total in sums], rel=1e-14)
     assert table.columns.logit_at_label is None  # it was not asked for
     other_scale = record([[1.0, 3.0]], [[5, 6]], [6], logit_at_label=[-0.1])
     assert decided(other_scale).normaliser == "top_k"
@@ -844,9 +813,7 @@ def test_the_scale_does_not_depend_on_blocks() -> None:
     ("row", "odd", "scale"),
     [([0.1, 0.5], [0.1, 9.0], "probabilities"), ([-1.5, -0.5], [-1.5, 2.0], "logprobs")],
 )
-def test_a_few_broken_rows_do_not_turn_a_file_into_raw_logits(
-    row: list[float], odd: list[float], scale: str
-) -> None:
+def test_a_few_broken_rows_do_not_turn_a_file_into_raw_logits(row: list[float], odd: list[float], scale: str) -> None:
     lines = [*[scored(row)] * 30, scored(row, odd), scored(row)]
     assert error_of(stream(*lines)) == (
         f"<stream>:31: top_logits: expected {scale}, as 32 of the first 33 tokens are, got {odd}. "

@@ -110,7 +110,9 @@ def test_hostile_file_names_and_cells_cannot_drive_the_terminal(capsys, tmp_path
 def test_out_report_plot_compare_and_report(capsys, table, tmp_path):
     a, b = str(tmp_path / "a"), str(tmp_path / "b")
     page, picture = tmp_path / "page.html", tmp_path / "picture.svg"
-    code, out, _ = run(capsys, "calibrated", table, "--out", a, "--report", str(page), "--plot", str(picture), "--system", "A")
+    code, out, _ = run(
+        capsys, "calibrated", table, "--out", a, "--report", str(page), "--plot", str(picture), "--system", "A"
+    )
     assert code == 0 and page.exists() and picture.exists() and "report.html" in out
     assert run(capsys, "calibrated", table, "--out", b, "--system", "B")[0] == 0
     code, out, _ = run(capsys, "compare", a, b)
@@ -173,7 +175,9 @@ def test_demo_files(capsys, tmp_path):
 def test_tables_fit_the_terminal(width):
     from sensecheck.report.tables import Table
 
-    table = Table("title", ["name", *(f"column {i}" for i in range(9))], [["日本語の名前 " * 3, *["0.1234 [0.1, 0.2]"] * 9]])
+    table = Table(
+        "title", ["name", *(f"column {i}" for i in range(9))], [["日本語の名前 " * 3, *["0.1234 [0.1, 0.2]"] * 9]]
+    )
     from sensecheck.report.tables import _width
 
     assert max(_width(line) for line in table.lines(width)) <= width

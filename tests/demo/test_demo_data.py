@@ -183,9 +183,7 @@ def test_the_card_gives_the_right_figures(name: str, column: int) -> None:
     confidence = np.concatenate([c for c, _ in pairs])
 
     def said(row: str) -> str:
-        return next(line for line in card().splitlines() if line.startswith(f"| {row}")).split("|")[
-            2 + column
-        ]
+        return next(line for line in card().splitlines() if line.startswith(f"| {row}")).split("|")[2 + column]
 
     assert said("token accuracy").strip() == f"{correct.mean():.3f}"
     assert said("mean confidence").strip() == f"{confidence.mean():.3f}"
@@ -198,9 +196,7 @@ def test_the_card_gives_the_right_figures(name: str, column: int) -> None:
 
 
 @pytest.mark.parametrize("system", "ab")
-def test_gold_sql_runs_and_belongs_to_the_logits(
-    system: str, databases: dict[str, sqlite3.Connection]
-) -> None:
+def test_gold_sql_runs_and_belongs_to_the_logits(system: str, databases: dict[str, sqlite3.Connection]) -> None:
     rows, logits = records(f"sql_{system}.jsonl.gz"), records(f"parser_{system}.logits.gz")
     for row, other in zip(rows, logits, strict=True):
         assert (row["id"], row["question"], row["db_id"]) == (other["id"], other["input_str"], other["db"])
@@ -220,9 +216,7 @@ def test_training_shows_no_test_question() -> None:
         "json.dumps(sorted({q.novelty(p) for p in s.train})),"
         "all(q.sql_text(q.sql_tokens(p.sql)) == p.sql for p in s.train + s.dev + s.test), sep='\\n')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=SCRIPTS, check=True, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=SCRIPTS, check=True, capture_output=True, text=True)
     splits, seen, round_trip = done.stdout.splitlines()
     train, dev, test = (set(part) for part in json.loads(splits))
     assert not test & train and not test & dev and not train & dev
@@ -239,9 +233,7 @@ def test_tables_json_describes_the_databases(databases: dict[str, sqlite3.Connec
         database = databases[schema["db_id"]]
         made = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         assert made == schema["table_names_original"]
-        columns = [
-            [i, row[1]] for i, t in enumerate(made) for row in database.execute(f"PRAGMA table_info({t})")
-        ]
+        columns = [[i, row[1]] for i, t in enumerate(made) for row in database.execute(f"PRAGMA table_info({t})")]
         assert [[-1, "*"], *columns] == schema["column_names_original"]
         assert len(schema["column_names"]) == len(schema["column_types"]) == len(columns) + 1
         for ours, theirs in schema["foreign_keys"]:
@@ -273,9 +265,7 @@ def test_conversations_are_in_order(system: str) -> None:
 
 def test_both_sparql_parsers_get_the_same_questions() -> None:
     for a, b in zip(records("sparql_a.jsonl.gz"), records("sparql_b.jsonl.gz"), strict=True):
-        assert {k: v for k, v in a.items() if k != "predicted"} == {
-            k: v for k, v in b.items() if k != "predicted"
-        }
+        assert {k: v for k, v in a.items() if k != "predicted"} == {k: v for k, v in b.items() if k != "predicted"}
 
 
 def test_the_graph_is_well_formed() -> None:

@@ -157,13 +157,15 @@ def test_runs_resume_load_and_compare(tmp_path: Path, pairs: Path) -> None:
 
 def test_examples_are_marked_on_both_sides(pairs: Path) -> None:
     result = faithful.evaluate(pairs)
-    shown = {e["title"].split(":")[0]: e for e in example_page(result.examples())}
+    frame = result.examples()
+    shown = dict(zip(frame["id"], example_page(frame), strict=True))
     query, sentence, findings = shown["2"]["parts"]
     assert ["20", "bad"] in query["spans"]
     assert ["shorter", "bad"] in sentence["spans"]
     assert findings["rows"][0][0] == "contradicted"
     assert "".join(t for t, _ in query["spans"]) == PAIRS[1]["query"]
-    assert shown["3"]["title"] == "3: unscored: unreadable_query"
+    assert shown["2"]["title"] == PAIRS[1]["sentence"]
+    assert shown["3"]["title"] == "unscored: unreadable_query"
     assert painted("abc" * 1000, [((0, 9999), "good")])[-1][1] == "muted"
 
 

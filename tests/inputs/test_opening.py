@@ -1,7 +1,5 @@
 """Paths, globs, stdin, compression, blocks of whole lines, and one clear error for all that cannot be read."""
 
-
-
 from __future__ import annotations
 
 import gzip
@@ -32,19 +30,13 @@ def fails(inputs: object, **options: int) -> str:
 
 
 @given(
-    lines=st.lists(
-        st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"").replace(b"\0", b"")), max_size=30
-    ),
+    lines=st.lists(st.binary(max_size=12).map(lambda b: b.replace(b"\n", b"").replace(b"\0", b"")), max_size=30),
     ends=st.booleans(),
     block_bytes=st.integers(1, 64),
 )
 @settings(max_examples=200, deadline=None)
-def test_blocks_are_whole_lines_that_join_to_the_text(
-    lines: list[bytes], ends: bool, block_bytes: int
-) -> None:
-    text = (
-        b"x\n" + b"\n".join(lines) + (b"\n" if ends else b"")
-    )  # x: never a magic number or a byte order mark
+def test_blocks_are_whole_lines_that_join_to_the_text(lines: list[bytes], ends: bool, block_bytes: int) -> None:
+    text = b"x\n" + b"\n".join(lines) + (b"\n" if ends else b"")  # x: never a magic number or a byte order mark
     source = sources(io.BytesIO(text))[0]
     line = 1
     joined = b""
@@ -146,15 +138,13 @@ def test_errors_about_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "Quote the pattern only if the shell should not expand it, and check the folder."
     )
     assert fails(["preds.logits", "*.logits"]) == (
-        "preds.logits: is given twice, and its records would count twice. "
-        "Name each input once (globs may overlap)."
+        "preds.logits: is given twice, and its records would count twice. Name each input once (globs may overlap)."
     )
     assert fails([]) == "expected at least one input, got none."
     assert fails([7]) == "expected a path, a glob, '-' or an open binary file, got int 7."
     assert fails(7) == "expected a path, a glob, '-' or an open binary file, got int 7."
     assert (
-        fails(io.StringIO("x"))
-        == '<stream>: expected a stream of bytes, got a stream of str. Open it with mode "rb".'
+        fails(io.StringIO("x")) == '<stream>: expected a stream of bytes, got a stream of str. Open it with mode "rb".'
     )
 
 

@@ -1,7 +1,5 @@
 """Tables from every format and from memory, with the place of each row and errors that name it."""
 
-
-
 from __future__ import annotations
 
 import csv
@@ -71,9 +69,7 @@ def test_the_same_table_from_every_text(name: str, block_bytes: int, compressed:
     assert confidence == [0.5, 0.25, 1.0]
     assert correct == [True, False, True]
     assert places == ([1, 2, 3] if "json" in name else [2, 3, 4])
-    assert {batch.place for batch in found} == {
-        "_record" if name.startswith("json ") or name == "json" else "_line"
-    }
+    assert {batch.place for batch in found} == {"_record" if name.startswith("json ") or name == "json" else "_line"}
     assert reader.files[0].rows == 3
     assert reader.files[0].sha256 == hashlib.sha256(raw).hexdigest()
 
@@ -86,9 +82,7 @@ cells = st.text(
 
 @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=8), st.integers(1, 40))
 @settings(max_examples=150, deadline=None)
-def test_csv_with_quoted_cells_reads_as_the_csv_module_does(
-    rows: list[tuple[str, str]], block_bytes: int
-) -> None:
+def test_csv_with_quoted_cells_reads_as_the_csv_module_does(rows: list[tuple[str, str]], block_bytes: int) -> None:
     made = io.StringIO()
     writer = csv.writer(made, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerow(["a", "b"])
@@ -208,14 +202,9 @@ def test_headers() -> None:
 
 def test_cells() -> None:
     assert table("a,b\n1,\n,2\n").select("a", "b").rows() == [("1", None), (None, "2")]
-    assert (
-        error_of("a,b\n1,2\n1,2,3\n") == f"<stream>:3: expected 2 cells ('a', 'b'), got 3 in '1,2,3'. {SKIP}"
-    )
+    assert error_of("a,b\n1,2\n1,2,3\n") == f"<stream>:3: expected 2 cells ('a', 'b'), got 3 in '1,2,3'. {SKIP}"
     assert error_of('a,b\n"x",2\n1\n') == f"<stream>:3: expected 2 cells ('a', 'b'), got 1 in '1'. {SKIP}"
-    assert (
-        error_of("a b\n1 2\n\n1 2\n")
-        == f"<stream>:3: expected a record, got a blank line between records. {SKIP}"
-    )
+    assert error_of("a b\n1 2\n\n1 2\n") == f"<stream>:3: expected a record, got a blank line between records. {SKIP}"
     assert error_of('a,b\n1,2\n"x,2\n') == (
         f"<stream>:3: expected a closing quote for every opening one, got the end of the file inside '\"x,2'. {SKIP}"
     )

@@ -102,6 +102,10 @@ def test_the_page_shows_what_changed_first_and_what_both_share_once() -> None:
     changed = states.count("only B")
     assert changed > 50 and set(states[:changed]) == {"only B"}
     assert states.count("unscored in one") == 4
+    both = sensecheck.compare([system("A", 5, lost=4), system("B", 7, lost=2)])
+    other, _, _ = page_data(both)
+    words = [other["state"]["values"][c][0] for c in other["state"]["codes"]]
+    assert words.count("unscored in one") == 2 and words[-2:] == ["unscored in both"] * 2
     assert head["panels"] == ["", "A", "B"]
     title, shared, a, b = lines[0]
     label = head["labels"]

@@ -20,7 +20,9 @@ from sensecheck.runs.directory import RunDirectory, RunError
 @pytest.fixture
 def table(tmp_path):
     path = tmp_path / "pairs.csv"
-    rows = "".join(f"{(i * 37 % 101) / 101:.6f},{int(i * 53 % 97 < i * 37 % 101)},{'xy'[i % 2]}\n" for i in range(300_000))
+    rows = "".join(
+        f"{(i * 37 % 101) / 101:.6f},{int(i * 53 % 97 < i * 37 % 101)},{'xy'[i % 2]}\n" for i in range(300_000)
+    )
     path.write_text("confidence,correct,kind\n" + rows)
     return path
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -181,3 +183,30 @@ def test_derived_integer_casts(graph_file: Path) -> None:
     assert isinstance(answer, Answer), answer
     assert answer.rows[0][0].value == "15"  # type: ignore[union-attr]
     assert answer.rows[0][1] is None
+
+
+def test_workers_die_with_a_caller_that_is_killed(graph_file: Path) -> None:
+    """The caller has no chance to clean up, and a query is running."""
+    program = f"""
+import sys, threading, time
+from sensecheck.stores import Graph, Limits, Request
+store = Graph({str(graph_file)!r}, limits=Limits(seconds=60), workers=2)
+store.execute_many([Request("ASK {{ ?s ?p ?o }}"), Request("ASK {{ ?s ?p 1 }}")])
+print(*store.pool.pids(), flush=True)
+store.execute(Request("SELECT (COUNT(*) AS ?n) {{ ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }}"))
+"""
+    source = str(Path(__file__).resolve().parents[2] / "src")
+    caller = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": source}
+    )
+    assert caller.stdout is not None
+    pids = [int(word) for word in caller.stdout.readline().split()]
+    assert len(pids) >= 2
+    time.sleep(0.3)
+    caller.kill()
+    caller.wait()
+    caller.stdout.close()
+    deadline = time.monotonic() + 5
+    while not all(map(gone, pids)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert all(map(gone, pids))

@@ -46,9 +46,7 @@ PRIOR = 2.0  # rows' worth of "no design effect" given to each bin, which decide
 STEPS = 12  # of each root search, at most; four to six are the rule
 CLOSE = 3e-3  # of the observed figure: a root search ends, well within the error of the draws
 FARTHEST = 64.0  # multiples of the observed gaps: the end of a search that finds no root
-CLUSTERED = (
-    0.7  # clusters per row below which rows count as clustered (the number is read off the replicates)
-)
+CLUSTERED = 0.7  # clusters per row below which rows count as clustered (the number is read off the replicates)
 TOGETHER = 1.4  # leeway of the mean gap's own limit, which few clusters leave uncertain (set by simulation)
 STANDS_OUT = 2.0  # standard errors from which a gap counts as seen
 
@@ -117,9 +115,7 @@ def debiased_intervals(
     sums = [np.asarray(part, dtype=np.float64) for part in (n, conf, correct)]
     resampled = [np.asarray(part, dtype=np.float64) for part in replicates]
     if any(part.ndim != 1 or part.shape != sums[0].shape for part in sums):
-        raise ValueError(
-            f"n, conf, correct: expected three vectors of one length, came {[s.shape for s in sums]}"
-        )
+        raise ValueError(f"n, conf, correct: expected three vectors of one length, came {[s.shape for s in sums]}")
     if any(part.ndim != 2 or part.shape != (len(resampled[0]), len(sums[0])) for part in resampled):
         raise ValueError(
             f"replicates: expected three R x {len(sums[0])} arrays, came {[part.shape for part in resampled]}"
@@ -182,9 +178,7 @@ class _Model:
         return np.clip(gap, self.confidence - 1, self.confidence)
 
 
-def _model(
-    sums: list[Array], resampled: list[Array], draws: int, seed: int, clusters: float | None
-) -> _Model:
+def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clusters: float | None) -> _Model:
     size, conf, correct = sums
     sizes, confs, corrects = resampled
     total = size.sum()
@@ -302,9 +296,7 @@ def _spread(kind: Kind, model: _Model, tail: float) -> list[tuple[Callable[[floa
         signed[counts] = _toward_mean(signed[counts])
         families = [(lambda u: model.possible(side * (signed + u) * unit), most)]
         if counts.any():
-            families.append(
-                (lambda u: model.possible(side * (signed + np.where(counts, u, 0.0)) * unit), most)
-            )
+            families.append((lambda u: model.possible(side * (signed + np.where(counts, u, 0.0)) * unit), most))
     else:
         side = 1.0 if float(model.share @ model.gap) >= 0 else -1.0
         sizes = _toward_mean(np.abs(standard))
@@ -503,9 +495,7 @@ def noise_floor_quantile(
     """
     size, mean, variance = _floor_input(kind, n, conf, var)
     drawn = _floor_draws(kind, size, mean, variance, seed, draws)
-    return np.asarray(
-        np.where(size.sum(-1) > 0, np.quantile(drawn, probability, axis=0, method="higher"), np.nan)
-    )
+    return np.asarray(np.where(size.sum(-1) > 0, np.quantile(drawn, probability, axis=0, method="higher"), np.nan))
 
 
 def _floor_input(kind: Kind, n: ArrayLike, conf: ArrayLike, var: ArrayLike) -> tuple[Array, Array, Array]:
@@ -542,9 +532,7 @@ def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, seed: in
     lead = size.shape[:-1]
     found = np.empty((draws, *lead))
     for at in np.ndindex(*lead):
-        rng = np.random.default_rng(
-            seed
-        )  # the same for each slice, so that a slice's floor knows no other slice
+        rng = np.random.default_rng(seed)  # the same for each slice, so that a slice's floor knows no other slice
         count = trials[at].astype(np.int64)
         off = flip[at] * (rarer[at] - rng.binomial(count, chance[at], (draws, len(count))))
         found[(slice(None), *at)] = _figure(kind, off / _positive(size[at]), share[at])

@@ -1,17 +1,29 @@
-"""The figures of `calibrated`, all from sums over (confidence, correct)."""
+"""The figures of `calibrated`: from sums over (confidence, correct), and from their order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from math import erf
 from typing import Any
 
 import numpy as np
+import orjson
 import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.calibrated.adaptive import adaptive_edges, adaptive_edges_of_histogram
+from sensecheck.calibrated.classwise import classwise_figure
 from sensecheck.calibrated.debiased import Kind, debiased_interval, noise_floor
+from sensecheck.calibrated.ranking import (
+    Ranked,
+    accuracy_at,
+    auroc_of,
+    aurc_of,
+    curve_coverages,
+    excess_aurc_of,
+)
+from sensecheck.calibrated.smooth_ece import smooth_ece_of
 from sensecheck.statistics.statistic import (
     ONE,
     Anchor,
@@ -19,6 +31,7 @@ from sensecheck.statistics.statistic import (
     Bins,
     Explanation,
     OwnInterval,
+    RowStatistic,
     Statistic,
     mean_of,
     ratio,
@@ -27,6 +40,9 @@ from sensecheck.statistics.statistic import (
 Floats = NDArray[np.float64]
 
 DEFAULT_BINS = 20
+DEFAULT_COVERAGES = (0.5, 0.8, 0.9)
+RAW = "raw-logits"
+"""The scale of a run whose numbers put answers in order and are no probabilities."""
 
 _CONFIDENCE = pl.col("confidence")
 _CORRECT = pl.col("correct").cast(pl.Float64)
@@ -36,8 +52,8 @@ DERIVED: dict[str, pl.Expr] = {
     "brier": (_CONFIDENCE - _CORRECT) ** 2,
     # Certain and wrong costs infinitely much: such rows have no log loss, and are counted as unscored for it.
     "nll": (
-        pl.when(_CORRECT > 0).then(-_CORRECT * _CONFIDENCE.log()).otherwise(0.0)
-        + pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-_CONFIDENCE).log1p()).otherwise(0.0)
+        pl.when(_CORRECT > 0).then(-_CORRECT * _CONFIDENCE.log()).otherwise(0.0 * _CORRECT)
+        + pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-_CONFIDENCE).log1p()).otherwise(0.0 * _CORRECT)
     ).pipe(lambda loss: pl.when(loss.is_finite()).then(loss).otherwise(None)),
 }
 
@@ -79,6 +95,45 @@ def _under(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Floats:
     return np.asarray((np.maximum(-gap, 0) * share).sum(-1))
 
 
+_erf = np.frompyfunc(erf, 1, 1)
+
+
+def _debiased_ece(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Floats:
+    """ECE less what noise of each bin's size would add to its gap."""
+    gap, share = _gaps(confidence, correct, n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        accuracy = np.where(n > 0, correct / n, 0.0)
+        deviation = np.sqrt(np.maximum(accuracy * (1 - accuracy), 0.0) / n)
+        z = np.where(deviation > 0, gap / deviation, 0.0)
+        folded = deviation * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + gap * _erf(z / np.sqrt(2)).astype(np.float64)
+    added = np.where((n > 0) & (deviation > 0), folded - np.abs(gap), 0.0)
+    plain = (np.abs(gap) * share).sum(-1)
+    return np.maximum(plain - (added * share).sum(-1), 0.0)
+
+
+def _reliability(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Floats:
+    gap, share = _gaps(confidence, correct, n)
+    return np.asarray((gap**2 * share).sum(-1))
+
+
+def _uncertainty(correct: Floats, n: Floats) -> Floats:
+    rate = ratio(correct, n)
+    return rate * (1 - rate)
+
+
+def _resolution(confidence: Floats, correct: Floats, n: Floats, brier: Floats) -> Floats:
+    """What is left of reliability + uncertainty once the Brier score is taken away."""
+    score = ratio(brier.sum(-1), n.sum(-1))
+    return _reliability(confidence, correct, n) + _uncertainty(correct.sum(-1), n.sum(-1)) - score
+
+
+def _squared_interval(sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int) -> OwnInterval:
+    """Reliability is RMSCE squared, and so is its interval."""
+    own = _interval("rmsce", sums, replicates, level=level, seed=seed)
+    beside = {name: value**2 for name, value in own.beside.items()}
+    return OwnInterval(own.low**2, own.high**2, own.method, beside, own.absent)
+
+
 def _pearson(confidence: Floats, correct: Floats, n: Floats) -> Floats:
     """Correlation of mean confidence and accuracy over the bins that hold rows."""
     full = n > 0
@@ -112,6 +167,8 @@ _BINNED = ("confidence", "correct", ONE)
 _STENGEL = (
     "Stengel-Eskin and Van Durme 2023, Calibrated Interpretation: Confidence Estimation in Semantic Parsing, TACL"
 )
+_MURPHY = "Murphy 1973, A New Vector Partition of the Probability Score, Journal of Applied Meteorology"
+_GEIFMAN = "Geifman, Uziel and El-Yaniv 2019, Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers, ICLR"
 _GUO = "Guo, Pleiss, Sun and Weinberger 2017, On Calibration of Modern Neural Networks, ICML"
 
 
@@ -126,6 +183,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
     """All figures under a signature's choices."""
     bins = int(method.get("bins", str(DEFAULT_BINS)))
     edges = Bins("confidence", uniform_edges(bins))
+    coverages = [float(c) for c in method.get("coverages", ",".join(map(str, DEFAULT_COVERAGES))).split(",") if c]
     return [
         _binned("ece", "ece", _ece, bins, "ECE", Explanation(
             f"Σ_b (n_b/N) · |mean confidence_b − accuracy_b|, {bins} equal-width bins on [0, 1]",
@@ -165,6 +223,31 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 "The bins follow the data, so two systems are binned differently. Equal confidences share a bin.",
                 "Ding, Liu, Xiong and Shi 2020, Revisiting the Evaluation of Uncertainty Estimation, CVPR Workshops")),
         Statistic(
+            "ace", _BINNED, _ece, "ACE (equal mass)", "lower", (0.0, 1.0), Bins("confidence", f"mass_edges_{bins}"),
+            (Anchor(f"mass_edges_{bins}", ("confidence",), partial(_mass_edges, bins)),),
+            DERIVED, interval=partial(_interval, "ece"), interval_sums=("variance",),
+            explanation=Explanation(
+                f"ECE over {bins} bins that hold as many rows each; equal confidences share a bin",
+                "Adaptive calibration error: ECE that looks as closely where confidences crowd as where they are rare.",
+                "As ECE. Where many confidences are equal there are fewer bins than asked for.",
+                "Nixon, Dusenberry, Zhang, Jerfel and Tran 2019, Measuring Calibration in Deep Learning, CVPR "
+                "Workshops")),
+        Statistic(
+            "debiased_ece", _BINNED, _debiased_ece, "debiased ECE", "lower", (0.0, 1.0), edges,
+            derived=DERIVED, interval=partial(_interval, "ece"), interval_sums=("variance",),
+            explanation=Explanation(
+                "ECE − Σ_b (n_b/N) · (E|X_b| − |gap_b|), X_b normal around gap_b with variance acc_b(1 − acc_b)/n_b",
+                "ECE less what noise alone adds to it; never below 0.",
+                "Less than ECE by how small the bins are; bins without a single error get no correction.",
+                "Kumar, Liang and Ma 2019, Verified Uncertainty Calibration, NeurIPS")),
+        RowStatistic(
+            "smooth_ece", ("confidence", "correct"), Ranked.of, smooth_ece_of, "smooth ECE", "lower",
+            sorted_by="confidence", grows_with_noise=True, explanation=Explanation(
+                "∫ |K_σ ∗ (confidence − correct)|, a reflected Gaussian of the width σ at which this is σ",
+                "Calibration error without bins: small changes of confidences change it little.",
+                "Noise pushes it up, less than it does ECE.",
+                "Błasiok and Nakkiran 2024, Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing, ICLR")),
+        Statistic(
             "pearson", ("confidence", "correct", ONE), _pearson, "Pearson r over bins", "higher", (-1.0, 1.0), edges,
             explanation=Explanation(
                 "correlation of mean confidence_b and accuracy_b over the bins that hold rows, unweighted",
@@ -176,6 +259,27 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             "A proper score: calibration and sharpness together. 0.25 is what always saying one half gets.",
             "Accuracy as much as calibration: compare it between systems on the same rows only.",
             "Brier 1950, Verification of Forecasts Expressed in Terms of Probability, Monthly Weather Review")),
+        Statistic(
+            "brier_reliability", _BINNED, _reliability, "Brier: reliability", "lower", (0.0, 1.0), edges,
+            derived=DERIVED, interval=_squared_interval, interval_sums=("variance",), explanation=Explanation(
+                "Σ_b (n_b/N) · (mean confidence_b − accuracy_b)²",
+                "The part of the Brier score that miscalibration costs. "
+                "Brier = reliability − resolution + uncertainty.",
+                "As RMSCE, which is its root.", _MURPHY)),
+        Statistic(
+            "brier_resolution", (*_BINNED, "brier"), _resolution, "Brier: resolution", "higher", (-1.0, 1.0), edges,
+            derived=DERIVED, explanation=Explanation(
+                "reliability + uncertainty − Brier",
+                "How far confidence tells right from wrong: the part of the uncertainty that it takes away.",
+                "Within a bin it includes how confidence varies with the outcome, so that the three parts add up.",
+                "Stephenson, Coelho and Jolliffe 2008, Two Extra Components in the Brier Score Decomposition, "
+                "Weather and Forecasting")),
+        Statistic(
+            "brier_uncertainty", ("correct", ONE), _uncertainty, "Brier: uncertainty", "none", (0.0, 0.25),
+            explanation=Explanation(
+                "accuracy · (1 − accuracy)",
+                "How hard it is to say which answers are right: the Brier score of always saying the accuracy.",
+                "The task and the system's accuracy alone.", _MURPHY)),
         mean_of("nll", title="NLL", direction="lower", range=(0.0, float("inf")), derived=DERIVED,
             explanation=Explanation(
                 "mean of −ln(confidence) where right, −ln(1 − confidence) where wrong",
@@ -192,7 +296,71 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 "Over-confident on the whole above 0, under-confident below; needs no bins and is not biased.",
                 "Over- and under-confidence cancel: 0 does not mean calibrated.", "")),
         curve(bins),
+        # Without a method (to explain figures) it is there as well.
+        *([classwise_figure(orjson.loads(method.get("classes", "[]")), bins)] if "classes" in method or not method else []),
+        *ranking_figures("score" if method.get("scale") == RAW else "confidence", coverages),
     ]  # fmt: skip
+
+
+def _ranked_scores(columns: Mapping[str, NDArray[Any]]) -> Ranked:
+    return Ranked(columns["score"], columns["correct"])
+
+
+def _at(coverage: float, state: Ranked, weights: Floats) -> Floats:
+    return accuracy_at(state, weights, [coverage])[:, 0]
+
+
+def _risk_curve(state: Ranked, weights: Floats) -> Floats:
+    return 1 - accuracy_at(state, weights, curve_coverages())
+
+
+def ranking_figures(column: str, coverages: Sequence[float]) -> list[AnyStatistic]:
+    """Figures that need the order of the confidences alone."""
+    needs = (column, "correct")
+    prepare = Ranked.of if column == "confidence" else _ranked_scores
+    made: list[AnyStatistic] = [
+        RowStatistic("auroc", needs, prepare, auroc_of, "AUROC", "higher", sorted_by=column, explanation=Explanation(
+            "P(a right answer is surer than a wrong one), equals counting half",
+            "Whether confidence tells right answers from wrong ones; 0.5 is a coin. Says nothing of calibration.",
+            "The mix of easy and hard questions: compare systems on the same questions.",
+            "Hanley and McNeil 1982, The Meaning and Use of the Area under a ROC Curve, Radiology")),
+        RowStatistic("aurc", needs, prepare, aurc_of, "AURC", "lower", sorted_by=column, explanation=Explanation(
+            "mean over answers of the error rate among all answers at least as sure",
+            "The area under the risk–coverage curve: the error rate when only the surest are answered, averaged.",
+            "Accuracy as much as ranking: E-AURC takes accuracy out.",
+            _GEIFMAN)),
+        RowStatistic("e_aurc", needs, prepare, excess_aurc_of, "E-AURC", "lower", sorted_by=column,
+            explanation=Explanation(
+                "AURC − (r + (1 − r)·ln(1 − r)), r the error rate",
+                "What a perfect ranking of the same answers would save.",
+                "Small at high accuracy, where little can be ranked wrongly.",
+                _GEIFMAN)),
+    ]  # fmt: skip
+    for c in coverages:
+        made.append(
+            RowStatistic(
+                f"accuracy_at_{c * 100:g}", needs, prepare, partial(_at, c), f"accuracy at {c:.0%} coverage", "higher",
+                sorted_by=column, explanation=Explanation(
+                    f"accuracy of the {c:.0%} surest answers",
+                    "How often the system is right when it may abstain from its least sure answers.",
+                    "Where confidences are equal at the cut, all of them count in proportion.",
+                    "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR")))  # fmt: skip
+    made.append(
+        RowStatistic("risk_coverage", needs, prepare, _risk_curve, "risk–coverage curve", sorted_by=column, vector=True)
+    )
+    return made
+
+
+def _mass_edges(bins: int, rows: Mapping[str, NDArray[Any]]) -> Floats:
+    """Edges that part the rows evenly; equal confidences stay together."""
+    values = np.sort(rows["confidence"])
+    if not len(values):
+        return np.array([0.0, 1.0])
+    cuts = values[(np.arange(1, bins) * len(values)) // bins]
+    # A cut at the smallest value would leave nothing below it.
+    inner = np.unique(cuts[cuts > values[0]])
+    low, high = min(0.0, float(values[0])), max(1.0, float(values[-1]))
+    return np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
 
 
 def _edges(rows: Mapping[str, NDArray[Any]]) -> Floats:

@@ -318,9 +318,7 @@ def _parse(
                 others = [_plain(document.get(name)) for name in plan.fields]
             if regular:
                 flat = _is_flat(label_row, b"labels", line)
-                flat = flat and not (
-                    extra and not _is_flat(document["logit_at_label"], b"logit_at_label", line)
-                )
+                flat = flat and not (extra and not _is_flat(document["logit_at_label"], b"logit_at_label", line))
                 if not flat or (normaliser and not _is_flat(document["logsumexp"], b"logsumexp", line)):
                     raise ValueError
             else:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
+from sensecheck.calibrated.ranking import curve_coverages
 from sensecheck.plotting.chart import Chart
 from sensecheck.plotting.svg import Axes
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from sensecheck.report.result import Result
 
 _Z = 1.96
+_MOST_SERIES = 6
+_FEWEST = 0.001
+"""A line joins bins that hold at least this share of the rows; dots show all of them."""
 
 
 def plots(result: Result) -> list[Chart]:
@@ -24,7 +28,114 @@ def plots(result: Result) -> list[Chart]:
     if not isinstance(figure.value, tuple) or figure.n == 0:
         return []
     curve = Curve.of(figure.value, figure.low, figure.high)
-    return [reliability(curve, result.name), histogram(curve, result.name)]
+    made = [reliability(curve, result.name), histogram(curve, result.name)]
+    earlier = result.extra.get("before")
+    if earlier and earlier.get("reliability"):
+        pair = [(str(earlier["name"]), Curve.of(_numbers(earlier["reliability"]))), (result.name, curve)]
+        made.append(_overlaid(pair, "before-after", "Before and after recalibration"))
+    return [*made, *_risk_of(result)]
+
+
+def _numbers(values: Sequence[float | None]) -> list[float]:
+    return [float("nan") if v is None else float(v) for v in values]
+
+
+def _risk_of(result: Result) -> list[Chart]:
+    try:
+        return [risk_coverage([result])]
+    except (KeyError, ValueError):
+        return []
+
+
+def overlay(results: Sequence[Result], *, name: str = "reliability-of-several", title: str = "") -> Chart:
+    """The reliability curves of several systems (or of one before and after) in one diagram."""
+    pairs = []
+    for result in results:
+        figure = result["reliability"]
+        if not isinstance(figure.value, tuple) or figure.n == 0:
+            raise ValueError(f"{result.name} has no rows to draw a reliability curve of")
+        pairs.append((result.name, Curve.of(figure.value)))
+    return _overlaid(pairs, name, title or "Reliability of several systems")
+
+
+def _overlaid(pairs: Sequence[tuple[str, Curve]], name: str, title: str) -> Chart:
+    if not 1 <= len(pairs) <= _MOST_SERIES:
+        raise ValueError(f"one diagram holds up to {_MOST_SERIES} systems, got {len(pairs)}")
+    axes = Axes(62, 34, 380, 300)
+    axes.text(title, 62, 20, "p-title")
+    unit = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    axes.frame("confidence", "accuracy", x_ticks=unit, y_ticks=unit)
+    axes.line([0, 1], [0, 1], "p-ideal")
+    data: list[dict[str, object]] = []
+    said = []
+    for i, (system, curve) in enumerate(pairs):
+        # A bin with hardly any rows would send the line anywhere.
+        shown = [b for b in curve.filled() if curve.n[b] >= _FEWEST * curve.total]
+        xs, ys = [curve.confidence[b] for b in shown], [curve.accuracy[b] for b in shown]
+        axes.line(xs, ys, f"p-line-series{i}")
+        for b in curve.filled():
+            tip = (
+                f"{system}\nconfidence {curve.confidence[b]:.3f}, accuracy {curve.accuracy[b]:.3f}\n"
+                f"{curve.n[b]:,.0f} rows"
+            )
+            size = 2.0 + 4.0 * sqrt(curve.n[b] / max(curve.n))
+            axes.dot(curve.confidence[b], curve.accuracy[b], f"p-fill-series{i}", size, tip)
+            data.append({"system": system, "confidence": curve.confidence[b], "accuracy": curve.accuracy[b],
+                         "rows": curve.n[b]})  # fmt: skip
+        ece = sum(abs(curve.confidence[b] - curve.accuracy[b]) * curve.n[b] for b in curve.filled()) / curve.total
+        axes.parts.append(f'<rect class="p-fill-series{i}" x="70" y="{42 + 18 * i}" width="10" height="10"/>')
+        axes.text(f"{_short(system)} (ECE {ece:.3f})", 86, 51 + 18 * i)
+        said.append(f"{system}: ECE {ece:.3f}")
+    alt = f"{title}: accuracy by confidence. {'; '.join(said)}. On the dashed line confidence is deserved."
+    return Chart.of(name, title, (460.0, 390.0), [axes], alt, data)
+
+
+def risk_coverage(results: Sequence[Result]) -> Chart:
+    """The error rate among the surest answers, by the share answered; with intervals where one system is drawn."""
+    if not 1 <= len(results) <= _MOST_SERIES:
+        raise ValueError(f"one diagram holds up to {_MOST_SERIES} systems, got {len(results)}")
+    xs = curve_coverages()
+    curves = []
+    for result in results:
+        figure = result["risk_coverage"]
+        if not isinstance(figure.value, tuple) or not figure.value:
+            raise ValueError(f"{result.name} has no rows to rank")
+        curves.append((result.name, figure))
+    highest = max(
+        v for _, f in curves for v in (*f.value, *(f.high if isinstance(f.high, tuple) else ())) if isfinite(v)
+    )  # type: ignore[misc,union-attr]
+    axes = Axes(62, 34, 380, 240, y_range=(0.0, max(0.05, min(1.0, highest * 1.1))))
+    title = f"Risk and coverage: {_short(results[0].name)}" if len(results) == 1 else "Risk and coverage"
+    axes.text(title, 62, 20, "p-title")
+    axes.frame("share of questions answered, the surest first", "error rate", x_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    data: list[dict[str, object]] = []
+    said = []
+    for i, (system, figure) in enumerate(curves):
+        values = figure.value
+        assert isinstance(values, tuple)
+        if len(curves) == 1 and isinstance(figure.low, tuple) and isinstance(figure.high, tuple):
+            axes.band(xs, figure.low, figure.high)
+        axes.line(xs, values, f"p-line-series{i}")
+        for x, value in zip(xs, values, strict=True):
+            tip = f"{system}\nthe {x:.0%} surest: error rate {value:.3f}"
+            axes.dot(x, value, f"p-fill-series{i}", 2.5, tip)
+            data.append({"system": system, "coverage": x, "risk": value})
+        # Right answers first, then wrong ones: no ranking of the same answers can do better.
+        error = values[-1]
+        best = [max(0.0, (x - (1 - error)) / x) for x in xs]
+        axes.line(xs, best, "p-ideal")
+        half = values[len(values) // 2 - 1]
+        said.append(f"{system}: {error:.3f} of all answers are wrong, {half:.3f} of the surer half")
+        if len(curves) > 1:
+            axes.parts.append(f'<rect class="p-fill-series{i}" x="70" y="{42 + 18 * i}" width="10" height="10"/>')
+            axes.text(_short(system), 86, 51 + 18 * i)
+    axes.text("dashed: a perfect ranking", 432, 262, "p-tick", anchor="end")
+    alt = f"Error rate by coverage. {'; '.join(said)}."
+    return Chart.of("risk-coverage", "Risk–coverage curve", (460.0, 330.0), [axes], alt, data)
+
+
+def _short(name: str, longest: int = 44) -> str:
+    return name if len(name) <= longest else name[: longest - 1] + "…"
 
 
 class Curve:

@@ -15,15 +15,19 @@ import numpy as np
 import polars as pl
 import zstandard
 
+from sensecheck.calibrated.answers import Answer, answers_of, holds_answers, parsed
+from sensecheck.calibrated.classwise import distribution_column, unpacked
 from sensecheck.calibrated.logits import LogitsReader, detect_format
-from sensecheck.calibrated.measure import AGGREGATES, Aggregate, sequences, tokens
+from sensecheck.calibrated.measure import AGGREGATES, Aggregate, combined, sequences, tokens
+from sensecheck.calibrated.token_kinds import KIND, RANGE, TokenKinds, position_range
+from sensecheck.calibrated.verbalised import CONTESTED, spoken
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.opening import Source, is_path, sources
 from sensecheck.inputs.tables import Format, TableBatch, TableReader
 from sensecheck.runs.collecting import Batch
 
-InputFormat = Literal["auto", "logits", "miso", "csv", "tsv", "text", "jsonl", "json", "parquet"]
-INPUT_FORMATS = ("auto", "logits", "miso", "csv", "tsv", "text", "jsonl", "json", "parquet")
+InputFormat = Literal["auto", "logits", "miso", "logprobs", "csv", "tsv", "text", "jsonl", "json", "parquet"]
+INPUT_FORMATS = ("auto", "logits", "miso", "logprobs", "csv", "tsv", "text", "jsonl", "json", "parquet")
 Scale = Literal["auto", "probabilities", "logits", "logprobs"]
 SCALES = ("auto", "probabilities", "logits", "logprobs")
 Level = Literal["token", "sequence"]
@@ -61,6 +65,7 @@ class Options:
     limit: int | None = None
     skip_bad: bool = False
     jobs: int = 1
+    kinds: TokenKinds | None = None
 
     def __post_init__(self) -> None:
         for name, known in (("input_format", INPUT_FORMATS), ("scale", SCALES), ("aggregate", AGGREGATES),
@@ -80,6 +85,13 @@ class Records:
         self.notes: list[str] = []
         self.data, self.kind = _recognised(data, options.input_format)
         self.tokens = self.kind in _LOGITS
+        self.answers = self.kind == "logprobs"
+        self._sources: list[Source] = []
+        self._bad_answers: dict[str, int] = {}
+        self._contested: set[str] = set()
+        self._verbalised: set[str] = set()
+        self._unjudged = 0
+        self.classes: list[str] | None = None
         self._logits: LogitsReader | None = None
         self._table: TableReader | None = None
         self._scales: dict[str, str] = {}
@@ -97,7 +109,9 @@ class Records:
             )
 
     def batches(self, done: int = 0) -> Iterator[Batch]:
-        made = self._token_batches() if self.tokens else self._table_batches()
+        made = (
+            self._token_batches() if self.tokens else self._answer_batches() if self.answers else self._table_batches()
+        )
         count = 0
         for count, batch in enumerate(made, start=1):
             if count > done:
@@ -132,12 +146,26 @@ class Records:
         for columns in self._logits:
             prefix = f"{Path(columns.path).name}:" if several else ""
             frame = tokens(columns, prefix) if o.level == "token" else sequences(columns, o.aggregate, prefix)
+            frame = self._with_kinds(frame, columns)
             frame, texts = self._with_fields(frame, columns, prefix)
             self._rows += len(frame)
             self._note_range(frame["confidence"])
             yield Batch(frame, texts)
         if (bad := self.bad()) and self._logits is not None:
             yield Batch(self._bad_rows(bad))
+
+    def _with_kinds(self, frame: pl.DataFrame, columns: Any) -> pl.DataFrame:
+        """Add what slices by token ask for: the gold token's kind, and the range its position falls in."""
+        o = self.options
+        if o.level != "token":
+            return frame
+        if RANGE in o.keep:
+            frame = frame.with_columns(position_range())
+        if o.kinds is not None and KIND in o.keep:
+            words = self._token_columns(columns)[0]
+            spelled = words.filter(words.list.len() > 0).explode().cast(pl.String)
+            frame = frame.with_columns(pl.Series(KIND, [o.kinds(w) for w in spelled], dtype=pl.String))
+        return frame
 
     def _with_fields(self, frame: pl.DataFrame, columns: Any, prefix: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Add the fields of each sequence to its rows: its id, slices, cluster."""
@@ -256,6 +284,80 @@ class Records:
             made = made.with_columns(unit=pl.col("id"))
         return made
 
+    # -- answers with log-probabilities ------------------------------------------------------------------------
+
+    def _answer_batches(self) -> Iterator[Batch]:
+        o = self.options
+        if o.weight is not None:
+            raise InputError("answers with log-probabilities have no weights", field="weight", reason="bad_option")
+        self._sources = list(sources(self.data))
+        left = o.limit
+        for source in self._sources:
+            text = b"".join(bytes(block.data) for block in source.blocks(_PEEK))
+            prefix = f"{Path(source.name).name}:" if len(self._sources) > 1 else ""
+            found: list[Answer] = []
+            for number, item, error in parsed(text, source.name, o.skip_bad):
+                if left is not None and left <= 0:
+                    break
+                try:
+                    if error is not None:
+                        raise error
+                    found += answers_of(item, number, source.name, o.columns)
+                except InputError as bad:
+                    if not o.skip_bad:
+                        raise
+                    self._bad_answers[bad.reason] = self._bad_answers.get(bad.reason, 0) + 1
+                    found.append(Answer(f"{number} (bad)", str(number), "", [], None, None, {}, bad.reason))
+                left = None if left is None else left - 1
+            if found:
+                yield self._answered(found, prefix)
+
+    def _answered(self, found: list[Answer], prefix: str) -> Batch:
+        o = self.options
+        lengths = np.asarray([len(a.logprobs) for a in found], dtype=np.int64)
+        known = lengths > 0
+        confidence = np.full(len(found), np.nan)
+        flat = np.exp(np.asarray([v for a in found for v in a.logprobs]))
+        starts = np.concatenate([[0], np.cumsum(lengths[known])[:-1]]).astype(np.intp)
+        if known.any():
+            confidence[known] = combined(flat, starts, lengths[known], o.aggregate)
+        frame = pl.DataFrame(
+            {
+                "id": [prefix + a.id for a in found],
+                "scored": known,
+                "reason": pl.Series([a.reason or None for a in found], dtype=pl.String),
+                "length": lengths,
+                "confidence": pl.Series(confidence).fill_nan(None),
+                "correct": pl.Series([a.correct for a in found], dtype=pl.Boolean),
+            }
+        )
+        if len({a.group for a in found}) < len(found):
+            frame = frame.with_columns(pl.Series("cluster", [prefix + a.group for a in found]))
+        for name in (*o.keep, *([o.cluster] if o.cluster else [])):
+            if name in frame.columns:
+                continue
+            values = [a.fields.get(name) for a in found]
+            if all(v is None for v in values):
+                raise InputError(
+                    field=name, expected="a field of this name beside the log-probabilities", got="none",
+                    reason="no_column",
+                )  # fmt: skip
+            column = "cluster" if name == o.cluster else name
+            frame = frame.with_columns(
+                pl.Series(column, [None if v is None else str(v) for v in values], dtype=pl.String)
+            )
+        self._unjudged += sum(1 for a in found if a.correct is None and not a.reason)
+        self._rows += len(frame)
+        self._note_range(frame["confidence"])
+        texts = pl.DataFrame(
+            {
+                "id": frame["id"],
+                "answer": [a.text for a in found],
+                "gold": pl.Series([a.gold for a in found], dtype=pl.String),
+            }
+        )
+        return Batch(frame, texts)
+
     # -- tables ----------------------------------------------------------------------------------------------
 
     def _table_batches(self) -> Iterator[Batch]:
@@ -276,6 +378,11 @@ class Records:
 
     def _measured(self, batch: TableBatch, prefix: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         o = self.options
+        packed = distribution_column(batch, o.columns)
+        whole: pl.DataFrame | None = None
+        if packed is not None and "confidence" not in batch.frame.columns:
+            whole, self.classes = unpacked(batch, packed, self.classes)
+            batch = TableBatch(batch.frame.with_columns(whole["confidence"], whole["correct"]), batch.path)
         confidence_name = _column(batch, "confidence", _CONFIDENCE_NAMES)
         correct_name = _column(batch, "correct", _CORRECT_NAMES, taken=confidence_name)
         scored = pl.Series("scored", [True] * len(batch.frame))
@@ -283,6 +390,7 @@ class Records:
         values, scored, reason = self._careful(batch, confidence_name, "numbers", scored, reason)
         right, scored, reason = self._careful(batch, correct_name, "marks", scored, reason)
         self._refuse_swapped(batch, values, right)
+        given = values
         values, scored, reason = self._scaled(batch, confidence_name, values, scored, reason)
         place = batch.frame[batch.place]
         names = batch.frame["id"].cast(pl.String) if "id" in batch.frame.columns else place.cast(pl.String)
@@ -295,6 +403,11 @@ class Records:
                 "correct": right,
             }
         )
+        if whole is not None:
+            frame = frame.with_columns(whole.drop("confidence", "correct"))
+        if self._raw_logits:
+            # They still say which answer is surer than which.
+            frame = frame.with_columns(given.cast(pl.Float64).alias("score"))
         for name in o.keep:
             batch.require([name])
             if name not in frame.columns:
@@ -316,7 +429,7 @@ class Records:
     ) -> tuple[pl.Series, pl.Series, pl.Series]:
         """A column as numbers or marks; with --skip-bad, a cell that is neither makes its row unscored."""
         try:
-            values = _read_cells(batch, name, how)
+            values = self._cells(batch, name, how)
         except InputError as error:
             if not self.options.skip_bad:
                 raise _with_skip_hint(error) from None
@@ -324,7 +437,7 @@ class Records:
             for i in range(len(batch.frame)):
                 one = TableBatch(batch.frame[i : i + 1], batch.path)
                 try:
-                    rows.append(_read_cells(one, name, how)[0])
+                    rows.append(self._cells(one, name, how)[0])
                 except InputError:
                     rows.append(None)
             values = pl.Series(name, rows, dtype=pl.Float64 if how == "numbers" else None, strict=False)
@@ -337,6 +450,26 @@ class Records:
         bad = f"{'confidence' if how == 'numbers' else 'correct'} missing or unreadable"
         reason = pl.select(pl.when(missing & scored).then(pl.lit(bad)).otherwise(reason)).to_series()
         return values, scored & ~missing, reason
+
+    def _cells(self, batch: TableBatch, name: str, how: str) -> pl.Series:
+        """Numbers or marks; a confidence may also be said in words."""
+        if how != "numbers" or batch.frame[name].dtype != pl.String:
+            return _read_cells(batch, name, how)
+        try:
+            return _read_cells(batch, name, how)
+        except InputError:
+            heard = [None if cell is None else spoken(cell) for cell in batch.frame[name]]
+            missing = [i for i, (h, cell) in enumerate(zip(heard, batch.frame[name], strict=True)) if not h and cell]
+            if len(missing) == len(heard):
+                raise
+            if missing:
+                raise batch.error(
+                    missing[0], field=name, expected="a confidence such as 0.85, 85% or 'very likely'",
+                    got=shown(batch.frame[name][missing[0]]), hint=SKIP_HINT, reason="not_a_confidence",
+                ) from None  # fmt: skip
+        self._verbalised.add(batch.path)
+        self._contested |= {h[1] for h in heard if h and h[1] in CONTESTED}
+        return pl.Series(name, [h[0] if h else None for h in heard], dtype=pl.Float64)
 
     def _scaled(
         self, batch: TableBatch, name: str, values: pl.Series, scored: pl.Series, reason: pl.Series
@@ -356,6 +489,11 @@ class Records:
             if self.options.scale == "logits":
                 return pl.Series(1 / (1 + np.exp(-array))).set(values.is_null(), None), scored, reason
             self._raw_logits = True
+            if any(s != "logits" for s in self._scales.values()):
+                raise InputError(
+                    "some files hold probabilities and some raw logits", path=batch.path or None,
+                    hint="Read them in separate runs.", reason="mixed",
+                )  # fmt: skip
             gone = pl.Series([None] * len(values), dtype=pl.Float64)
             return gone, scored, reason
         outside = (array < -_ROUNDING) | (array > 1 + _ROUNDING)
@@ -411,8 +549,19 @@ class Records:
         """Say once what a reader should know of these data."""
         if self._raw_logits:
             self.notes.append(
-                "the confidences are raw logits, not probabilities: figures that need probabilities are unscored. "
+                "the confidences are raw logits, not probabilities: figures that need probabilities are unscored, "
+                "and only those of the order (AUROC, AURC, accuracy at coverage) are made. "
                 "Give normalised ones, or --scale logits where each is the log-odds of being right."
+            )
+        if self._verbalised:
+            words = f", among them some that readers understand very differently: {', '.join(sorted(self._contested))}"
+            self.notes.append(
+                "confidences are read from words and percentages (the scale is in docs/calibrated.md)"
+                + (words if self._contested else "")
+            )
+        if self._unjudged:
+            self.notes.append(
+                f"{self._unjudged:,} answers have neither a gold text nor `correct`: only their confidence is known"
             )
         if self._seen is not None and self._seen[0] == self._seen[1]:
             self.notes.append(f"all confidences are equal ({self._seen[0]:g}): every binned figure has one bin")
@@ -438,6 +587,8 @@ class Records:
             for report in self._logits.files:
                 for reason, count in report.bad.items():
                     found[reason] = found.get(reason, 0) + count
+        for reason, count in self._bad_answers.items():
+            found[reason] = found.get(reason, 0) + count
         if self._table is not None:
             for table in self._table.files:
                 if table.bad:
@@ -452,7 +603,11 @@ class Records:
                 if report.scale is not None:
                     norm = report.scale.normaliser
                     found.append(report.scale.scale + (f"({norm})" if norm != "none" else ""))
+        elif self.answers:
+            found.append("logprobs")
         elif self._scales:
+            if self._verbalised:
+                found.append("verbalised")
             for scale in self._scales.values():
                 raw = scale == "logits" and self.options.scale == "auto"
                 found.append("raw-logits" if raw else "logits(sigmoid)" if scale == "logits" else scale)
@@ -460,6 +615,10 @@ class Records:
 
     def inputs(self) -> list[dict[str, Any]]:
         reports: list[Any] = []
+        if self.answers:
+            return [
+                {"path": r.name, "sha256": r.sha256, "bytes": r.raw_bytes, "format": self.kind} for r in self._sources
+            ]
         if self._logits is not None:
             reports = list(self._logits.files)
         elif self._table is not None:
@@ -491,7 +650,8 @@ def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
     if isinstance(data, io.BufferedIOBase):
         stream = data if isinstance(data, io.BufferedReader) else io.BufferedReader(data, _PEEK)
         head = stream.peek(_PEEK)
-        kind = wanted if wanted != "auto" else str(detect_format(_inflated(head)))
+        start = _inflated(head)
+        kind = wanted if wanted != "auto" else "logprobs" if holds_answers(start) else str(detect_format(start))
         return stream, _logits_kind(kind)
     if wanted != "auto":
         return data, wanted
@@ -501,9 +661,10 @@ def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
             kinds.setdefault("parquet", source.name)
             continue
         first = next(iter(source.blocks(_PEEK, digest=False)), None)
-        kinds.setdefault(str(detect_format(first.data if first else b"")), source.name)
+        start = bytes(first.data) if first else b""
+        kinds.setdefault("logprobs" if holds_answers(start) else str(detect_format(start)), source.name)
     named = {k: v for k, v in kinds.items() if k != "empty"}
-    families = {"logits" if k.startswith("logits") else "table" for k in named}
+    families = {"logits" if k.startswith("logits") else k if k == "logprobs" else "table" for k in named}
     if len(families) > 1:
         told = ", ".join(f"{name} holds {kind}" for kind, name in named.items())
         raise InputError(

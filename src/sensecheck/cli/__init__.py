@@ -20,6 +20,7 @@ COMMANDS = {
     "diverse": "do the responses cover the different good answers?",
     "robust": "does the NLI model obey the logic of its own labels?",
     "calibrated": "is the model's confidence the rate at which it is right?",
+    "recalibrate": "learn what each confidence is worth; figures before and after",
     "compare": "two runs on the same input: is the difference real?",
     "run": "carry out an evaluation file: systems × questions × data, only what changed",
     "init": "write a commented evaluation file to start from",

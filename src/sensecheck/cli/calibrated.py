@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from sensecheck.calibrated import evaluate
-from sensecheck.calibrated.figures import DEFAULT_BINS
+from sensecheck.calibrated.figures import DEFAULT_BINS, DEFAULT_COVERAGES
 from sensecheck.calibrated.measure import AGGREGATES
 from sensecheck.calibrated.records import INPUT_FORMATS, SCALES
 from sensecheck.cli.options import Parser, Shared, add_common, finish, positive
@@ -25,8 +25,9 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(
         prog="sensecheck calibrated",
         description="Is the model's confidence the rate at which it is right?\n\n"
-        "Reads .logits files of tokens (top_logits, top_logit_idxs, labels) and tables of (confidence, correct)\n"
-        "in CSV, TSV, JSONL, JSON, Parquet or white-space text, plain or compressed with gzip or zstd.",
+        "Reads .logits files of tokens (top_logits, top_logit_idxs, labels), answers with log-probabilities as\n"
+        "OpenAI, vLLM and llama.cpp write them, and tables of (confidence, correct) in CSV, TSV, JSONL, JSON,\n"
+        "Parquet or white-space text, plain or compressed with gzip or zstd. A confidence may be in words.",
         epilog=_EXAMPLES,
     )
     made.add_argument("files", metavar="FILE", nargs="+", help="files or globs; - is standard input")
@@ -72,6 +73,17 @@ def parser() -> argparse.ArgumentParser:
         default=DEFAULT_BINS,
         metavar="N",
         help=f"equal-width bins on [0, 1] (default: {DEFAULT_BINS})",
+    )
+    reading.add_argument(
+        "--token-kinds",
+        metavar="FILE",
+        help='slice tokens by kind: JSON {token: kind} or {"classes": {kind: regex}}, or sql',
+    )
+    reading.add_argument(
+        "--coverages",
+        metavar="C,C,…",
+        default=",".join(map(str, DEFAULT_COVERAGES)),
+        help="shares of the surest answers whose accuracy is reported (default: %(default)s)",
     )
     add_common(made, parity=("calibration_metric",))
     original = made.add_argument_group("with --as calibration_metric")
@@ -127,6 +139,8 @@ def run(args: argparse.Namespace) -> int:
             ignore_by=args.ignore_by,
             top_k=args.top_k,
             bins=args.bins,
+            coverages=_shares(args.coverages),
+            token_kinds=args.token_kinds,
             columns=shared.columns,
             slices=shared.slices,
             weight=args.weight,
@@ -141,3 +155,10 @@ def run(args: argparse.Namespace) -> int:
             progress=advance,
         )
     return finish(result, args)
+
+
+def _shares(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise ValueError(f"--coverages takes numbers such as 0.5,0.9, got {text!r}") from None

@@ -10,7 +10,8 @@ from pathlib import Path
 from sensecheck.cli.options import Parser
 from sensecheck.demo import names, path
 from sensecheck.demo.story import SCENES, SYSTEMS
-from sensecheck.report.comparison import Comparison
+from sensecheck.report.comparison import Comparison, compare
+from sensecheck.report.overview import Cell, Row, overview_page
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Table, figures_table
 
@@ -41,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out)
     if out.exists() and any(out.iterdir()) and not args.overwrite:
         raise ValueError(f"{out} is not empty; pass --overwrite to replace the demo's runs there")
-    reports, takeaways = [], []
+    takeaways: list[str] = []
+    rows: list[Row] = []
     for scene in SCENES:
         if args.only and scene.question != args.only:
             continue
@@ -54,13 +56,23 @@ def run(args: argparse.Namespace) -> int:
             _summary(results[1]).print()
             for table in results[1].tables()[1:2] if scene.question == "calibrated" else []:
                 table.print()
-        compared = results[0].compare(results[1])
+        found = compare(results)
+        compared = found.pairs[0]
         _briefly(compared, args.only is not None).print()
         takeaways += [f"{scene.question}: {sentence}" for sentence in compared.verdict()[:1]]
-        reports += [out / f"{scene.question}-{system}" / "report.html" for system in SYSTEMS]
+        page = found.to_html(out / f"{scene.question}-comparison.html")
+        cells = [
+            Cell(system, result, f"{scene.question}-{system}/report.html")
+            for system, result in zip(SYSTEMS, results, strict=True)
+        ]
+        rows.append(Row(scene.question, scene.question, cells, found, page.name))
     sys.stdout.write("What to take away:\n")
     for sentence in takeaways:
         sys.stdout.write(f"  {sentence}\n")
+    index = out / "index.html"
+    index.write_text(overview_page("Larkhaven: two systems, five questions", SYSTEMS, rows), encoding="utf-8")
+    reports = [out / cell.link for row in rows for cell in row.cells]
+    sys.stdout.write(f"\nOverview, which leads to everything: {index}\n")
     sys.stdout.write("\nReports:\n" + "".join(f"  {report}\n" for report in reports))
     sys.stdout.write("\nNow point the same command at a file of your own:\n")
     sys.stdout.write("  sensecheck calibrated your.logits --slice question_type --out my-run/\n")

@@ -11,13 +11,22 @@ from sensecheck.report.question import available, question
 
 # What the demo's data need, for those questions that have some: (option, value as TOML).
 DEMO: dict[str, list[tuple[str, str]]] = {
-    "calibrated": [
-        ("data", '{ A = "demo/parser_a.logits.gz", B = "demo/parser_b.logits.gz" }'),
-        ("slices", '["question_type", "novelty"]'),
+    "faithful": [
+        ("data", '{ A = "demo/sentences_a.jsonl", B = "demo/sentences_b.jsonl" }'),
+        ("schema", '"demo/tables.json"'),
+    ],
+    "correct": [
+        ("data", '{ A = "demo/sparql_a.jsonl.gz", B = "demo/sparql_b.jsonl.gz" }'),
+        ("graph", '"demo/kg.nt"'),
+        ("slices", '["question_type"]'),
     ],
     "diverse": [
         ("data", '{ A = "demo/dialogue_a.txt", B = "demo/dialogue_b.txt" }'),
         ("references", '"demo/dialogue_refs.json"'),
+    ],
+    "calibrated": [
+        ("data", '{ A = "demo/parser_a.logits.gz", B = "demo/parser_b.logits.gz" }'),
+        ("slices", '["question_type", "novelty"]'),
     ],
 }
 _PLACES = {"data": '"predictions/{system}.jsonl"'}

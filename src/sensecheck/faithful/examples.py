@@ -24,10 +24,7 @@ def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
 def _example(row: dict[str, Any]) -> dict[str, Any]:
     found: list[dict[str, Any]] = orjson.loads(row["evidence"]) if row.get("evidence") else []
     query, sentence = str(row.get("query") or ""), str(row.get("sentence") or "")
-    if row.get("consistent") is None:
-        title = f"unscored: {row.get('reason')}"
-    else:
-        title = "consistent" if row["consistent"] else "inconsistent"
+    title = sentence[:200] if row.get("reason") is None else f"unscored: {row['reason']}"
     in_query = [(tuple(f["query"]), _QUERY_KIND.get(f["status"], "")) for f in found if f["query"]]
     in_sentence = [
         (tuple(span), _SENTENCE_KIND.get(f["status"], ""))
@@ -46,7 +43,7 @@ def _example(row: dict[str, Any]) -> dict[str, Any]:
     ]
     if rows:
         parts.append({"label": "findings", "head": ["status", "kind", "what", "confidence", "rule"], "rows": rows})
-    return {"title": f"{row['id']}: {title}", "parts": parts}
+    return {"title": title, "parts": parts}
 
 
 def painted(text: str, spans: Sequence[tuple[tuple[int, ...], str]]) -> list[list[str]]:

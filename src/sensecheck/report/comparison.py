@@ -150,7 +150,10 @@ class Comparison:
         made = []
         for column in self.slice_columns():
             table = Table(f"changes by {column}", [column, "rows", f"{b} better", f"{a} better", "net", "net share"])
-            for row in self.flips_by(column).iter_rows(named=True):
+            found = self.flips_by(column)
+            if len(found) < 2:
+                continue
+            for row in found.iter_rows(named=True):
                 share = row["net"] / row["rows"] if row["rows"] else float("nan")
                 table.rows.append(
                     [str(row[column]) if row[column] is not None else "(none)", f"{row['rows']:,}",
@@ -306,7 +309,14 @@ def compare(results: Sequence[Result], *, options: IntervalOptions | None = None
 
 
 def _lost(result: Result) -> int:
-    return sum(result.unscored().values())
+    """Rows that have no part in the first headline figure."""
+    return sum(unscored(result).values())
+
+
+def unscored(result: Result) -> dict[str, int]:
+    """Why rows have no part in the first headline figure: what a reader of it must know."""
+    first = next((f for f in result.figures if f.name in result.question.headline), None)
+    return dict(first.unscored) if first is not None else result.unscored()
 
 
 def _lowered(sentence: str) -> str:

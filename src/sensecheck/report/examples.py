@@ -6,7 +6,8 @@ cluster. What a question shows of it comes from `Question.example_page`:
     {"title": str, "parts": [{"label": str, "spans": [[text, kind], [text, kind, note], …]}
                              | {"label": str, "head": [str, …], "rows": [[cell, …], …]}]}
 
-with kind one of `KINDS`. Nothing here trusts a text: all go through `readable` and reach the page as data.
+with kind one of `KINDS`; a part with `"code": True` is set in a fixed-width face. Nothing here trusts a text: all go
+through `readable` and reach the page as data.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _ID, _NAME, _TITLE = 200, 80, 300
 # What is filtered by a list of its values: more of them than this help nobody, and the search finds them too.
 _FILTERED_VALUES = 300
 _CATEGORIES, _NUMBERS = 24, 40
-_SHOWN_CATEGORIES, _SHOWN_NUMBERS = 4, 4
+_SHOWN_CATEGORIES, _SHOWN_NUMBERS = 3, 4
 
 _KIND = {name: i for i, name in enumerate(KINDS)}
 
@@ -213,6 +214,26 @@ def plain_pages(frame: pl.DataFrame) -> list[Mapping[str, Any]]:
     return pages
 
 
+# What tells a reader best which example this is, where a title only repeats the id.
+_TELLING = ("question", "sentence", "premise", "input", "query")
+# Parts that hold a formal language, where a question does not say so itself.
+_CODE = frozenset({"query", "gold", "gold query", "prediction", "predicted", "predicted query", "sql", "sparql"})
+
+
+def titled(page: Mapping[str, Any], name: Any) -> str:
+    """The page's title, or the text that tells most where the title is no more than the example's name."""
+    title = _text(page.get("title"))
+    if title and not title.startswith(_text(name)):
+        return title
+    texts = {
+        str(part.get("label")): "".join(_text(span[0]) for span in part["spans"])
+        for part in page.get("parts", [])
+        if isinstance(part, Mapping) and part.get("spans")
+    }
+    chosen = next((texts[label] for label in _TELLING if texts.get(label)), next(iter(texts.values()), ""))
+    return chosen or title
+
+
 # -- inside the page -----------------------------------------------------------------------------------------------
 
 
@@ -307,7 +328,8 @@ def _packed(part: Mapping[str, Any], labels: dict[str, int], length: int) -> lis
         room -= len(text)
         kind = _KIND.get(span[1], 0) if len(span) > 1 else 0
         spans.append([text, kind, readable(_text(span[2]), length)] if len(span) > 2 and span[2] else [text, kind])
-    return [label, 0, spans]
+    code = part.get("code", str(part.get("label", "")).lower() in _CODE)
+    return [label, 0, spans, 1] if code else [label, 0, spans]
 
 
 def _text(value: Any) -> str:
@@ -324,7 +346,7 @@ def listing(result: Result, examples: Examples) -> Listing:
     numbers, behind = numeric_columns(frame, question, result.signature.method)
     return Listing(
         ids=[_text(i) for i in frame["id"].to_list()],
-        pages=[[page.get("title", ""), page.get("parts", [])] for page in pages],
+        pages=[[titled(page, i), page.get("parts", [])] for page, i in zip(pages, frame["id"].to_list(), strict=True)],
         state=state,
         categories=categories,
         numbers=numbers,
@@ -352,14 +374,20 @@ def _states(
             return None, set()
         values = [("unscored", "lost"), ("scored", "")]
         return ("outcome", values, [1 if s else 0 for s in scored]), set()
-    words = column.replace("_", " ")
+    no, yes = outcome_words(result.question)
     lower = outcome_direction(result.question, result.signature.method) == "lower"
-    values = [("unscored", "lost"), (f"not {words}", "good" if lower else "bad"), (words, "bad" if lower else "good")]
+    values = [("unscored", "lost"), (no, "good" if lower else "bad"), (yes, "bad" if lower else "good")]
     codes = [
         0 if not s or right is None else 2 if right else 1
         for s, right in zip(scored, frame[column].to_list(), strict=True)
     ]
-    return (words, values, codes), {column}
+    return (column.replace("_", " "), values, codes), {column}
+
+
+def outcome_words(question: Question) -> tuple[str, str]:
+    """What an outcome of 0 and one of 1 are called."""
+    words = question.outcome.replace("_", " ")
+    return question.outcome_words or (f"not {words}", words)
 
 
 def _categories(frame: pl.DataFrame, result: Result, skipped: set[str]) -> list[tuple[str, list[str], list[int]]]:
@@ -387,7 +415,12 @@ def numeric_columns(
     frame: pl.DataFrame, question: Question, method: Mapping[str, str]
 ) -> tuple[list[tuple[str, list[float | None]]], int]:
     """Plain numbers, those behind the headline figures first, and how many those are."""
-    names = [c for c, t in frame.schema.items() if t.is_numeric() and c not in (*RESERVED, "position")]
+    names = [
+        c
+        for c, t in frame.schema.items()
+        # A code is a number only for the computer.
+        if t.is_numeric() and c not in (*RESERVED, "position") and not c.endswith("_code")
+    ]
     summed = [c for s in question.statistics(method) if s.name in question.headline for c in s.columns]
     first = [c for c in dict.fromkeys([question.outcome, *question.headline, *summed]) if c in names]
     ordered = [*first, *(c for c in names if c not in first)]
@@ -398,10 +431,9 @@ def short(value: Any) -> float | None:
     """Four significant digits, as few bytes as that takes; a count stays a count."""
     if value is None or not isfinite(value):
         return None
-    if isinstance(value, int):
-        return value
-    rounded = float(f"{value:.4g}")
-    return int(rounded) if rounded.is_integer() else rounded
+    if isinstance(value, int) or float(value).is_integer():
+        return int(value)
+    return float(f"{value:.4g}")
 
 
 # -- several results side by side ----------------------------------------------------------------------------------
@@ -434,16 +466,17 @@ def listing_of_several(
     ]
     views = [shown_pages(question, frame) for frame in frames]
     pages = []
-    for several in zip(*views, strict=True):
+    for own, *several in zip(ids, *views, strict=True):
         parts = [list(view.get("parts", [])) for view in several]
         shared = [p for p in parts[0] if all(p in other for other in parts[1:])]
-        title = next((str(view["title"]) for view in several if view.get("title")), "")
-        pages.append([title, shared, *([p for p in own if p not in shared] for own in parts)])
+        title = next((t for t in (titled(view, own) for view in several) if t), "")
+        pages.append([title, shared, *([p for p in one if p not in shared] for one in parts)])
     categories = _categories(frames[0], first, skipped={question.outcome})
     categories = [c for c in categories if c[0] != "reason" and frames[0].schema[c[0]] != pl.Boolean]
+    if len(names) > 2:
+        against = [_change_category(changes, i, f"{name} against {names[0]}") for i, name in enumerate(names) if i]
+        categories = [*against, *categories]
     for i, name in enumerate(names):
-        if i and len(names) > 2:
-            categories.append(_change_category(changes, i, f"{name} against {names[0]}"))
         if "reason" in frames[i].columns and frames[i]["reason"].null_count() < len(ids):
             categories.append((f"{name}: unscored", *category(frames[i]["reason"])[1:]))
     measured = [numeric_columns(f, question, method) for f in frames]
@@ -454,7 +487,9 @@ def listing_of_several(
         for name, (own, _) in zip(names, measured, strict=True)
         if column in dict(own)
     ]
-    state = _change_states(changes, question, names, outcome_direction(question, method) == "lower")
+    lower = outcome_direction(question, method) == "lower"
+    measured_outcome = question.outcome in first.rows.schema
+    state = _change_states(changes, question, names, lower) if measured_outcome else None
     return (
         Listing(
             ids,
@@ -497,7 +532,9 @@ def _changes(results: Sequence[Result], key: str) -> pl.DataFrame:
     values = [pl.col(f"_{i}").cast(pl.Float64) for i in range(len(results))]
     changed = pl.any_horizontal([(v != values[0]).fill_null(False) for v in values[1:]])
     lost = pl.any_horizontal([v.is_null() for v in values])
-    rank = pl.when(changed).then(0).when(lost).then(1).otherwise(2)
+    gone = pl.all_horizontal([v.is_null() for v in values])
+    # What no run could score says nothing about a difference between them.
+    rank = pl.when(changed).then(0).when(gone).then(3).when(lost).then(1).otherwise(2)
     # What moved furthest comes first among the changed.
     size = pl.max_horizontal([(v - values[0]).abs() for v in values[1:]]).fill_null(0.0)
     made = joined.with_columns(_rank=rank, _size=size).with_row_index("_at")
@@ -506,9 +543,7 @@ def _changes(results: Sequence[Result], key: str) -> pl.DataFrame:
 
 def _change_states(
     changes: pl.DataFrame, question: Question, names: Sequence[str], lower: bool
-) -> tuple[str, list[tuple[str, str]], list[int]] | None:
-    if not question.outcome:
-        return None
+) -> tuple[str, list[tuple[str, str]], list[int]]:
     words = question.outcome.replace("_", " ")
     sides = [changes[f"_{i}"].to_list() for i in range(len(names))]
     truths = changes.schema["_0"] == pl.Boolean
@@ -528,12 +563,20 @@ def _change_states(
     else:
         values = [("they differ", "mark"), ("they differ", "mark"), ("all the same", ""), ("all the same", "")]
         if truths:
-            values = [("they differ", "mark"), ("they differ", "mark"), (f"all {words}", ""), (f"none {words}", "")]
-    values.append(("unscored in one", "lost"))
+            values = [
+                ("they differ", "mark"),
+                ("they differ", "mark"),
+                (f"all {outcome_words(question)[1]}", ""),
+                (f"all {outcome_words(question)[0]}", ""),
+            ]
+    values += [
+        ("unscored in one" if two else "unscored in some", "lost"),
+        (f"unscored in {'both' if two else 'all'}", "lost"),
+    ]
     codes = []
     for several in zip(*sides, strict=True):
         if any(v is None for v in several):
-            codes.append(4)
+            codes.append(5 if all(v is None for v in several) else 4)
         elif any(v != several[0] for v in several[1:]):
             codes.append(0 if not two or several[1] > several[0] else 1)
         else:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FunctionLoader
@@ -16,14 +16,12 @@ from markupsafe import Markup
 
 from sensecheck._version import __version__
 from sensecheck.plotting.svg import COLOURS, themed_style_sheet
+from sensecheck.report.comparison import Comparison, Comparisons, unscored
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import MAX_EXAMPLES, Listing, choose, listing, listing_of_several
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Table, decimal, figures_table, interval
 from sensecheck.statistics.figure import Figure
-
-if TYPE_CHECKING:
-    from sensecheck.report.comparison import Comparison, Comparisons
 
 # A page of thousands of slice rows helps nobody and weighs on all: the rest is in summary.json.
 MAX_SLICE_ROWS = 500
@@ -106,7 +104,8 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
         },
         signature=visible(result.signature.short),
         long_signature=visible(result.signature.long),
-        unscored=[(visible(why), f"{n:,}") for why, n in result.unscored().items()],
+        unscored=[(visible(why), f"{n:,}") for why, n in unscored(result).items()],
+        unscored_for=headline[0].title if headline else "",
         notes=[visible(n) for n in result.notes],
         charts=charts,
         slices=slices,
@@ -147,9 +146,9 @@ def comparison_page(found: Comparisons) -> str:
         pairs=[_pair(pair) for pair in found.pairs],
         signatures=[(visible(n), visible(r.signature.short)) for n, r in zip(found.names, found.results, strict=True)],
         unscored=[
-            (visible(n), [(visible(why), f"{count:,}") for why, count in r.unscored().items()])
+            (visible(n), [(visible(why), f"{count:,}") for why, count in unscored(r).items()])
             for n, r in zip(found.names, found.results, strict=True)
-            if r.unscored()
+            if unscored(r)
         ],
         flips=flips,
         table=_table,
@@ -246,7 +245,7 @@ def _slice(
     for figures in shown:
         line: list[dict[str, Any]] = [
             {
-                "text": visible(" × ".join(figures[0].slice.values())),
+                "text": visible(" × ".join(figures[0].slice.values()), 120),
                 "sort": None,
                 "link": _link(figures[0].slice) if linked else "",
             },

@@ -148,7 +148,10 @@ class Result:
             anchors_b=other.estimates.anchors,
             names=names,
         )
-        changed = flips(self.rows, other.rows, self.question.outcome) if self.question.outcome else None
+        outcome = self.question.outcome
+        # A method may leave the outcome out (exact match alone, say): there is then nothing to flip.
+        both = bool(outcome) and outcome in self.rows.schema and outcome in other.rows.schema
+        changed = flips(self.rows, other.rows, outcome) if both else None
         return Comparison(self, other, names, found, changed)
 
     @property

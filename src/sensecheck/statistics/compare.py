@@ -17,12 +17,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.statistics.estimate import (
+    MOST_RESAMPLED_ROWS,
+    MOST_ROWS,
     Census,
     Layout,
+    RowStates,
     Table,
+    base_weights,
     compute_anchors,
+    recentred,
+    replicate_steps,
+    row_groups,
     scored_rows,
     shaped,
+    sorted_for,
     sum_rows,
 )
 from sensecheck.statistics.figure import IntervalOptions
@@ -107,13 +115,16 @@ def compare(
     known_b = {**(anchors_b or {}), **compute_anchors(b, scalar, known=anchors_b)}
     sums = [s for s in scalar if isinstance(s, Statistic)]
     drawn = _Drawn.of(sides, sums, (known_a, known_b), options) if sums else None
+    of_rows: dict[str, Difference] = {}
+    for group in row_groups(scalar):
+        of_rows.update(_of_rows(group, sides, units, options))
     found = []
     for statistic in scalar:
         if isinstance(statistic, Statistic):
             assert drawn is not None
             found.append(_of_sums(statistic, drawn, units, (a, b)))
         else:
-            found.append(_of_rows(statistic, sides, units, options))
+            found.append(of_rows[statistic.name])
     return holm(found)
 
 
@@ -214,31 +225,57 @@ def _of_sums(statistic: Statistic, drawn: _Drawn, units: int, runs: tuple[Measur
     return _difference(statistic, values, spread, p_swap, mcnemar, n_a, n_b, units, note)
 
 
-def _of_rows(statistic: RowStatistic, sides: tuple[Table, Table], units: int, options: IntervalOptions) -> Difference:
+def _of_rows(
+    statistics: Sequence[RowStatistic], sides: tuple[Table, Table], units: int, options: IntervalOptions
+) -> dict[str, Difference]:
     rows = []
     for side in sides:
         assert side.cluster is not None
-        rows.append(scored_rows(side.measurements, statistic.columns, side.derived, [side.cluster]))
-    keys = [hash_ids(r[s.cluster]) for r, s in zip(rows, sides, strict=True) if s.cluster]
-    base = [r["weight"].to_numpy().astype(np.float64) if "weight" in r.columns else np.ones(len(r)) for r in rows]
-    states = [statistic.prepare({c: r[c].to_numpy() for c in statistic.columns}) for r in rows]
-    values = [float(statistic.value(st, w[None, :])[0]) for st, w in zip(states, base, strict=True)]
-    pooled = pl.concat([r.select(statistic.columns) for r in rows], how="vertical_relaxed")
-    together = statistic.prepare({c: pooled[c].to_numpy() for c in statistic.columns})
-    both = np.concatenate(base)
-    boot_key, swap_key = seed_key(options.seed, "bootstrap"), seed_key(options.seed, "randomisation")
-    spread, swapped = [], []
-    step = max(4, min(options.replicates, 8_000_000 // max(len(both), 1)) // 4 * 4)
-    for first in range(0, options.replicates, step):
-        count = min(step, options.replicates - first)
-        weights = [poisson_weights(scramble(k ^ boot_key), count, first).T * w for k, w in zip(keys, base, strict=True)]
-        spread.append(statistic.value(states[1], weights[1]) - statistic.value(states[0], weights[0]))
-        coins = [coin_flips(scramble(k ^ swap_key), count, first).T.astype(np.float64) for k in keys]
-        new_a = statistic.value(together, np.concatenate([1 - coins[0], coins[1]], axis=1) * both)
-        new_b = statistic.value(together, np.concatenate([coins[0], 1 - coins[1]], axis=1) * both)
-        swapped.append(new_b - new_a)
-    p_swap = _exceeding(np.concatenate(swapped), values[1] - values[0])
-    return _difference(statistic, values, np.concatenate(spread), p_swap, None, len(rows[0]), len(rows[1]), units, "")
+        found = scored_rows(side.measurements, statistics[0].columns, side.derived, [side.cluster])
+        rows.append(sorted_for(statistics, found))
+    n_a, n_b = len(rows[0]), len(rows[1])
+    if not n_a or not n_b or n_a + n_b > MOST_ROWS:
+        why = "no scored rows" if not n_a or not n_b else f"figures of single rows are made up to {MOST_ROWS:,} rows"
+        nothing = np.full(1, np.nan)
+        return {s.name: _difference(s, [np.nan] * 2, nothing, None, None, n_a, n_b, units, why) for s in statistics}
+    hashes = [hash_ids(r[s.cluster]) for r, s in zip(rows, sides, strict=True) if s.cluster]
+    base = [base_weights(r) for r in rows]
+    states = [RowStates(statistics, r) for r in rows]
+    values = [[float(v[0]) for v in st.values(w[None, :])] for st, w in zip(states, base, strict=True)]
+    note = ""
+    spread: list[list[Floats]] = []
+    swapped: list[list[Floats]] = []
+    if n_a + n_b > 2 * MOST_RESAMPLED_ROWS:
+        note = f"figures of single rows are resampled up to {MOST_RESAMPLED_ROWS:,} rows: no interval"
+    else:
+        side_of = pl.Series("_side", np.repeat([False, True], [n_a, n_b]))
+        pooled = pl.concat([r.select(statistics[0].columns) for r in rows], how="vertical_relaxed").with_columns(
+            side_of, pl.Series("_key", np.concatenate(hashes)), pl.Series("_base", np.concatenate(base))
+        )
+        pooled = sorted_for(statistics, pooled)
+        together = RowStates(statistics, pooled)
+        from_b, both = pooled["_side"].to_numpy(), pooled["_base"].to_numpy()
+        swap_keys = scramble(pooled["_key"].to_numpy() ^ seed_key(options.seed, "randomisation"))
+        boot_keys = [scramble(k ^ seed_key(options.seed, "bootstrap")) for k in hashes]
+        for first, last in replicate_steps(len(both), options.replicates):
+            drawn = [poisson_weights(k, last - first, first).T * w for k, w in zip(boot_keys, base, strict=True)]
+            of_a, of_b = states[0].values(drawn[0]), states[1].values(drawn[1])
+            spread.append([y - x for x, y in zip(of_a, of_b, strict=True)])
+            # Where the coin says 1, A gets B's results and B gets A's.
+            coins = coin_flips(swap_keys, last - first, first).T.astype(np.bool_)
+            new_a = together.values((coins == from_b) * both)
+            new_b = together.values((coins != from_b) * both)
+            swapped.append([y - x for x, y in zip(new_a, new_b, strict=True)])
+    out = {}
+    for i, statistic in enumerate(statistics):
+        pair = [values[0][i], values[1][i]]
+        change = pair[1] - pair[0]
+        drawn_changes = np.concatenate([part[i] for part in spread]) if spread else np.full(1, np.nan)
+        p_swap = _exceeding(np.concatenate([part[i] for part in swapped]), change) if swapped else None
+        if statistic.grows_with_noise:
+            drawn_changes = recentred(drawn_changes, change, (-np.inf, np.inf))
+        out[statistic.name] = _difference(statistic, pair, drawn_changes, p_swap, None, n_a, n_b, units, note)
+    return out
 
 
 def _difference(

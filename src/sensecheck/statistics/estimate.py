@@ -50,6 +50,10 @@ MOST_GROUPS, FEWEST_GROUPS = 16_384, 2_048
 _GROUPED_ROWS = 262_144
 # Bootstrap sums of one slicing are held for as many slice values at a time as fit in this many numbers.
 _HELD_NUMBERS = 24_000_000
+# A figure of single rows holds them all in memory …
+MOST_ROWS = 20_000_000
+# … and each replicate passes over all of them.
+MOST_RESAMPLED_ROWS = 1_000_000
 
 
 class SliceError(ValueError):
@@ -537,9 +541,8 @@ def _figures(
                 _figure(table, census, statistic, code, at, summed, which, columns, anchors, options, discrete)
                 for at, code in enumerate(chosen)
             ]
-    for row in table.statistics:
-        if isinstance(row, RowStatistic):
-            made[row.name] = _row_figures(table, census, chosen, row, options)
+    for together in row_groups(table.statistics):
+        made.update(_row_figures(table, census, chosen, together, options))
     return [[made[s.name][at] for s in table.statistics] for at in range(len(chosen))]
 
 
@@ -884,60 +887,123 @@ def _leave_one_out(
     return np.concatenate(values)
 
 
+def row_groups(statistics: Sequence[AnyStatistic]) -> list[list[RowStatistic]]:
+    """Row statistics that want the same rows in the same order."""
+    groups: dict[tuple[Any, ...], list[RowStatistic]] = {}
+    for statistic in statistics:
+        if isinstance(statistic, RowStatistic):
+            groups.setdefault((statistic.columns, statistic.sorted_by), []).append(statistic)
+    return list(groups.values())
+
+
+class RowStates:
+    """What each statistic of a group prepared; those that prepare alike share it."""
+
+    def __init__(self, statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> None:
+        self.statistics = list(statistics)
+        columns = {c: rows[c].to_numpy() for c in statistics[0].columns}
+        made = {s.prepare: s.prepare(columns) for s in statistics}
+        self.states = [made[s.prepare] for s in statistics]
+
+    def values(self, weights: Floats) -> list[Floats]:
+        """One array of values a statistic, replicates first."""
+        return [np.asarray(s.value(state, weights)) for s, state in zip(self.statistics, self.states, strict=True)]
+
+
+def sorted_for(statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> pl.DataFrame:
+    by = statistics[0].sorted_by
+    return rows.sort(by, maintain_order=True) if by else rows
+
+
+def base_weights(rows: pl.DataFrame) -> Floats:
+    return rows["weight"].to_numpy().astype(np.float64) if "weight" in rows.columns else np.ones(len(rows))
+
+
 def _row_figures(
-    table: Table, census: Census, chosen: range, statistic: RowStatistic, options: IntervalOptions
-) -> list[Figure]:
+    table: Table, census: Census, chosen: range, statistics: Sequence[RowStatistic], options: IntervalOptions
+) -> dict[str, list[Figure]]:
     identity = [table.cluster] if table.cluster else []
-    rows = scored_rows(table.measurements, statistic.columns, table.derived, [*census.by, *identity])
-    codes = census.codes(rows)
-    figures = []
+    made: dict[str, list[Figure]] = {s.name: [] for s in statistics}
+    few = all(census.n(statistics[0], census.values[code]) <= MOST_ROWS for code in chosen)
+    rows = codes = None
+    if few:
+        rows = scored_rows(table.measurements, statistics[0].columns, table.derived, [*census.by, *identity])
+        rows = sorted_for(statistics, rows)
+        codes = census.codes(rows)
     for code in chosen:
-        mine = rows if codes is None else rows.filter(pl.Series(codes == code))
         value_of_slice = census.values[code]
-        n = len(mine)
+        n = census.n(statistics[0], value_of_slice)
         clusters = census.clusters(value_of_slice)
-        low: End = None
-        high: End = None
-        method = absent = ""
-        value: Floats = np.asarray(float("nan"))
-        if n:
-            base = mine["weight"].to_numpy().astype(np.float64) if "weight" in mine.columns else np.ones(n)
-            state = statistic.prepare({c: mine[c].to_numpy() for c in statistic.columns})
-            value = np.asarray(statistic.value(state, base[None, :]))[0]
+        values = [np.empty(0) if s.vector else np.asarray(float("nan")) for s in statistics]
+        spreads: list[Floats] | None = None
         independent = clusters if clusters is not None else n
-        if options.method == "none":
-            absent = "intervals were turned off"
-        elif n == 0:
-            absent = "no scored rows"
-        elif independent < 2:
-            absent = "one cluster alone says nothing about the others" if clusters is not None else "one row alone"
-        else:
-            ids = hash_ids(mine[table.cluster]) if table.cluster else hash_ids(pl.Series(np.arange(n)))
-            spread = _row_replicates(statistic, state, base, ids, options)
-            low, high = percentile(spread, options.level)
-            method = ("cluster bootstrap" if table.clustered else "bootstrap") + ", percentile"
-            if low is None:
-                absent = "the figure does not exist in enough replicates"
-        figures.append(
-            Figure(
-                statistic.name, statistic.label, _number(np.asarray(value)), n, clusters,
-                census.unscored(statistic, value_of_slice), low, high, method if low is not None else "", absent, {},
-                statistic.direction, statistic.range, dict(zip(census.by, value_of_slice, strict=True)),
-            )
-        )  # fmt: skip
-    return figures
+        absent = _row_interval_absent(n, independent, clusters is not None, options)
+        if n and rows is not None:
+            mine = rows if codes is None else rows.filter(pl.Series(codes == code))
+            base = base_weights(mine)
+            states = RowStates(statistics, mine)
+            values = [v[0] for v in states.values(base[None, :])]
+            if not absent:
+                ids = hash_ids(mine[table.cluster]) if table.cluster else hash_ids(pl.Series(np.arange(n)))
+                spreads = _row_replicates(states, base, ids, options)
+        for i, statistic in enumerate(statistics):
+            low: End = None
+            high: End = None
+            method, why = "", absent
+            if spreads is not None:
+                spread = spreads[i]
+                if statistic.grows_with_noise:
+                    spread = recentred(spread, float(values[i]), statistic.range)
+                low, high = percentile(spread, options.level)
+                method = ("cluster bootstrap" if table.clustered else "bootstrap") + (
+                    ", noise taken out" if statistic.grows_with_noise else ", percentile"
+                )
+                if low is None:
+                    why = "the figure does not exist in enough replicates"
+            made[statistic.name].append(
+                Figure(
+                    statistic.name, statistic.label, _number(np.asarray(values[i])), n, clusters,
+                    census.unscored(statistic, value_of_slice), low, high, method if low is not None else "", why, {},
+                    statistic.direction, statistic.range, dict(zip(census.by, value_of_slice, strict=True)),
+                )
+            )  # fmt: skip
+    return made
 
 
-def _row_replicates(statistic: RowStatistic, state: Any, base: Floats, ids: U64, options: IntervalOptions) -> Floats:
+def _row_interval_absent(n: int, independent: int, clustered: bool, options: IntervalOptions) -> str:
+    if n > MOST_ROWS:
+        return f"figures of single rows are made up to {MOST_ROWS:,} rows: slice, or use --limit"
+    if options.method == "none":
+        return "intervals were turned off"
+    if n == 0:
+        return "no scored rows"
+    if independent < 2:
+        return "one cluster alone says nothing about the others" if clustered else "one row alone"
+    if n > MOST_RESAMPLED_ROWS:
+        return f"figures of single rows are resampled up to {MOST_RESAMPLED_ROWS:,} rows: slice, or use --limit"
+    return ""
+
+
+def recentred(spread: Floats, value: float, limits: tuple[float, float]) -> Floats:
+    """Replicates with their noise and the value's own taken out, within the figure's range."""
+    known = spread[np.isfinite(spread)]
+    if not len(known):
+        return spread
+    return np.clip(spread - 2 * (float(known.mean()) - value), *limits)
+
+
+def replicate_steps(rows: int, replicates: int) -> list[tuple[int, int]]:
+    """Replicates from … to, as many at a time as keep their weights near the cache; draws come in fours."""
+    step = max(4, min(replicates, 1_000_000 // max(rows, 1)) // 4 * 4)
+    return list(pairwise([*range(0, replicates, step), replicates]))
+
+
+def _row_replicates(states: RowStates, base: Floats, ids: U64, options: IntervalOptions) -> list[Floats]:
     keys = scramble(ids ^ seed_key(options.seed, "bootstrap"))
-    # As many replicates at a time as keep the weights in some 64 MB; draws come in fours.
-    step = max(4, min(options.replicates, 8_000_000 // max(len(ids), 1)) // 4 * 4)
-    starts = [*range(0, options.replicates, step), options.replicates]
-    out = []
-    for first, last in pairwise(starts):
-        weights = poisson_weights(keys, last - first, first=first).T * base
-        out.append(np.asarray(statistic.value(state, weights)))
-    return np.concatenate(out)
+    out: list[list[Floats]] = []
+    for first, last in replicate_steps(len(ids), options.replicates):
+        out.append(states.values(poisson_weights(keys, last - first, first=first).T * base))
+    return [np.concatenate([part[i] for part in out]) for i in range(len(states.statistics))]
 
 
 def rows_of(measurements: Measurements, columns: Sequence[str]) -> pl.DataFrame:

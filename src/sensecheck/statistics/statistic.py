@@ -141,6 +141,11 @@ class RowStatistic:
     derived: Mapping[str, pl.Expr] = field(default_factory=dict)
     vector: bool = False
     explanation: Explanation | None = None
+    sorted_by: str = ""
+    """Rows (and so weights) come sorted by this column, ascending. Statistics with the same needs, order and
+    `prepare` share one state and one drawing of weights."""
+    grows_with_noise: bool = False
+    """Replicates lie above the value by as much as the value lies above the truth: the interval takes out both."""
 
     @property
     def label(self) -> str:

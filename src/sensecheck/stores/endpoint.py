@@ -74,6 +74,7 @@ class Endpoint:
         self._connections: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
         self._timeouts_in_a_row = 0
+        self._answered = False
 
     @property
     def fingerprint(self) -> str:
@@ -168,18 +169,22 @@ class Endpoint:
                 trouble = f"HTTP {status}: {_start_of(body)}"
                 continue
             self._timeouts_in_a_row = 0
+            self._answered = True
             outcome = _interpret(status, headers, body, self.limits)
             outcome.seconds = time.monotonic() - started
             return outcome
         if not self._alive():
-            raise EndpointDeadError(f"{self.url} does not answer any more ({trouble})")
+            raise EndpointDeadError(f"{self.url} {self._silence()} ({trouble})")
         return Failure(Reason.ENDPOINT_ERROR, trouble, time.monotonic() - started)
+
+    def _silence(self) -> str:
+        return "does not answer any more" if self._answered else "does not answer; is the address right?"
 
     def _timed_out(self, spent: float) -> Failure:
         # One slow query is the query's fault; several in a row may be a server that hangs.
         self._timeouts_in_a_row += 1
         if self._timeouts_in_a_row >= 3 and not self._alive():
-            raise EndpointDeadError(f"{self.url} does not answer any more (three queries in a row ran out of time)")
+            raise EndpointDeadError(f"{self.url} {self._silence()} (three queries in a row ran out of time)")
         return Failure(Reason.TIMEOUT, f"no answer within {self.limits.seconds:g} s", spent)
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Outcome]]:

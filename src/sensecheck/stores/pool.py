@@ -28,6 +28,7 @@ main(int(sys.argv[1]))
 """
 # What a query may take beyond its limit before the worker is killed: time to send what it found.
 _GRACE = 0.25
+_START_SECONDS = 60.0
 
 
 class StoreError(ValueError):
@@ -42,6 +43,7 @@ class _Worker:
     job: int = -1  # the number of the request it works on, or -1
     started: float = 0.0
     served: int = 0
+    retiring: bool = False  # it holds so much memory that the next query would pay for it
 
 
 class WorkerPool:
@@ -71,7 +73,13 @@ class WorkerPool:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env={"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"},
+            env={
+                "PATH": os.environ.get("PATH", ""),
+                "LANG": "C.UTF-8",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                # One arena, not one a thread: the cap is on address space, and arenas reserve it by the gigabyte.
+                "MALLOC_ARENA_MAX": "1",
+            },
             cwd="/",
         )
         theirs.close()
@@ -125,6 +133,16 @@ class WorkerPool:
         ours, theirs = socket.socketpair()
         with theirs:
             pid = self._order("fork", theirs.fileno())["pid"]
+        # What a worker needs to start is not charged to its first query.
+        ours.settimeout(_START_SECONDS)
+        try:
+            ready = receive(ours)
+        except OSError:
+            ready = None
+        if ready is None:
+            self._order(f"kill {pid}")
+            ours.close()
+            raise StoreError("a worker process did not start")
         ours.setblocking(False)
         worker = _Worker(pid, ours)
         self._workers.append(worker)
@@ -186,6 +204,9 @@ class WorkerPool:
                         if worker.job >= 0:  # it died over this job
                             selector.unregister(worker.channel)
                             outcome = self._autopsy(worker)
+                        elif worker.retiring:
+                            selector.unregister(worker.channel)
+                            self._dismiss(worker, "kill")
                         if job >= 0:
                             yield job, outcome
                     now = time.monotonic()
@@ -251,7 +272,10 @@ class WorkerPool:
                     if size > 16 * self.limits.bytes:
                         return Failure(Reason.TOO_LARGE, "the answer outgrew its limit on the way")
                     if len(received) >= LENGTH.size + size:
-                        outcome = decode_outcome(orjson.loads(memoryview(received)[LENGTH.size :]))
+                        reply = orjson.loads(memoryview(received)[LENGTH.size :])
+                        outcome = decode_outcome(reply)
+                        starved = isinstance(outcome, Failure) and outcome.reason == Reason.MEMORY
+                        worker.retiring = starved or bool(reply.get("retire"))
                         worker.job = -1
                         worker.served += 1
                         worker.received = bytearray()

@@ -49,7 +49,9 @@ def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> Non
         engine.start()
     except Exception as error:
         trouble = f"the store could not be opened: {error}"
-    cap = engines.address_space() + limits.memory
+    base = engines.address_space()
+    cap = base + limits.memory
+    send(channel, {"ready": True})
     with contextlib.suppress(ValueError, OSError):  # not every system bounds the address space
         resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
     while (request := receive(channel)) is not None:
@@ -63,6 +65,8 @@ def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> Non
         try:
             reply = engine.answer(request["text"], request["database"])
             reply["seconds"] = time.perf_counter() - started
+            # What an allocator keeps to itself is missing from the next query's share.
+            reply["retire"] = engines.address_space() - base > limits.memory * 3 // 4
             body = orjson.dumps(reply)
         except MemoryError:
             reply = encode_outcome(Failure(Reason.MEMORY, "no memory left under the cap"))

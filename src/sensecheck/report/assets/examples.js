@@ -133,7 +133,7 @@
   const shownNumber = (v) => v === null ? "–" : Number.isInteger(v) ? v.toLocaleString("en") : String(v);
   const columns = [{ name: "id", width: "minmax(5rem,8rem)", text: (i) => head.ids[i], sort: (i) => i }];
   if (head.state) columns.push({
-    name: head.state.name, width: "minmax(8.5rem,10rem)", state: true,
+    name: head.state.name, width: "minmax(9.2rem,10.5rem)", state: true,
     text: (i) => head.state.values[head.state.codes[i]][0], sort: (i) => head.state.codes[i],
   });
   columns.push({ name: "example", width: "minmax(14rem,3fr)", text: (i) => titles[i], sort: (i) => titles[i] });
@@ -258,7 +258,9 @@
     }
     return row;
   };
+  let printing = false;
   const draw = (anew) => {
+    if (printing) return;
     const first = Math.max(0, Math.floor(grid.scrollTop / HEIGHT) - 6);
     const last = Math.min(order.length, first + Math.ceil(grid.clientHeight / HEIGHT) + 12);
     if (!anew && first === drawn[0] && last === drawn[1]) return;
@@ -351,7 +353,7 @@
   // -- one example -------------------------------------------------------------------------------------------------
   const dialog = $("example"), body = $("e-body");
   const spans = (part) => {
-    const box = make("div", part[2].some((s) => s[2]) ? "spans tokens" : "spans");
+    const box = make("div", "spans" + (part[2].some((s) => s[2]) ? " tokens" : "") + (part[3] ? " code" : ""));
     box.dir = "auto";
     for (const [words, kind, note] of part[2]) {
       const name = head.kinds[kind] || "";
@@ -371,8 +373,9 @@
       const thead = make("thead"); thead.append(tr); made.append(thead);
     }
     const tbody = make("tbody");
-    for (const line of part[3]) { const tr = make("tr"); for (const c of line) { const td = make("td", "", c); td.dir = "auto"; tr.append(td); } tbody.append(tr); }
+    for (const line of part[3]) { const tr = make("tr"); for (const c of line) { const td = make("td", /\S{26}/.test(c) ? "long" : "", c); td.dir = "auto"; tr.append(td); } tbody.append(tr); }
     made.append(tbody); scroll.append(made); scroll.tabIndex = 0;
+    if (part[2].length && part[3].length > 1) document.dispatchEvent(new CustomEvent("sort-table", { detail: made }));
     return scroll;
   };
   const facts = (i) => {
@@ -394,12 +397,15 @@
     if (head.state) { const [words, kind] = head.state.values[head.state.codes[i]]; state.textContent = words; state.className = "chip " + kind; }
     const sides = make("div", panels.length > 2 ? "sides" : "");
     const made = document.createDocumentFragment();
+    const differ = panels.slice(1).some((parts) => parts.length);
     panels.forEach((parts, k) => {
-      const name = head.panels[k] || "";
+      const name = differ || !k ? head.panels[k] || "" : "";
       if (!parts.length && !name) return;
       const home = make("section", name ? "side" : "");
       if (name) home.append(make("h3", "side-name", name));
       for (const part of parts) {
+        // The title says it already.
+        if (part[1] === 0 && part[2].length === 1 && part[2][0][0] === title && title.length < 200) continue;
         if (head.labels[part[0]]) home.append(make("h4", "", head.labels[part[0]]));
         home.append(part[1] === 0 ? spans(part) : table(part));
       }
@@ -482,12 +488,13 @@
   // On paper: the first rows, all of them drawn.
   addEventListener("beforeprint", () => {
     const most = Math.min(order.length, 40);
+    printing = true;
     drawn = [-1, -1];
     rows.replaceChildren(...Array.from({ length: most }, (_, at) => rowOf(at)));
     tall.style.setProperty("height", most * HEIGHT + "px");
     $("x-paper").textContent = order.length > most ? `The first ${most} of ${order.length.toLocaleString("en")} examples; the others are in the page on screen.` : "";
   });
-  addEventListener("afterprint", () => { $("x-paper").textContent = ""; tall.style.setProperty("height", order.length * HEIGHT + "px"); draw(true); });
+  addEventListener("afterprint", () => { printing = false; $("x-paper").textContent = ""; tall.style.setProperty("height", order.length * HEIGHT + "px"); draw(true); });
   follow(location.hash.startsWith("#examples"));
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 })();

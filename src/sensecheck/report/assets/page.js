@@ -28,11 +28,12 @@
     button.addEventListener("click", () => copy(button, document.getElementById(button.dataset.copy).textContent));
   document.addEventListener("copy-text", (e) => copy(e.detail.button, e.detail.words));
   const key = (cell) => {
+    if (!cell) return "–";
     const raw = cell.dataset.sort !== undefined ? cell.dataset.sort : cell.textContent.trim().replace(/,/g, "");
     const value = Number(raw);
     return raw === "" || Number.isNaN(value) ? raw : value;
   };
-  for (const table of document.querySelectorAll("table.sortable")) {
+  const sortable = (table) => {
     table.querySelectorAll("thead th").forEach((head, column) => {
       const button = document.createElement("button");
       button.type = "button"; button.textContent = head.textContent; head.textContent = ""; head.append(button);
@@ -51,5 +52,7 @@
         body.append(...rows);
       });
     });
-  }
+  };
+  for (const table of document.querySelectorAll("table.sortable")) sortable(table);
+  document.addEventListener("sort-table", (e) => sortable(e.detail));
 })();

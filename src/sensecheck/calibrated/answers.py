@@ -1,0 +1,183 @@
+"""Answers with log-probabilities, as OpenAI, vLLM and llama.cpp write them: JSON or JSONL, one answer or many.
+
+Read are whole responses (`choices` with chat's `logprobs.content` or completions' `logprobs.token_logprobs`), lines of
+a batch (`response.body`), bare `logprobs`, and llama.cpp's own `completion_probabilities`; wrapped, if you like, in a
+record of yours that adds `id`, columns to slice by, and what makes an answer right: `correct`, or the gold text
+(`gold`, `target`, `reference` or `answer`), which the answer must equal but for white space at its ends.
+
+One row an answer: its confidence is put together from its tokens' probabilities. Without gold or `correct` an answer
+has a confidence and no correctness, and only figures of confidence alone are made.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+
+GOLD_NAMES = ("gold", "target", "reference", "answer", "expected")
+_MARKS = (b'"logprobs"', b'"token_logprobs"', b'"completion_probabilities"')
+_RIGHT = {True: True, False: False, 1: True, 0: False, "true": True, "false": False, "correct": True, "wrong": False}
+
+
+@dataclass
+class Answer:
+    """One answer: its tokens' log-probabilities, its text, and what is known of its being right."""
+
+    id: str
+    group: str
+    """The response it came in: answers to one request vary together."""
+    text: str
+    logprobs: list[float]
+    correct: bool | None
+    gold: str | None
+    fields: dict[str, Any]
+    reason: str = ""
+    """Why it has no confidence, where it has none."""
+
+
+def holds_answers(first: bytes) -> bool:
+    """Whether a file's first block is JSON with log-probabilities."""
+    return first.lstrip()[:1] in (b"{", b"[") and any(mark in first for mark in _MARKS) and b'"top_logits"' not in first
+
+
+def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int, Any, InputError | None]]:
+    """The objects of a document or of lines, with their numbers; a line that is no JSON comes as its error."""
+    try:
+        whole = orjson.loads(text)
+    except ValueError:
+        whole = None
+    if whole is not None:
+        items = whole if isinstance(whole, list) else [whole]
+        for number, item in enumerate(items, 1):
+            yield number, item, None
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            yield number, json.loads(line), None
+        except ValueError:
+            error = InputError(
+                path=path, line=number, expected="a JSON object", got=shown(line), hint=SKIP_HINT, reason="bad_json"
+            )
+            if not skip_bad:
+                raise error from None
+            yield number, None, error
+
+
+def answers_of(item: Any, number: int, path: str, columns: Mapping[str, str]) -> list[Answer]:
+    """The answers of one object."""
+    if not isinstance(item, Mapping):
+        raise _bad(path, number, "a JSON object", shown(item))
+    body, outer = _body(item)
+    kept = {k: v for k, v in outer.items() if not isinstance(v, (dict, list))}
+    given = _first(outer, ("id", "custom_id", "i"))
+    name = str(next(v for v in (given, body.get("id"), number) if v is not None))
+    correct = _correct(outer, columns.get("correct", "correct"), path, number)
+    gold_names = (columns["gold"],) if "gold" in columns else GOLD_NAMES
+    gold = next((str(outer[g]) for g in gold_names if isinstance(outer.get(g), (str, int, float))), None)
+    found = []
+    choices = body.get("choices")
+    parts = choices if isinstance(choices, list) and choices else [body]
+    for index, choice in enumerate(parts):
+        if not isinstance(choice, Mapping):
+            raise _bad(path, number, "choices that are objects", shown(choice))
+        tokens, logprobs = _tokens(choice, path, number)
+        text = _text(choice, tokens)
+        right = correct
+        if right is None and gold is not None:
+            right = text.strip() == gold.strip()
+        reason = "" if logprobs else "no log-probabilities"
+        own = name if len(parts) == 1 else f"{name}#{index}"
+        found.append(Answer(own, name, text, logprobs, right, gold, kept, reason))
+    return found
+
+
+def _body(item: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The response, and the record around it (the same where there is none)."""
+    response = item.get("response")
+    if isinstance(response, Mapping):
+        body = response.get("body")
+        return (body if isinstance(body, Mapping) else response), item
+    return item, item
+
+
+def _tokens(choice: Mapping[str, Any], path: str, number: int) -> tuple[list[str], list[float]]:
+    given = choice.get("logprobs")
+    raw: Sequence[Any] | None = None
+    texts: list[str] = []
+    if isinstance(given, Mapping) and isinstance(given.get("content"), list):
+        raw = [t.get("logprob") if isinstance(t, Mapping) else t for t in given["content"]]
+        texts = [str(t.get("token", "")) for t in given["content"] if isinstance(t, Mapping)]
+    elif isinstance(given, Mapping) and isinstance(given.get("token_logprobs"), list):
+        # With `echo`, the first token of the prompt has none.
+        raw = given["token_logprobs"]
+        texts = [str(t) for t in given.get("tokens", [])]
+        if raw and raw[0] is None:
+            raw, texts = raw[1:], texts[1:]
+    elif isinstance(given, list):
+        raw = [t.get("logprob") if isinstance(t, Mapping) else t for t in given]
+    elif isinstance(choice.get("completion_probabilities"), list):
+        raw, texts = _llama(choice["completion_probabilities"])
+    if raw is None:
+        return [], []
+    values = []
+    for value in raw:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value) or value > 1e-6:
+            raise _bad(path, number, "log-probabilities of at most 0", shown(value))
+        values.append(min(float(value), 0.0))
+    return texts, values
+
+
+def _llama(steps: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    """llama.cpp's own form: `logprob`, or in older versions `probs` with the chosen token's `prob`."""
+    values: list[Any] = []
+    texts = []
+    for step in steps:
+        said = str(step.get("token", step.get("content", "")))
+        texts.append(said)
+        if "logprob" in step:
+            values.append(step["logprob"])
+            continue
+        chosen = [p.get("prob") for p in step.get("probs", []) if p.get("tok_str", p.get("token")) == said]
+        chance = chosen[0] if chosen else None
+        values.append(math.log(chance) if isinstance(chance, (int, float)) and chance > 0 else chance)
+    return values, texts
+
+
+def _text(choice: Mapping[str, Any], tokens: Sequence[str]) -> str:
+    message = choice.get("message")
+    if isinstance(message, Mapping) and isinstance(message.get("content"), str):
+        return str(message["content"])
+    for name in ("text", "content"):
+        if isinstance(choice.get(name), str):
+            return str(choice[name])
+    return "".join(tokens)
+
+
+def _correct(item: Mapping[str, Any], name: str, path: str, number: int) -> bool | None:
+    value = item.get(name)
+    if value is None:
+        return None
+    key = value.strip().lower() if isinstance(value, str) else value
+    try:
+        return _RIGHT[key]
+    except (KeyError, TypeError):
+        raise _bad(path, number, "true or false", shown(value), field=name) from None
+
+
+def _first(item: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((item[n] for n in names if item.get(n) is not None), None)
+
+
+def _bad(path: str, number: int, expected: str, got: str, field: str = "logprobs") -> InputError:
+    return InputError(
+        path=path, record=number, field=field, expected=expected, got=got, hint=SKIP_HINT, reason="bad_logprobs"
+    )

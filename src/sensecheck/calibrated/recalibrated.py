@@ -1,0 +1,191 @@
+"""Recalibrate and report: fit a map on some answers, show figures before and after on others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sensecheck.calibrated import QUESTION, evaluate, figures
+from sensecheck.calibrated.plots import overlay
+from sensecheck.calibrated.recalibration import Method, Recalibration, fit, load
+from sensecheck.inputs.errors import InputError
+from sensecheck.plotting.chart import Chart
+from sensecheck.report.comparison import Comparison
+from sensecheck.report.result import Result, conduct
+from sensecheck.runs.collecting import Batch
+from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.hashing import hash_ids, scramble, seed_key
+
+
+@dataclass
+class Recalibrated:
+    """A map with what it does to answers it was not fitted on."""
+
+    fitted: Recalibration
+    before: Result
+    after: Result
+
+    def compare(self) -> Comparison:
+        """After minus before, on the same rows."""
+        return self.before.compare(self.after)
+
+    def plot(self) -> Chart:
+        """Both reliability curves in one picture."""
+        return overlay([self.before, self.after], name="before-after", title="Before and after recalibration")
+
+    def table(self) -> pl.DataFrame:
+        """Every row with its stated and its recalibrated confidence."""
+        rows = self.before.measurements
+        return rows.with_columns(pl.Series("recalibrated", self.after.measurements["confidence"])).select(
+            ["id", "confidence", "recalibrated", *(["correct"] if "correct" in rows.columns else [])]
+        )
+
+    def verdict(self) -> list[str]:
+        said = list(self.fitted.notes)
+        old, new = self.before["ece"], self.after["ece"]
+        if (
+            isinstance(old.value, float)
+            and isinstance(new.value, float)
+            and isfinite(old.value)
+            and isfinite(new.value)
+        ):
+            floor = new.beside.get("noise floor")
+            near = f" (noise floor {floor:.3f})" if floor is not None else ""
+            said.append(f"ECE {old.value:.3f} before, {new.value:.3f} after{near}, on {new.n:,} rows not fitted on.")
+        return said
+
+
+def recalibrate(
+    data: Any,
+    *,
+    method: Method = "temperature",
+    fit_on: Any = None,
+    split: float | None = None,
+    fitted: Recalibration | str | os.PathLike[str] | None = None,
+    same_rows: bool = False,
+    seed: int = 0,
+    options: IntervalOptions | None = None,
+    slices: Sequence[str | Sequence[str]] = (),
+    bins: int = figures.DEFAULT_BINS,
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    **reading: Any,
+) -> Recalibrated:
+    """Fit on `fit_on`, or on a share `split` of `data`, or take a `fitted` map; report on (the rest of) `data`.
+
+    A split keeps clusters whole and follows from their names and `seed` alone. To fit and report on the same rows
+    flatters the map: it is refused unless `same_rows` says that you want it. `reading` are options of `evaluate`.
+    """
+    ways = sum(x is not None for x in (fit_on, split, fitted)) + bool(same_rows and fit_on is None)
+    if ways != 1:
+        raise InputError(
+            "say where the map comes from: another file to fit on, a share to split off, or a saved map",
+            hint="One of --fit-on FILE, --split SHARE, --map FILE (or --same-rows, to fit and report on all rows).",
+            reason="bad_option",
+        )
+    quick = IntervalOptions(method="none")
+    measured = evaluate(data, options=quick, slices=slices, bins=bins, **reading)
+    reported, learned = measured.measurements, None
+    source: dict[str, Any] = {}
+    if isinstance(fitted, Recalibration):
+        found = fitted
+    elif fitted is not None:
+        found = load(fitted)
+    else:
+        if split is not None:
+            learned, reported = _parted(reported, split, seed)
+            source = {"split": split, "seed": seed, "inputs": measured.inputs}
+        elif fit_on is not None:
+            other = evaluate(fit_on, options=quick, bins=bins, **reading)
+            learned = other.measurements
+            source = {"inputs": other.inputs}
+            if not same_rows:
+                _refuse_same(measured, other)
+        else:
+            learned, source = reported, {"same_rows": True, "inputs": measured.inputs}
+        found = replace(_fitted(method, learned), source=source)
+    interval = options or IntervalOptions()
+    by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
+    kept = {k: v for k, v in measured.signature.method.items() if k != "ci"}
+    changed = _mapped(reported, found)
+    results = []
+    for frame, how, target in ((reported, "no", None), (changed, str(found), out)):
+        system = {**measured.signature.system, "recalibrated": how}
+        system["name"] = measured.name if how == "no" else f"{measured.name}, recalibrated"
+        results.append(
+            conduct(
+                QUESTION, _once(frame), method=kept, defaults=measured.signature.defaults, system=system, slices=by,
+                options=interval, out=target, overwrite=overwrite, inputs=lambda: measured.inputs,
+                notes=[*measured.notes, *(found.notes if how != "no" else ())],
+                extra=(lambda _result: {"before": _curve_of(results[0])}) if results else None,
+            )
+        )  # fmt: skip
+    results[0].texts = results[1].texts = measured.texts
+    return Recalibrated(found, results[0], results[1])
+
+
+def _once(frame: pl.DataFrame) -> Any:
+    def batches(done: int) -> Iterator[Batch]:
+        if done == 0:
+            yield Batch(frame)
+
+    return batches
+
+
+def _curve_of(result: Result) -> dict[str, Any]:
+    value = result["reliability"].value
+    return {"name": result.name, "reliability": list(value) if isinstance(value, tuple) else []}
+
+
+def _usable(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(pl.col("scored") & pl.col("confidence").is_not_null() & pl.col("correct").is_not_null())
+
+
+def _fitted(method: Method, rows: pl.DataFrame) -> Recalibration:
+    used = _usable(rows)
+    weight = used["weight"].to_numpy() if "weight" in used.columns else None
+    return fit(method, used["confidence"].to_numpy(), used["correct"].cast(pl.Float64).to_numpy(), weight)
+
+
+def _mapped(rows: pl.DataFrame, fitted: Recalibration) -> pl.DataFrame:
+    values = rows["confidence"].fill_null(0.5).to_numpy()
+    return rows.with_columns(pl.Series("confidence", fitted(values)).set(rows["confidence"].is_null(), None))
+
+
+def _parted(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Rows to fit on and rows to report on; what belongs together stays together."""
+    if not 0 < share < 1:
+        raise InputError(field="split", expected="a share between 0 and 1", got=f"{share:g}", reason="bad_option")
+    owner = next(c for c in ("cluster", "unit", "id") if c in rows.columns)
+    keys = scramble(hash_ids(rows[owner].cast(pl.String)) ^ seed_key(seed, "recalibration"))
+    chosen = pl.Series(keys.astype(np.float64) / 2.0**64 < share)
+    fit_rows, rest = rows.filter(chosen), rows.filter(~chosen)
+    if not len(_usable(fit_rows)) or not len(rest):
+        raise InputError(
+            f"a split of {share:g} leaves nothing to {'fit on' if len(rest) else 'report on'}",
+            hint=f"There are {rows[owner].n_unique():,} separate {owner}s.", reason="empty",
+        )  # fmt: skip
+    return fit_rows, rest
+
+
+def _refuse_same(reported: Result, learned: Result) -> None:
+    digests = [{i.get("sha256") for i in r.inputs if i.get("sha256")} for r in (reported, learned)]
+    same = bool(digests[0] & digests[1])
+    if not same and not (digests[0] and digests[1]):
+        a, b = (_usable(r.measurements).select("confidence", "correct") for r in (reported, learned))
+        same = a.equals(b)
+    if same:
+        raise InputError(
+            "the map would be fitted on the rows it is reported on, which flatters it",
+            hint="Fit on another file or use --split; --same-rows does it all the same.",
+            reason="same_rows",
+        )
+
+
+__all__ = ["Recalibrated", "recalibrate"]

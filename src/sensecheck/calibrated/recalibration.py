@@ -1,0 +1,288 @@
+"""Maps from stated to deserved confidence, learned from answers whose correctness is known.
+
+    fitted = fit("temperature", confidence, correct)
+    better = fitted(new_confidence)
+    fitted.save("map.json"); fitted = load("map.json")
+
+temperature  σ(logit(p)/T): one number. Guo et al. 2017 divide all logits by T; of a single confidence this is the
+             same for two classes, and the usual stand-in for more.
+platt        σ(a·logit(p) + b): two numbers (Platt 1999).
+beta         σ(a·ln p − b·ln(1 − p) + c), a and b at least 0: three numbers (Kull, Silva Filho and Flach 2017).
+isotonic     the rising step function nearest to the outcomes (Zadrozny and Elkan 2002): as many numbers as needed,
+             and the only one here that can make equal what was different.
+
+The first three minimise log loss, by Newton's method on their convex problem. Only numpy is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sensecheck.inputs.errors import InputError, shown
+
+Floats = NDArray[np.float64]
+Method = Literal["temperature", "platt", "isotonic", "beta"]
+METHODS: tuple[Method, ...] = ("temperature", "platt", "isotonic", "beta")
+SCHEMA = "sensecheck.recalibration/1"
+
+COLDEST, HOTTEST = 0.01, 100.0
+"""The temperatures between which one is sought."""
+EDGE = 1e-12
+"""Confidences are kept this far from 0 and 1, where logits are infinite."""
+_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Recalibration:
+    """A fitted map. Call it with confidences."""
+
+    method: Method
+    parameters: Mapping[str, list[float]]
+    rows: int
+    """Rows it was fitted on."""
+    notes: tuple[str, ...] = ()
+    """What to know before using it."""
+    source: Mapping[str, Any] = field(default_factory=dict)
+    """Where it was fitted: files and their digests."""
+
+    def __call__(self, confidence: ArrayLike) -> Floats:
+        p = np.asarray(confidence, dtype=np.float64)
+        if p.size and not (np.nanmin(p) >= 0 and np.nanmax(p) <= 1):
+            raise ValueError("confidences must lie in [0, 1]")
+        return _APPLY[self.method](p, self.parameters)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "method": self.method,
+            "parameters": {k: list(v) for k, v in self.parameters.items()},
+            "rows": self.rows,
+            "notes": list(self.notes),
+            "source": dict(self.source),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        target = Path(path)
+        target.write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
+        return target
+
+    def __str__(self) -> str:
+        if self.method == "isotonic":
+            return f"isotonic, {len(self.parameters['x'])} steps"
+        return ", ".join([self.method, *(f"{k} {v[0]:.4g}" for k, v in self.parameters.items())])
+
+
+def load(path: str | os.PathLike[str]) -> Recalibration:
+    """A map that was saved."""
+    try:
+        plain = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError):
+        raise InputError(path=str(path), expected="a saved recalibration (JSON)", got="something else") from None
+    if not isinstance(plain, dict) or plain.get("schema") != SCHEMA or plain.get("method") not in METHODS:
+        raise InputError(
+            path=str(path), expected=f"a saved recalibration with schema {SCHEMA!r}",
+            got=shown(plain.get("schema") if isinstance(plain, dict) else plain), reason="not_a_recalibration",
+        )  # fmt: skip
+    method: Method = plain["method"]
+    wanted = {"temperature": {"T"}, "platt": {"a", "b"}, "beta": {"a", "b", "c"}, "isotonic": {"x", "y"}}[method]
+    found = plain.get("parameters")
+    sound = isinstance(found, dict) and set(found) == wanted and all(
+        isinstance(v, list) and v and all(isinstance(x, (int, float)) and np.isfinite(x) for x in v)
+        for v in found.values()
+    )  # fmt: skip
+    if not sound or (method == "isotonic" and len(found["x"]) != len(found["y"])):
+        raise InputError(
+            path=str(path), field="parameters", expected=f"finite numbers for {', '.join(sorted(wanted))}",
+            got=shown(found), reason="not_a_recalibration",
+        )  # fmt: skip
+    return Recalibration(
+        method, {k: [float(x) for x in v] for k, v in found.items()}, int(plain.get("rows", 0)),
+        tuple(map(str, plain.get("notes", ()))), dict(plain.get("source", {})),
+    )  # fmt: skip
+
+
+def fit(method: Method, confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None = None) -> Recalibration:
+    """Learn a map from confidences and outcomes (0/1, or shares between)."""
+    if method not in METHODS:
+        raise InputError(
+            field="method", expected=f"one of {', '.join(METHODS)}", got=shown(method), reason="bad_option"
+        )
+    p, y = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
+    w = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=np.float64)
+    if p.ndim != 1 or p.shape != y.shape or p.shape != w.shape:
+        raise ValueError(f"confidence, correct and weight must be lists of one length, came {p.shape}, {y.shape}")
+    if len(p) < 2:
+        raise InputError(f"a recalibration needs at least 2 rows with confidence and correctness, got {len(p)}")
+    if not (p.min() >= 0 and p.max() <= 1):
+        raise ValueError("confidences must lie in [0, 1]")
+    parameters, notes = _FIT[method](p, y, w)
+    rate = float((w * y).sum() / w.sum())
+    if rate in (0.0, 1.0):
+        notes = (*notes, f"every answer it was fitted on is {'right' if rate else 'wrong'}: the map can only say so")
+    return Recalibration(method, parameters, len(p), notes)
+
+
+def _logit(p: Floats) -> Floats:
+    q = np.clip(p, EDGE, 1 - EDGE)
+    return np.asarray(np.log(q) - np.log1p(-q))
+
+
+def _sigmoid(x: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))))
+
+
+def _loss(x: Floats, y: Floats, w: Floats) -> float:
+    return float((w * (np.logaddexp(0.0, x) - y * x)).sum() / w.sum())
+
+
+def _newton(features: Floats, y: Floats, w: Floats, start: Floats) -> Floats:
+    """Logistic regression without intercept of its own; a touch of ridge keeps separable data finite."""
+    ridge = 1e-9 * np.eye(features.shape[1])
+    beta = start.astype(np.float64)
+    value = _loss(features @ beta, y, w)
+    share = w / w.sum()
+    for _ in range(_STEPS):
+        q = _sigmoid(features @ beta)
+        gradient = features.T @ (share * (q - y))
+        curvature = (features * (share * q * (1 - q))[:, None]).T @ features + ridge
+        step = np.linalg.solve(curvature, gradient)
+        size = 1.0
+        while size > 1e-8:
+            tried = beta - size * step
+            found = _loss(features @ tried, y, w)
+            if found <= value:
+                break
+            size /= 2
+        else:
+            break
+        moved = float(np.abs(beta - tried).max())
+        beta, value = tried, found
+        if moved < 1e-12 * max(1.0, float(np.abs(beta).max())):
+            break
+    return beta
+
+
+Fitted = tuple[dict[str, list[float]], tuple[str, ...]]
+
+
+def _fit_temperature(p: Floats, y: Floats, w: Floats) -> Fitted:
+    x = _logit(p)
+    # The loss is convex in 1/T: halve the slope's sign change between the bounds.
+    share = w / w.sum()
+
+    def slope(inverse: float) -> float:
+        return float((share * x * (_sigmoid(inverse * x) - y)).sum())
+
+    low, high = 1 / HOTTEST, 1 / COLDEST
+    if slope(low) >= 0:
+        return {"T": [HOTTEST]}, (
+            f"the temperature hit its upper bound {HOTTEST:g}: the confidences say nothing of being right (or the "
+            "opposite), and all become 0.5",
+        )
+    if slope(high) <= 0:
+        return {"T": [COLDEST]}, (
+            f"the temperature hit its lower bound {COLDEST:g}: nearly every answer is right where it is thought to "
+            "be, and confidences go to 0 and 1",
+        )
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return {"T": [2 / (low + high)]}, ()
+
+
+def _fit_platt(p: Floats, y: Floats, w: Floats) -> Fitted:
+    x = _logit(p)
+    a, b = _newton(np.stack([x, np.ones_like(x)], axis=1), y, w, np.array([1.0, 0.0]))
+    notes = () if a > 0 else ("the slope is not positive: surer answers are not more often right",)
+    return {"a": [float(a)], "b": [float(b)]}, notes
+
+
+def _fit_beta(p: Floats, y: Floats, w: Floats) -> Fitted:
+    q = np.clip(p, EDGE, 1 - EDGE)
+    features = np.stack([np.log(q), -np.log1p(-q), np.ones_like(q)], axis=1)
+    found = _newton(features, y, w, np.array([1.0, 1.0, 0.0]))
+    # Where one of the two slopes falls below 0 the map would not rise: it is 0, and the others are fitted again.
+    for lost, left in ((0, [1, 2]), (1, [0, 2])):
+        if found[lost] < 0:
+            again = _newton(features[:, left], y, w, found[left])
+            found = np.insert(again, lost, 0.0)
+    notes: tuple[str, ...] = ()
+    if found[0] <= 0 and found[1] <= 0:
+        rate = float(np.clip((w * y).sum() / w.sum(), EDGE, 1 - EDGE))
+        found = np.array([0.0, 0.0, float(np.log(rate) - np.log1p(-rate))])
+        notes = ("both slopes are 0: surer answers are not more often right, and all get the mean accuracy",)
+    found = np.maximum(found, [0.0, 0.0, -np.inf])
+    return {"a": [float(found[0])], "b": [float(found[1])], "c": [float(found[2])]}, notes
+
+
+def pooled(y: Floats, w: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Pool adjacent violators: the rising sequence nearest to y; value, weight and first index of each level."""
+    values: list[float] = []
+    weights: list[float] = []
+    starts: list[int] = []
+    for i, (value, weight) in enumerate(zip(y.tolist(), w.tolist(), strict=True)):
+        start = i
+        while values and values[-1] >= value:
+            before, mass = values.pop(), weights.pop()
+            start = starts.pop()
+            value = (before * mass + value * weight) / (mass + weight)
+            weight += mass
+        values.append(value)
+        weights.append(weight)
+        starts.append(start)
+    return np.asarray(values), np.asarray(weights), np.asarray(starts, dtype=np.intp)
+
+
+def _fit_isotonic(p: Floats, y: Floats, w: Floats) -> Fitted:
+    used = w > 0
+    distinct, where = np.unique(p[used], return_inverse=True)
+    mass = np.bincount(where, weights=w[used])
+    mean = np.bincount(where, weights=(w * y)[used]) / mass
+    values, _, starts = pooled(mean, mass)
+    # Both ends of each level: flat within, straight between two.
+    stops = np.append(starts[1:], len(distinct)) - 1
+    x = np.stack([distinct[starts], distinct[stops]], axis=1).ravel()
+    level = np.repeat(values, 2)
+    keep = np.concatenate([[True], (x[1:] != x[:-1]) | (level[1:] != level[:-1])])
+    few = () if len(p) >= 200 else (f"isotonic regression on {len(p)} rows follows their noise",)
+    return {"x": x[keep].tolist(), "y": level[keep].tolist()}, few
+
+
+def _apply_temperature(p: Floats, found: Mapping[str, list[float]]) -> Floats:
+    return _sigmoid(_logit(p) / found["T"][0])
+
+
+def _apply_platt(p: Floats, found: Mapping[str, list[float]]) -> Floats:
+    return _sigmoid(found["a"][0] * _logit(p) + found["b"][0])
+
+
+def _apply_beta(p: Floats, found: Mapping[str, list[float]]) -> Floats:
+    q = np.clip(p, EDGE, 1 - EDGE)
+    return _sigmoid(found["a"][0] * np.log(q) - found["b"][0] * np.log1p(-q) + found["c"][0])
+
+
+def _apply_isotonic(p: Floats, found: Mapping[str, list[float]]) -> Floats:
+    return np.asarray(np.interp(p, found["x"], found["y"]))
+
+
+_FIT: dict[str, Callable[[Floats, Floats, Floats], Fitted]] = {
+    "temperature": _fit_temperature,
+    "platt": _fit_platt,
+    "beta": _fit_beta,
+    "isotonic": _fit_isotonic,
+}
+_APPLY: dict[str, Callable[[Floats, Mapping[str, list[float]]], Floats]] = {
+    "temperature": _apply_temperature,
+    "platt": _apply_platt,
+    "beta": _apply_beta,
+    "isotonic": _apply_isotonic,
+}

@@ -1,0 +1,228 @@
+"""Columns, tables and names: spoken of where the query has them, and only there."""
+
+from __future__ import annotations
+
+from sensecheck.faithful.facts import Fact, Name
+from sensecheck.faithful.matching.connectives import Connectives
+from sensecheck.faithful.matching.names import literal_positions, synonym_positions, told
+from sensecheck.language.morphology import lemma
+
+
+class Attributes(Connectives):
+    """Rules for columns, tables, names and the form of the question."""
+
+    def columns(self) -> None:
+        """Columns of the query should be spoken of; columns spoken of should be in the query."""
+        unsaid: list[Fact] = []
+        for fact in self.reading.facts:
+            if fact.kind not in ("column", "group") or not fact.name.words:
+                continue
+            said = self.mention(fact.name)
+            if said.score < 0.5 and fact.also.words:
+                said = self.mention(fact.also)
+            if said.score >= 0.5:
+                self.note("said", fact, "column", said.positions)
+            else:
+                unsaid.append(fact)
+        others = self.other_columns()
+        telling = [f for f in unsaid if not (f.role == "where" and f.name.words[-1] in self.guards["keys"])]
+        if telling and others:
+            self.note("contradicted", telling[0], "column_swapped", others[0][1])
+            return
+        untold = self.untold_column()
+        if untold is not None:
+            self.note(
+                "missing",
+                untold,
+                f"{untold.kind}_untold_{untold.role}" if untold.kind == "column" else f"{untold.kind}_untold",
+            )
+        for fact in unsaid:
+            if fact is not untold:
+                self.note("unsaid", fact, "column")
+        for name, positions in others:
+            if self.attribute_like(name, positions):
+                first, last = min(positions), max(positions) + 1
+                self.added("column", "column_added", first, last if last - first < 5 else first + 1)
+                return
+
+    def untold_column(self) -> Fact | None:
+        """A column that the sentence gives no hint of, where people would."""
+        reading, sentence = self.reading, self.sentence
+        selected = {f.name for f in reading.facts if f.kind == "column" and f.role == "select"}
+        odd = self.odd_group(selected)
+        if odd is not None:
+            return odd
+        grouped = {f.name for f in reading.facts if f.kind == "group"}
+        tables = [f.name for f in reading.facts if f.kind == "table"]
+        for fact in reading.facts:
+            name = fact.name
+            if not name.words:
+                continue
+            if fact.kind == "column" and fact.role in ("select", "aggregate"):
+                if (
+                    name.words[-1] in self.guards["identity"]
+                    and all(k in reading.entities or k in self.vocabulary.generic for k in name.stems)
+                    and any(self.mention(t).score >= 0.5 for t in tables)
+                ):
+                    continue  # which song: its title
+                if name in grouped and self.mention(name).literal > 0:
+                    continue  # for each investor: its id
+            elif fact.kind == "comparison":
+                if fact.role != "where" or fact.value is None:
+                    continue
+                if "id" in name.words:
+                    # store 1, flight JFK-2; but an id over 5 or like a word is no such name
+                    plain = fact.number is not None and not fact.direction
+                    if plain and self.mention(name).literal > 0:
+                        continue
+                    if fact.number is None and any(c.isdigit() for c in fact.value):
+                        continue
+                elif fact.number is None or 1500 <= fact.number <= 2100 or fact.number in (0, 1):
+                    continue  # a year, a yes or no
+            elif fact.kind == "order":
+                if fact.aggregate == "count" or ("id" in name.words and fact.aggregate):
+                    continue
+            elif fact.kind == "group":
+                if name in selected or not self.guards["keys"].isdisjoint(name.words):
+                    continue
+            else:
+                continue
+            if (
+                max(
+                    told(sentence, name, reading.entities),
+                    told(sentence, fact.also, reading.entities) if fact.also.words else 0,
+                )
+                < 0.4
+            ):
+                return fact
+        return None
+
+    def odd_group(self, selected: set[Name]) -> Fact | None:
+        """One table, one column beside an aggregate, and the rows are grouped by another column."""
+        reading = self.reading
+        groups = reading.of("group")
+        if len(reading.of("table")) != 1 or len(groups) != 1 or len(selected) != 1 or groups[0].name in selected:
+            return None
+        return groups[0] if told(self.sentence, groups[0].name, reading.entities) < 0.9 else None
+
+    def other_columns(self) -> list[tuple[Name, list[int]]]:
+        """Columns that the sentence names in full while the query does not use them."""
+        reading, sentence = self.reading, self.sentence
+        if not reading.other_names:
+            return []
+        if reading.other_index.keys().isdisjoint(sentence.by_stem):
+            return []
+        covered = {i for i, owner in enumerate(sentence.owner) if owner in ("value", "quote")}
+        for name in reading.names:
+            for word in name.words:
+                covered.update(literal_positions(sentence, word))
+        named: list[tuple[Name, list[int]]] = []
+        candidates = reading.other_index
+        for name in dict.fromkeys(n for key in sentence.by_stem if key in candidates for n in candidates[key]):
+            positions: list[int] = []
+            content = 0
+            for key in name.stems:
+                found = sentence.by_stem.get(key, ())
+                if not found:
+                    break
+                fresh = [i for i in found if i not in covered]
+                if key not in self.vocabulary.generic:
+                    content += 1
+                    if not fresh:
+                        break
+                positions.extend(fresh)
+            else:
+                if positions and (content or len(name.words) == 1):
+                    named.append((name, positions))
+        return named
+
+    def attribute_like(self, name: Name, positions: list[int]) -> bool:
+        """Whether the words speak of an attribute of things, not of the things themselves."""
+        if all(key in self.vocabulary.generic for key in name.stems):
+            return False
+        sentence = self.sentence
+        lows = sentence.lows
+        head = max(positions)
+        word = lows[head]
+        if any(lows[i] in self.vocabulary.superlatives or lows[i] in self.vocabulary.operator_words for i in positions):
+            return False
+        if lemma(word) not in (lemma(w) for w in name.words):
+            return False  # a verb made of the same stem
+        before = lows[min(positions) - 1] if min(positions) else ""
+        earlier = lows[min(positions) - 2] if min(positions) > 1 else ""
+        if before in self.guards["counted"] or (before == "of" and earlier in ("number", "amount", "count")):
+            return False
+        after = lows[head + 1] if head + 1 < sentence.n else ""
+        if word != lemma(word):  # plural
+            return after in ("of", ",", "and") and before not in ("which", "what")
+        return after not in ("that", "who", "which", "whose", "with")
+
+    def entities(self) -> None:
+        """Quotations and capitalised words must come from the query."""
+        sentence = self.sentence
+        literals = {f.value.strip().lower() for f in self.reading.facts if f.value is not None}
+        for first, last in sentence.quotes:
+            if any(sentence.owner[i] == "value" for i in range(first, last)):
+                continue
+            if all(sentence.tokens[i].stem in self.reading.vocabulary for i in range(first, last)):
+                continue
+            if " ".join(sentence.lows[first:last]) in literals:
+                continue
+            if any(
+                i in self.used_numbers for i, n in enumerate(sentence.numbers) if n.first >= first and n.last <= last
+            ):
+                continue
+            self.added("entity", "quotation_added", first, last)
+        starts = True
+        for i, token in enumerate(sentence.tokens):
+            if token.kind == "sign":
+                if token.text in ".?!:":
+                    starts = True
+                continue
+            initial, starts = starts, False
+            if token.kind != "word" or not token.text[0].isupper() or initial or sentence.owner[i]:
+                continue
+            if token.stem in self.reading.vocabulary or token.low in self.vocabulary.operator_words:
+                continue
+            if token.low in self.guards["capitalised"] or token.low in self.vocabulary.superlatives:
+                continue
+            self.added("entity", "capitalised_added", i, i + 1)
+
+    def tables(self) -> None:
+        """No table of the query is spoken of, another one is."""
+        used = self.reading.of("table")
+        for fact in used:
+            said = self.mention(fact.name)
+            if said.score < 0.5 and fact.also.words:
+                said = self.mention(fact.also)
+            self.note("said" if said.score >= 0.5 else "unsaid", fact, "table", said.positions)
+        if not used or not self.reading.other_tables:
+            return
+        sentence = self.sentence
+        if any(f.kind == "column" and self.mention(f.name).score >= 0.5 for f in self.reading.facts):
+            return
+        for fact in used:
+            if any(
+                literal_positions(sentence, w) or synonym_positions(sentence, w)
+                for w in fact.name.words + fact.also.words
+            ):
+                return
+        covered = {i for name in self.reading.names for w in name.words for i in literal_positions(sentence, w)}
+        for name in self.reading.other_tables:
+            where = [
+                [i for i in sentence.by_stem.get(k, ()) if i not in covered and not sentence.owner[i]]
+                for k in name.stems
+            ]
+            if where and all(where):
+                self.note("contradicted", used[0], "table_swapped", [w[0] for w in where])
+                return
+
+    def question_form(self) -> None:
+        """A question that wants yes or no for a query that gives values."""
+        lows = self.sentence.lows
+        if self.reading.language == "sql" and lows and lows[0] in self.guards["auxiliaries"] and "or" not in lows:
+            self.added("question", "yes_no_question", 0, 1)
+
+    def misfits(self) -> None:
+        for fact in self.reading.of("misfit"):
+            self.note("contradicted", fact, "misfit")

@@ -1,0 +1,53 @@
+"""And, or, both: conditions and set operations."""
+
+from __future__ import annotations
+
+from sensecheck.faithful.matching.amounts import Amounts
+from sensecheck.faithful.matching.sentence import Signal
+
+
+class Connectives(Amounts):
+    """Rules for what joins conditions."""
+
+    def connectives(self) -> None:
+        facts = self.reading.facts
+        ors = [f for f in facts if f.kind == "connective" and f.op == "or"]
+        setops = {f.op for f in facts if f.kind == "setop"}
+        said_or = self.has("or")
+        for fact in ors:
+            if fact.optional or said_or is not None:
+                positions = range(said_or.first, said_or.last) if said_or is not None else ()
+                self.note("said" if said_or is not None else "unsaid", fact, "or", positions)
+            elif self.has("both"):
+                self.note("contradicted", fact, "or_unsaid")
+            else:
+                self.note("missing", fact, "or_unsaid")
+        if said_or is not None and not ors and "union" not in setops and self.sql:  # noqa: SIM102 (one question after the other)
+            if not self.harmless_or(said_or):
+                self.added("connective", "or_added", said_or.first, said_or.last)
+        if "union" in setops and self.has("both") is not None and said_or is None:
+            both = self.has("both")
+            if both is not None and self.sentence.lows[both.first] == "both":
+                fact = next(f for f in facts if f.kind == "setop")
+                self.note("contradicted", fact, "union_both", range(both.first, both.last))
+
+        if "union" in setops and said_or is None and self.has("both") is None:
+            lows = self.sentence.lows
+            relative = next((i for i, w in enumerate(lows) if w in ("who", "that", "which", "whose")), -1)
+            if relative >= 0 and "and" in lows[relative:]:
+                fact = next(f for f in facts if f.kind == "setop" and f.op == "union")
+                self.note("contradicted", fact, "union_and")
+
+    def harmless_or(self, signal: Signal) -> bool:
+        lows = self.sentence.lows
+        around = set(lows[max(0, signal.first - 1) : signal.last + 1])
+        neighbours = {
+            self.sentence.tokens[i].stem for i in range(max(0, signal.first - 2), min(self.sentence.n, signal.last + 2))
+        }
+        if any(len(neighbours.intersection(name.stems)) >= 2 for name in self.reading.names):
+            return True
+        if around & {"he", "she", "his", "her", "him", "hers", "they", "not", "if"}:
+            return True
+        if any(f.kind == "negation" for f in self.reading.facts):
+            return True
+        return any(f.op in (">=", "<=") for f in self.reading.facts)

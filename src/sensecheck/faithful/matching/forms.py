@@ -1,0 +1,163 @@
+"""What only logic forms have: quantifiers, repeated parts, columns without a schema."""
+
+from __future__ import annotations
+
+import re
+
+from sensecheck.faithful.facts import Fact, Name
+from sensecheck.faithful.matching.attributes import Attributes
+from sensecheck.faithful.matching.names import told
+from sensecheck.faithful.matching.sentence import Signal
+from sensecheck.faithful.matching.values import find_value
+from sensecheck.language.numbers import as_number
+
+_MONTHS = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter)")
+
+
+class Forms(Attributes):
+    """Rules for logic forms."""
+
+    def quantifiers(self) -> None:
+        facts = self.reading.of("quantifier")
+        ops = {f.op for f in facts}
+        for fact in facts:
+            if fact.op == "only":
+                signal = self.has("only")
+                before = self.sentence.lows[max(0, signal.first - 2) : signal.first] if signal is not None else []
+                if signal is not None and "not" in before:
+                    self.note("contradicted", fact, "only_denied", range(signal.first, signal.last))
+                elif signal is not None:
+                    self.note("said", fact, "only", range(signal.first, signal.last))
+                else:
+                    self.note("missing", fact, "only_missing")
+            elif fact.op == "most":
+                signal = self.has("most_quantifier")
+                if signal is not None:
+                    self.note("said", fact, "most", range(signal.first, signal.last))
+                else:
+                    self.note("missing", fact, "most_missing")
+            elif fact.op == "all":
+                wrong = self.has("few_quantifier") or self.most_word()
+                if wrong is not None:
+                    self.note("contradicted", fact, "all_opposite", range(wrong.first, wrong.last))
+                else:
+                    self.note("said", fact, "all")
+        if "only" not in ops and not facts:
+            pass
+
+    def most_word(self) -> Signal | None:
+        for signal in self.kinds.get("most_quantifier", ()):
+            if self.sentence.lows[signal.first] in ("most", "majority", "mostly"):
+                return signal
+        return None
+
+    def logic_columns(self) -> None:
+        self.form_conflicts()
+        for fact in self.reading.facts:
+            if not fact.name.words:
+                continue
+            if fact.kind == "column":
+                said = self.mention(fact.name)
+                self.note("said" if said.score >= 0.5 else "unsaid", fact, "column", said.positions)
+            elif fact.kind == "aggregate" and fact.aggregate in ("avg", "sum"):
+                if fact.name.stems[-1] in self.vocabulary.named:
+                    self.note("contradicted", fact, "aggregate_wrong_sort")
+                elif self.untold(fact.name):
+                    self.note("missing", fact, "column_untold_logic")
+            elif fact.kind == "order":
+                kinds = self.vocabulary.kinds_of(fact.name)
+                if not kinds & {"time", "sequence", "rank"} and self.untold(fact.name):
+                    self.note("missing", fact, "column_untold_logic")
+            elif fact.kind == "comparison" and fact.value is not None and fact.aggregate in ("", "max", "min"):
+                self.value_sort(fact)
+
+    def untold(self, name: Name) -> bool:
+        return told(self.sentence, name, frozenset()) < 0.4
+
+    def sort_of(self, name: Name) -> str:
+        """What sort of values a column holds, as far as its last telling word says."""
+        vocabulary = self.vocabulary
+        for key in reversed(name.stems):
+            if key in vocabulary.measured:
+                return "measured"
+            if key in vocabulary.named:
+                return "named"
+            if key in vocabulary.dated:
+                return "dated"
+        return ""
+
+    def value_sort(self, fact: Fact) -> None:
+        """A value of the wrong sort for its column, or standing beside the name of another one."""
+        value = (fact.value or "").strip()
+        low = value.lower().replace(" / ", "/")
+        if not value or low in self.vocabulary.no or low in self.vocabulary.yes or not self.untold(fact.name):
+            return
+        digits = any(c.isdigit() for c in value)
+        letters = sum(c.isalpha() for c in value)
+        sort = self.sort_of(fact.name)
+        words = len(value.split())
+        if (
+            (sort == "measured" and not digits and letters > 3 and words > 1)
+            or (sort == "named" and as_number(value) is not None)
+            or (sort == "dated" and not digits and letters > 3 and not _MONTHS.search(low))
+        ):
+            self.note("contradicted", fact, "value_wrong_sort")
+        elif (
+            as_number(value) is not None
+            and not 1500 <= (fact.number or 0) <= 2100
+            and not fact.direction
+            and not fact.aggregate
+        ):
+            if not self.vocabulary.kinds_of(fact.name) & {"time", "rank", "sequence"}:
+                self.note("missing", fact, "column_untold_logic")
+        elif not fact.direction:
+            noun = self.noun_beside(value)
+            if noun >= 0:
+                self.note("contradicted", fact, "value_of_other_column", [noun])
+
+    def noun_beside(self, value: str) -> int:
+        """A noun for another attribute right beside a value: mcg venue, decision was theodore; -1 when none."""
+        found = find_value(self.sentence, value)
+        if found.score < 0.45 or not found.positions:
+            return -1
+        sentence = self.sentence
+        first, last = min(found.positions), max(found.positions) + 1
+        if last - first > len(set(found.positions)) + 3:
+            return -1
+        candidates = [last]
+        before = first - 1
+        while before >= 0 and sentence.lows[before] in (
+            "the",
+            "of",
+            "is",
+            "was",
+            "a",
+            "an",
+            "as",
+            ":",
+            "were",
+            "are",
+            "named",
+            "by",
+        ):
+            before -= 1
+        candidates.append(before)
+        named = {s for name in self.reading.names for s in name.stems}
+        for i in candidates:
+            if 0 <= i < sentence.n and not sentence.owner[i]:
+                key = sentence.tokens[i].stem
+                if key in self.vocabulary.nouns and key not in named and not sentence.lows[i].endswith(("ed", "ing")):
+                    return i
+        return -1
+
+    def form_conflicts(self) -> None:
+        """A form that repeats a filter must repeat it alike."""
+        for fact in self.reading.of("misfit"):
+            self.note("contradicted", fact, "form_conflict")
+        ops: dict[tuple[str, str], str] = {}
+        for fact in self.reading.facts:
+            if fact.kind == "comparison" and fact.role == "filter" and fact.value is not None:
+                key = (fact.name.text, fact.value)
+                if ops.setdefault(key, fact.op) != fact.op:
+                    self.note("contradicted", fact, "form_conflict")
+                    return

@@ -1,0 +1,332 @@
+"""Values and numbers: what the query states must be said, what the sentence states must be asked for."""
+
+from __future__ import annotations
+
+from sensecheck.faithful.facts import Fact
+from sensecheck.faithful.matching.evidence import Evidence, range_of
+from sensecheck.faithful.matching.names import told
+from sensecheck.faithful.matching.sentence import Signal
+from sensecheck.faithful.matching.values import find_value
+from sensecheck.language.numbers import Number
+
+_UP = {"greater": 1, "at_least": 1, "after": 1, "multiple": 1, "less": -1, "at_most": -1, "before": -1}
+
+
+_INCLUSIVE = frozenset(("at_least", "at_most"))
+
+
+class Literals(Evidence):
+    """Rules for strings and numbers."""
+
+    def unsaid_elaborations(self) -> list[Fact]:
+        """Results that a form spells out after a comparison of two rows; a sentence gives all of them or none."""
+        facts = self.reading.facts
+        if not any(f.role == "values" or f.aggregate == "diff" for f in facts):
+            return []
+        results = [
+            f for f in facts if f.kind == "comparison" and f.role in ("result", "approximate") and f.aggregate != "diff"
+        ]
+        said = 0
+        for fact in results:
+            if fact.number is not None and self.looks_numeric(fact.value or ""):
+                said += any(n.value == fact.number for n in self.sentence.numbers)
+            else:
+                said += find_value(self.sentence, fact.value or "").score >= 0.45
+        return results if not said else []
+
+    def values(self) -> None:
+        """Literal strings must be said."""
+        for fact in self.reading.facts:
+            if fact.kind not in ("comparison", "entity") or fact.value is None:
+                continue
+            if fact.number is not None and self.looks_numeric(fact.value):
+                continue
+            value = fact.value.strip()
+            found = find_value(self.sentence, value)
+            needed = 0.5 if self.sql else 0.25 if fact.direction else 0.45
+            if not self.sql and any(
+                self.sentence.tokens[i].kind == "number" and len(self.sentence.tokens[i].text) > 2
+                for i in found.positions
+            ):
+                needed = 0.28  # a date by its year, a place with its attendance
+            if found.score >= needed:
+                self.literally.add(id(fact))
+                for i in found.positions:
+                    self.sentence.owner[i] = "value"
+                if fact.way and fact.op == "=" and self.wrong_end(fact, found.positions):
+                    self.note("contradicted", fact, "journey_reversed", found.positions)
+                else:
+                    self.note("said", fact, "value", found.positions)
+            elif self.unsaid_value(fact, value) or fact in self.elaborations:
+                self.note("unsaid", fact, "value")
+            else:
+                partial = bool(found.positions)
+                rule = "value_missing" if not partial else "value_partial" if self.sql else "value_partial_logic"
+                if not self.sql and fact.op in ("!=",):
+                    rule = "value_negated_missing"
+                self.note("missing", fact, rule, found.positions)
+
+    def wrong_end(self, fact: Fact, positions: tuple[int, ...]) -> bool:
+        """`from Ashley` for a destination."""
+        i = min(positions) - 1
+        lows = self.sentence.lows
+        while i >= 0 and (
+            lows[i] in ("the", "airport", "airports", "city", "in", "of", "station")
+            or self.sentence.tokens[i].kind == "sign"
+        ):
+            i -= 1
+        wrong = {"to": ("from", "leaving", "departing"), "from": ("to", "into", "arriving")}[fact.way]
+        return i >= 0 and lows[i] in wrong
+
+    def looks_numeric(self, value: str) -> bool:
+        return any(c.isdigit() for c in value)
+
+    def unsaid_value(self, fact: Fact, value: str) -> bool:
+        """Values that a sentence says by stating or denying the column."""
+        low = value.lower().replace(" / ", "/")
+        if not value:
+            return True
+        if low in self.vocabulary.yes or low in self.vocabulary.no:
+            return (
+                not self.sql
+                or not fact.name.words
+                or max(
+                    told(self.sentence, fact.name, self.reading.entities),
+                    told(self.sentence, fact.also, self.reading.entities),
+                )
+                >= 0.4
+            )
+        if len(value) == 1 and not value.isdigit():
+            return self.mention(fact.name).score > 0.5
+        return False
+
+    def numbers(self) -> None:
+        sentence = self.sentence
+        facts = [
+            f
+            for f in self.reading.facts
+            if f.number is not None
+            and (f.kind in ("limit", "ordinal") or (f.kind == "comparison" and self.looks_numeric(f.value or "")))
+        ]
+        for fact in facts:
+            number = fact.number
+            assert number is not None
+            hit = self.matching_number(fact, number)
+            if hit is not None:
+                self.number_of[id(fact)] = hit
+                self.note("said", fact, "number", range_of(hit))
+                continue
+            if self.unsaid_number(fact, number) or fact in self.elaborations:
+                self.note("unsaid", fact, "number")
+                continue
+            if fact.kind == "comparison" and fact.value is not None and fact.value.strip():
+                found = find_value(sentence, fact.value)
+                if found.score >= 0.5:
+                    for i in found.positions:
+                        self.sentence.owner[i] = "value"
+                    self.note("said", fact, "value", found.positions)
+                    continue
+            if (
+                not self.sql
+                and fact.kind == "comparison"
+                and fact.role in ("result", "approximate")
+                and fact.aggregate not in ("count", "avg", "sum")
+            ) and not self.unexplained_number(1700 <= number <= 2100):
+                self.note("missing", fact, "number_left_out")
+                continue
+            rule = (
+                "limit_missing"
+                if fact.kind == "limit"
+                else "ordinal_missing"
+                if fact.kind == "ordinal"
+                else "number_missing"
+            )
+            self.note("missing", fact, rule)
+        self.added_numbers(facts)
+
+    def matching_number(self, fact: Fact, number: float) -> Number | None:
+        best: Number | None = None
+        exact = False
+        for i, said in enumerate(self.sentence.numbers):
+            if self.same_number(fact, number, said):
+                self.used_numbers.add(i)
+                equal = said.value == number
+                if (
+                    best is None
+                    or (equal and not exact)
+                    or (best.form == "ordinal" and said.form != "ordinal" and equal >= exact)
+                ):
+                    best, exact = said, equal
+        return best
+
+    def unexplained_number(self, years: bool) -> bool:
+        """Whether the sentence gives a number that no fact has asked for; years count only where one is wanted."""
+        asked = {f.number for f in self.reading.facts if f.number is not None}
+        owner = self.sentence.owner
+        return any(
+            n.value not in asked
+            and (years or not 1700 <= n.value <= 2100)
+            and not owner[n.first]
+            and n.form in ("digits", "word", "ordinal")
+            for n in self.sentence.numbers
+        )
+
+    def same_number(self, fact: Fact, number: float, said: Number) -> bool:
+        value = said.value
+        if value == number or value == abs(number):
+            return True
+        if fact.integral and fact.op:
+            comparative = self.comparator_near(said)
+            if comparative is not None:
+                inclusive = comparative.kind in _INCLUSIVE
+                if fact.op == ">=" and value == number - 1 and not inclusive:
+                    return True
+                if fact.op == ">" and value == number + 1 and inclusive:
+                    return True
+                if fact.op == "<=" and value == number + 1 and not inclusive:
+                    return True
+                if fact.op == "<" and value == number - 1 and inclusive:
+                    return True
+        if said.form == "decade" and (
+            said.value <= number < said.value + 10 or (fact.direction and abs(said.value - number) <= 10)
+        ):
+            return True
+        if value and number:
+            ratio = value / number if abs(value) > abs(number) else number / value
+            if ratio in (100.0, 1000.0, 1e6, 1e9):
+                return True
+        if not self.sql:
+            text = fact.value or ""
+            if said.form == "decade" and text.isdigit() and str(int(value)).startswith(text):
+                return True
+            if len(text) == 2 and text.isdigit() and 1800 < value < 2100 and value % 100 == number:
+                return True
+            if fact.role in ("approximate", "result") and said.form in ("digits", "word") and rounds_to(number, value):
+                return True
+            if (
+                said.form == "digits"
+                and value >= 100
+                and value % 100 == 0
+                and abs(value - number) <= 0.05 * abs(number)
+                and self.approximate()
+            ):
+                return True
+            if (
+                value < 100
+                and 1800 < number < 2100
+                and number % 100 == value
+                and said.first
+                and self.sentence.lows[said.first - 1] == "'"
+            ):
+                return True
+        return False
+
+    def approximate(self) -> bool:
+        lows = self.sentence.by_low
+        return any(
+            w in lows
+            for w in ("about", "around", "approximately", "nearly", "almost", "roughly", "over", "some", "approx")
+        )
+
+    def comparator_near(self, said: Number) -> Signal | None:
+        """The comparison word that governs a number."""
+        best: Signal | None = None
+        for signal in self.comparators_around(said):
+            before = said.first - signal.last
+            if 0 <= before <= 4 or (0 <= signal.first - said.last <= 3 and signal.kind in _INCLUSIVE):
+                if before > 0 and any(i in self.number_starts for i in range(signal.last, said.first)):
+                    continue
+                if best is None or signal.kind in _INCLUSIVE or (before >= 0 and before < said.first - best.last):
+                    best = signal
+        return best
+
+    def comparators_around(self, said: Number) -> list[Signal]:
+        """Comparison words within a few tokens of a number, in order."""
+        if self.comparators_at is None:
+            self.comparators_at = {}
+            for signal in self.sentence.signals:
+                if signal.kind in _UP or signal.kind == "comparative":
+                    self.comparators_at.setdefault(signal.first, []).append(signal)
+            self.number_starts = {n.first for n in self.sentence.numbers}
+        if not self.comparators_at:
+            return []
+        around = range(said.first - 12, said.last + 4)  # no phrase is longer than eight words
+        return [signal for i in around for signal in self.comparators_at.get(i, ())]
+
+    def unsaid_number(self, fact: Fact, number: float) -> bool:
+        """Numbers that people leave out or say otherwise."""
+        if fact.kind == "limit":
+            return number == 1
+        if fact.kind == "ordinal":
+            if number == 1:
+                return True
+            return number == 2 and any(w in self.sentence.by_low for w in ("runner", "next"))
+        op = fact.op
+        lows = self.sentence.by_low
+        if fact.aggregate == "diff" and abs(number) == 1 and ("a" in lows or "one" in lows or "an" in lows):
+            return True
+        if op == "!=" and number == 0:
+            return True
+        if op in (">", ">=") and number <= 1 and (number == 0 or op == ">="):
+            return True
+        if (op == ">=" and number == 2) or (op == ">" and number == 1):  # noqa: SIM102 (one question after the other)
+            if self.has("multiple") or any(w in lows for w in ("multiple", "both", "several", "many", "multi")):
+                return True
+        if number == 0 and self.has("negation"):
+            return True
+        if number == 1 and (op == "=" or not self.sql):
+            if (
+                any(w in lows for w in ("a", "an", "only", "single", "once", "one", "sole", "unique", "first"))
+                and fact.aggregate == "count"
+            ):
+                return True
+            if (
+                self.sql
+                and self.mention(fact.name).score >= 0.8
+                and not any(n.form != "ordinal" for n in self.sentence.numbers)
+            ):
+                return True
+        if number == 2 and any(w in lows for w in ("both", "pair", "couple", "two", "twice", "double")):
+            return True
+        return bool(number in (0, 1) and self.sql and op in ("=", "!=") and not self.sentence.numbers)
+
+    def added_numbers(self, facts: list[Fact]) -> None:
+        sentence = self.sentence
+        for i, said in enumerate(sentence.numbers):
+            if i in self.used_numbers or said.form in ("ordinal", "times", "fraction"):
+                continue
+            if any(sentence.owner[k] for k in range(said.first, said.last)):
+                continue
+            if said.value <= 1:
+                comparator = self.comparator_near(said)
+                if comparator is not None and (said.value == 0 or comparator.kind == "at_least"):
+                    continue  # at least one, more than 0: that there is some
+                exact = said.first and sentence.lows[said.first - 1] in ("exactly", "only", "just")
+                if said.form == "word" and not (exact and self.sql):
+                    if comparator is None or not self.sql:
+                        continue
+                    if any(f.kind == "comparison" and f.direction for f in self.reading.facts):
+                        continue
+            if self.sql and not (self.reading.opaque and said.form == "digits"):
+                self.added("number", "number_added", said.first, said.last)
+            elif facts and not (1700 <= said.value <= 2100) and said.form in ("digits", "word"):
+                self.added("number", "number_added_logic", said.first, said.last)
+
+
+def rounds_to(number: float, said: float) -> bool:
+    """Whether `said` is `number` in fewer digits: 24.6 as 25 or 24, 18,729 as 18,700."""
+    if said == 0 or number == 0 or not abs(said) < 1e15:
+        return False
+    if said.is_integer():
+        unit = 1.0
+        while said % (unit * 10) == 0:
+            unit *= 10
+    else:
+        unit = 10.0 ** -len(repr(said).partition(".")[2])
+    if float(number).is_integer() and unit < 10:
+        return False
+    if not float(number).is_integer() and unit <= 10.0 ** -len(repr(float(number)).partition(".")[2]):
+        return False
+    if float(number).is_integer() and unit * 10 > abs(number):
+        return False
+    return abs(said - number) <= 0.5 * unit or 0 <= number - said < unit

@@ -28,6 +28,7 @@ main(int(sys.argv[1]))
 """
 # What a query may take beyond its limit before the worker is killed: time to send what it found.
 _GRACE = 0.25
+_START_SECONDS = 60.0
 
 
 class StoreError(ValueError):
@@ -132,6 +133,16 @@ class WorkerPool:
         ours, theirs = socket.socketpair()
         with theirs:
             pid = self._order("fork", theirs.fileno())["pid"]
+        # What a worker needs to start is not charged to its first query.
+        ours.settimeout(_START_SECONDS)
+        try:
+            ready = receive(ours)
+        except OSError:
+            ready = None
+        if ready is None:
+            self._order(f"kill {pid}")
+            ours.close()
+            raise StoreError("a worker process did not start")
         ours.setblocking(False)
         worker = _Worker(pid, ours)
         self._workers.append(worker)

@@ -51,6 +51,7 @@ def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> Non
         trouble = f"the store could not be opened: {error}"
     base = engines.address_space()
     cap = base + limits.memory
+    send(channel, {"ready": True})
     with contextlib.suppress(ValueError, OSError):  # not every system bounds the address space
         resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
     while (request := receive(channel)) is not None:

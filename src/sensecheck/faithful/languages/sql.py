@@ -92,8 +92,9 @@ class _Facts:
             return
         scope: dict[str, Table | None] = {}
         for ref in query.tables:
-            if ref.query is not None:
-                self.query(ref.query, outer, depth)
+            if ref.query is not None or ref.derived:
+                if ref.query is not None:
+                    self.query(ref.query, outer, depth)
                 scope[ref.alias.lower()] = None
                 continue
             table = self.schema.tables.get(ref.name.lower()) if self.schema else None

@@ -48,6 +48,7 @@ class TableRef:
     alias: str
     span: tuple[int, int]
     query: Query | None = None
+    derived: bool = False  # the name of a WITH query: no table of the schema
 
 
 @dataclass(slots=True)
@@ -167,6 +168,7 @@ class _Reader:
             self.spans.append((len(text), len(text)))
         self.i = 0
         self.depth = 0
+        self.named: dict[str, Query | None] = {}  # WITH queries; None once their facts have been handed out
 
     def _fail(self, position: int) -> NoReturn:
         raise UnreadableError(f"unexpected text at character {position}: {self.text[position : position + 20]!r}")
@@ -196,6 +198,11 @@ class _Reader:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise UnreadableError("nested too deeply")
+        if self.take("WITH"):
+            self.take("RECURSIVE")
+            self.common_table()
+            while self.take(","):
+                self.common_table()
         left = self.operand()
         while self.upper[self.i] in ("UNION", "INTERSECT", "EXCEPT", "MINUS"):
             op, span = self.upper[self.i], self.spans[self.i]
@@ -210,6 +217,27 @@ class _Reader:
         self.tail(left)
         self.depth -= 1
         return left
+
+    def common_table(self) -> None:
+        name = self.identifier().lower()
+        if self.at("("):
+            self.skip_brackets()
+        self.expect("AS")
+        self.expect("(")
+        self.named[name] = None  # a recursive query may speak of itself
+        self.named[name] = self.query()
+        self.expect(")")
+
+    def skip_brackets(self) -> None:
+        """Past a pair of brackets and all that stands in it."""
+        depth = 0
+        while True:
+            if self.kinds[self.i] == "end":
+                self.fail()
+            depth += (self.upper[self.i] == "(") - (self.upper[self.i] == ")")
+            self.i += 1
+            if depth == 0:
+                return
 
     def operand(self) -> Query:
         if self.take("("):
@@ -310,11 +338,15 @@ class _Reader:
             name = self.identifier()
             while self.take("."):
                 name = self.identifier()
+            name = name.rpartition(".")[2] or name  # `project.data.table` in one pair of backticks
         span = (first, self.end())
         alias = name
         if self.take("AS") or (self.kinds[self.i] in ("word", "tick") and self.upper[self.i] not in _RESERVED):
             alias = self.identifier()
-        return TableRef(name, alias, span, inner)
+        derived = name.lower() in self.named
+        if derived:
+            inner, self.named[name.lower()] = self.named[name.lower()], None
+        return TableRef(name, alias, span, inner, derived)
 
     def identifier(self) -> str:
         kind, value = self.kinds[self.i], self.values[self.i]
@@ -520,9 +552,19 @@ class _Reader:
         distinct = self.take("DISTINCT")
         if not self.take(")"):
             args.append(self.expr())
-            while self.take(",") or self.take("AS"):
+            while self.take(","):
                 args.append(self.expr())
+            if self.take("AS"):  # CAST: the type is no column
+                while not self.at(")"):
+                    if self.kinds[self.i] == "end":
+                        self.fail()
+                    if self.at("("):
+                        self.skip_brackets()
+                    else:
+                        self.i += 1
             self.expect(")")
+        if self.take("OVER"):
+            self.skip_brackets()
         return Expr("call", start, self.end(), name, args=args, distinct=distinct, op_span=name_span)
 
     def case(self) -> Expr:

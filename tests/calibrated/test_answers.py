@@ -95,7 +95,9 @@ def test_bad_answers_are_named_or_counted(tmp_path: Path) -> None:
     broken = chat("x", 0.5, correct=True)
     broken["choices"][0]["logprobs"]["content"][0]["logprob"] = 3.0
     path.write_text(json.dumps(chat("x", 0.5, correct=True)) + "\n" + json.dumps(broken) + "\n{torn\n")
-    with pytest.raises(sensecheck.InputError, match=r"a.jsonl: record 2: logprobs: expected log-prob.*at most 0, got 3"):
+    with pytest.raises(
+        sensecheck.InputError, match=r"a.jsonl: record 2: logprobs: expected log-prob.*at most 0, got 3"
+    ):
         sensecheck.calibrated.evaluate(path)
     made = sensecheck.calibrated.evaluate(path, skip_bad=True, options=NONE)
     assert made.rows.height == 3 and made["accuracy"].n == 1
@@ -155,7 +157,9 @@ def test_confidence_in_words(text: str, value: float) -> None:
     assert found is not None and found[0] == pytest.approx(value)
 
 
-@pytest.mark.parametrize("text", ["", "no idea", "between 60% and 80%", "150%", "likely or unlikely", "-0.5x", "x" * 10_000])
+@pytest.mark.parametrize(
+    "text", ["", "no idea", "between 60% and 80%", "150%", "likely or unlikely", "-0.5x", "x" * 10_000]
+)
 def test_what_states_no_confidence(text: str) -> None:
     assert spoken(text) is None
 

@@ -23,9 +23,7 @@ def rows(n: int = 4000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(p: np.ndarray, y: np.ndarray, bins: int = BINS) -> Result:
-    return sensecheck.calibrated.evaluate(
-        confidence=p, correct=y, bins=bins, options=IntervalOptions(method="none")
-    )
+    return sensecheck.calibrated.evaluate(confidence=p, correct=y, bins=bins, options=IntervalOptions(method="none"))
 
 
 def test_scikit_learn() -> None:

@@ -47,9 +47,7 @@ def test_maps_rise_and_calibrate(method: str) -> None:
     assert (np.diff(grid) >= -1e-12).all() and grid.min() >= 0 and grid.max() <= 1
     new, truth = overconfident(20_000, 2)
     before = sensecheck.calibrated.evaluate(confidence=new, correct=truth, options=IntervalOptions(method="none"))
-    after = sensecheck.calibrated.evaluate(
-        confidence=found(new), correct=truth, options=IntervalOptions(method="none")
-    )
+    after = sensecheck.calibrated.evaluate(confidence=found(new), correct=truth, options=IntervalOptions(method="none"))
     assert after["ece"].value < before["ece"].value / 5
     assert after["nll"].value < before["nll"].value
 

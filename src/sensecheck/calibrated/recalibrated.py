@@ -118,7 +118,7 @@ def recalibrate(
     by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
     kept = {k: v for k, v in measured.signature.method.items() if k != "ci"}
     changed = _mapped(reported, found)
-    results = []
+    results: list[Result] = []
     for frame, how, target in ((reported, "no", None), (changed, str(found), out)):
         system = {**measured.signature.system, "recalibrated": how}
         system["name"] = measured.name if how == "no" else f"{measured.name}, recalibrated"

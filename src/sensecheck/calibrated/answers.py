@@ -23,7 +23,8 @@ from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 
 GOLD_NAMES = ("gold", "target", "reference", "answer", "expected")
 _MARKS = (b'"logprobs"', b'"token_logprobs"', b'"completion_probabilities"')
-_RIGHT = {True: True, False: False, 1: True, 0: False, "true": True, "false": False, "correct": True, "wrong": False}
+# 1 and 0 are equal to True and False, and so are found by them.
+_RIGHT = {True: True, False: False, "true": True, "false": False, "correct": True, "wrong": False}
 
 
 @dataclass

@@ -84,8 +84,8 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
     if -1 in gold:
         row = gold.index(-1)
         raise batch.error(
-            row, field=label, expected=f"one of the classes {', '.join(names[:10])}", got=shown(batch.frame[label][row]),
-            reason="unknown_class",
+            row, field=label, expected=f"one of the classes {', '.join(names[:10])}",
+            got=shown(batch.frame[label][row]), reason="unknown_class",
         )  # fmt: skip
     best = table.argmax(axis=1)
     made = {

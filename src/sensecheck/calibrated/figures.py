@@ -18,8 +18,8 @@ from sensecheck.calibrated.debiased import Kind, debiased_interval, noise_floor
 from sensecheck.calibrated.ranking import (
     Ranked,
     accuracy_at,
-    auroc_of,
     aurc_of,
+    auroc_of,
     curve_coverages,
     excess_aurc_of,
 )
@@ -108,7 +108,7 @@ def _debiased_ece(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Fl
         folded = deviation * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + gap * _erf(z / np.sqrt(2)).astype(np.float64)
     added = np.where((n > 0) & (deviation > 0), folded - np.abs(gap), 0.0)
     plain = (np.abs(gap) * share).sum(-1)
-    return np.maximum(plain - (added * share).sum(-1), 0.0)
+    return np.asarray(np.maximum(plain - (added * share).sum(-1), 0.0), dtype=np.float64)
 
 
 def _reliability(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Floats:
@@ -118,7 +118,7 @@ def _reliability(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Flo
 
 def _uncertainty(correct: Floats, n: Floats) -> Floats:
     rate = ratio(correct, n)
-    return rate * (1 - rate)
+    return np.asarray(rate * (1 - rate))
 
 
 def _resolution(confidence: Floats, correct: Floats, n: Floats, brier: Floats) -> Floats:
@@ -296,10 +296,16 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 "Over-confident on the whole above 0, under-confident below; needs no bins and is not biased.",
                 "Over- and under-confidence cancel: 0 does not mean calibrated.", "")),
         curve(bins),
-        # Without a method (to explain figures) it is there as well.
-        *([classwise_figure(orjson.loads(method.get("classes", "[]")), bins)] if "classes" in method or not method else []),
+        *_classwise(method, bins),
         *ranking_figures("score" if method.get("scale") == RAW else "confidence", coverages),
     ]  # fmt: skip
+
+
+def _classwise(method: Mapping[str, str], bins: int) -> list[AnyStatistic]:
+    """Where distributions were given; and without a method, to explain it."""
+    if method and "classes" not in method:
+        return []
+    return [classwise_figure(orjson.loads(method.get("classes", "[]")), bins)]
 
 
 def _ranked_scores(columns: Mapping[str, NDArray[Any]]) -> Ranked:
@@ -344,7 +350,9 @@ def ranking_figures(column: str, coverages: Sequence[float]) -> list[AnyStatisti
                     f"accuracy of the {c:.0%} surest answers",
                     "How often the system is right when it may abstain from its least sure answers.",
                     "Where confidences are equal at the cut, all of them count in proportion.",
-                    "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR")))  # fmt: skip
+                    "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR"),
+            )
+        )  # fmt: skip
     made.append(
         RowStatistic("risk_coverage", needs, prepare, _risk_curve, "risk–coverage curve", sorted_by=column, vector=True)
     )

@@ -101,9 +101,8 @@ def risk_coverage(results: Sequence[Result]) -> Chart:
         if not isinstance(figure.value, tuple) or not figure.value:
             raise ValueError(f"{result.name} has no rows to rank")
         curves.append((result.name, figure))
-    highest = max(
-        v for _, f in curves for v in (*f.value, *(f.high if isinstance(f.high, tuple) else ())) if isfinite(v)
-    )  # type: ignore[misc,union-attr]
+    drawn = [end for _, f in curves for end in (f.value, f.high) if isinstance(end, tuple)]
+    highest = max((v for values in drawn for v in values if isfinite(v)), default=1.0)
     axes = Axes(62, 34, 380, 240, y_range=(0.0, max(0.05, min(1.0, highest * 1.1))))
     title = f"Risk and coverage: {_short(results[0].name)}" if len(results) == 1 else "Risk and coverage"
     axes.text(title, 62, 20, "p-title")

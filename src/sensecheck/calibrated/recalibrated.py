@@ -30,6 +30,8 @@ class Recalibrated:
     fitted: Recalibration
     before: Result
     after: Result
+    flattered: bool = False
+    """Fitted and reported on the same rows, because that was asked for."""
 
     def compare(self) -> Comparison:
         """After minus before, on the same rows."""
@@ -57,7 +59,9 @@ class Recalibrated:
         ):
             floor = new.beside.get("noise floor")
             near = f" (noise floor {floor:.3f})" if floor is not None else ""
-            said.append(f"ECE {old.value:.3f} before, {new.value:.3f} after{near}, on {new.n:,} rows not fitted on.")
+            which = "the rows it was fitted on, which flatters it" if self.flattered else f"{new.n:,} rows"
+            which += "" if self.flattered or not self.fitted.source else " that it was not fitted on"
+            said.append(f"ECE {old.value:.3f} before, {new.value:.3f} after{near}, on {which}.")
         return said
 
 
@@ -114,7 +118,7 @@ def recalibrate(
     by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
     kept = {k: v for k, v in measured.signature.method.items() if k != "ci"}
     changed = _mapped(reported, found)
-    results = []
+    results: list[Result] = []
     for frame, how, target in ((reported, "no", None), (changed, str(found), out)):
         system = {**measured.signature.system, "recalibrated": how}
         system["name"] = measured.name if how == "no" else f"{measured.name}, recalibrated"
@@ -127,7 +131,7 @@ def recalibrate(
             )
         )  # fmt: skip
     results[0].texts = results[1].texts = measured.texts
-    return Recalibrated(found, results[0], results[1])
+    return Recalibrated(found, results[0], results[1], same_rows)
 
 
 def _once(frame: pl.DataFrame) -> Any:

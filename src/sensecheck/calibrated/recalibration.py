@@ -94,19 +94,25 @@ def load(path: str | os.PathLike[str]) -> Recalibration:
     method: Method = plain["method"]
     wanted = {"temperature": {"T"}, "platt": {"a", "b"}, "beta": {"a", "b", "c"}, "isotonic": {"x", "y"}}[method]
     found = plain.get("parameters")
-    sound = isinstance(found, dict) and set(found) == wanted and all(
-        isinstance(v, list) and v and all(isinstance(x, (int, float)) and np.isfinite(x) for x in v)
-        for v in found.values()
-    )  # fmt: skip
-    if not sound or (method == "isotonic" and len(found["x"]) != len(found["y"])):
+    if not isinstance(found, dict) or set(found) != wanted or not all(_finite(v) for v in found.values()):
+        found = {}
+    if not found or (method == "isotonic" and len(found["x"]) != len(found["y"])):
         raise InputError(
             path=str(path), field="parameters", expected=f"finite numbers for {', '.join(sorted(wanted))}",
-            got=shown(found), reason="not_a_recalibration",
+            got=shown(plain.get("parameters")), reason="not_a_recalibration",
         )  # fmt: skip
     return Recalibration(
         method, {k: [float(x) for x in v] for k, v in found.items()}, int(plain.get("rows", 0)),
         tuple(map(str, plain.get("notes", ()))), dict(plain.get("source", {})),
     )  # fmt: skip
+
+
+def _finite(values: Any) -> bool:
+    return (
+        isinstance(values, list)
+        and bool(values)
+        and all(isinstance(x, (int, float)) and bool(np.isfinite(x)) for x in values)
+    )
 
 
 def fit(method: Method, confidence: ArrayLike, correct: ArrayLike, weight: ArrayLike | None = None) -> Recalibration:
@@ -245,7 +251,7 @@ def pooled(y: Floats, w: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
 def _fit_isotonic(p: Floats, y: Floats, w: Floats) -> Fitted:
     used = w > 0
     distinct, where = np.unique(p[used], return_inverse=True)
-    mass = np.bincount(where, weights=w[used])
+    mass = np.bincount(where, weights=w[used]).astype(np.float64)
     mean = np.bincount(where, weights=(w * y)[used]) / mass
     values, _, starts = pooled(mean, mass)
     # Both ends of each level: flat within, straight between two.

@@ -561,7 +561,8 @@ class Records:
             )
         if self._unjudged:
             self.notes.append(
-                f"{self._unjudged:,} answers have neither a gold text nor `correct`: only their confidence is known"
+                f"{self._unjudged:,} answer{'s have' if self._unjudged > 1 else ' has'} neither a gold text nor "
+                "`correct`: only confidence is known"
             )
         if self._seen is not None and self._seen[0] == self._seen[1]:
             self.notes.append(f"all confidences are equal ({self._seen[0]:g}): every binned figure has one bin")

@@ -1,7 +1,7 @@
 """Kinds of tokens and ranges of positions, to see where in an answer a model is over-confident.
 
 A file of kinds is JSON: a map from token to kind, `{"SELECT": "keyword", "name": "identifier"}`, or classes tried in
-order, `{"classes": {"number": "[0-9.]+", "word": "\\\\w+"}}`, each a regular expression that must match the whole token.
+order, `{"classes": {"number": "[0-9.]+", "word": "\\\\w+"}}`, each a regular expression that must match all of a token.
 `sql` names a set that comes with the package. Marks by which tokenizers show spaces (▁, Ġ, ##) are taken off first.
 """
 

@@ -15,7 +15,7 @@ from sensecheck.runs.directory import RunDirectory
 from sensecheck.statistics.measurements import Frames, Measurements
 
 # Rows held in memory before they go to a temporary directory.
-IN_MEMORY_ROWS = 4_000_000
+IN_MEMORY_ROWS = 1_000_000
 
 
 @dataclass

@@ -198,8 +198,8 @@ class Table:
         """How many units there are to resample: rows, or clusters."""
         if self._independent is None:
             if self.clustered and self.cluster is not None:
-                seen = [b[self.cluster].unique() for b in self.measurements.batches([self.cluster])]
-                self._independent = pl.concat(seen).n_unique()
+                seen = [np.unique(hash_ids(b[self.cluster])) for b in self.measurements.batches([self.cluster])]
+                self._independent = len(np.unique(np.concatenate(seen)))
             else:
                 self._independent = self.measurements.height
         return self._independent
@@ -304,6 +304,8 @@ class Census:
             )
             if owner:
                 slim = keyed.filter(pl.col("_scored")).select([*(f"_by{i}" for i in range(len(by))), "_owner"])
+                # Hashes of eight bytes rather than names: there may be very many clusters.
+                slim = slim.with_columns(pl.Series("_owner", hash_ids(slim["_owner"])))
                 clusters.append(slim.unique())
         self.keys = [f"_by{i}" for i in range(len(by))]
         if sliced:

@@ -14,6 +14,7 @@ from sensecheck.report.comparison import Comparison, compare
 from sensecheck.report.overview import Cell, Row, overview_page
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Table, figures_table
+from sensecheck.statistics.compare import Difference
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     out = Path(args.out)
     if out.exists() and any(out.iterdir()) and not args.overwrite:
         raise ValueError(f"{out} is not empty; pass --overwrite to replace the demo's runs there")
-    takeaways: list[str] = []
+    judged: list[tuple[str, Difference]] = []
     rows: list[Row] = []
     for scene in SCENES:
         if args.only and scene.question != args.only:
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         found = compare(results)
         compared = found.pairs[0]
         _briefly(compared, args.only is not None).print()
-        takeaways += [f"{scene.question}: {sentence}" for sentence in compared.verdict()[:1]]
+        judged += [(scene.question, d) for d in compared.differences if d.name in compared.a.question.headline]
         page = found.to_html(out / f"{scene.question}-comparison.html")
         cells = [
             Cell(system, result, f"{scene.question}-{system}/report.html")
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         ]
         rows.append(Row(scene.question, scene.question, cells, found, page.name))
     sys.stdout.write("What to take away:\n")
-    for sentence in takeaways:
+    for sentence in takeaways(judged):
         sys.stdout.write(f"  {sentence}\n")
     index = out / "index.html"
     index.write_text(overview_page("Larkhaven: two systems, five questions", SYSTEMS, rows), encoding="utf-8")
@@ -93,3 +94,13 @@ def _briefly(compared: Comparison, everything: bool) -> Table:
         table.rows = [row for row in table.rows if row[0] in kept]
         table.notes = table.notes[:1]
     return table
+
+
+def takeaways(judged: list[tuple[str, Difference]]) -> list[str]:
+    """What a person should remember: where B wins, where A does, and what cannot be told."""
+    said = []
+    for which, words in (("b", "B is better on"), ("a", "A is better on"), ("", "No difference can be told on")):
+        found = [f"{d.title} ({question})" for question, d in judged if d.better == which and d.direction != "none"]
+        if found:
+            said.append(f"{words} {', '.join(found)}.")
+    return said

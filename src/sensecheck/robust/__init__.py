@@ -104,6 +104,7 @@ QUESTION = Question(
     statistics=figures.statistics,
     headline=("strictly_inequal", "inequal", "statement_violation", "accuracy", "coverage"),
     outcome="strict",
+    outcome_words=("keeps the logic", "breaks the logic"),
     plots=plots,
     example_page=_example_page,
     verdict=_verdict,

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from sensecheck.calibrated import QUESTION, original
+from sensecheck.calibrated import original
+from sensecheck.calibrated.asking import QUESTION
 from sensecheck.calibrated.records import InputFormat, Options, Records
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import sources

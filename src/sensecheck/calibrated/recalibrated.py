@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sensecheck.calibrated import QUESTION, evaluate, figures
+from sensecheck.calibrated import figures
+from sensecheck.calibrated.asking import QUESTION, evaluate
 from sensecheck.calibrated.plots import overlay
 from sensecheck.calibrated.recalibration import Method, Recalibration, fit, load
 from sensecheck.inputs.errors import InputError

@@ -158,7 +158,7 @@ def test_confidence_in_words(text: str, value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "no idea", "between 60% and 80%", "150%", "likely or unlikely", "-0.5x", "x" * 10_000]
+    "text", ["", "no idea", "between 60% and 80%", "150%", "1.7", "likely or unlikely", "-0.5x", "x" * 10_000]
 )
 def test_what_states_no_confidence(text: str) -> None:
     assert spoken(text) is None

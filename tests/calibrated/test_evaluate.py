@@ -242,7 +242,7 @@ def test_a_bad_line_is_named_or_counted(tmp_path, kind):
 BAD_TABLES = {
     "outside": ("confidence,correct\n0.5,1\n1.7,0\n0.2,1\n", "t.csv:3: confidence: expected a confidence from 0 to 1"),
     "nan": ("confidence,correct\n0.5,1\nnan,0\n", "t.csv:3: confidence"),
-    "word": ("confidence,correct\n0.5,1\nhigh,0\n", "t.csv:3: confidence: expected a finite number, got 'high'"),
+    "word": ("confidence,correct\n0.5,1\nhuge,0\n", "t.csv:3: confidence: expected a confidence such as 0.85, 85%"),
     "mark": ("confidence,correct\n0.5,1\n0.4,maybe\n", "t.csv:3: correct"),
     "missing": ("confidence,correct\n0.5,1\n,0\n", "t.csv:3: confidence"),
 }

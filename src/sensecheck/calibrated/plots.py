@@ -128,7 +128,7 @@ def risk_coverage(results: Sequence[Result]) -> Chart:
         if len(curves) > 1:
             axes.parts.append(f'<rect class="p-fill-series{i}" x="70" y="{42 + 18 * i}" width="10" height="10"/>')
             axes.text(_short(system), 86, 51 + 18 * i)
-    axes.text("dashed: a perfect ranking", 432, 262, "p-tick", anchor="end")
+    axes.text("dashed: a perfect ranking", 70, 51 + (18 * len(curves) if len(curves) > 1 else 0), "p-tick")
     alt = f"Error rate by coverage. {'; '.join(said)}."
     return Chart.of("risk-coverage", "Risk–coverage curve", (460.0, 330.0), [axes], alt, data)
 

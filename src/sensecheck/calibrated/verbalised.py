@@ -102,7 +102,7 @@ def spoken(text: str) -> tuple[float, str] | None:
     if bare:
         value = float(bare.group(1))
         # A whole number above 1 can only be a percentage here.
-        value = value / 100 if 1 < value <= 100 else value
+        value = value / 100 if 1 < value <= 100 and value == int(value) else value
         return (value, "") if 0 <= value <= 1 else None
     phrases = _WORDS.findall(said)
     if phrases and len({PHRASES[p] for p in phrases}) == 1:

@@ -78,6 +78,8 @@ def label(value: float, step: float) -> str:
     if abs(value) >= 1e5 or (value and abs(value) < 1e-4):
         return f"{value:.0e}".replace("e+0", "e").replace("e-0", "e-")
     decimals = max(0, -floor(log10(step) + 1e-9)) if step > 0 else 2
+    if step > 0 and abs(round(step, decimals) - step) > step * 1e-6:
+        decimals += 1  # steps of 2.5: 0.025 must not read 0.03
     return f"{value:,.{decimals}f}"
 
 

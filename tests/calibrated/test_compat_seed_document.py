@@ -179,7 +179,7 @@ def test_names_and_wrong_calls_as_recorded() -> None:
 def test_importing_the_shell_imports_nothing_heavy() -> None:
     code = (
         "import sys, sensecheck.compat.calibration_metric.main\n"
-        "print(sorted({'pandas', 'scipy', 'matplotlib', 'torch', 'transformers'} & set(sys.modules)))"
+        "print(sorted({'polars', 'pandas', 'scipy', 'matplotlib', 'torch', 'transformers'} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -22,6 +22,7 @@ from sensecheck.calibrated.adaptive import (
     greedy_sizes,
     lent,
 )
+from sensecheck.calibrated.figures import _mass_edges, _streamed_mass_edges
 
 
 def plain_loop(confidence: list[float], correct: list[Any]) -> list[tuple[float, float, int]]:
@@ -225,3 +226,13 @@ def test_edges_from_a_histogram_are_those_of_the_samples_up_to_its_cells():
     one = np.zeros(1 << 10, dtype=np.int64)
     one[700] = 5000
     assert adaptive_edges_of_histogram(one).tolist() == [0.0, 1.0]
+
+
+def test_edges_of_equal_mass_from_a_histogram():
+    values = np.random.default_rng(3).beta(5, 2, 100_000)
+    rows = {"confidence": values}
+    exact = _mass_edges(15, rows)
+    streamed = _streamed_mass_edges(15, iter([{"confidence": values[:40_000]}, {"confidence": values[40_000:]}]))
+    assert len(exact) == len(streamed)
+    assert np.abs(exact - streamed).max() < 1e-6
+    assert _streamed_mass_edges(15, iter([])).tolist() == [0.0, 1.0]

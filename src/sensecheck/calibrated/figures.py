@@ -224,7 +224,8 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 "Ding, Liu, Xiong and Shi 2020, Revisiting the Evaluation of Uncertainty Estimation, CVPR Workshops")),
         Statistic(
             "ace", _BINNED, _ece, "ACE (equal mass)", "lower", (0.0, 1.0), Bins("confidence", f"mass_edges_{bins}"),
-            (Anchor(f"mass_edges_{bins}", ("confidence",), partial(_mass_edges, bins)),),
+            (Anchor(f"mass_edges_{bins}", ("confidence",), partial(_mass_edges, bins),
+                    partial(_streamed_mass_edges, bins)),),
             DERIVED, interval=partial(_interval, "ece"), interval_sums=("variance",),
             explanation=Explanation(
                 f"ECE over {bins} bins that hold as many rows each; equal confidences share a bin",
@@ -371,6 +372,26 @@ def _mass_edges(bins: int, rows: Mapping[str, NDArray[Any]]) -> Floats:
     return np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
 
 
+def _streamed_mass_edges(bins: int, batches: Iterator[Mapping[str, NDArray[Any]]]) -> Floats:
+    """The same from a fine histogram, for more rows than are held at once."""
+    counts = _histogram(batches)
+    filled = np.flatnonzero(counts)
+    if not len(filled):
+        return np.array([0.0, 1.0])
+    upto = np.cumsum(counts[filled])
+    cuts = filled[np.searchsorted(upto, (np.arange(1, bins) * int(upto[-1])) // bins, side="right")]
+    inner = np.unique(cuts[cuts > filled[0]]) / len(counts)
+    return np.concatenate([[0.0], inner[(inner > 0) & (inner < 1)], [1.0]])
+
+
+def _histogram(batches: Iterator[Mapping[str, NDArray[Any]]]) -> NDArray[np.int64]:
+    counts = np.zeros(1 << 22, dtype=np.int64)
+    for rows in batches:
+        cell = np.minimum((rows["confidence"] * len(counts)).astype(np.intp), len(counts) - 1)
+        np.add.at(counts, cell, 1)
+    return counts
+
+
 def _edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
     """Adaptive edges; one bin where no row has a confidence."""
     values = rows["confidence"]
@@ -379,10 +400,7 @@ def _edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
 
 def _streamed_edges(batches: Iterator[Mapping[str, NDArray[Any]]]) -> Floats:
     """The same from a fine histogram, for more rows than are held at once: edges within 1/4,194,304."""
-    counts = np.zeros(1 << 22, dtype=np.int64)
-    for rows in batches:
-        cell = np.minimum((rows["confidence"] * len(counts)).astype(np.intp), len(counts) - 1)
-        np.add.at(counts, cell, 1)
+    counts = _histogram(batches)
     return adaptive_edges_of_histogram(counts) if counts.any() else np.array([0.0, 1.0])
 
 

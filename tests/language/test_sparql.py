@@ -251,17 +251,6 @@ def test_renaming_and_shuffling_never_matter(data: st.DataObject) -> None:
     assert not same(f"ASK {{ {plain} . ?v0 :p9 ?v1 }}", f"ASK {{ {turned} . ?w{names[0]} :p8 ?w{names[1]} }}")
 
 
-def test_time_is_linear_in_the_text() -> None:
-    def spent(times: int) -> float:
-        text = "SELECT * { " + "?s :p 'some text' . " * times + "}"
-        started = time.process_time()
-        parse(text, PREFIXES)
-        return time.process_time() - started
-
-    spent(100)
-    assert spent(8000) < 40 * max(spent(800), 0.002)
-
-
 # ---- against rdflib and the golden queries
 
 

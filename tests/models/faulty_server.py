@@ -41,6 +41,14 @@ class Server(ThreadingHTTPServer):
     faults: float
     rng: random.Random
     lock = threading.Lock()
+    under_way = 0
+
+    def quiet(self, patience: float = 20.0) -> bool:
+        """Wait until no request is being answered: a stalled one is logged late, long after its client is gone."""
+        deadline = time.monotonic() + patience
+        while self.under_way and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return not self.under_way
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -57,6 +65,15 @@ class Handler(BaseHTTPRequestHandler):
         return
 
     def do_POST(self) -> None:
+        with self.server.lock:
+            self.server.under_way += 1
+        try:
+            self._answer()
+        finally:
+            with self.server.lock:
+                self.server.under_way -= 1
+
+    def _answer(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         prompt = body["messages"][0]["content"] if "messages" in body else body["prompt"]
         with self.server.lock:

@@ -232,8 +232,10 @@ class Endpoint:
                             raise error
                         else:
                             batch.append((index, future.result()))
-                    fill_up()
                     yield batch
+                    # Only now: whoever takes the answers has put them on disk, so what a kill can cost is never more
+                    # than the calls that may run at once.
+                    fill_up()
             finally:
                 for future in running:
                     future.cancel()

@@ -12,7 +12,7 @@ settles what it must say of (p, g):
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +52,8 @@ class Statement:
     logits: tuple[float, ...] | None = None
     accepted: bool = False
     chosen: bool = False
+    moves: dict[str, float] = field(default_factory=dict)
+    """how far M(p, g) is from M(p, h), by name of the distance; of the statements that count in them alone"""
 
 
 @dataclass
@@ -79,6 +81,8 @@ class Trial:
     """a pair is tried once a polarity; what concerns the pair itself is counted on one of its trials"""
     cosine: tuple[float, ...] | None = None
     """cosine distances of the chosen statements' embeddings from the hypothesis's"""
+    coarse: bool = False
+    """gold knows only entailment and not; once M is right, its own label says which of the other two it is"""
 
     @property
     def chosen(self) -> list[Statement]:
@@ -190,6 +194,9 @@ def row(trial: Trial) -> dict[str, Any]:
         found_distances = distances(trial.logits, [s.logits for s in chosen if s.logits is not None])
     if strict_marks and sound and trial.cosine is not None:
         found_distances["cosine"] = np.asarray(trial.cosine)
+    for name, moved in found_distances.items():
+        for statement, value in zip(chosen, moved, strict=True):
+            statement.moves[name] = float(value)
     changed = np.array([s.label != gold for s in chosen], dtype=bool)
     for name in DISTANCES:
         values = found_distances.get(name)
@@ -243,6 +250,10 @@ def examples(trials: Sequence[Trial]) -> pl.DataFrame:
         "statement": pl.List(pl.String), "forth": pl.List(pl.Int8), "back": pl.List(pl.Int8), "said": pl.List(pl.Int8),
         "stage": pl.List(pl.String),
     }  # fmt: skip
+    moved = {
+        name: pl.Series([[s.moves.get(name) for s in t.statements] for t in trials], dtype=pl.List(pl.Float64))
+        for name in DISTANCES
+    }
     return pl.DataFrame(
         {
             "id": [f"{t.id}/{t.polarity}" for t in trials],
@@ -254,8 +265,34 @@ def examples(trials: Sequence[Trial]) -> pl.DataFrame:
             "back": pl.Series([[s.back for s in t.statements] for t in trials], dtype=lists["back"]),
             "said": pl.Series([[s.label for s in t.statements] for t in trials], dtype=lists["said"]),
             "stage": pl.Series([[stage_of(s, t.polarity) for s in t.statements] for t in trials], dtype=lists["stage"]),
+            **moved,
         }
     )
+
+
+HISTOGRAM_BINS = 20
+HISTOGRAM_ENDS = {"js": 1.0, "tv": 1.0, "kl": 5.0, "spread": 0.4715, "cosine": 1.0}
+"""where the last bin ends; what is farther (a KL divergence has no end) is counted in it"""
+
+
+def histograms(texts: Iterable[pl.DataFrame]) -> dict[str, dict[str, list[int]]]:
+    """Judged statements by how far the prediction moved, the label kept and changed apart, for every distance known.
+
+    From `examples` frames joined with the rows' `label`, one at a time.
+    """
+    counts: dict[str, dict[str, npt.NDArray[np.int64]]] = {}
+    for frame in texts:
+        for name in DISTANCES:
+            long = frame.select("label", "said", name).explode("said", name).drop_nulls()
+            if long.is_empty():
+                continue
+            value = long[name].to_numpy()
+            kept = np.array([LABELS[said] for said in long["said"].to_list()], dtype=str) == long["label"].to_numpy()
+            index = np.clip((value / HISTOGRAM_ENDS[name] * HISTOGRAM_BINS).astype(int), 0, HISTOGRAM_BINS - 1)
+            found = counts.setdefault(name, {g: np.zeros(HISTOGRAM_BINS, dtype=np.int64) for g in ("same", "changed")})
+            for group, mask in (("same", kept), ("changed", ~kept)):
+                found[group] += np.bincount(index[mask], minlength=HISTOGRAM_BINS)
+    return {name: {group: c.tolist() for group, c in found.items()} for name, found in counts.items()}
 
 
 def stage_of(statement: Statement, polarity: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from sensecheck.models import classifiers, generators
 from sensecheck.models.generators import Request
 from sensecheck.robust.measure import (
+    ENTAILMENT,
     NEUTRAL,
     NO_ANSWER,
     NO_GENERATION,
@@ -39,6 +40,11 @@ class Pair:
     slices: Mapping[str, str]
     bad: str | None = None
     """why the record could not be read, where bad records are counted instead of refused"""
+    coarse: bool = False
+    """gold is "not entailment": neutral and contradiction are both right"""
+
+    def is_right(self, label: int | None) -> bool:
+        return label is not None and (label != ENTAILMENT if self.coarse else label == self.gold)
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,7 @@ class Pipeline:
                 pair.id, standardise(pair.premise), standardise(pair.hypothesis), pair.gold, polarity,
                 pair.slices,
                 reason=pair.bad or (NO_GOLD if pair.gold is None else None), counts_pair=polarity == plan.polarities[0],
+                coarse=pair.coarse,
             )
             for pair in pairs
             for polarity in plan.polarities
@@ -140,6 +147,8 @@ class Pipeline:
             trials, self._ask([(t.premise, t.hypothesis) for t in trials], "classify", 2), strict=True
         ):
             trial.predicted, trial.logits = answer.label, answer.logits
+            if trial.coarse and answer.label is not None and answer.label != ENTAILMENT:
+                trial.gold = answer.label  # what gold leaves open, the model's own labels must still agree on
             if answer.label is None:
                 trial.reason = NO_ANSWER
             elif self.plan.only_correct and answer.label != trial.gold:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sensecheck.inputs.errors import InputError
+from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import CallableClassifier, Classifier, SmallClassifier, TableClassifier, read_answer
 from sensecheck.models.generators import CallableGenerator, Generator, RuleGenerator, StoredStatements
 from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT
+from sensecheck.robust import original
+from sensecheck.runs.stopping import Stopped
 
 SMALL = "small"
 RULES = "rules"
@@ -38,6 +42,25 @@ class Access:
     offline: bool = False
 
 
+@contextmanager
+def faults_told(calls: CallCache, again: str = "--resume") -> Iterator[None]:
+    """An endpoint that is gone or refuses: the run can go on later where answers are kept, and could not begin where
+    there are none.
+    """
+    from sensecheck.models.endpoint import EndpointError
+
+    try:
+        yield
+    except EndpointError as error:
+        kept = calls.count() if calls.path is not None else 0
+        if not kept:
+            raise InputError(str(error), reason="endpoint") from None
+        raise Stopped(
+            f"{error}. {kept:,} answers are kept in {calls.path}: mend it and run the same command"
+            f"{' with ' + again if again else ' again'}."
+        ) from None
+
+
 def _endpoint(url: str, access: Access, **settings: Any) -> Any:
     from sensecheck.models.endpoint import Endpoint
 
@@ -60,7 +83,14 @@ def _function(spec: str, option: str) -> Callable[..., Any]:
         raise InputError(field=option, expected="py:module:function", got=spec, reason="bad_option")
     if "" not in sys.path:
         sys.path.insert(0, "")
-    found = getattr(importlib.import_module(module), name, None)
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ModuleNotFoundError as error:
+        if error.name is None or module.split(".")[0] != error.name.split(".")[0]:
+            raise  # the module is there, and lacks something itself
+        raise InputError(
+            f"{option}: there is no module {module!r} in this folder or on Python's path", reason="bad_option"
+        ) from None
     if not callable(found):
         raise InputError(f"{option}: module {module!r} has no function {name!r}", reason="bad_option")
     return found  # type: ignore[no-any-return]
@@ -77,8 +107,11 @@ def _is_sequence_classifier(path: str, access: Access) -> bool:
     return not any(word in kind for kind in kinds for word in generative)
 
 
-def classifier(spec: Any, access: Access | None = None) -> Classifier:
-    """M from: `small`, a Hugging Face name or folder, a URL, `table:FILE`, `py:module:function`, or a Python object."""
+def classifier(spec: Any, access: Access | None = None, parity: bool = False) -> Classifier:
+    """M from: `small`, a Hugging Face name or folder, a URL, `table:FILE`, `py:module:function`, or a Python object.
+
+    `parity`: language models get the original's prompt, and their answers are read by its rule.
+    """
     access = access or Access()
     if not isinstance(spec, str):
         if isinstance(spec, Classifier):
@@ -93,9 +126,10 @@ def classifier(spec: Any, access: Access | None = None) -> Classifier:
     if spec.startswith(("http://", "https://")):
         from sensecheck.models.endpoint import EndpointClassifier
 
-        return EndpointClassifier(
-            _endpoint(spec, access, max_tokens=access.max_tokens or 64), access.prompt or NLI_PROMPT
-        )
+        endpoint = _endpoint(spec, access, max_tokens=access.max_tokens or 64)
+        if parity:
+            return EndpointClassifier(endpoint, access.prompt or original.NLI_PROMPT, original.flan_answer)
+        return EndpointClassifier(endpoint, access.prompt or NLI_PROMPT)
     if spec.startswith("table:"):
         from sensecheck.robust.records import predictions_in_file
 
@@ -111,13 +145,10 @@ def classifier(spec: Any, access: Access | None = None) -> Classifier:
     }  # fmt: skip
     if _is_sequence_classifier(path, access):
         return SequenceClassifier(path, label_names=access.label_names, **options)
+    if parity:
+        return PromptedModel(path, prompt=access.prompt or original.NLI_PROMPT, read=original.flan_answer, **options)
     prompt = access.prompt or (FLAN_PROMPT if "flan" in path.lower() else NLI_PROMPT)
-    return PromptedModel(path, prompt=prompt, read=_read_flan if prompt == FLAN_PROMPT else read_answer, **options)
-
-
-def _read_flan(text: str) -> int | None:
-    """Flan-T5 answers yes, no, or says that it is not possible to tell."""
-    return read_answer(text)
+    return PromptedModel(path, prompt=prompt, read=read_answer, **options)
 
 
 def generator(spec: Any, access: Access | None = None, wordnet: bool = False) -> Generator:

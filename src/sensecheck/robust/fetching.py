@@ -22,15 +22,19 @@ def fetch(name: str, target: str | os.PathLike[str], split: str = "validation", 
     try:
         loaded: Any = datasets.load_dataset(HOMES[name])
     except Exception as error:
+        words = " ".join(str(error).split())
         raise OSError(
-            f"{HOMES[name]} could not be had from the hub ({type(error).__name__}: {str(error)[:200]}); "
-            "with a local copy of the data, pass its file instead"
+            f"{HOMES[name]} could not be had from the hub ({type(error).__name__}: {words[:200]}); with a local copy, "
+            "pass its file instead: the columns of MNLI, SNLI, ANLI and QNLI are known in all their layouts"
         ) from None
     if name == "anli":
-        wanted = {"validation": "dev", "train": "train", "test": "test"}[split]
+        wanted = {"validation": "dev"}.get(split, split)
         parts = [f"{wanted}_{r}" for r in ([round_] if round_ else ["r1", "r2", "r3"])]
     else:
         parts = [split]
+    for part in parts:
+        if part not in loaded:
+            raise ValueError(f"{name} has no split {part!r}; there are {', '.join(loaded)}")
     return write_pairs((row for part in parts for row in loaded[part]), target)
 
 

@@ -148,7 +148,12 @@ def evaluate_as_original(
     ]
     if any(label == -1 for label in gold):
         notes.append(f"{gold.count(-1):,} pairs without gold: the original keeps them, and no model ever answers -1")
-    method = {"as": name, "polarity": "both" if len(polarities) == 2 else polarities[0], "seed": str(seed)}
+    method = {
+        "as": name,
+        "polarity": "both" if len(polarities) == 2 else polarities[0],
+        "generator": generator.identity.model,
+        "seed": str(seed),
+    }
     result = Result(
         question,
         Signature("robust", method, system),

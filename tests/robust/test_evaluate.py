@@ -97,6 +97,20 @@ def test_one_slip_is_one_pair() -> None:
     assert shown["parts"][2]["rows"][3] == ["H0 same 3.", "entailment", "entailment", "contradiction", "opposite label"]
 
 
+def test_all_pairs_are_held_to_the_models_own_labels() -> None:
+    """A pair that the model gets wrong obliges it all the same: by what it said, not by gold."""
+    rows, statements = stored()
+    wrong = [{**row, "label": (row["label"] + 1) % 3} if i < 3 else row for i, row in enumerate(rows)]
+    strict = evaluate(wrong, model=Logician(slip=True), generator=statements, check_labels=False)
+    every = evaluate(wrong, model=Logician(slip=True), generator=statements, check_labels=False, only_correct=False)
+    assert strict["accuracy"].value == every["accuracy"].value == pytest.approx(6 / 9)
+    assert strict["strictly_inequal"].n == 6 + 2 and strict["strictly_inequal"].value == 0.0
+    assert every["strictly_inequal"].n == 9 + 3 and every["strictly_inequal"].value == pytest.approx(1 / 12)
+    assert every["inequal_positive_entailment"].value == pytest.approx(1 / 3)  # the pair that M calls entailment
+    assert strict.extra["funnel"][0]["correct"] == 6
+    assert every.extra["funnel"][0]["answered"] == 9 and "correct" not in every.extra["funnel"][0]
+
+
 def test_the_funnel_counts_everything(pairs: Path) -> None:
     result = evaluate(pairs, model="small", generator="rules", check_labels=False)
     positive = result.extra["funnel"][0]

@@ -120,7 +120,10 @@ def _systems(made: argparse.ArgumentParser, model: bool = True, generator: bool 
     who.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one call (default: 60)")
     who.add_argument("--tries", type=positive, default=8, metavar="N", help="tries of one call (default: 8)")
     who.add_argument(
-        "--max-tokens", type=positive, metavar="N", help="longest answer of a URL (default: 64; lists 1024)"
+        "--max-tokens",
+        type=positive,
+        metavar="N",
+        help="longest answer of a language model (default: of a URL 64, lists 1024; of a folder 40)",
     )
     who.add_argument("--per-minute", type=float, metavar="N", help="at most N calls a minute to a URL")
 

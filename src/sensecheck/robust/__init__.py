@@ -57,7 +57,8 @@ def _example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """A triangle to read: the three texts, and what the model said along each side."""
     pages = []
     for row in frame.iter_rows(named=True):
-        gold = row.get("label", "")
+        held = row.get("label", "")
+        gold = row.get("gold") or held
         predicted = row.get("predicted")
         told = LABELS[predicted] if predicted is not None else "no label"
         parts: list[dict[str, Any]] = [
@@ -74,7 +75,7 @@ def _example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
         for text, label, stage, a, b in zip(texts, said, stages, forth, back, strict=False):
             if stage != "judged" or label is None:
                 continue
-            inequal, strict = marks(LABELS.index(gold), row["polarity"], label) if gold in LABELS else (False, False)
+            inequal, strict = marks(LABELS.index(held), row["polarity"], label) if held in LABELS else (False, False)
             verdict = "opposite label" if inequal else "off the expected label" if strict else "kept"
             lines.append([text, _name(a), _name(b), LABELS[label], verdict])
         if lines:
@@ -213,9 +214,11 @@ def evaluate(
         with CallCache(place) as calls, faults_told(calls, "--resume" if out is not None else ""):
             asked, makes = classifiers.Asked(m, calls), generators.Asked(g, calls)
             if check_labels:
-                warning = probe(asked).warning
-                if warning:
-                    notes.append(f"warning: {warning}")
+                found = probe(asked)
+                if found.warning:
+                    classes = getattr(m, "order", ())
+                    advice = f"--label-order {found.label_order(classes)}" if len(classes) == 3 else "other label names"
+                    notes.append(f"warning: {found.warning}; give it {advice} if that is so")
             work = Pipeline(asked, makes, plan, progress)
             for batch in islice(in_batches(iter(pairs), BATCH_PAIRS), done, None):
                 trials = work.trials(batch)
@@ -225,7 +228,7 @@ def evaluate(
 
     def extra(result: Result) -> dict[str, Any]:
         frame = result.measurements
-        steps_of = funnel(frame, keep)
+        steps_of = funnel(frame, keep, only_correct)
         for line in steps_of:
             steps = " → ".join(f"{line[step]:,} {step}" for step in line if step != "polarity")
             result.notes.append(f"funnel, {line['polarity']}: {steps}")

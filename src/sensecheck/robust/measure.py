@@ -82,7 +82,20 @@ class Trial:
     cosine: tuple[float, ...] | None = None
     """cosine distances of the chosen statements' embeddings from the hypothesis's"""
     coarse: bool = False
-    """gold knows only entailment and not; once M is right, its own label says which of the other two it is"""
+    """gold knows only entailment and not"""
+    held: int | None = None
+    """M's own label of (p, h), where the triangle is held against that: gold leaves it open, or does not matter"""
+
+    @property
+    def correct(self) -> bool | None:
+        if self.gold is None or self.predicted is None:
+            return None
+        return self.predicted != ENTAILMENT if self.coarse else self.predicted == self.gold
+
+    @property
+    def label(self) -> int | None:
+        """The label of (p, h) that M(p, g) must agree with."""
+        return self.gold if self.held is None else self.held
 
     @property
     def chosen(self) -> list[Statement]:
@@ -147,11 +160,11 @@ def distances(hypothesis: Sequence[float], statements: Sequence[Sequence[float]]
 
 def row(trial: Trial) -> dict[str, Any]:
     """The measurements of one trial."""
-    gold, polarity = trial.gold, trial.polarity
+    gold, polarity = trial.label, trial.polarity
     rule = rule_of(gold, polarity)
-    correct = None if gold is None or trial.predicted is None else trial.predicted == gold
+    correct = trial.correct
     chosen = trial.chosen
-    judged = bool(chosen) and correct is True and gold is not None
+    judged = bool(chosen) and gold is not None and (correct is True or trial.held is not None)
     sound = rule not in ("none", "unsupported")
     made: dict[str, Any] = {
         "id": f"{trial.id}/{polarity}", "cluster": trial.id, "scored": gold is not None and trial.predicted is not None,
@@ -260,6 +273,7 @@ def examples(trials: Sequence[Trial]) -> pl.DataFrame:
             "premise": [t.premise for t in trials],
             "hypothesis": [t.hypothesis for t in trials],
             "predicted": pl.Series([t.predicted for t in trials], dtype=pl.Int8),
+            "gold": pl.Series(["not entailment" if t.coarse else _name(t.gold) for t in trials], dtype=pl.String),
             "statement": pl.Series([[s.text for s in t.statements] for t in trials], dtype=lists["statement"]),
             "forth": pl.Series([[s.forth for s in t.statements] for t in trials], dtype=lists["forth"]),
             "back": pl.Series([[s.back for s in t.statements] for t in trials], dtype=lists["back"]),
@@ -295,6 +309,10 @@ def histograms(texts: Iterable[pl.DataFrame]) -> dict[str, dict[str, list[int]]]
     return {name: {group: c.tolist() for group, c in found.items()} for name, found in counts.items()}
 
 
+def _name(label: int | None) -> str | None:
+    return None if label is None else LABELS[label]
+
+
 def stage_of(statement: Statement, polarity: str) -> str:
     """How far a statement came."""
     if statement.chosen:
@@ -317,8 +335,9 @@ def wilson(successes: int, n: int, z: float = 1.959964) -> tuple[float, float]:
 FUNNEL = ("pairs", "with gold", "correct", "with a rule", "enough distinct", "accepted one way", "judged")
 
 
-def funnel(frame: pl.DataFrame, keep: int) -> list[dict[str, Any]]:
-    """How many pairs survived each step, by polarity."""
+def funnel(frame: pl.DataFrame, keep: int, only_correct: bool = True) -> list[dict[str, Any]]:
+    """How many pairs survived each step, by polarity. Where wrong answers are judged too, the third step says so."""
+    steps = FUNNEL if only_correct else tuple("answered" if step == "correct" else step for step in FUNNEL)
     out = []
     for polarity in frame["polarity"].unique(maintain_order=True).to_list():
         part = frame.filter(pl.col("polarity") == polarity)
@@ -330,5 +349,5 @@ def funnel(frame: pl.DataFrame, keep: int) -> list[dict[str, Any]]:
         one_way = enough.filter(pl.col("one_way") >= keep)
         judged = ruled.filter(pl.col("judged"))
         counts = (len(part), len(gold), len(right), len(ruled), len(enough), len(one_way), len(judged))
-        out.append({"polarity": polarity, **dict(zip(FUNNEL, counts, strict=True))})
+        out.append({"polarity": polarity, **dict(zip(steps, counts, strict=True))})
     return out

@@ -147,13 +147,14 @@ class Pipeline:
             trials, self._ask([(t.premise, t.hypothesis) for t in trials], "classify", 2), strict=True
         ):
             trial.predicted, trial.logits = answer.label, answer.logits
-            if trial.coarse and answer.label is not None and answer.label != ENTAILMENT:
-                trial.gold = answer.label  # what gold leaves open, the model's own labels must still agree on
             if answer.label is None:
                 trial.reason = NO_ANSWER
-            elif self.plan.only_correct and answer.label != trial.gold:
+                continue
+            if not self.plan.only_correct or (trial.coarse and trial.correct):
+                trial.held = answer.label
+            if self.plan.only_correct and not trial.correct:
                 trial.reason = WRONG
-            elif trial.polarity == "negative" and trial.gold == NEUTRAL:
+            elif trial.polarity == "negative" and trial.label == NEUTRAL:
                 trial.reason = NO_RULE
         if self.plan.reflexive:
             for trial, answer in zip(

@@ -38,10 +38,11 @@ def funnel(rows: list[dict[str, Any]], name: str) -> Chart:
     most = max((row[FUNNEL[0]] for row in rows), default=1) or 1
     for number, row in enumerate(rows):
         part = Axes(170, top + 18, 380, len(FUNNEL) * row_height, (0, most), (len(FUNNEL), 0))
+        steps = [step for step in row if step != "polarity"]
         if number == 0:
             part.text(f"Funnel: {name}", 14, 20, "p-title")
         part.text(f"{row['polarity']} statements", 14, top + 8)
-        for i, step in enumerate(FUNNEL):
+        for i, step in enumerate(steps):
             count = row[step]
             part.text(step, 164, part.py(i + 0.68), "p-tick", anchor="end")
             part.bar(

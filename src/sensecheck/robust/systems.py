@@ -20,6 +20,8 @@ from sensecheck.runs.stopping import Stopped
 
 SMALL = "small"
 RULES = "rules"
+LONGEST = 40
+"""tokens that a Hugging Face language model may answer with"""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Access:
     tries: int = 8
     per_minute: float | None = None
     max_tokens: int | None = None
-    """the longest answer; None: 64 of a classifier, 1024 of a generator"""
+    """the longest answer; None: 64 of a classifier at a URL, 1024 of a generator there, 40 of a Hugging Face model"""
     offline: bool = False
 
 
@@ -145,6 +147,7 @@ def classifier(spec: Any, access: Access | None = None, parity: bool = False) ->
     }  # fmt: skip
     if _is_sequence_classifier(path, access):
         return SequenceClassifier(path, label_names=access.label_names, **options)
+    options["max_new_tokens"] = access.max_tokens or LONGEST
     if parity:
         return PromptedModel(path, prompt=access.prompt or original.NLI_PROMPT, read=original.flan_answer, **options)
     prompt = access.prompt or (FLAN_PROMPT if "flan" in path.lower() else NLI_PROMPT)
@@ -173,12 +176,15 @@ def generator(spec: Any, access: Access | None = None, wordnet: bool = False) ->
         return StoredStatements(statements_in_file(path), Path(path).name)
     if spec.startswith("py:"):
         return CallableGenerator(_function(spec, "--generator"), spec)
-    from sensecheck.models.huggingface import PromptedModel
+    from sensecheck.models.huggingface import PromptedModel, configuration
 
+    path = spec.removeprefix("hf:")
+    configuration(path, access.revision, access.offline)  # says in one sentence what is wrong with the name
     return PromptedModel(
-        spec.removeprefix("hf:"),
+        path,
         revision=access.revision,
         device=access.device,
         dtype=access.dtype,
         offline=access.offline,
+        max_new_tokens=access.max_tokens or LONGEST,
     ).generator()

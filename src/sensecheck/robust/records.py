@@ -59,8 +59,12 @@ class Pairs:
                     self._coarse += 1
                 yield pair
         if number == 0:
+            files = ", ".join(f.path for f in self._reader.files)
             raise InputError(
-                "there is no pair to read", expected="at least one premise and hypothesis", got="an empty input"
+                "there is no pair to read",
+                path=files or None,
+                hint="Pairs have a premise, a hypothesis and a label, a line of JSON or a row of a table each.",
+                reason="no_pairs",
             )
 
     def _column(self, batch: TableBatch, ours: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -95,7 +96,17 @@ def _function(spec: str, option: str) -> Callable[..., Any]:
         ) from None
     if not callable(found):
         raise InputError(f"{option}: module {module!r} has no function {name!r}", reason="bad_option")
-    return found  # type: ignore[no-any-return]
+
+    @functools.wraps(found)
+    def told(*args: Any, **named: Any) -> Any:
+        try:
+            return found(*args, **named)
+        except Exception as error:
+            raise InputError(
+                f"{option} {spec} raised {type(error).__name__}: {error}", reason="user_function"
+            ) from error
+
+    return told
 
 
 def _is_sequence_classifier(path: str, access: Access) -> bool:

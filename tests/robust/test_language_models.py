@@ -326,7 +326,7 @@ def test_cosine_of_embeddings_end_to_end(
     assert sum(counts["same"]) == len(groups["same"]) and sum(counts["changed"]) == len(groups["changed"])
     page = (out / "report.html").read_text()
     for words in (
-        "cosine distance of the embeddings",
+        "Cosine distance of the embeddings",
         "Jensen–Shannon distance of M(p, g)",
         "total variation (L∞)",
         "KL divergence",

@@ -121,6 +121,8 @@ _AXES = {
     "cosine": "cosine distance of the embeddings of h and g (last bin: and more)",
 }
 
+_HEADS = {"spread": "How sure the model is", "cosine": "How far the texts are apart for the model"}
+
 
 def histogram(distance: str, moves: dict[str, list[int]], name: str) -> Chart:
     """How far M(p, g) is from M(p, h), label kept and label changed side by side."""
@@ -129,7 +131,7 @@ def histogram(distance: str, moves: dict[str, list[int]], name: str) -> Chart:
     most = max([*same, *changed, 1])
     bins, end = len(same), HISTOGRAM_ENDS[distance]
     axes = Axes(64, 36, 430, 220, (0, end), (0, most))
-    axes.text(f"How far predictions move: {name}", 14, 20, "p-title")
+    axes.text(f"{_HEADS.get(distance, 'How far predictions move')}: {name}", 14, 20, "p-title")
     axes.frame(_AXES[distance], "statements", y_ticks=ticks(0, most))
     for i in range(bins):
         a, z = i * end / bins, (i + 1) * end / bins
@@ -144,4 +146,5 @@ def histogram(distance: str, moves: dict[str, list[int]], name: str) -> Chart:
     axes.bar(0.24 * end, 0.265 * end, -most * 0.235, -most * 0.2, "p-fill-series1")
     data = [{"from": i * end / bins, "same": same[i], "changed": changed[i]} for i in range(bins)]
     said = f"{sum(same)} statements keep the label, {sum(changed)} change it"
-    return Chart.of(f"distance_{distance}", _AXES[distance], (width, height), [axes], said, data)
+    title = _AXES[distance][0].upper() + _AXES[distance][1:]
+    return Chart.of(f"distance_{distance}", title, (width, height), [axes], said, data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ Floats = npt.NDArray[np.float32]
 
 _SAMPLED = 64  # pairs on which the error of 16 bits is measured
 _NOISE_WIDTHS = 2.5  # of these root mean squares, within which a call is close: about one pair in a hundred
+_AHEAD = 2  # batches the device has before it while the host reads one back
 _HELD = 512  # close calls are collected up to this many: float32 is slow enough without small batches
 
 
@@ -141,7 +143,8 @@ class SequenceClassifier:
         self.truncated = Truncated()
         self.halved = 0
         self.rechecked = 0
-        self.noise = 0.0  # root mean square of what 16 bits do to the difference of the two best logits
+        self.offset: Any = np.zeros(len(self.order), dtype=np.float32)  # of all logits in 16 bits against float32
+        self.noise = 0.0  # root mean square of what else 16 bits do to the difference of the two best logits
         commit = getattr(loaded.config, "_commit_hash", None) or revision or ""
         # Precision is part of what an answer depends on: a close call may fall the other way.
         checked = "" if not rounded else ", close calls in float32" if self._exact is not None else ", unchecked"
@@ -212,16 +215,20 @@ class SequenceClassifier:
         halves = (batch.take(range(middle)), batch.take(range(middle, len(batch))))
         return torch.cat([self._careful(half, exact) for half in halves])
 
-    def _measure_noise(self, batch: Packed, raw: Any) -> float:
-        """The margin within which 16 bits cannot be trusted to pick the same label, from a sample of one batch."""
+    def _measure_noise(self, batch: Packed, raw: Any) -> None:
+        """What 16 bits do to the logits, from a sample of one batch: an offset that all pairs share (weights are
+        rounded the same way for all), which is taken off, and a scatter, which tells how close a call is too close.
+        """
         chosen = np.unique(np.linspace(0, len(batch) - 1, _SAMPLED).astype(np.int64))
         rounded = raw[self._torch.from_numpy(chosen).to(raw.device)].float().cpu().numpy()
         exact = self._careful(batch.take(chosen), exact=True).float().cpu().numpy()
-        best = np.argsort(exact, axis=1)[:, -2:]
-        apart = np.diff(np.take_along_axis(rounded - exact, best, axis=1), axis=1)
-        apart = apart[np.isfinite(apart)]
-        self.noise = float(np.sqrt(np.mean(apart**2))) if len(apart) else 0.0
-        return _NOISE_WIDTHS * self.noise
+        apart = (rounded - exact)[np.isfinite(rounded).all(axis=1)]
+        best = np.argsort(exact[np.isfinite(rounded).all(axis=1)], axis=1)[:, -2:]
+        if len(apart) >= _SAMPLED // 2:
+            self.offset = apart.mean(axis=0)
+        between = np.diff(np.take_along_axis(apart - self.offset, best, axis=1), axis=1)
+        self.noise = float(np.sqrt(np.mean(between**2))) if len(between) else 0.0
+        self._margin = _NOISE_WIDTHS * self.noise
 
     def _answers(self, rows: Ints, values: Floats) -> Batch:
         ours = np.full((len(values), 3), -np.inf, dtype=np.float32)
@@ -232,11 +239,12 @@ class SequenceClassifier:
             for i, label, row in zip(rows.tolist(), labels, ours.tolist(), strict=True)
         ]  # fmt: skip
 
-    def _finished(self, batch: Packed, raw: Any, held: list[Packed]) -> Batch:
-        """The answers of a batch; close calls, and numbers that left the range of 16 bits, are held back."""
+    def _finished(self, batch: Packed, raw: Any, held: list[Packed] | None) -> Batch:
+        """The answers of a batch; in 16 bits close calls, and numbers that left their range, are held back."""
         values = raw.float().cpu().numpy()
-        if self.dtype == self._torch.float32:
+        if held is None:
             return self._answers(batch.rows, values)
+        values -= self.offset
         with np.errstate(invalid="ignore"):
             two = np.sort(values, axis=1)[:, -2:]
             close = ~np.isfinite(values).all(axis=1) | (two[:, 1] - two[:, 0] < (self._margin or 0.0))
@@ -249,15 +257,12 @@ class SequenceClassifier:
         held.append(batch.take(np.flatnonzero(close)))
         return self._answers(batch.rows[~close], values[~close])
 
-    def _recheck(self, held: list[Packed]) -> Batch:
+    def _held_batches(self, held: list[Packed]) -> Iterator[Packed]:
         batch = join(held)
         held.clear()
         self.rechecked += len(batch)
-        out: Batch = []
         for rows in length_batches(batch.lengths.tolist(), self.tokens // 2, padded=True):
-            part = batch.take(rows)
-            out += self._answers(part.rows, self._careful(part, exact=True).float().cpu().numpy())
-        return out
+            yield batch.take(rows)
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         torch = self._torch
@@ -282,25 +287,30 @@ class SequenceClassifier:
         worker = threading.Thread(target=tokenise, name="tokenise", daemon=True)
         worker.start()
         try:
-            waiting: tuple[Packed, Any] | None = None
-            held: list[Packed] = []
+            # The device works on what was launched last while what was launched before is read back.
+            launched: deque[tuple[Packed, Any, list[Packed] | None]] = deque()
+            close: list[Packed] = []
+            held = close if self.dtype != torch.float32 else None
             with torch.inference_mode():
                 while (item := ready.get()) is not None:
                     if isinstance(item, BaseException):
                         raise item
                     raw = self._careful(item)
                     if self._margin is None:
-                        self._margin = self._measure_noise(item, raw)
-                    # The device works on this batch while the one before it is read back.
-                    if waiting is not None:
-                        yield self._finished(*waiting, held)
-                    waiting = (item, raw)
-                    if sum(map(len, held)) >= _HELD:
-                        yield self._recheck(held)
-                if waiting is not None:
-                    yield self._finished(*waiting, held)
-                if held:
-                    yield self._recheck(held)
+                        self._measure_noise(item, raw)
+                    launched.append((item, raw, held))
+                    if sum(map(len, close)) >= _HELD:
+                        launched.extend(
+                            (part, self._careful(part, exact=True), None) for part in self._held_batches(close)
+                        )
+                    while len(launched) > _AHEAD:
+                        yield self._finished(*launched.popleft())
+                while launched:
+                    yield self._finished(*launched.popleft())
+                    if close and not launched:
+                        launched.extend(
+                            (part, self._careful(part, exact=True), None) for part in self._held_batches(close)
+                        )
         finally:
             stop.set()
 

@@ -79,6 +79,16 @@ class Truncated:
     pairs: int = 0
 
 
+@dataclass
+class _Launched:
+    """A batch the device is working on, where its logits will be, and what says that they are there."""
+
+    batch: Packed
+    held: list[Packed] | None  # where close calls are put; None: these are the last word
+    values: Any
+    done: Any
+
+
 class SequenceClassifier:
     """A Hugging Face sequence classifier as M: packed without padding where the architecture allows it, sorted by
     length in batches of a token budget elsewhere. Tokenising runs ahead in a thread; an out-of-memory batch is
@@ -239,9 +249,24 @@ class SequenceClassifier:
             for i, label, row in zip(rows.tolist(), labels, ours.tolist(), strict=True)
         ]  # fmt: skip
 
-    def _finished(self, batch: Packed, raw: Any, held: list[Packed] | None) -> Batch:
+    def _launch(self, batch: Packed, held: list[Packed] | None, raw: Any = None) -> _Launched:
+        """Queue a batch and the copy of its logits: a copy queued later would wait for the batches after this one."""
+        torch = self._torch
+        raw = self._careful(batch, exact=held is None) if raw is None else raw
+        if self.device.type != "cuda":
+            return _Launched(batch, held, raw.float(), None)
+        values = torch.empty(raw.shape, dtype=torch.float32, pin_memory=True)
+        values.copy_(raw, non_blocking=True)
+        done = torch.cuda.Event()
+        done.record()
+        return _Launched(batch, held, values, done)
+
+    def _finished(self, launched: _Launched) -> Batch:
         """The answers of a batch; in 16 bits close calls, and numbers that left their range, are held back."""
-        values = raw.float().cpu().numpy()
+        batch, held = launched.batch, launched.held
+        if launched.done is not None:
+            launched.done.synchronize()
+        values = launched.values.numpy()
         if held is None:
             return self._answers(batch.rows, values)
         values -= self.offset
@@ -288,29 +313,25 @@ class SequenceClassifier:
         worker.start()
         try:
             # The device works on what was launched last while what was launched before is read back.
-            launched: deque[tuple[Packed, Any, list[Packed] | None]] = deque()
+            launched: deque[_Launched] = deque()
             close: list[Packed] = []
             held = close if self.dtype != torch.float32 else None
             with torch.inference_mode():
                 while (item := ready.get()) is not None:
                     if isinstance(item, BaseException):
                         raise item
-                    raw = self._careful(item)
+                    raw = self._careful(item, exact=False)
                     if self._margin is None:
                         self._measure_noise(item, raw)
-                    launched.append((item, raw, held))
+                    launched.append(self._launch(item, held, raw))
                     if sum(map(len, close)) >= _HELD:
-                        launched.extend(
-                            (part, self._careful(part, exact=True), None) for part in self._held_batches(close)
-                        )
+                        launched.extend(self._launch(part, None) for part in self._held_batches(close))
                     while len(launched) > _AHEAD:
-                        yield self._finished(*launched.popleft())
+                        yield self._finished(launched.popleft())
                 while launched:
-                    yield self._finished(*launched.popleft())
+                    yield self._finished(launched.popleft())
                     if close and not launched:
-                        launched.extend(
-                            (part, self._careful(part, exact=True), None) for part in self._held_batches(close)
-                        )
+                        launched.extend(self._launch(part, None) for part in self._held_batches(close))
         finally:
             stop.set()
 

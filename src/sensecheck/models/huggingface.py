@@ -22,7 +22,7 @@ from sensecheck.models.prompts import NLI_PROMPT, STATEMENT_PROMPTS, fill
 Floats = npt.NDArray[np.float32]
 
 _SAMPLED = 64  # pairs on which the error of 16 bits is measured
-_NOISE_WIDTHS = 2.5  # of these root mean squares, within which a call is close: about one pair in a hundred
+_NOISE_WIDTHS = 2.0  # of these root mean squares, within which a call is close: about one pair in a hundred
 _AHEAD = 2  # batches the device has before it while the host reads one back
 _HELD = 512  # close calls are collected up to this many: float32 is slow enough without small batches
 

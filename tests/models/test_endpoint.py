@@ -182,3 +182,36 @@ def _recorded(out: Path) -> set[str]:
             prompt = LIST_PROMPTS[positive].replace("<n>", str(n)).replace("<hypothesis>", hypothesis)
             found.add(prompt if seed is None else f"{prompt}\n[seed {seed}]")
     return found
+
+
+def test_an_address_that_swallows_connections_is_told_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    waited: list[float] = []
+
+    def swallow(address: Any, timeout: float, *rest: Any) -> Any:
+        waited.append(timeout)
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(socket, "create_connection", swallow)
+    endpoint = Endpoint("http://192.0.2.1/v1", "m", timeout=600, longest_pause=0.01)
+    with pytest.raises(EndpointError, match="cannot be reached: no connection in time"):
+        endpoint.complete("hello")
+    assert waited == [10.0] * 3
+
+
+def test_a_run_that_ends_waits_for_no_second_try(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call is refused for good while the others are told to come back in a minute: the refusal is what is heard."""
+
+    def refuse(self: Any) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        first = "number 0." in body["messages"][0]["content"]
+        if first:
+            time.sleep(0.3)  # the others are waiting by now
+        self._send(401 if first else 503, b"no", {} if first else {"Retry-After": "60"})
+
+    monkeypatch.setattr(faulty.Handler, "do_POST", refuse)
+    started = time.monotonic()
+    with pytest.raises(EndpointError, match="HTTP 401"):
+        classifiers.Asked(EndpointClassifier(Endpoint(url(server), "m", concurrency=4))).answers(PAIRS[:4])
+    assert time.monotonic() - started < 30

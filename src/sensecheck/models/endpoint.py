@@ -83,7 +83,11 @@ class Endpoint:
         self._parts, self._path = parts, path + (f"?{parts.query}" if parts.query else "")
         self._local = threading.local()
         self._gate = threading.Lock()
+        self._stopping = threading.Event()
+        """set while a run ends before its calls do: nobody waits to try again for an answer that nobody takes"""
         self._not_before = 0.0
+        # An address that swallows connections is found out sooner than an answer that takes its time.
+        self._knock = min(self.timeout, 10.0)
         self._answered = False
         self._given_up = 0
         self.requests = 0
@@ -108,7 +112,8 @@ class Endpoint:
                 if attempt + 1 == self.tries:
                     raise
                 pause = min(self.longest_pause, 0.25 * 2**attempt) * (0.5 + random.random() / 2)
-                time.sleep(max(pause, min(fault.pause, self.longest_pause)))
+                if self._stopping.wait(max(pause, min(fault.pause, self.longest_pause))):
+                    raise
         raise AssertionError("unreachable")
 
     def _body(self, prompt: str, n: int, temperature: float | None, seed: int | None) -> bytes:
@@ -134,7 +139,7 @@ class Endpoint:
             if self.per_minute:
                 self._not_before = start + 60.0 / self.per_minute
         if start > now:
-            time.sleep(start - now)
+            self._stopping.wait(start - now)
 
     def _connection(self) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
@@ -142,9 +147,15 @@ class Endpoint:
             host, port = self._parts.hostname or "", self._parts.port
             if self._parts.scheme == "https":
                 context = ssl.create_default_context()
-                connection = http.client.HTTPSConnection(host, port, timeout=self.timeout, context=context)
+                connection = http.client.HTTPSConnection(host, port, timeout=self._knock, context=context)
             else:
-                connection = http.client.HTTPConnection(host, port, timeout=self.timeout)
+                connection = http.client.HTTPConnection(host, port, timeout=self._knock)
+            try:
+                connection.connect()
+            except TimeoutError:
+                raise _PassingError("no connection in time", nobody=True) from None
+            connection.sock.settimeout(self.timeout)
+            connection.timeout = self.timeout  # also where http.client opens the connection anew by itself
             self._local.connection = connection
         return connection
 
@@ -272,7 +283,10 @@ class Endpoint:
                     fill_up()
             finally:
                 for future in running:
+                    self._stopping.set()
                     future.cancel()
+                pool.shutdown()
+                self._stopping.clear()
 
 
 def _seconds(value: str | None) -> float:

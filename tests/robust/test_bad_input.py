@@ -74,6 +74,30 @@ def test_functions(pairs: Path, tmp_path: Path, refused: Callable[..., str], mon
     assert "answers for" in refused(str(pairs), "--model", "py:mine:few")
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--timeout", "-1"], "--timeout: expected more than 0, got -1"),
+        (["--per-minute", "0"], "--per-minute: expected more than 0, got 0"),
+        (["--prompt", "Is it so? <premise>"], "--prompt: expected a text that holds <hypothesis>"),
+        (["--dtype", "float99"], "--dtype: expected bfloat16, float16, float32, got 'float99'"),
+    ],
+)
+def test_options(pairs: Path, refused: Callable[..., str], options: list[str], told: str) -> None:
+    assert told in refused(str(pairs), *options)
+
+
+@pytest.mark.torch
+def test_a_device_that_is_not_there(pairs: Path, tmp_path: Path, refused: Callable[..., str]) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    for option in ("--model", "--generator"):
+        said = refused(str(pairs), option, str(tmp_path), "--device", "abacus")
+        assert "--device: expected cpu, cuda, cuda:1 …, got 'abacus'" in said
+        if not torch.cuda.is_available():
+            assert "no CUDA device here" in refused(str(pairs), option, str(tmp_path), "--device", "cuda")
+
+
 def test_without_the_extra(pairs: Path, refused: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     for library in ("torch", "transformers"):
         monkeypatch.setitem(sys.modules, library, None)

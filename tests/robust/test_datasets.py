@@ -65,6 +65,19 @@ def test_every_spelling_of_a_label(tmp_path: Path, spelling: Any, label: int | N
     assert pairs_of([{"premise": "A man.", "hypothesis": "A dog.", "label": spelling}])[0].gold == label
 
 
+def test_spellings_side_by_side(tmp_path: Path) -> None:
+    spellings = [0, "-", 2.0, "neutral", None, -1, "c"]
+    rows = [{"premise": "A man.", "hypothesis": "A dog.", "label": y} for y in spellings]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    wanted = [0, None, 2, 1, None, None, 2]
+    assert [pair.gold for pair in pairs_of(path)] == wanted
+    assert [pair.gold for pair in pairs_of(rows)] == wanted
+    other = tmp_path / "other.jsonl"
+    other.write_text(path.read_text().replace("label", "verdict"))
+    assert [pair.gold for pair in pairs_of(other, columns={"label": "verdict"})] == wanted
+
+
 @pytest.mark.parametrize("spelling", ["perhaps", 3, 0.5, True, [0], "entailment?"])
 def test_what_is_no_label_is_refused_with_its_line(tmp_path: Path, spelling: Any) -> None:
     path = tmp_path / "pairs.jsonl"

@@ -154,6 +154,7 @@ class TableReader:
     header: whether the first line of CSV, TSV or text holds names; "auto" looks.
     limit: read at most this many rows in all.
     skip_bad: count lines that cannot be read instead of raising an `InputError`.
+    spelled: columns of names that some write as numbers (labels): both may stand in one column, and become text.
     """
 
     def __init__(
@@ -166,6 +167,7 @@ class TableReader:
         header: bool | Literal["auto"] = "auto",
         limit: int | None = None,
         skip_bad: bool = False,
+        spelled: Sequence[str] = (),
         block_bytes: int = BLOCK_BYTES,
         batch_rows: int = BATCH_ROWS,
     ) -> None:
@@ -183,6 +185,7 @@ class TableReader:
         self._header = header
         self._limit = limit
         self._skip_bad = skip_bad
+        self._spelled = frozenset(spelled)
         self._block_bytes = block_bytes
         self._batch_rows = batch_rows
         self.files: list[TableReport] = []
@@ -362,7 +365,7 @@ class TableReader:
             if blank and block.data.endswith(b"\n"):
                 blank.pop()  # the empty part after the last line end is no line
             if rows:
-                yield _frame_of(rows, places, PLACE, report.path)
+                yield _frame_of(rows, places, PLACE, report.path, self._spelled)
 
     def _rows(self, rows: Iterator[Any], path: str, report: TableReport) -> Iterator[pl.DataFrame]:
         record = 1
@@ -386,7 +389,7 @@ class TableReader:
                     )
                 record += 1
             if good:
-                yield _frame_of(good, places, RECORD, path)
+                yield _frame_of(good, places, RECORD, path, self._spelled)
 
     def _columns_of(self, columns: Mapping[str, Any], path: str) -> Iterator[pl.DataFrame]:
         lengths = {name: len(column) for name, column in columns.items()}
@@ -679,7 +682,9 @@ def _blank(path: str, number: int) -> InputError:
     )
 
 
-def _frame_of(rows: list[dict[str, Any]], places: list[int], place: str, path: str) -> pl.DataFrame:
+def _frame_of(
+    rows: list[dict[str, Any]], places: list[int], place: str, path: str, spelled: frozenset[str] = frozenset()
+) -> pl.DataFrame:
     """Rows as a frame, each column of one kind: Polars would turn a stray text into a column of text."""
     names: dict[str, None] = {}
     for row in rows:
@@ -688,6 +693,8 @@ def _frame_of(rows: list[dict[str, Any]], places: list[int], place: str, path: s
     columns: dict[str, Any] = {place: places}
     for name in names:
         column = [row.get(name) for row in rows]
+        if name in spelled and str in set(map(type, column)):
+            column = [f"{value:g}" if type(value) in (int, float) else value for value in column]
         _one_kind(name, column, places, place, path)
         columns[name] = column
     return pl.DataFrame(columns, schema_overrides={place: pl.Int64}, strict=False, nan_to_null=False)

@@ -40,7 +40,13 @@ class Pairs:
         self._coarse = 0
 
     def __iter__(self) -> Iterator[Pair]:
-        self._reader = TableReader(self._data, columns=self._columns, limit=self._limit, skip_bad=self._skip_bad)
+        self._reader = TableReader(
+            self._data,
+            columns=self._columns,
+            limit=self._limit,
+            skip_bad=self._skip_bad,
+            spelled=[*ALIASES["label"], *filter(None, [self._columns.get("label")])],
+        )
         seen: set[str] = set()
         number = self._coarse = 0
         for batch in self._reader:

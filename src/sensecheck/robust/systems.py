@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, shown
 from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import CallableClassifier, Classifier, SmallClassifier, TableClassifier, read_answer
 from sensecheck.models.generators import CallableGenerator, Generator, RuleGenerator, StoredStatements
@@ -21,6 +21,7 @@ from sensecheck.runs.stopping import Stopped
 
 SMALL = "small"
 RULES = "rules"
+DTYPES = ("bfloat16", "float16", "float32")
 LONGEST = 40
 """tokens that a Hugging Face language model may answer with"""
 
@@ -43,6 +44,38 @@ class Access:
     max_tokens: int | None = None
     """the longest answer; None: 64 of a classifier at a URL, 1024 of a generator there, 40 of a Hugging Face model"""
     offline: bool = False
+
+    def __post_init__(self) -> None:
+        for option, value in (("timeout", self.timeout), ("per-minute", self.per_minute)):
+            if value is not None and not value > 0:
+                raise InputError(field=f"--{option}", expected="more than 0", got=f"{value:g}", reason="bad_option")
+        for part in ("<premise>", "<hypothesis>"):
+            if self.prompt is not None and part not in self.prompt:
+                raise InputError(
+                    field="--prompt",
+                    expected=f"a text that holds {part}",
+                    got=shown(self.prompt, 60),
+                    reason="bad_option",
+                )
+        if self.dtype not in (None, *DTYPES):
+            raise InputError(field="--dtype", expected=", ".join(DTYPES), got=shown(self.dtype), reason="bad_option")
+
+
+def _check_device(access: Access) -> None:
+    """A device that torch does not know, or that is not there, is told before a model is loaded."""
+    from sensecheck.models.huggingface import _libraries
+
+    torch, _ = _libraries()
+    if access.device is None:
+        return
+    try:
+        kind = torch.device(access.device).type
+    except RuntimeError:
+        raise InputError(
+            field="--device", expected="cpu, cuda, cuda:1 …", got=shown(access.device), reason="bad_option"
+        ) from None
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"--device {access.device}: torch finds no CUDA device here", reason="bad_option")
 
 
 @contextmanager
@@ -153,6 +186,7 @@ def classifier(spec: Any, access: Access | None = None, parity: bool = False) ->
     from sensecheck.models.huggingface import PromptedModel, SequenceClassifier
 
     path = spec.removeprefix("hf:")
+    _check_device(access)
     options: dict[str, Any] = {
         "revision": access.revision, "device": access.device, "dtype": access.dtype, "offline": access.offline,
     }  # fmt: skip
@@ -190,6 +224,7 @@ def generator(spec: Any, access: Access | None = None, wordnet: bool = False) ->
     from sensecheck.models.huggingface import PromptedModel, configuration
 
     path = spec.removeprefix("hf:")
+    _check_device(access)
     configuration(path, access.revision, access.offline)  # says in one sentence what is wrong with the name
     return PromptedModel(
         path,

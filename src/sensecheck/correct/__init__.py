@@ -13,7 +13,7 @@ from sensecheck.correct.asking import CACHE_NAME, Asker
 from sensecheck.correct.examples import example_page
 from sensecheck.correct.measure import CONVENTIONS, Choices, Language
 from sensecheck.correct.plots import plots
-from sensecheck.correct.records import Reader, read_distances
+from sensecheck.correct.records import UNASKED_RECORDS, Reader, read_distances
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result, conduct
@@ -137,6 +137,7 @@ def evaluate(
         limit=limit,
         skip_bad=skip_bad,
         distances=_distances(distances),
+        batch_records=UNASKED_RECORDS if opened is None else None,
     )
     if language is None:
         language = spoken if opened is not None else _sniff(reader)

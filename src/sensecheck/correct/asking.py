@@ -20,7 +20,7 @@ from sensecheck.correct.measure import (
     texts,
     uses_gold_query,
 )
-from sensecheck.correct.records import Reader, Record
+from sensecheck.correct.records import Reader, Record, Records
 from sensecheck.correct.sql_compare import GoldPlan
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.runs.collecting import Batch
@@ -91,7 +91,8 @@ class Asker:
             frame = frame.with_columns(weights.alias("weight"))
         return frame
 
-    def _scores(self, records: Sequence[Record]) -> list[Scored]:
+    def _scores(self, batch: Records) -> list[Scored]:
+        records = list(batch)
         if self.choices.language == "sql":
             return self._sql(records)
         found = self._ask(sparql_requests(records, self.choices))

@@ -7,10 +7,10 @@ or that could not be asked because the endpoint failed, is unscored: that is not
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Literal
+from functools import lru_cache, partial
+from typing import Any, Literal, TypeVar
 from zlib import crc32
 
 import polars as pl
@@ -35,13 +35,14 @@ from sensecheck.correct.question_types import (
     ELLIPSIS_SUBTYPES,
     MULTI_ENTITY_SUBTYPES,
 )
-from sensecheck.correct.records import Record
+from sensecheck.correct.records import Record, Records
 from sensecheck.correct.sql_compare import GoldPlan, bird_equal, compare, plan_gold, suite_equal, without_distinct
 from sensecheck.language.isomorphism import Shape
 from sensecheck.language.sparql import SparqlError, normal_form, parse, same_query, triple_count
 from sensecheck.language.sql_normal_form import sql_normal_form
 from sensecheck.stores import STANDARD_PREFIXES, Answer, Failure, Outcome, Reason, Request
 
+T = TypeVar("T", bound=Hashable)
 Language = Literal["sparql", "sql"]
 CONVENTIONS = ("test-suite", "test-suite-keep-distinct", "bird", "text2sparql")
 
@@ -71,7 +72,14 @@ class Choices:
 
 def exact_match(gold: str | None, prediction: str | None) -> bool:
     """As in the SPICE evaluation: the same text but for case. A missing prediction matches nothing."""
-    return gold is not None and prediction is not None and (gold == prediction or gold.lower() == prediction.lower())
+    if gold is None or prediction is None:
+        return False
+    if gold == prediction:
+        return True
+    # Case changes the length of some letters, but of no ASCII one.
+    if len(gold) != len(prediction) and gold.isascii() and prediction.isascii():
+        return False
+    return gold.lower() == prediction.lower()
 
 
 class NormalForms:
@@ -311,7 +319,7 @@ def _by_convention(
 # ---- what has to be asked
 
 
-def sparql_requests(records: Sequence[Record], choices: Choices) -> list[Request]:
+def sparql_requests(records: Iterable[Record], choices: Choices) -> list[Request]:
     asked: dict[Request, None] = {}
     for record in records:
         if record.fault:
@@ -324,7 +332,7 @@ def sparql_requests(records: Sequence[Record], choices: Choices) -> list[Request
 
 
 def sql_requests(
-    records: Sequence[Record], files: Mapping[str, Sequence[str]], plans: Mapping[str, GoldPlan], choices: Choices
+    records: Iterable[Record], files: Mapping[str, Sequence[str]], plans: Mapping[str, GoldPlan], choices: Choices
 ) -> list[Request]:
     asked: dict[Request, None] = {}
     for record in records:
@@ -340,7 +348,7 @@ def sql_requests(
     return list(asked)
 
 
-def gold_plans(records: Sequence[Record], dialect: str, known: dict[str, GoldPlan]) -> dict[str, GoldPlan]:
+def gold_plans(records: Iterable[Record], dialect: str, known: dict[str, GoldPlan]) -> dict[str, GoldPlan]:
     for record in records:
         if record.gold is not None and record.gold not in known:
             known[record.gold] = plan_gold(record.gold, dialect)
@@ -375,51 +383,48 @@ def context_of(distance: str) -> str:
     return "Ctx=0" if distance == "0" else "none"
 
 
+def _each(values: Sequence[T], make: Callable[[T], Any]) -> list[Any]:
+    """make(value) of every value, made once for those that repeat."""
+    made = {value: make(value) for value in set(values)}
+    return list(map(made.__getitem__, values))
+
+
 def measure(
-    records: Sequence[Record], scores: Sequence[Scored] | None, choices: Choices, forms: NormalForms | None = None
+    records: Records, scores: Sequence[Scored] | None, choices: Choices, forms: NormalForms | None = None
 ) -> pl.DataFrame:
     """One row for every record. Without `scores`, exact match alone."""
-    clean = [not record.fault for record in records]
-    subtypes = [record.subtype for record in records]
-    distances = [record.distance for record in records]
-    contexts = {distance: context_of(distance) for distance in set(distances)}
-    groups = [f"{record.question_type}_{record.subtype}" for record in records]
-    codes = {group: float(crc32(group.encode("utf-8", "replace"))) for group in set(groups)}
+    # Tuples are not kept in a list: thousands of them at a time wake the garbage collector.
+    groups = partial(zip, records.question_type, records.subtype, strict=True)
+    pairs = partial(zip, records.gold, records.prediction, strict=True)
+    codes = {group: float(crc32("_".join(group).encode("utf-8", "replace"))) for group in set(groups())}
     columns: dict[str, Any] = {
-        "id": [record.id for record in records],
-        "cluster": [record.conversation or record.id for record in records],
-        "question_type": [record.question_type or None for record in records],
-        "subtype": [subtype or None for subtype in subtypes],
-        "distance": distances,
-        "context": [contexts[distance] for distance in distances],
-        "ellipsis": ["yes" if subtype in _ELLIPSIS else "no" for subtype in subtypes],
-        "multi_entity": ["yes" if subtype in _MULTI_ENTITY else "no" for subtype in subtypes],
-        "type_code": [codes[group] for group in groups],
+        "id": records.id,
+        "cluster": [talk or own for talk, own in zip(records.conversation, records.id, strict=True)],
+        "question_type": _each(records.question_type, lambda kind: kind or None),
+        "subtype": _each(records.subtype, lambda subtype: subtype or None),
+        "distance": records.distance,
+        "context": _each(records.distance, context_of),
+        "ellipsis": _each(records.subtype, lambda subtype: "yes" if subtype in _ELLIPSIS else "no"),
+        "multi_entity": _each(records.subtype, lambda subtype: "yes" if subtype in _MULTI_ENTITY else "no"),
+        "type_code": list(map(codes.__getitem__, groups())),
     }
     text: dict[str, Any] = {name: pl.String for name in columns if name != "type_code"}
-    columns["em"] = [
-        exact_match(r.gold, r.prediction) if ok and r.gold is not None else None
-        for r, ok in zip(records, clean, strict=True)
-    ]
+    # Without a gold query there is nothing to match; a bad record has none.
+    columns["em"] = [None if gold is None else exact_match(gold, shown) for gold, shown in pairs()]
     if forms is not None:
-        columns["em_normalised"] = [
-            forms.match(r.gold, r.prediction) if ok and r.gold is not None else None
-            for r, ok in zip(records, clean, strict=True)
-        ]
+        columns["em_normalised"] = [None if gold is None else forms.match(gold, shown) for gold, shown in pairs()]
         if choices.language == "sparql":
-            counts = [
-                forms.of(r.gold)[1] if ok and r.gold is not None else None for r, ok in zip(records, clean, strict=True)
-            ]
+            counts = [None if gold is None else forms.of(gold)[1] for gold in records.gold]
             columns["triples"] = [None if count is None else str(count) for count in counts]
             text["triples"] = pl.String
-    reasons: list[str | None] = [record.fault or None for record in records]
+    reasons: list[str | None] = [fault or None for fault in records.fault]
     if scores is not None:
-        reasons = [record.fault or score.unscored or None for record, score in zip(records, scores, strict=True)]
+        reasons = [fault or score.unscored or None for fault, score in zip(records.fault, scores, strict=True)]
         columns.update(_answer_columns(scores, [reason is None for reason in reasons], choices))
         text.update(kind=pl.String, outcome=pl.String)
-    for name in records[0].extra if records else ():
+    for name in records.extra[0] if records.extra else ():
         if name not in columns:
-            columns[name] = [record.extra.get(name) for record in records]
+            columns[name] = [extra.get(name) for extra in records.extra]
             text[name] = pl.String
     columns["scored"] = [reason is None for reason in reasons]
     columns["reason"] = reasons
@@ -462,13 +467,13 @@ def _answer_columns(scores: Sequence[Scored], usable: Sequence[bool], choices: C
     return made
 
 
-def texts(records: Sequence[Record], scores: Sequence[Scored] | None) -> pl.DataFrame:
+def texts(records: Records, scores: Sequence[Scored] | None) -> pl.DataFrame:
     """What a reader wants to see of each record."""
     made: dict[str, Any] = {
-        "id": [record.id for record in records],
-        "question": [record.question for record in records],
-        "gold": [record.gold for record in records],
-        "prediction": [record.prediction for record in records],
+        "id": records.id,
+        "question": records.question,
+        "gold": records.gold,
+        "prediction": records.prediction,
     }
     if scores is not None:
         made["gold_answer"] = [score.gold_text for score in scores]

@@ -130,6 +130,13 @@ class Source:
             pieces.append(piece)
         return self._block(pieces, 1).data
 
+    def pieces(self) -> Iterator[bytes]:
+        """The decompressed text in pieces that end anywhere, for documents that their reader cuts itself."""
+        line = 1
+        for piece in self._text(_PIECE_BYTES, digest=True):
+            yield self._block([piece], line).data
+            line += _line_ends(piece)
+
     def head(self, size: int = 16) -> bytes:
         """The first raw bytes of a file, without consuming anything; empty for streams."""
         if self.path is None:

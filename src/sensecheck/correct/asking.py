@@ -8,9 +8,13 @@ from pathlib import Path
 import polars as pl
 
 from sensecheck.correct.measure import (
+    T2S,
     Choices,
+    Cut,
     NormalForms,
     Scored,
+    add_official,
+    cut_of,
     gold_plans,
     measure,
     score_sparql,
@@ -61,6 +65,7 @@ class Asker:
         self._cache: ResultCache | None = None
         self._forms = NormalForms(choices) if choices.normalise else None
         self._plans: dict[str, GoldPlan] = {}
+        self._cuts: dict[str, Cut | None] = {}
 
     def batches(self, done: int, progress: Callable[[int], None] | None = None) -> Iterator[Batch]:
         if self.cache_path is not None and self.store is not None:
@@ -95,7 +100,13 @@ class Asker:
         records = list(batch)
         if self.choices.language == "sql":
             return self._sql(records)
-        found = self._ask(sparql_requests(records, self.choices))
+        official = T2S in self.choices.conventions
+        if official:
+            asked = {text for record in records for text in (record.prediction, record.gold) if text is not None}
+            self._cuts = {
+                text: self._cuts[text] if text in self._cuts else cut_of(text, self.choices) for text in asked
+            }
+        found = self._ask(sparql_requests(records, self.choices, self._cuts))
         scores = []
         for record in records:
             if record.fault:
@@ -105,7 +116,10 @@ class Asker:
             gold = None
             if uses_gold_query(record, self.choices) and record.gold is not None:
                 gold = found[Request(record.gold)]
-            scores.append(score_sparql(record, predicted, gold, self.choices))
+            scored = score_sparql(record, predicted, gold, self.choices)
+            if official:
+                add_official(scored, record, found, self._cuts, self.choices)
+            scores.append(scored)
         return scores
 
     def _sql(self, records: Sequence[Record]) -> list[Scored]:

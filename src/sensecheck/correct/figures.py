@@ -135,7 +135,8 @@ _CONVENTIONS = (
     ("bird", "BIRD execution accuracy", _BIRD,
      "Columns must stand in the gold's places; order and repetition of rows make no difference."),
     ("text2sparql", "TEXT2SPARQL set-F", _T2S,
-     "The challenge's official measure; an empty gold or a false ASK can never score."),
+     "The challenge's official measure; an empty gold or a false ASK can never score. Rows that tie at a LIMIT are "
+     "taken in the order of their values; text2sparql_low and text2sparql_high are what other choices give."),
 )  # fmt: skip
 
 

@@ -18,15 +18,15 @@ import polars as pl
 from sensecheck.correct.answer_sets import (
     Key,
     Overlap,
+    SetF,
     bare_key,
     best_column_order,
     count_of,
     flat_relevant,
-    flat_values,
     number_of,
     overlap,
     row_set,
-    set_f,
+    set_f_range,
     verdict_of,
 )
 from sensecheck.correct.question_types import (
@@ -38,7 +38,8 @@ from sensecheck.correct.question_types import (
 from sensecheck.correct.records import Record, Records
 from sensecheck.correct.sql_compare import GoldPlan, bird_equal, compare, plan_gold, suite_equal, without_distinct
 from sensecheck.language.isomorphism import Shape
-from sensecheck.language.sparql import SparqlError, normal_form, parse, same_query, triple_count
+from sensecheck.language.sparql import Query, SparqlError, normal_form, parse, same_query, triple_count
+from sensecheck.language.sparql.total_order import text_in_total_order
 from sensecheck.language.sql_normal_form import sql_normal_form
 from sensecheck.stores import STANDARD_PREFIXES, Answer, Failure, Outcome, Reason, Request
 
@@ -51,6 +52,7 @@ _MULTI_ENTITY = frozenset(MULTI_ENTITY_SUBTYPES)
 _YES_NO = re.compile(r"\b(yes|no|true|false)\b", re.IGNORECASE)
 _ENDPOINT_FAULTS = (Reason.ENDPOINT_ERROR, Reason.ENDPOINT_DEAD)
 NO_PREDICTION = "no prediction"
+T2S = "text2sparql"
 
 
 @dataclass(slots=True, frozen=True)
@@ -204,9 +206,71 @@ def score_sparql(record: Record, predicted: Outcome | None, gold: Outcome | None
         _compare_count(scored, wanted.value, answer)
     else:
         _score_set(scored, record, answer, gold)
-    if "text2sparql" in choices.conventions and gold is not None:
-        scored.named["text2sparql"] = set_f(flat_relevant(gold), flat_values(answer) if answer else set())
     return scored
+
+
+@dataclass(slots=True, frozen=True)
+class Cut:
+    """A query with LIMIT or OFFSET, and what to ask to see what its choice among tied rows is worth."""
+
+    query: Query
+    ordered: str | None  # with ties in the order of their values
+    whole: str  # every row that might have been shown
+
+
+def cut_of(text: str, choices: Choices) -> Cut | None:
+    """None where nothing is cut, or nothing can be read."""
+    try:
+        parsed = parse(text, choices.prefixes)
+    except SparqlError:
+        return None
+    if parsed.query.form != "SELECT" or (parsed.query.limit is None and not parsed.query.offset):
+        return None
+    return Cut(parsed.query, text_in_total_order(parsed), parsed.text_without_limit())
+
+
+def official_set_f(
+    record: Record, found: Mapping[Request, Outcome], cuts: Mapping[str, Cut | None], choices: Choices
+) -> SetF | None:
+    """TEXT2SPARQL's set-F, tied rows taken in the order of their values, with the range that ties leave open."""
+
+    def answer_of(text: str | None) -> Answer | None:
+        if text is None:
+            return None
+        cut = cuts.get(text)
+        shown = found.get(Request(cut.ordered)) if cut is not None and cut.ordered is not None else None
+        outcome = shown if isinstance(shown, Answer) else found.get(Request(text))
+        return outcome if isinstance(outcome, Answer) else None
+
+    if uses_gold_query(record, choices):
+        gold = answer_of(record.gold)
+        if gold is None:
+            return None
+        relevant = flat_relevant(gold)
+    elif record.results is not None:
+        relevant = set(map(str, record.results))
+    else:
+        return None
+    answer = answer_of(record.prediction)
+    if answer is None or record.prediction is None:
+        return SetF(0.0, 0.0, 0.0)
+    cut = cuts.get(record.prediction)
+    if cut is None:
+        return set_f_range(relevant, answer)
+    whole = found.get(Request(cut.whole))
+    return set_f_range(relevant, answer, cut.query, whole if isinstance(whole, Answer) else None)
+
+
+def add_official(
+    scored: Scored,
+    record: Record,
+    found: Mapping[Request, Outcome],
+    cuts: Mapping[str, Cut | None],
+    choices: Choices,
+) -> None:
+    score = official_set_f(record, found, cuts, choices)
+    if score is not None:
+        scored.named |= {T2S: score.value, f"{T2S}_low": score.low, f"{T2S}_high": score.high}
 
 
 def _score_boolean(scored: Scored, record: Record, answer: Answer | None, gold: Answer | None) -> None:
@@ -319,15 +383,21 @@ def _by_convention(
 # ---- what has to be asked
 
 
-def sparql_requests(records: Iterable[Record], choices: Choices) -> list[Request]:
+def sparql_requests(
+    records: Iterable[Record], choices: Choices, cuts: Mapping[str, Cut | None] | None = None
+) -> list[Request]:
     asked: dict[Request, None] = {}
     for record in records:
         if record.fault:
             continue
-        if record.prediction is not None:
-            asked[Request(record.prediction)] = None
-        if record.gold is not None and uses_gold_query(record, choices):
-            asked[Request(record.gold)] = None
+        gold = record.gold if uses_gold_query(record, choices) else None
+        for text in (record.prediction, gold):
+            if text is None:
+                continue
+            asked[Request(text)] = None
+            cut = cuts.get(text) if cuts is not None else None
+            if cut is not None:
+                asked.update((Request(other), None) for other in (cut.ordered, cut.whole) if other is not None)
     return list(asked)
 
 
@@ -434,7 +504,8 @@ def measure(
     return pl.DataFrame({name: columns[name] for name in schema}, schema=schema)
 
 
-_FLOATS = ("precision", "recall", "f1", "jaccard", "precision_qald", "f1_spice", "type_code", "text2sparql")
+_FLOATS = ("precision", "recall", "f1", "jaccard", "precision_qald", "f1_spice", "type_code", T2S, f"{T2S}_low",
+           f"{T2S}_high")  # fmt: skip
 _COUNTS = ("tp", "fp", "fn")
 
 
@@ -462,7 +533,7 @@ def _answer_columns(scores: Sequence[Scored], usable: Sequence[bool], choices: C
             made[name] = [None if found is None else getattr(found, name) for found in sets]
     else:
         made["tie"] = [None if score is None else bool(score.tie) for score in good]
-    for name in choices.conventions:
+    for name in (*choices.conventions, *((f"{T2S}_low", f"{T2S}_high") if T2S in choices.conventions else ())):
         made[name.replace("-", "_")] = [None if score is None else score.named.get(name) for score in good]
     return made
 

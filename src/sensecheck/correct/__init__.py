@@ -183,7 +183,9 @@ def evaluate(
 
 def _last_notes(result: Result, reader: Reader) -> dict[str, Any]:
     """What is known only after everything was read and asked."""
-    result.notes += [f"{count:,} bad records: {why}" for why, count in sorted(reader.bad.items())]
+    result.notes += [
+        f"{count:,} bad {'record' if count == 1 else 'records'}: {why}" for why, count in sorted(reader.bad.items())
+    ]
     if f"{T2S}_low" not in result.rows.schema:
         return {}
     ends = concatenated(result.rows, [T2S, f"{T2S}_low", f"{T2S}_high"])

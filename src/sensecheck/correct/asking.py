@@ -151,5 +151,10 @@ class Asker:
         try:
             return dict(answers(self.store, requests, self._cache))
         except EndpointDeadError as error:
-            kept = f" The answers so far are kept in {self.cache_path}." if self.cache_path is not None else ""
-            raise Stopped(f"{error}.{kept} Start the server again and run the same command with --resume.") from None
+            again = "Start the server and run the same command again; with --out, what was answered is kept."
+            if self.cache_path is not None:
+                again = (
+                    f"The answers so far are kept in {self.cache_path}. "
+                    "Start the server again and run the same command with --resume."
+                )
+            raise Stopped(f"{error}. {again}") from None

@@ -38,9 +38,8 @@ def _mean_over_groups(total: Floats, n: Floats, **_: Any) -> Floats:
 
 
 def _group_edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
-    """One bin for every sub-type that occurs."""
-    codes = np.unique(rows["type_code"].astype(np.float64))
-    return np.append(codes, (codes[-1] if len(codes) else 0.0) + 1.0)
+    """One bin for every sub-type that occurs, in bins that hold every code: rows may all be unscored."""
+    return np.unique(np.concatenate([[0.0], rows["type_code"].astype(np.float64), [2.0**32]]))
 
 
 _BY_SUBTYPE = Bins("type_code", "subtype_edges")

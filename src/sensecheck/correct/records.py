@@ -175,7 +175,7 @@ class Reader:
             yield self.data, "", 1, False
         else:
             for batch in TableReader(self.data):
-                yield batch.frame.to_dicts(), "", int(batch.frame[batch.place][0]), False
+                yield batch.frame.drop(batch.place).to_dicts(), "", int(batch.frame[batch.place][0]), False
 
     def _file(self, source: Source) -> Iterator[tuple[Sequence[Any], int]]:
         head = source.head(4096)
@@ -185,7 +185,7 @@ class Reader:
             plain = name.removesuffix(".gz").removesuffix(".zst").removesuffix(".zstd")
             if not packed or not plain.endswith((".json", ".jsonl")):
                 for batch in TableReader(source.path if source.path is not None else source, skip_bad=self.skip_bad):
-                    yield batch.frame.to_dicts(), int(batch.frame[batch.place][0])
+                    yield batch.frame.drop(batch.place).to_dicts(), int(batch.frame[batch.place][0])
                 return
             kind = "json" if plain.endswith(".json") else "jsonl"
         else:
@@ -195,11 +195,7 @@ class Reader:
         if kind == "json":
             yield from self._document(source)
         elif kind == "jsonl":
-            number = 1
-            for block in source.blocks(LINES_BYTES):
-                lines = block.data.splitlines()
-                yield self._lines(lines, source.name, number), number
-                number += len(lines)
+            yield from self._by_line(source)
         else:
             for batch in TableReader(source.path, skip_bad=self.skip_bad):
                 first = int(batch.frame[batch.place][0])
@@ -218,17 +214,14 @@ class Reader:
 
     def _whole(self, text: bytes, source: Source) -> list[Any]:
         """The records of a document that is no plain array of objects."""
+        if not text.strip():
+            return []
         try:
             rows = loads(text)
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise self._no_json(error, source) from None
         if isinstance(rows, dict):
-            # A mapping of ids to records, or one list under some key.
-            lists = [value for value in rows.values() if isinstance(value, list)]
-            if len(lists) == 1:
-                rows = lists[0]
-            elif rows and all(isinstance(value, dict) for value in rows.values()):
-                rows = [{"id": key, **value} for key, value in rows.items()]
+            rows = self._unwrapped(rows)
         if not isinstance(rows, list):
             raise InputError(
                 path=source.name, expected="a JSON list of records", got=shown(rows, 60), reason="not_a_list"
@@ -238,6 +231,32 @@ class Reader:
     @staticmethod
     def _no_json(error: ValueError, source: Source) -> InputError:
         return InputError(f"is no JSON: {error}", path=source.name, hint="Was the file cut short?", reason="bad_json")
+
+    def _by_line(self, source: Source) -> Iterator[tuple[list[Any], int]]:
+        number = 1
+        blank = 0  # lines at the end of the last block that may turn out to be the end of the file
+        for block in source.blocks(LINES_BYTES):
+            lines = [b""] * blank + block.data.splitlines()
+            number -= blank
+            full = len(lines)
+            while lines and not lines[-1].strip():
+                lines.pop()
+            blank = full - len(lines)
+            rows = self._lines(lines, source.name, number)
+            if number == len(rows) == 1 and isinstance(rows[0], dict):
+                rows = self._unwrapped(rows[0])
+            yield rows, number
+            number += full
+
+    def _unwrapped(self, document: dict[str, Any]) -> list[Any]:
+        """The records in a mapping of ids to records, or in the one list that it holds; else itself, as a record."""
+        if self._names_of(document)[1] is None:
+            lists = [value for value in document.values() if isinstance(value, list)]
+            if len(lists) == 1:
+                return lists[0]
+            if document and all(isinstance(value, dict) for value in document.values()):
+                return [{"id": key, **value} for key, value in document.items()]
+        return [document]
 
     def _lines(self, lines: list[bytes], path: str, first: int) -> list[Any]:
         try:
@@ -249,7 +268,8 @@ class Reader:
         try:
             return loads(line)
         except ValueError as error:
-            fault = InputError(f"is no JSON object: {error}", path=path, line=number, hint=SKIP_HINT, reason="bad JSON")
+            what = f"is no JSON object: {error}" if line.strip() else "is blank; one record was expected"
+            fault = InputError(what, path=path, line=number, hint=SKIP_HINT, reason="bad JSON")
             if not self.skip_bad:
                 raise fault from None
             return fault
@@ -423,7 +443,7 @@ class Reader:
         wanted = self.columns.get("prediction") or NAMES["prediction"][0]
         return InputError(
             path=path or None, record=number, field=wanted, expected="a field for the prediction",
-            got=f"the fields {', '.join(shown(name, 30) for name in list(row)[:12])}",
+            got=f"the fields {', '.join(shown(name, 30) for name in list(row)[:12])}" if row else "no field at all",
             hint=did_you_mean(wanted, list(row)) or "Name it with --columns prediction=COLUMN.",
             reason="no prediction field",
         )  # fmt: skip

@@ -127,8 +127,8 @@ def run_suite(
         end = end_of(outcome)
         faults = []
         right_ends = set(case["ends"])
-        if right_ends & {"answer", "memory", "too large"} or len(request.text) > 100_000:
-            right_ends.add("timeout")  # whatever takes work, be it reading, may take too long on a busy machine
+        if right_ends & {"answer", "memory", "too large"}:
+            right_ends.add("timeout")  # whatever takes work may, on a busy machine, take too long
         if end not in right_ends:
             faults.append(f"ended as {end}: {getattr(outcome, 'message', '')[:120]}")
         if spent > LIMITS.seconds + 1:

@@ -1,21 +1,22 @@
 """Many lines of a `.logits` file at once, where they are written alike.
 
-Programs write their lines alike: the same keys in the same order with the same spaces. Then the places of the
-closing brackets tell where each value of each line begins and ends, and the values of hundreds of lines can be
-joined into one JSON document, which is parsed once and whose numbers are copied out with one call for each key.
+Programs write their lines alike: the same keys in the same order with the same spaces. Then a few looks for the next
+quotation mark tell where each value of a line begins and ends, and the values of many lines can be joined into one
+JSON document, which is parsed once and whose numbers are copied out with one call for each key.
 
-Nothing is taken on trust. What the text shows is compared byte by byte with the layout, and simdjson reads every
-byte between; the two together prove that each line is what it would be if it were read by itself:
+Nothing is taken on trust. The text between the values is compared byte by byte with the layout, and simdjson reads
+all the rest; together they prove that each line is what it would be if it were read by itself:
 
-- The values are joined with a line end between them, which no line holds and no JSON string may hold, so a string
-  cannot reach from one line into the next.
-- A list of numbers runs to the next `]`, so its text holds none, and a matrix has its `]` where rows end. So all
-  closing brackets of the document are known, and there are as many opening ones as the layout puts there. Hence
-  no list is hidden in another, though flattening would not show it.
-- Rows are as wide as their commas say. The commas are counted modulo 256, and a row without commas may be empty,
-  but either would show in the number of all values.
-- Whatever comes before and after these values, on each line, is parsed by itself as an object with the expected
-  keys.
+- A matrix is joined to the next as its own rows are joined. Each of its closing brackets must be followed by an
+  opening one, the last excepted. They are all the closing ones, and in a JSON document there are as many opening
+  ones, so no list is hidden in a row, though flattening would not show it. (Strings, which may hold brackets, are
+  no numbers, and are refused when the numbers are copied.)
+- Its rows are as wide as their commas say. The commas are counted modulo 256, and a row without commas may be
+  empty, but either would show in the number of all values.
+- Lists hold no closing bracket of their own, so they are flat by the same reasoning; simdjson tells their lengths.
+- Line ends, which no line holds and no JSON string may hold, lie between the lists of two lines, so a string cannot
+  reach from one line into the next.
+- Whatever comes before and after these values on a line is parsed by itself as an object with the expected keys.
 
 Whoever calls this reads the lines that are refused here one by one.
 """
@@ -27,34 +28,31 @@ import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import simdjson
-from numpy.typing import NDArray
-
-Places = NDArray[np.int64]
 
 MATRICES = ("top_logits", "top_logit_idxs")
 
 _INTEGERS = ("top_logit_idxs", "labels")
-_SCANNED_BYTES = 256 * 1024
-_JOINED_BYTES = 256 * 1024
+_JOINED_BYTES = 256 * 1024  # what stays in the cache until its numbers are out
+_FEWEST = 8  # lines that are tried again together when more of them could not be read
 _WIDEST = 126
-_BETWEEN = b"],\n["
-_CLOSING, _OPENING, _COMMA = b"][,"
+_BETWEEN_LISTS = b"],\n["
+_CLOSING, _OPENING, _COMMA, _BRACE = b"][,{"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a line is written: fixed text, with the values that are read in a row between it."""
+    """How a line is written: fixed text, and the values that are read between it."""
 
     keys: tuple[str, ...]
-    """The keys of those values, each a matrix or a list."""
+    """The keys of these values, each a matrix or a list."""
     glue: tuple[bytes, ...]
-    """The fixed text before each of them: from `{` or a comma, and after the first from the last value's `]`."""
-    row_gap: int
-    """From the `]` of a row to the `[` of the next one."""
+    """The fixed text before each of them, and after the last, with all brackets around them."""
+    between_rows: bytes
     before: list[str] | None
     """The keys of the line before the values; None where the line begins with them."""
     after: list[str]
@@ -82,20 +80,6 @@ class Lines:
             self.numbers[key] = np.frombuffer(buffer, np.int64 if key in _INTEGERS else np.float64, size)
 
 
-@dataclass(frozen=True, slots=True)
-class _Located:
-    """Where the values of the lines lie, as far as lines are regular; one entry for each line of a block."""
-
-    layout: Layout
-    regular: NDArray[np.bool_]
-    rows: Places
-    width: int
-    spans: list[tuple[Places, Places]]
-    """For each key, where its values begin and end."""
-    before: tuple[Places, Places]
-    after: tuple[Places, Places]
-
-
 def learn_layout(line: bytes, wanted: Sequence[str]) -> Layout | None:
     """The layout that a line shows, if it is one that can be read at once.
 
@@ -115,27 +99,45 @@ def learn_layout(line: bytes, wanted: Sequence[str]) -> Layout | None:
     finally:
         document = None
     glue: list[bytes] = []
-    row_gap = 0
+    between_rows = b""
     at = 0
+    closing = rb"\{\s*" if begin == 0 else rb",\s*"
     for place, key in enumerate(inner):
-        quoted = re.escape(b'"%b"' % key.encode())
-        opening = rb"\s*:\s*\[\s*\[" if key in MATRICES else rb"\s*:\s*\["
-        start = rb"\]\s*,\s*" if place else rb"\{\s*" if begin == 0 else rb",\s*"
-        pattern = re.compile(start + quoted + opening)
-        match = pattern.search(line) if place == 0 else pattern.match(line, at)
-        if match is None or (place == 0 and begin == 0 and match.start() != 0):
+        matrix = key in MATRICES
+        opening = re.escape(b'"%b"' % key.encode()) + rb"\s*:\s*\[" + (rb"\s*\[" if matrix else b"")
+        pattern = re.compile(closing + opening)
+        match = pattern.match(line, at) if place or begin == 0 else pattern.search(line)
+        if match is None:
             return None
         glue.append(match[0])
-        at = line.find(b"]", match.end())
-        if key in MATRICES:
-            if row := re.compile(rb"\]\s*,\s*\[").match(line, at):
-                row_gap = row_gap or len(row[0]) - 1
-            at = line.find(b"]]", at) + 1
-        if at <= 0:
+        if matrix and not between_rows and (row := re.compile(rb"[^]]*(\]\s*,\s*\[)").match(line, match.end())):
+            between_rows = row[1]
+        closing = rb"\]\s*\]" if matrix else rb"\]"
+        match = re.compile(closing).search(line, match.end())
+        if match is None:
             return None
-    if row_gap == 0:  # one row shows no gap; the text before a value shows what is usual
-        row_gap = 3 if b": " in glue[0] else 2
-    return Layout(tuple(inner), tuple(glue), row_gap, keys[:begin] if begin else None, keys[end:])
+        at = match.start()
+        closing += rb"\s*,\s*"
+    after = keys[end:]
+    match = re.compile(closing + rb'"' if after else closing.removesuffix(rb",\s*") + rb"\}").match(line, at)
+    if match is None:
+        return None
+    glue.append(match[0])
+    # one row shows no gap, but the text before a value shows what is usual
+    between_rows = between_rows or (b"], [" if b": " in glue[0] else b"],[")
+    return Layout(tuple(inner), tuple(glue), between_rows, keys[:begin] if begin else None, after)
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """Neighbouring lines that keep to the layout."""
+
+    first: int
+    cuts: list[int]
+    """Line by line, where the first value begins and ends, where the second does, ..., where the rest begins."""
+    before: list[int]
+    """Line by line, where the part before the first value ends; empty if there is none."""
+    count: int = 0
 
 
 class AlikeLines:
@@ -144,9 +146,10 @@ class AlikeLines:
     def __init__(self, data: bytes, wanted: Sequence[str], others: Sequence[str]) -> None:
         """wanted: the keys whose numbers are needed; others: further keys to hand out."""
         self._data = data
-        self._text = np.frombuffer(data, np.uint8)
         self._wanted = wanted
         self._others = others
+        self._view = memoryview(data)
+        self._scratch = np.empty(0, bool)
         self.begins: list[int] = []
         self.ends: list[int] = []
         find, begin, size = data.find, 0, len(data)
@@ -165,191 +168,209 @@ class AlikeLines:
 
     def read(self) -> Iterator[Lines]:
         """Stretches of lines, in order; lines that are in none must be read one by one."""
-        located = self._located()
-        if located is None:
-            return
-        edges = np.flatnonzero(np.diff(located.regular, prepend=False, append=False)).tolist()
-        for first, last in zip(edges[::2], edges[1::2], strict=True):
-            while first < last:
-                # what is joined should stay in the cache until its numbers are out
-                stop = bisect_right(self.ends, self.begins[first] + _JOINED_BYTES, first + 1, last)
-                if (lines := self._join(located, slice(first, stop))) is not None:
-                    yield lines
-                first = stop
-
-    def _located(self) -> _Located | None:
-        """By the layout of the first line, or of one in the middle, should the first be an odd one."""
-        best: _Located | None = None
-        tried: list[Layout] = []
+        # by the layout of the first line, or of one in the middle, should the first be an odd one
         for index in (0, len(self) // 2):
             layout = learn_layout(self.line(index), self._wanted)
-            if layout is None or layout in tried or not set(layout.keys).isdisjoint(self._others):
+            if layout is None or not set(layout.keys).isdisjoint(self._others):
                 continue
-            tried.append(layout)
-            found = self._locate(layout)
-            if found is not None and (best is None or found.regular.sum() > best.regular.sum()):
-                best = found
-            if best is not None and 2 * best.regular.sum() >= len(self):
+            stretches = self._stretches(layout)
+            if index or 2 * sum(stretch.count for stretch in stretches) >= len(self):
                 break
-        return best
-
-    def _locate(self, layout: Layout) -> _Located | None:
-        data, glue = self._data, layout.glue[0]
-        begins, ends = np.array(self.begins), np.array(self.ends)
-        if layout.before is None:
-            at = begins
-            regular = self._holds(glue, at)
         else:
-            at = np.array([data.find(glue, *line) for line in zip(self.begins, self.ends, strict=True)], np.int64)
-            regular = at >= 0
-        # in lines without the first value, the end stands in for it
-        heads = np.minimum(np.where(regular, at + (len(glue) - 1), ends), len(data) - 1)
-        marks, commas = self._marks(heads)
-        here = np.searchsorted(marks, heads)
-        if not regular.any():
-            return None
+            return
+        for stretch in stretches:
+            start = 0
+            while start < stretch.count:
+                first, last = stretch.first + start, stretch.first + stretch.count
+                stop = bisect_right(self.ends, self.begins[first] + _JOINED_BYTES, first + 1, last) - stretch.first
+                yield from self._joined(layout, stretch, start, stop)
+                start = stop
 
-        last = len(marks) - 1
-        rows: Places | None = None
-        others = doubles = here
-        width = 0
-        spans: list[tuple[Places, Places]] = []
+    def _joined(self, layout: Layout, stretch: _Stretch, start: int, stop: int) -> Iterator[Lines]:
+        """These lines at once, or a part of them if that cannot be."""
+        lines = self._join(layout, stretch, start, stop)
+        if lines is not None:
+            yield lines
+        elif stop - start > _FEWEST:
+            middle = (start + stop) // 2
+            found = list(self._joined(layout, stretch, start, middle))
+            yield from found
+            if found:
+                yield from self._joined(layout, stretch, middle, stop)
+            elif (lines := self._join(layout, stretch, middle, stop)) is not None:
+                yield lines
+
+    def _stretches(self, layout: Layout) -> list[_Stretch]:
+        """The lines whose fixed text is that of the layout."""
+        data, find, startswith = self._data, self._data.find, self._data.startswith
+        head, *inner, tail = layout.glue
+        # values that are read hold no quotation mark, so the next one belongs to the key that follows
+        steps = [(glue, glue.index(b'"'), len(glue)) for glue in (*inner, *([tail] if layout.after else []))]
+        width = len(head)
+        found: list[_Stretch] = []
+        stretch: _Stretch | None = None
+        for index, (begin, end) in enumerate(zip(self.begins, self.ends, strict=True)):
+            start = begin
+            if layout.before is not None:
+                start = find(head, begin, end)
+            if start >= 0 and startswith(head, start):
+                if stretch is None:
+                    stretch = _Stretch(index, [], [])
+                    found.append(stretch)
+                append = stretch.cuts.append
+                at = start + width
+                append(at)
+                for glue, quote, size in steps:
+                    stop = find(b'"', at, end) - quote
+                    if stop < at or not startswith(glue, stop):
+                        break
+                    append(stop)
+                    at = stop + size
+                    append(at)
+                else:
+                    if not layout.after:
+                        stop = end - len(tail) - data.endswith(b"\r", at, end)
+                        if stop < at or not startswith(tail, stop):
+                            at = -1
+                        stretch.cuts += (stop, end)
+                    if at >= 0:
+                        stretch.count += 1
+                        if layout.before is not None:
+                            stretch.before.append(start)
+                        continue
+                del stretch.cuts[(2 * len(layout.keys) + 1) * stretch.count :]
+            stretch = None
+        return [stretch for stretch in found if stretch.count]
+
+    def _join(self, layout: Layout, stretch: _Stretch, start: int, stop: int) -> Lines | None:
+        """The chosen lines, if their values are numbers in lists and rows, and whatever else they hold is sound."""
+        view, count = self._view, stop - start
+        step = 2 * len(layout.keys) + 1
+        cuts = stretch.cuts[start * step : stop * step]
+        pieces: list[bytes | memoryview] = [b"[[["]
+        edges: list[list[int]] = []  # for each key, where its text begins in the document, and where each piece ends
+        at = 3
         for place, key in enumerate(layout.keys):
-            begin = marks[here] + (len(layout.glue[place]) if place else 1)
-            if key in MATRICES:
-                # the first row comes after fixed text, which lies before the mark only for the first value
-                inner = commas[here] - np.uint8(layout.glue[place].count(b",") if place else 0)
-                if not width:
-                    width = int(inner[regular.argmax()]) + 1
-                    if width > _WIDEST:
-                        return None
-                    others = self._not_between_rows(marks, commas, width, layout.row_gap)
-                    # a matrix ends where two closing brackets meet, the first of them that of its last row
-                    doubles = others[marks[np.minimum(others + 1, last)] == marks[others] + 1]
-                    if not len(doubles):
-                        return None
-                double = doubles.take(np.searchsorted(doubles, here + 1), mode="clip")
-                if rows is None:
-                    rows = double - here
-                regular &= (rows > 0) & (double - here == rows)
-                regular &= inner == width - 1
-                regular &= np.searchsorted(others, double) == np.searchsorted(others, here + 1)
-                end = marks[double]
-                here = double + 1
-            else:
-                here = np.minimum(here + 1, last)
-                end = marks[here]
-            spans.append((begin, end))
-            if place + 1 < len(layout.glue):
-                regular &= self._holds(layout.glue[place + 1], marks[here])
-        regular &= marks[here] < ends
-        assert rows is not None
-        return _Located(layout, regular, rows, width, spans, (begins, at), (marks[here] + 1, ends))
-
-    def _not_between_rows(self, marks: Places, commas: NDArray[np.uint8], width: int, row_gap: int) -> Places:
-        """The marks that do not lie between two rows, the second of them `width` wide: few, if lines are regular."""
-        other = commas != width
-        other |= self._text.take(marks + row_gap, mode="clip") != _OPENING
-        return np.flatnonzero(other)
-
-    def _marks(self, heads: Places) -> tuple[Places, NDArray[np.uint8]]:
-        """All closing brackets and `heads`, and how many commas follow each before the next, modulo 256."""
-        size = len(self._data)
-        scratch = np.empty(min(size, _SCANNED_BYTES), bool)
-        places: list[Places] = []
-        counts: list[NDArray[np.uint8]] = []
-        starts = range(0, size, _SCANNED_BYTES)  # pieces that stay in the cache for the second look
-        edges = [*np.searchsorted(heads, np.array(starts)).tolist(), len(heads)]
-        for index, start in enumerate(starts):
-            text = self._text[start : start + _SCANNED_BYTES]
-            found = scratch[: len(text)]
-            np.equal(text, _CLOSING, out=found)
-            found[heads[edges[index] : edges[index + 1]] - start] = True
-            marks = found.nonzero()[0]
-            np.equal(text, _COMMA, out=found)
-            first = int(marks[0]) if len(marks) else len(text)
-            if counts and first:
-                counts[-1][-1:] += np.uint8(np.count_nonzero(found[:first]) % 256)
-            if len(marks):
-                counts.append(np.add.reduceat(found.view(np.uint8), marks, dtype=np.uint8))
-                marks += start
-                places.append(marks)
-        return np.concatenate(places), np.concatenate(counts)
-
-    def _holds(self, glue: bytes, at: Places) -> NDArray[np.bool_]:
-        """Where the text holds some fixed text, of these places."""
-        room = len(self._data) - len(glue)
-        if room < 0:
-            return np.zeros(len(at), bool)
-        windows: NDArray[np.bytes_] = np.ndarray((room + 1,), f"S{len(glue)}", self._data, 0, (1,))
-        held: NDArray[np.bool_] = (windows[np.minimum(at, room)] == glue) & (at <= room)
-        return held
-
-    def _join(self, located: _Located, chosen: slice) -> Lines | None:
-        """The chosen lines, if their values are numbers, and whatever else they hold is sound."""
-        data, layout = self._data, located.layout
-        lengths = located.rows[chosen].tolist()
-        between = [_BETWEEN] * (2 * len(lengths) - 1)
-        pieces: list[bytes] = []
-        for place, (begin, end) in enumerate(located.spans):
-            between[::2] = [data[a:b] for a, b in zip(begin[chosen].tolist(), end[chosen].tolist(), strict=True)]
-            pieces.append(b"]],[[" if place else b"[[[")
-            pieces += between
-        pieces.append(b"]]]")
-        total = sum(lengths)
+            between = layout.between_rows if key in MATRICES else _BETWEEN_LISTS
+            size = len(between)
+            values: list[bytes | memoryview] = [between] * (2 * count)
+            values[::2] = found = list(
+                map(view.__getitem__, map(slice, cuts[2 * place :: step], cuts[2 * place + 1 :: step]))
+            )
+            values[-1] = b"]],[["
+            pieces += values
+            reached = list(accumulate([len(piece) + size for piece in found], initial=at))
+            edges.append([at, *(end - size for end in reached[1:])])
+            at = reached[-1] - size + 5
+        pieces[-1] = b"]]]"
+        text = b"".join(pieces)
+        shape = self._shape(text, layout, edges)
+        if shape is None:
+            return None
+        rows, width = shape
+        total = sum(rows)
         numbers: dict[str, Any] = {}
         document: Any = None
-        column: Any = None
+        array: Any = None
         try:
-            text = b"".join(pieces)
             parser = _PARSERS.values if len(text) <= 2 * _JOINED_BYTES else simdjson.Parser()
             document = parser.parse(text)
-            for key, column in zip(layout.keys, document, strict=True):
+            for key, array in zip(layout.keys, document, strict=True):
                 if key not in self._wanted:
                     continue
-                numbers[key] = column.as_buffer(of_type="i" if key in _INTEGERS else "d")
-                if numbers[key].size != 8 * total * (located.width if key in MATRICES else 1):
+                numbers[key] = array.as_buffer(of_type="i" if key in _INTEGERS else "d")
+                if numbers[key].size != 8 * total * (width if key in MATRICES else 1):
                     return None
-                if key not in MATRICES and list(map(len, column)) != lengths:
+                if key not in MATRICES and list(map(len, array)) != rows:
                     return None
-            others = self._rest(located, chosen)
+            others = self._rest(layout, stretch, start, stop)
         except (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, AttributeError):
             return None
         finally:
             # a parser may be used again only when nothing points into its last document
-            document = column = None
-        return Lines(chosen.start, lengths, located.width, numbers, others)
+            document = array = None
+        return Lines(stretch.first + start, rows, width, numbers, others)
 
-    def _rest(self, located: _Located, chosen: slice) -> list[dict[str, Any]]:
+    def _shape(self, text: bytes, layout: Layout, edges: list[list[int]]) -> tuple[list[int], int] | None:
+        """The rows of each line and the width of all rows, if they have one, and the lists are flat."""
+        if len(self._scratch) < len(text):
+            # kept, for fresh memory would cost more than its use
+            self._scratch = np.empty(max(len(text), 2 * _JOINED_BYTES), bool)
+        found = self._scratch[: len(text)]
+        codes = np.frombuffer(text, np.uint8)
+        np.equal(codes, _CLOSING, out=found)
+        for ends in edges:
+            found[ends[0] - 1] = True  # commas are counted from there, too
+        marks = found.nonzero()[0]
+        np.equal(codes, _COMMA, out=found)
+        commas = np.add.reduceat(found.view(np.uint8), marks, dtype=np.uint8)
+        row_starts = codes.take(marks + (len(layout.between_rows) - 1), mode="clip")
+        size = len(edges[0])
+        places = marks.searchsorted(np.array(edges)).ravel().tolist()
+        rows: list[int] = []
+        width = 0
+        for index, key in enumerate(layout.keys):
+            ends = places[index * size : (index + 1) * size]
+            first, last = ends[0] - 1, ends[-1]
+            if key not in MATRICES:
+                if last - first != size - 1:
+                    return None
+                continue
+            if not width:
+                width = int(commas[first]) + 1
+                if width > _WIDEST:
+                    return None
+            if commas[first] != width - 1 or (commas[first + 1 : last] != width).any():
+                return None
+            if (row_starts[first + 1 : last] != _OPENING).any():
+                return None
+            ends[0] = first
+            lengths = [end - begin for begin, end in pairwise(ends)]
+            if rows and lengths != rows:
+                return None
+            rows = lengths
+        return rows, width
+
+    def _rest(self, layout: Layout, stretch: _Stretch, start: int, stop: int) -> list[dict[str, Any]]:
         """What else the lines hold, each part an object of its own; a ValueError if one is not."""
-        data, parse, layout = self._data, _PARSERS.objects.parse, located.layout
-        others: list[dict[str, Any]] = [{} for _ in range(chosen.stop - chosen.start)] if self._others else []
-        parts = [(layout.after, located.after, _COMMA, b"")]
+        others: list[dict[str, Any]] = [{} for _ in range(stop - start)] if self._others else []
+        first, last = stretch.first + start, stretch.first + stop
+        if layout.after:
+            step = 2 * len(layout.keys) + 1
+            # from the quotation mark of the first key
+            begins = [at - 1 for at in stretch.cuts[start * step + step - 1 : stop * step : step]]
+            self._objects(layout.after, begins, self.ends[first:last], b"{", b"", others)
         if layout.before is not None:
-            parts.append((layout.before, located.before, ord("{"), b"}"))
+            self._objects(layout.before, self.begins[first:last], stretch.before[start:stop], b"", b"}", others)
+        return others
+
+    def _objects(
+        self,
+        keys: list[str],
+        begins: list[int],
+        ends: list[int],
+        opening: bytes,
+        closing: bytes,
+        others: list[dict[str, Any]],
+    ) -> None:
+        data, parse = self._data, _PARSERS.objects.parse
+        asked = [key for key in keys if key in self._others]
         found: Any = None
         try:
-            for keys, (begin, end), first, closing in parts:
-                bounds = enumerate(zip(begin[chosen].tolist(), end[chosen].tolist(), strict=True))
-                if not keys:
-                    if any(data[a:b] not in (b"}", b"}\r") for _, (a, b) in bounds):
+            for index, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+                text = opening + data[begin:end] + closing
+                if text[0] != _BRACE:  # a byte order mark, which simdjson skips
+                    raise ValueError
+                found = parse(text)
+                if list(found) != keys:
+                    raise ValueError
+                for key in asked:
+                    others[index][key] = value = plain_value(found[key])
+                    if key == "input_str" and value is not None and type(value) is not str:
                         raise ValueError
-                    continue
-                asked = [key for key in keys if key in self._others]
-                for index, (a, b) in bounds:
-                    if data[a] != first:
-                        raise ValueError
-                    found = parse(b"{" + data[a + 1 : b] + closing)
-                    if list(found) != keys:
-                        raise ValueError
-                    for key in asked:
-                        others[index][key] = value = plain_value(found[key])
-                        if key == "input_str" and value is not None and type(value) is not str:
-                            raise ValueError
-                    found = None
+                found = None
         finally:
             found = None
-        return others
 
 
 class _Parsers(threading.local):

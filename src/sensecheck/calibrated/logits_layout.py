@@ -28,11 +28,11 @@ import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import simdjson
+from numpy.typing import NDArray
 
 MATRICES = ("top_logits", "top_logit_idxs")
 
@@ -41,7 +41,8 @@ _JOINED_BYTES = 256 * 1024  # what stays in the cache until its numbers are out
 _FEWEST = 8  # lines that are tried again together when more of them could not be read
 _WIDEST = 126
 _BETWEEN_LISTS = b"],\n["
-_CLOSING, _OPENING, _COMMA, _BRACE = b"][,{"
+_BETWEEN_KEYS = b"]],[["
+_CLOSING, _OPENING, _COMMA = b"][,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,6 @@ class AlikeLines:
         self._wanted = wanted
         self._others = others
         self._view = memoryview(data)
-        self._scratch = np.empty(0, bool)
         self.begins: list[int] = []
         self.ends: list[int] = []
         find, begin, size = data.find, 0, len(data)
@@ -213,6 +213,8 @@ class AlikeLines:
             start = begin
             if layout.before is not None:
                 start = find(head, begin, end)
+                if not startswith(b"{", begin):  # simdjson skips a byte order mark
+                    start = -1
             if start >= 0 and startswith(head, start):
                 if stretch is None:
                     stretch = _Stretch(index, [], [])
@@ -248,23 +250,16 @@ class AlikeLines:
         step = 2 * len(layout.keys) + 1
         cuts = stretch.cuts[start * step : stop * step]
         pieces: list[bytes | memoryview] = [b"[[["]
-        edges: list[list[int]] = []  # for each key, where its text begins in the document, and where each piece ends
-        at = 3
         for place, key in enumerate(layout.keys):
             between = layout.between_rows if key in MATRICES else _BETWEEN_LISTS
-            size = len(between)
             values: list[bytes | memoryview] = [between] * (2 * count)
-            values[::2] = found = list(
-                map(view.__getitem__, map(slice, cuts[2 * place :: step], cuts[2 * place + 1 :: step]))
-            )
-            values[-1] = b"]],[["
+            bounds = zip(cuts[2 * place :: step], cuts[2 * place + 1 :: step], strict=True)
+            values[::2] = [view[begin:end] for begin, end in bounds]
+            values[-1] = _BETWEEN_KEYS
             pieces += values
-            reached = list(accumulate([len(piece) + size for piece in found], initial=at))
-            edges.append([at, *(end - size for end in reached[1:])])
-            at = reached[-1] - size + 5
         pieces[-1] = b"]]]"
         text = b"".join(pieces)
-        shape = self._shape(text, layout, edges)
+        shape = self._shape(text, layout, np.array(cuts).reshape(count, step))
         if shape is None:
             return None
         rows, width = shape
@@ -273,7 +268,7 @@ class AlikeLines:
         document: Any = None
         array: Any = None
         try:
-            parser = _PARSERS.values if len(text) <= 2 * _JOINED_BYTES else simdjson.Parser()
+            parser = _KEPT.values if len(text) <= 2 * _JOINED_BYTES else simdjson.Parser()
             document = parser.parse(text)
             for key, array in zip(layout.keys, document, strict=True):
                 if key not in self._wanted:
@@ -291,44 +286,48 @@ class AlikeLines:
             document = array = None
         return Lines(stretch.first + start, rows, width, numbers, others)
 
-    def _shape(self, text: bytes, layout: Layout, edges: list[list[int]]) -> tuple[list[int], int] | None:
+    def _shape(self, text: bytes, layout: Layout, cuts: NDArray[np.int64]) -> tuple[list[int], int] | None:
         """The rows of each line and the width of all rows, if they have one, and the lists are flat."""
-        if len(self._scratch) < len(text):
-            # kept, for fresh memory would cost more than its use
-            self._scratch = np.empty(max(len(text), 2 * _JOINED_BYTES), bool)
-        found = self._scratch[: len(text)]
+        count, keys = len(cuts), layout.keys
+        # where the pieces of each key end in the text
+        sizes = (cuts[:, 1::2] - cuts[:, :-1:2]).T
+        gaps = np.array([len(layout.between_rows if key in MATRICES else _BETWEEN_LISTS) for key in keys])
+        sizes += gaps[:, None]
+        sizes[:, -1] += len(_BETWEEN_KEYS) - gaps
+        ends = sizes.cumsum().reshape(len(keys), count) + (3 - gaps[:, None])
+        ends[:, -1] += gaps - len(_BETWEEN_KEYS)
+        starts = np.empty(len(keys), np.int64)
+        starts[0], starts[1:] = 2, ends[:-1, -1] + (len(_BETWEEN_KEYS) - 1)
+        scratch = _KEPT.scratch if len(text) <= len(_KEPT.scratch) else np.empty(len(text), bool)
+        found = scratch[: len(text)]
         codes = np.frombuffer(text, np.uint8)
         np.equal(codes, _CLOSING, out=found)
-        for ends in edges:
-            found[ends[0] - 1] = True  # commas are counted from there, too
+        found[starts] = True  # commas are counted from there, too
         marks = found.nonzero()[0]
         np.equal(codes, _COMMA, out=found)
         commas = np.add.reduceat(found.view(np.uint8), marks, dtype=np.uint8)
         row_starts = codes.take(marks + (len(layout.between_rows) - 1), mode="clip")
-        size = len(edges[0])
-        places = marks.searchsorted(np.array(edges)).ravel().tolist()
+        firsts = marks.searchsorted(starts).tolist()
+        places = marks.searchsorted(ends)
         rows: list[int] = []
         width = 0
-        for index, key in enumerate(layout.keys):
-            ends = places[index * size : (index + 1) * size]
-            first, last = ends[0] - 1, ends[-1]
+        for index, key in enumerate(keys):
+            first, last = firsts[index], int(places[index, -1])
             if key not in MATRICES:
-                if last - first != size - 1:
+                if last - first != count:
                     return None
                 continue
-            if not width:
-                width = int(commas[first]) + 1
-                if width > _WIDEST:
-                    return None
-            if commas[first] != width - 1 or (commas[first + 1 : last] != width).any():
+            width = width or int(commas[first]) + 1
+            if width > _WIDEST or commas[first] != width - 1 or (commas[first + 1 : last] != width).any():
                 return None
             if (row_starts[first + 1 : last] != _OPENING).any():
                 return None
-            ends[0] = first
-            lengths = [end - begin for begin, end in pairwise(ends)]
-            if rows and lengths != rows:
+            lengths = places[index]
+            lengths[1:] -= lengths[:-1].copy()
+            lengths[0] -= first
+            if rows and lengths.tolist() != rows:
                 return None
-            rows = lengths
+            rows = lengths.tolist()
         return rows, width
 
     def _rest(self, layout: Layout, stretch: _Stretch, start: int, stop: int) -> list[dict[str, Any]]:
@@ -353,35 +352,33 @@ class AlikeLines:
         closing: bytes,
         others: list[dict[str, Any]],
     ) -> None:
-        data, parse = self._data, _PARSERS.objects.parse
+        data, parse = self._data, _KEPT.objects.parse
         asked = [key for key in keys if key in self._others]
         found: Any = None
         try:
             for index, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-                text = opening + data[begin:end] + closing
-                if text[0] != _BRACE:  # a byte order mark, which simdjson skips
-                    raise ValueError
-                found = parse(text)
+                found = None
+                found = parse(b"%b%b%b" % (opening, data[begin:end], closing))
                 if list(found) != keys:
                     raise ValueError
                 for key in asked:
                     others[index][key] = value = plain_value(found[key])
                     if key == "input_str" and value is not None and type(value) is not str:
                         raise ValueError
-                found = None
         finally:
             found = None
 
 
-class _Parsers(threading.local):
-    """A parser keeps its memory for the next document, and fresh memory is what costs most in a short parse."""
+class _Kept(threading.local):
+    """What is used again from block to block: fresh memory costs more than the work that is done in it."""
 
     def __init__(self) -> None:
         self.values = simdjson.Parser()
         self.objects = simdjson.Parser()
+        self.scratch = np.empty(2 * _JOINED_BYTES, bool)
 
 
-_PARSERS = _Parsers()
+_KEPT = _Kept()
 
 
 def plain_value(value: Any) -> Any:

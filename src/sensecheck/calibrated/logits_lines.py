@@ -23,7 +23,7 @@ from sensecheck.calibrated.logits_layout import AlikeLines, Lines, plain_value
 from sensecheck.calibrated.logits_plan import Floats, Plan, Run, Tokens, Variant
 from sensecheck.inputs.errors import SKIP_HINT, InputError, escaped, shown
 
-_PIECE_BYTES = 128 * 1024
+_PIECE_BYTES = 192 * 1024
 
 _LIBRARY_ERRORS = (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError, AttributeError)
 

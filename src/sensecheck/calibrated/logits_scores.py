@@ -101,12 +101,12 @@ def _score(plan: Plan, run: Run, errors: list[InputError]) -> Result:
         )
     starts = np.cumsum(lengths) - lengths
     of_sequence = np.repeat(np.arange(len(lines)), lengths)
-    position = (np.arange(len(labels)) - starts[of_sequence]).astype(np.int32)
+    position = np.arange(len(labels), dtype=np.int32)
+    position -= np.repeat(starts.astype(np.int32), lengths)
 
-    best = values.argmax(axis=1)
-    best += np.arange(0, values.size, run.width)
-    highest = values.ravel()[best]
-    predicted = tokens.ravel()[best]
+    best = _highest_column(values) + np.arange(0, values.size, run.width)
+    highest = values.ravel().take(best)
+    predicted = tokens.ravel().take(best)
     refused = _contradictions(plan, run, values, highest, sums)
 
     keep = np.ones(len(labels), bool)
@@ -175,6 +175,19 @@ def _score(plan: Plan, run: Run, errors: list[InputError]) -> Result:
         fields={name: [values[i] for values in others] for i, name in enumerate(plan.fields)},
     )
     return Result(columns, padding, ignored, [])
+
+
+def _highest_column(values: Floats) -> Ints | int:
+    """As `values.argmax(axis=1)`, several times faster where all rows ascend or descend, as they mostly do."""
+    width: int = values.shape[1]
+    if width <= 32:
+        first, last = values[:, 0], values[:, -1]
+        if all(bool((last > values[:, column]).all()) for column in range(width - 1)):
+            return width - 1
+        if all(bool((first >= values[:, column]).all()) for column in range(1, width)):
+            return 0
+    found: Ints = values.argmax(axis=1)
+    return found
 
 
 def _is_among(tokens: Tokens, wanted: frozenset[int] | frozenset[str]) -> Bools:

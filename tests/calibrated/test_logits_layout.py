@@ -190,6 +190,10 @@ DECEPTIONS = {
     ],
     "256 values too many": [line(f"{WIDE}], [0.1, 0.2", labels="1, 1"), line("0.1, 0.2], [0.3, 0.4")],
     "empty rows": [line("0.1, 0.2], [", "1, 2], [", "1, 1"), line("], [0.1, 0.2", "], [1, 2", "1, 1")],
+    "matrices that make up for each other": [
+        line("0.1, 0.2], [0.3, 0.4", "1, 2", "1"),
+        line("0.1, 0.2", "1, 2], [3, 4", "1, 1"),
+    ],
     "labels that make up for each other": [line("0.1, 0.2", labels="1, 2"), line("0.1, 0.2], [0.1, 0.2", labels="1")],
     "labels in lists": [line("0.1, 0.2", labels="[1]"), line("0.1, 0.2], [0.1, 0.2", labels="[], [1, 2]")],
     "labels left open, then closed twice": [line("0.1, 0.2", labels="[1"), line("0.1, 0.2", labels="1]")],
@@ -242,6 +246,14 @@ def test_no_line_makes_up_for_another(name: str, compact: bool, more: dict[str, 
             assert at_once(plan, data) == by_care(plan, data)
         single = data.replace(b"0.1, 0.2], [0.3, 0.4", b"0.1").replace(b"1, 2], [3, 4", b"1")
         assert at_once(plans()[0], single) == by_care(plans()[0], single)
+
+
+def test_a_byte_order_mark_before_a_later_line() -> None:
+    for write in LAYOUTS.values():
+        lines = [write(record(random.Random(seed), 2, 2)) for seed in range(4)]
+        data = b"\n\xef\xbb\xbf".join(lines)
+        assert at_once(plans()[0], data) == by_care(plans()[0], data)
+        assert len(by_care(plans()[0], data)[1]) == 3
 
 
 PIECES = [

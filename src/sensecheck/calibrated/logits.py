@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sensecheck.calibrated.logits_lines import parse_lines, read_carefully, split_lines
+from sensecheck.calibrated.logits_lines import keys_and_variant, parse_lines, read_carefully, split_lines
 from sensecheck.calibrated.logits_plan import (
     DECIDING_TOKENS,
     PADDING_LABEL,
@@ -336,12 +336,12 @@ def _first_good(plan: Plan, block: Block) -> tuple[list[str] | None, Plan]:
     """The keys of the first line that can be read, and the plan with that line's variant."""
     for number, line in enumerate(split_lines(block.data), block.first_line):
         try:
-            parsed = read_carefully(line, number, plan)
+            keys, variant = keys_and_variant(line, number, plan)
         except InputError:
             if plan.skip_bad:
                 continue
             return None, plan
-        return parsed.keys, replace(plan, variant=parsed.variant)
+        return keys, replace(plan, variant=variant)
     return None, plan
 
 

@@ -12,7 +12,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -47,6 +47,7 @@ class Parsed:
 class _Found:
     """One line, read quickly: numbers as buffers, strings as lists."""
 
+    keys: list[str]
     count: int
     width: int
     values: Any
@@ -160,6 +161,17 @@ def _add_lines(plan: Plan, runs: list[Run], lines: Lines, number: int) -> None:
         run.fields.extend([found.get(name) for name in plan.fields] for found in lines.others)
 
 
+def keys_and_variant(line: bytes, number: int, plan: Plan) -> tuple[list[str], Variant]:
+    """What the first good line tells of a file; an InputError if the line is not good."""
+    if plan.variant != "miso":
+        # integer tokens show quickly, and care costs ten times as much on a long line
+        found = _LineReader(replace(plan, variant="hf"), []).read_quickly(line)
+        if found is not None:
+            return found.keys, "hf"
+    careful = read_carefully(line, number, plan)
+    return careful.keys, careful.variant
+
+
 class _LineReader:
     """Reads lines one by one, quickly where they can be, and adds them to runs."""
 
@@ -171,12 +183,13 @@ class _LineReader:
     def read(self, line: bytes, number: int) -> int:
         """Add a line and say how many tokens it has; an InputError if it cannot be read."""
         plan = self._plan
-        found = self._read_quickly(line) if plan.variant is not None else None
+        found = self.read_quickly(line) if plan.variant is not None else None
         if found is None:
             # Not an error yet: the quick way may only be too narrow (NaN, huge integers, a lone surrogate).
             careful = read_carefully(line, number, plan)
             count, width = careful.values.shape
             found = _Found(
+                careful.keys,
                 count,
                 width,
                 careful.values,
@@ -203,7 +216,7 @@ class _LineReader:
             run.fields.append(found.fields)
         return found.count
 
-    def _read_quickly(self, line: bytes) -> _Found | None:
+    def read_quickly(self, line: bytes) -> _Found | None:
         """A line by simdjson; None unless it is certain that `read_carefully` would find the same."""
         plan = self._plan
         if line.startswith(_MARK):  # simdjson skips it
@@ -260,7 +273,9 @@ class _LineReader:
             # a parser may be used again only when nothing points into its last document
             document = rows = token_rows = label_row = column = None
         sums = per_token.get("logsumexp")
-        return _Found(count, width, values, tokens, labels, per_token.get("logit_at_label"), sums, caption, others)
+        return _Found(
+            keys, count, width, values, tokens, labels, per_token.get("logit_at_label"), sums, caption, others
+        )
 
 
 _MARK = b"\xef\xbb\xbf"

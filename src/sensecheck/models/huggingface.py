@@ -373,6 +373,8 @@ class PromptedModel:
         kind = transformers.AutoModelForSeq2SeqLM if self.encoder_decoder else transformers.AutoModelForCausalLM
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(path, **options)
         self._tokenizer.padding_side = "right" if self.encoder_decoder else "left"
+        # A prompt that is too long loses the beginning of the premise, not the question that stands at its end.
+        self._tokenizer.truncation_side = "left"
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         self._model = kind.from_pretrained(path, dtype=getattr(torch, dtype), **options).to(self.device).eval()

@@ -11,11 +11,12 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.estimate import SliceError, estimate
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.measurements import Frames
-from sensecheck.statistics.statistic import ONE, Anchor, Bins, RowStatistic, Statistic, bin_index, mean_of, ratio
+from sensecheck.statistics.statistic import ONE, Anchor, Bins, RowStatistic, Statistic, mean_of, ratio
 
 F1 = Statistic("f1", ("tp", "fp", "fn"), lambda tp, fp, fn: ratio(2 * tp, 2 * tp + fp + fn), direction="higher")
 RATIO = Statistic("ratio", ("x", "y"), ratio)

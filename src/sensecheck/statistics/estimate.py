@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.exact import ExactSums
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.hashing import U64, hash_ids, scramble, seed_key
@@ -31,7 +32,6 @@ from sensecheck.statistics.statistic import (
     Bins,
     RowStatistic,
     Statistic,
-    bin_index,
 )
 
 Floats = NDArray[np.float64]

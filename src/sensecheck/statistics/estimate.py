@@ -369,6 +369,26 @@ class Census:
                     reasons = self.unscored_rows.setdefault(value, {}).setdefault(flag, {})
                     reasons[why] = reasons.get(why, 0) + line["len"]
 
+        self.alike = self._alike()
+
+    def _alike(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        """Figures that need more columns and yet score as many rows score the same ones: one mask serves them all."""
+        scored = [
+            sum(per.get(f"_ok{i}", 0) for per in self.scored_rows.values()) for i, _ in enumerate(self.masks)
+        ]  # fmt: skip
+        found: dict[tuple[str, ...], tuple[str, ...]] = {}
+        kept: list[int] = []
+        for i in sorted(range(len(self.masks)), key=lambda i: len(self.masks[i])):
+            mine = set(self.masks[i])
+            # Fewer columns can only score more rows. Rows that all are scored need no mask to be compared.
+            same = (k for k in kept if scored[k] == scored[i] and (scored[i] == self.rows or set(self.masks[k]) <= mine))
+            first = next(same, None)
+            if first is None:
+                kept.append(i)
+            else:
+                found[self.masks[i]] = self.masks[first]
+        return found
+
     def _crossed(self, columns: Sequence[str]) -> pl.DataFrame | None:
         """The distinct rows and how often each occurs, where all figures are discrete: the rows are read once."""
         table = self.table
@@ -427,16 +447,31 @@ class Layout:
     columns: list[tuple[str, tuple[str, ...]]]
     resampled: bool = True
     """Whether intervals are made, and so the sums that only they need."""
+    alike: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    """Sets of needed columns that leave out the same rows as another one, which then stands for them."""
 
     @classmethod
-    def of(cls, statistics: Sequence[Statistic], anchors: Anchors, resampled: bool = True) -> Layout:
+    def of(
+        cls,
+        statistics: Sequence[Statistic],
+        anchors: Anchors,
+        resampled: bool = True,
+        alike: Mapping[tuple[str, ...], tuple[str, ...]] | None = None,
+    ) -> Layout:
         bins: list[tuple[Bins | None, Floats | None]] = []
-        columns: list[tuple[str, tuple[str, ...]]] = []
+        # Of alike sets, the one that stands for the others is one that is read here anyway.
+        standing: dict[tuple[str, ...], tuple[str, ...]] = {}
+        mine = {s.columns: standing.setdefault((alike or {}).get(s.columns, s.columns), s.columns) for s in statistics}
+        made = cls(list(statistics), bins, [], resampled, mine)
         for s in statistics:
             if s.bins not in [b for b, _ in bins]:
                 bins.append((s.bins, None if s.bins is None else s.bins.resolve(anchors)))
-            columns.extend((c, s.columns) for c in (*s.sums, *(s.interval_sums if resampled else ())))
-        return cls(list(statistics), bins, list(dict.fromkeys(columns)), resampled)
+            made.columns.extend(made.key(c, s) for c in made.sums_of(s))
+        made.columns = list(dict.fromkeys(made.columns))
+        return made
+
+    def key(self, column: str, statistic: Statistic) -> tuple[str, tuple[str, ...]]:
+        return column, self.alike.get(statistic.columns, statistic.columns)
 
     def sums_of(self, statistic: Statistic) -> tuple[str, ...]:
         return (*statistic.sums, *(statistic.interval_sums if self.resampled else ()))
@@ -448,13 +483,13 @@ class Layout:
     def of_bins(self, which: int) -> list[int]:
         """The columns that are summed within this binning."""
         mine = self.bins[which][0]
-        used = {(c, s.columns) for s in self.statistics if s.bins == mine for c in self.sums_of(s)}
+        used = {self.key(c, s) for s in self.statistics if s.bins == mine for c in self.sums_of(s)}
         return [i for i, c in enumerate(self.columns) if c in used]
 
     def pick(self, statistic: Statistic) -> tuple[int, list[int]]:
         which = [b for b, _ in self.bins].index(statistic.bins)
         mine = self.of_bins(which)
-        return which, [mine.index(self.columns.index((c, statistic.columns))) for c in self.sums_of(statistic)]
+        return which, [mine.index(self.columns.index(self.key(c, statistic))) for c in self.sums_of(statistic)]
 
     def read(
         self, batch: pl.DataFrame, weight_scale: float, complete: bool = False
@@ -532,7 +567,7 @@ def _figures(
         if not group:
             continue
         resample = options.method != "none"
-        layout = Layout.of(group, anchors, resample)
+        layout = Layout.of(group, anchors, resample, census.alike)
         if discrete:
             summed = _sum_distinct(table, census, chosen, layout, options if resample else None)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,8 @@ PIECE = 1 << 16
 _UNGROUPED_ROWS = 262_144
 MOST_GROUPS, FEWEST_GROUPS = 16_384, 2_048
 _GROUPED_ROWS = 262_144
+# Sums of groups × cells have a place each, up to so many.
+_MOST_PLACES = 1 << 20
 # Bootstrap sums of one slicing are held for as many slice values at a time as fit in this many numbers.
 _HELD_NUMBERS = 24_000_000
 # A figure of single rows holds them all in memory …
@@ -170,7 +173,7 @@ class Table:
         self.cluster = next((c for c in ("cluster", "unit", "id") if c in self.schema), None)
         self.clustered = self.cluster in ("cluster", "unit")
         self.weight_scale = self._weight_scale()
-        self._independent: int | None = None
+        self._many: bool | None = None
 
     def _weight_scale(self) -> float:
         """A power of two that brings the mean weight near 1, where the exact grids are finest."""
@@ -194,19 +197,23 @@ class Table:
                 piece = batch.slice(start, PIECE)
                 yield piece.with_columns(**wanted) if wanted else piece
 
-    def independent(self) -> int:
-        """How many units there are to resample: rows, or clusters."""
-        if self._independent is None:
-            if self.clustered and self.cluster is not None:
-                seen = [np.unique(hash_ids(b[self.cluster])) for b in self.measurements.batches([self.cluster])]
-                self._independent = len(np.unique(np.concatenate(seen)))
-            else:
-                self._independent = self.measurements.height
-        return self._independent
+    def many_units(self) -> bool:
+        """Whether there are so many units to resample (rows, or clusters) that groups of them do as well."""
+        if self._many is None:
+            enough = 4 * FEWEST_GROUPS
+            self._many = self.measurements.height > enough
+            if self._many and self.clustered and self.cluster is not None:
+                seen = np.empty(0, dtype=np.uint64)
+                for batch in self.measurements.batches([self.cluster]):
+                    seen = np.union1d(seen, hash_ids(batch[self.cluster]))
+                    if len(seen) > enough:
+                        break
+                self._many = len(seen) > enough
+        return self._many
 
     def groups(self, cells: int) -> int:
         """Into how many random groups so many units are put before resampling; 0 where each stands for itself."""
-        if self.measurements.height <= _UNGROUPED_ROWS or self.independent() <= 4 * FEWEST_GROUPS:
+        if self.measurements.height <= _UNGROUPED_ROWS or not self.many_units():
             return 0
         groups = MOST_GROUPS
         while groups > FEWEST_GROUPS and groups * cells > _GROUPED_ROWS:
@@ -618,7 +625,7 @@ def sum_rows(
     )
     wanted = [*layout.inputs(), *census.by, *([table.cluster] if table.cluster else [])]
     sizes = [layout.size(i) for i in range(len(layout.bins))]
-    waiting = Waiting(table.groups(slices * sum(sizes)) if held is not None else 0)
+    waiting = Waiting(table.groups(slices * sum(sizes)) if held is not None else 0, slices * prod(sizes))
     seen = 0
     for batch in table.batches(wanted):
         codes, inside = _local(census.codes(batch), chosen, len(chosen) == len(census.values))
@@ -642,10 +649,10 @@ def sum_rows(
             code = np.zeros(len(batch), dtype=np.int64) if codes is None else codes.astype(np.int64)
             for size, index in zip(sizes, indexes, strict=True):
                 code = code * size + (0 if index is None else index)
-            matrix = on_grid(_matrix(columns, len(batch)))
             if waiting.groups:
-                waiting.add(ids, code, matrix)
+                waiting.add(ids, code, columns)
             else:
+                matrix = on_grid(_matrix(columns, len(batch)))
                 _resample(ids, code, matrix, sizes, widths, held, options, draw, stream, aggregate=table.clustered)
         seen += len(batch)
     if waiting.groups and held is not None and options is not None and waiting.rows:
@@ -668,22 +675,75 @@ class Waiting:
     A group is chosen by the hash of the cluster's id, so it is a random union of clusters, and resampling groups is
     as good as resampling clusters: with G groups the standard error is off by 1/√(2G), which for 2,048 and more is
     below what 1,000 replicates leave open. Time and memory then depend on the groups, not on the rows.
+
+    Values lie on a grid on which float64 adds without rounding, so neither order nor kind of keeping shows. While
+    groups × cells are few, each has a place of its own; of many, those that occur are kept sorted.
     """
 
-    def __init__(self, groups: int) -> None:
+    def __init__(self, groups: int, codes: int) -> None:
         self.groups = groups
         self.parts: list[tuple[U64, NDArray[np.int64], Floats]] = []
         self.rows = 0
+        # Where the sums of each code are, by the code: −1 for those not seen yet.
+        self.places = np.full(codes, -1, dtype=np.intp) if groups and codes <= _MOST_PLACES else None
+        self.codes: list[int] = []
+        self.sums: list[Floats] = []
+        """By place × group, for each column."""
+        self.seen = np.empty(0, dtype=np.bool_)
 
-    def add(self, ids: U64, code: NDArray[np.int64], matrix: Floats) -> None:
-        self.parts.append(_within_clusters(ids & np.uint64(self.groups - 1), code, matrix))
+    def add(self, ids: U64, code: NDArray[np.int64], columns: Sequence[NDArray[Any] | None]) -> None:
+        group = ids & np.uint64(self.groups - 1)
+        if self.places is None:
+            self._keep(group, code, on_grid(_matrix(columns, len(ids))))
+            return
+        place = self.places[code]
+        if place.min() < 0:
+            fresh = np.unique(code[place < 0])
+            if (len(self.codes) + len(fresh)) * self.groups > _MOST_PLACES:
+                self._give_up_places()
+                self.add(ids, code, columns)
+                return
+            self.places[fresh] = np.arange(len(self.codes), len(self.codes) + len(fresh))
+            self.codes.extend(fresh.tolist())
+            place = self.places[code]
+        cells = len(self.codes) * self.groups
+        if cells > len(self.seen):
+            more = np.zeros(max(cells, 2 * len(self.seen)) - len(self.seen), dtype=np.bool_)
+            self.seen = np.concatenate([self.seen, more])
+            empty = np.zeros(len(more))
+            self.sums = [np.concatenate([s, empty]) for s in self.sums] or [empty.copy() for _ in columns]
+        place *= self.groups
+        place += group.view(np.int64)
+        self.seen[place] = True
+        for total, column in zip(self.sums, columns, strict=True):
+            np.add.at(total, place, 1.0 if column is None else on_grid(column.astype(np.float64, copy=False)))
+        self.rows = len(self.codes)
+
+    def _keep(self, group: U64, code: NDArray[np.int64], matrix: Floats) -> None:
+        self.parts.append(_within_clusters(group, code, matrix))
         self.rows += len(self.parts[-1][0])
         if self.rows > 600_000:
             merged = self.all()
             self.parts, self.rows = [merged], len(merged[0])
 
+    def _give_up_places(self) -> None:
+        """More codes than there is room for: go on with those that occur."""
+        if self.codes:
+            self.parts = [self._placed()]
+            self.rows = len(self.parts[0][0])
+        self.places, self.codes, self.sums = None, [], []
+        self.seen = np.empty(0, dtype=np.bool_)
+
+    def _placed(self) -> tuple[U64, NDArray[np.int64], Floats]:
+        filled = np.flatnonzero(self.seen)
+        codes = np.asarray(self.codes, dtype=np.int64)
+        matrix = np.stack([total[filled] for total in self.sums], axis=1)
+        return (filled % self.groups).astype(np.uint64), codes[filled // self.groups], matrix
+
     def all(self) -> tuple[U64, NDArray[np.int64], Floats]:
         """One row for every group and cell."""
+        if self.places is not None:
+            return self._placed()
         ids, code, matrix = (np.concatenate([part[i] for part in self.parts]) for i in range(3))
         return _within_clusters(ids, code, matrix)
 

@@ -388,7 +388,9 @@ class Census:
         for i in sorted(range(len(self.masks)), key=lambda i: len(self.masks[i])):
             mine = set(self.masks[i])
             # Fewer columns can only score more rows. Rows that all are scored need no mask to be compared.
-            same = (k for k in kept if scored[k] == scored[i] and (scored[i] == self.rows or set(self.masks[k]) <= mine))
+            same = (
+                k for k in kept if scored[k] == scored[i] and (scored[i] == self.rows or set(self.masks[k]) <= mine)
+            )
             first = next(same, None)
             if first is None:
                 kept.append(i)

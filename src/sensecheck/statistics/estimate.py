@@ -269,78 +269,33 @@ class Census:
         self.table = table
         self.by = by
         self.masks = list(dict.fromkeys(s.columns for s in table.statistics))
-        flags = {f"_ok{i}": columns for i, columns in enumerate(self.masks)}
-        wanted = [*by, "scored", "reason", *(c for columns in self.masks for c in columns)]
+        self.keys = [f"_by{i}" for i in range(len(by))]
+        columns = list(dict.fromkeys(c for mask in self.masks for c in mask))
+        owner = [table.cluster] if table.clustered and table.cluster else []
+        self.cross = self._crossed(columns) if not owner else None
         counts: list[pl.DataFrame] = []
         clusters: list[pl.DataFrame] = []
         complete = 0
-        sliced: list[pl.DataFrame] = []
-        columns_of_all = list(dict.fromkeys(c for columns in self.masks for c in columns))
-        owner = [table.cluster] if table.clustered and table.cluster else []
-        wanted.extend(owner)
-        self.cross = self._crossed(columns_of_all) if not owner else None
+        wanted = [*by, "scored", "reason", *columns, *owner]
         for batch in table.batches(wanted) if self.cross is None else [self.cross]:
-            if self.cross is None and not owner and _complete(batch, columns_of_all):
+            missing = {c: ~_present(batch, c) for c in columns if _missing(batch, c)}
+            all_scored = "scored" not in batch.columns or bool(batch["scored"].all())
+            told = batch.select([_slice_text(c).alias(k) for c, k in zip(by, self.keys, strict=True)])
+            if self.cross is None and not missing and all_scored:
                 # The usual case, at little cost: every row of the piece is scored for every figure.
                 complete += len(batch)
                 if by:
-                    values = batch.select([_slice_text(c).alias(f"_by{i}") for i, c in enumerate(by)])
-                    sliced.append(values.group_by(values.columns).len())
-                continue
-            scored = pl.col("scored") if "scored" in batch.columns else pl.lit(True)
-            reason = pl.col("reason") if "reason" in batch.columns else pl.lit(None, dtype=pl.String)
-            keyed = batch.select(
-                *(_slice_text(c) for c in by),
-                scored.alias("_scored"),
-                reason.alias("_reason"),
-                *(
-                    pl.all_horizontal([_defined(c, batch.schema) for c in columns]).alias(flag)
-                    if columns
-                    else pl.lit(True).alias(flag)
-                    for flag, columns in flags.items()
-                ),
-                *(pl.col(c).alias("_owner") for c in owner),
-                *([pl.col("len").alias("_len")] if self.cross is not None else []),
-            )
-            keys = [*(f"_by{i}" for i in range(len(by))), "_scored", "_reason", *flags]
-            keyed = keyed.rename({c: f"_by{i}" for i, c in enumerate(by)})
-            counts.append(
-                keyed.group_by(keys).len()
-                if self.cross is None
-                else keyed.group_by(keys).agg(pl.col("_len").sum().alias("len"))
-            )
+                    counts.append(told.group_by(self.keys).len())
+            else:
+                counts.append(self._counted(batch, told, columns, missing))
             if owner:
-                slim = keyed.filter(pl.col("_scored")).select([*(f"_by{i}" for i in range(len(by))), "_owner"])
                 # Hashes of eight bytes rather than names: there may be very many clusters.
-                slim = slim.with_columns(pl.Series("_owner", hash_ids(slim["_owner"])))
-                clusters.append(slim.unique())
-        self.keys = [f"_by{i}" for i in range(len(by))]
-        if sliced:
-            every = {f: pl.lit(True) for f in flags}
-            counts.append(
-                pl.concat(sliced)
-                .with_columns(_scored=pl.lit(True), _reason=pl.lit(None, dtype=pl.String), **every)
-                .select([*self.keys, "_scored", "_reason", *flags, "len"])
-            )
-        elif complete or not counts:
-            known: dict[str, Any] = {
-                "_scored": pl.Boolean,
-                "_reason": pl.String,
-                **dict.fromkeys(flags, pl.Boolean),
-                "len": pl.UInt32,
-            }
-            row: dict[str, list[Any]] = {
-                "_scored": [True],
-                "_reason": [None],
-                **{f: [True] for f in flags},
-                "len": [complete],
-            }
-            counts.append(pl.DataFrame(row, schema=known))
-        merged = (
-            pl.concat(counts, how="vertical_relaxed")
-            .group_by([*self.keys, "_scored", "_reason", *flags])
-            .agg(pl.col("len").sum())
-        )
+                told = pl.DataFrame([*told.get_columns(), pl.Series("_owner", hash_ids(batch[owner[0]]))])
+                told = told if all_scored else told.filter(batch["scored"])
+                clusters.append(told.unique())
+        if complete and not by:
+            counts.append(pl.DataFrame({"len": [complete]}, schema={"len": pl.UInt64}))
+        merged = self._merged(counts)
         self.rows = int(merged["len"].sum()) if len(merged) else 0
         self.complete = complete == self.rows > 0
         self.values = [tuple(row) for row in merged.select(self.keys).unique().sort(self.keys).rows()] if by else [()]
@@ -365,18 +320,68 @@ class Census:
         # One small dictionary a slice, rather than a filter for every figure of every slice.
         self.scored_rows: dict[tuple[Any, ...], dict[str, int]] = {}
         self.unscored_rows: dict[tuple[Any, ...], dict[str, dict[str, int]]] = {}
-        for line in merged.select([*self.keys, "_scored", "_reason", *flags, "len"]).iter_rows(named=True):
+        for line in merged.iter_rows(named=True):
             value = tuple(line[k] for k in self.keys)
-            for flag, columns in flags.items():
-                if line["_scored"] and line[flag]:
+            absent = set((line["_missing"] or "").split("\x1f"))
+            for i, mask in enumerate(self.masks):
+                flag = f"_ok{i}"
+                if line["_scored"] and absent.isdisjoint(mask):
                     per = self.scored_rows.setdefault(value, {})
                     per[flag] = per.get(flag, 0) + line["len"]
                 else:
-                    why = (line["_reason"] or "no reason given") if not line["_scored"] else f"no {'/'.join(columns)}"
+                    why = (line["_reason"] or "no reason given") if not line["_scored"] else f"no {'/'.join(mask)}"
                     reasons = self.unscored_rows.setdefault(value, {}).setdefault(flag, {})
                     reasons[why] = reasons.get(why, 0) + line["len"]
-
         self.alike = self._alike()
+
+    def _counted(
+        self, batch: pl.DataFrame, told: pl.DataFrame, columns: Sequence[str], missing: Mapping[str, NDArray[np.bool_]]
+    ) -> pl.DataFrame:
+        """How often each slice, reason and set of missing columns occurs."""
+        sets = np.zeros(len(batch), dtype=np.int64)
+        names = [""]
+        for column in columns:
+            if column not in missing:
+                continue
+            # Few sets occur: they are numbered anew after each column, so that any number of columns will do.
+            found, sets = np.unique(2 * sets + missing[column], return_inverse=True)
+            names = [f"{names[k // 2]}\x1f{column}" if k & 1 else names[k // 2] for k in found.tolist()]
+        nothing = pl.Series([None], dtype=pl.String).new_from_index(0, len(batch))
+        scored = batch["scored"] if "scored" in batch.columns else pl.repeat(True, len(batch), eager=True)
+        reason = batch["reason"].cast(pl.String) if "reason" in batch.columns else nothing
+        keyed = pl.DataFrame(
+            [
+                *told.get_columns(),
+                scored.alias("_scored"),
+                # Why a row is not scored; of rows that are, nobody asks.
+                nothing.zip_with(scored, reason).alias("_reason"),
+                pl.Series("_set", sets.astype(np.int64)),
+            ]
+        )
+        keys = [*self.keys, "_scored", "_reason", "_set"]
+        if "len" in batch.columns and batch is self.cross:
+            grouped = keyed.with_columns(batch["len"]).group_by(keys).agg(pl.col("len").sum())
+        else:
+            grouped = keyed.group_by(keys).len()
+        return grouped.with_columns(
+            pl.Series("_missing", [names[k] for k in grouped["_set"].to_list()], dtype=pl.String)
+        ).drop("_set")
+
+    def _merged(self, counts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """All counts together; where a piece does not say, its rows are scored and lack nothing."""
+        known = {
+            **dict.fromkeys(self.keys, pl.String()), "_scored": pl.Boolean(), "_reason": pl.String(),
+            "_missing": pl.String(), "len": pl.UInt64(),
+        }  # fmt: skip
+        usual = {"_scored": True, "_reason": None, "_missing": ""}
+        full = [
+            f.select([
+                (pl.col(c) if c in f.columns else pl.lit(usual[c])).cast(kind).alias(c) for c, kind in known.items()
+            ])
+            for f in counts
+        ] or [pl.DataFrame(schema=known)]  # fmt: skip
+        keys = [c for c in known if c != "len"]
+        return pl.concat(full).group_by(keys).agg(pl.col("len").sum()).sort(keys)
 
     def _alike(self) -> dict[tuple[str, ...], tuple[str, ...]]:
         """Figures that need more columns and yet score as many rows score the same ones: one mask serves them all."""
@@ -429,10 +434,8 @@ class Census:
         return joined["_code"].to_numpy().astype(np.intp)
 
 
-def _complete(batch: pl.DataFrame, columns: Sequence[str]) -> bool:
-    if "scored" in batch.columns and not batch["scored"].all():
-        return False
-    return not any(_missing(batch, c) for c in columns)
+def _present(batch: pl.DataFrame, column: str) -> NDArray[np.bool_]:
+    return batch.select(_defined(column, batch.schema)).to_series().to_numpy()
 
 
 def _missing(batch: pl.DataFrame, column: str) -> bool:

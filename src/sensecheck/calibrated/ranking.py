@@ -34,7 +34,9 @@ class Ranked:
 
     def __init__(self, confidence: Floats, correct: NDArray[Any]) -> None:
         self.confidence = np.asarray(confidence, dtype=np.float64)
-        self.correct = np.asarray(correct, dtype=np.float64)
+        self.correct = np.asarray(correct)
+        if self.correct.dtype != np.bool_:
+            self.correct = self.correct.astype(np.float64, copy=False)
         changes = np.flatnonzero(self.confidence[1:] != self.confidence[:-1]) + 1
         self.groups = np.concatenate([np.zeros(1, dtype=np.intp), changes])
         self.coarse = self.groups

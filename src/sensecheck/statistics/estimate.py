@@ -131,12 +131,15 @@ def _scored_batches(
 ) -> Iterator[pl.DataFrame]:
     needed = present([*_roots(columns, derived), "scored", "weight", *extra], measurements.schema)
     for batch in measurements.batches(needed):
-        rows = batch.filter(pl.col("scored")) if "scored" in batch.columns else batch
+        rows = batch
+        if "scored" in batch.columns and not batch["scored"].all():
+            rows = batch.filter(pl.col("scored"))
         wanted = {c: derived[c] for c in columns if c in derived}
         rows = rows.with_columns(**wanted) if wanted else rows
-        usable = pl.all_horizontal([_defined(c, rows.schema) for c in columns])
-        keep = present([*columns, "weight", *extra], rows.schema)
-        yield rows.filter(usable).select(keep)
+        lacking = [c for c in columns if _missing(rows, c)]
+        if lacking:
+            rows = rows.filter(pl.all_horizontal([_defined(c, rows.schema) for c in lacking]))
+        yield rows.select(present([*columns, "weight", *extra], rows.schema))
 
 
 def _roots(columns: Sequence[str], derived: Mapping[str, pl.Expr]) -> list[str]:
@@ -1004,7 +1007,10 @@ class RowStates:
     def __init__(self, statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> None:
         self.statistics = list(statistics)
         columns = {c: rows[c].to_numpy() for c in statistics[0].columns}
-        made = {s.prepare: s.prepare(columns) for s in statistics}
+        made: dict[Any, Any] = {}
+        for s in statistics:
+            if s.prepare not in made:
+                made[s.prepare] = s.prepare(columns)
         self.states = [made[s.prepare] for s in statistics]
 
     def values(self, weights: Floats) -> list[Floats]:
@@ -1018,20 +1024,19 @@ def sorted_for(statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> pl.Dat
 
 
 def base_weights(rows: pl.DataFrame) -> Floats:
-    return rows["weight"].to_numpy().astype(np.float64) if "weight" in rows.columns else np.ones(len(rows))
+    if "weight" in rows.columns:
+        return rows["weight"].to_numpy().astype(np.float64)
+    # One number seen len(rows) times.
+    return np.broadcast_to(np.ones(1), (len(rows),))
 
 
 def _row_figures(
     table: Table, census: Census, chosen: range, statistics: Sequence[RowStatistic], options: IntervalOptions
 ) -> dict[str, list[Figure]]:
-    identity = [table.cluster] if table.cluster else []
     made: dict[str, list[Figure]] = {s.name: [] for s in statistics}
-    few = all(census.n(statistics[0], census.values[code]) <= MOST_ROWS for code in chosen)
-    rows = codes = None
-    if few:
-        rows = scored_rows(table.measurements, statistics[0].columns, table.derived, [*census.by, *identity])
-        rows = sorted_for(statistics, rows)
-        codes = census.codes(rows)
+    rows: pl.DataFrame | None = None
+    held: list[int] = []
+    portions = iter(_portions(census, chosen, statistics[0]))
     for code in chosen:
         value_of_slice = census.values[code]
         n = census.n(statistics[0], value_of_slice)
@@ -1040,14 +1045,27 @@ def _row_figures(
         spreads: list[Floats] | None = None
         independent = clusters if clusters is not None else n
         absent = _row_interval_absent(n, independent, clusters is not None, options)
-        if n and rows is not None:
-            mine = rows if codes is None else rows.filter(pl.Series(codes == code))
+        if 0 < n <= MOST_ROWS:
+            if code not in held:
+                rows = None
+                held = next(portions)
+                rows = _rows_of(table, census, held, statistics, options)
+            assert rows is not None
+            mine = rows
+            if census.by:
+                mine = rows.filter(pl.col("_slice") == code)
+            else:
+                rows = None
             base = base_weights(mine)
             states = RowStates(statistics, mine)
-            values = [v[0] for v in states.values(base[None, :])]
+            ids = None
             if not absent:
                 ids = hash_ids(mine[table.cluster]) if table.cluster else hash_ids(pl.Series(np.arange(n)))
+            del mine
+            values = [v[0] for v in states.values(base[None, :])]
+            if ids is not None:
                 spreads = _row_replicates(states, base, ids, options)
+            del states, base
         for i, statistic in enumerate(statistics):
             low: End = None
             high: End = None
@@ -1070,6 +1088,48 @@ def _row_figures(
                 )
             )  # fmt: skip
     return made
+
+
+def _portions(census: Census, chosen: range, statistic: RowStatistic) -> Iterator[list[int]]:
+    """Slices whose rows are held together: as many as stay within what one slice may have."""
+    together: list[int] = []
+    total = 0
+    for code in chosen:
+        n = census.n(statistic, census.values[code])
+        if not 0 < n <= MOST_ROWS:
+            continue
+        if together and total + n > MOST_ROWS:
+            yield together
+            together, total = [], 0
+        together.append(code)
+        total += n
+    if together:
+        yield together
+
+
+def _rows_of(
+    table: Table, census: Census, codes: Sequence[int], statistics: Sequence[RowStatistic], options: IntervalOptions
+) -> pl.DataFrame:
+    """The scored rows of some slices, sorted; which slice each belongs to is in `_slice`."""
+    # Names take more room than all else: they are read where some slice is resampled.
+    resampled = options.method != "none" and any(
+        census.n(statistics[0], census.values[code]) <= MOST_RESAMPLED_ROWS for code in codes
+    )
+    identity = [table.cluster] if table.cluster and resampled else []
+    columns = statistics[0].columns
+    if not census.by:
+        return sorted_for(statistics, scored_rows(table.measurements, columns, table.derived, identity))
+    wanted = np.zeros(len(census.values), dtype=np.bool_)
+    wanted[list(codes)] = True
+    parts = []
+    for batch in _scored_batches(table.measurements, columns, table.derived, [*census.by, *identity]):
+        found = census.codes(batch)
+        assert found is not None
+        part = batch.select(present([*columns, "weight", *identity], batch.schema)).with_columns(
+            pl.Series("_slice", found.astype(np.uint16))
+        )
+        parts.append(part.filter(pl.Series(wanted[found])))
+    return sorted_for(statistics, pl.concat(parts, how="vertical_relaxed"))
 
 
 def _row_interval_absent(n: int, independent: int, clustered: bool, options: IntervalOptions) -> str:

@@ -177,6 +177,8 @@ class Table:
         self.clustered = self.cluster in ("cluster", "unit")
         self.weight_scale = self._weight_scale()
         self._many: bool | None = None
+        self._slices = [tuple(by) for by in slices]
+        self._crosses: dict[Slice, pl.DataFrame | None] = {}
 
     def _weight_scale(self) -> float:
         """A power of two that brings the mean weight near 1, where the exact grids are finest."""
@@ -213,6 +215,27 @@ class Table:
                         break
                 self._many = len(seen) > enough
         return self._many
+
+    def crossed(self, by: Slice) -> pl.DataFrame | None:
+        """The distinct rows and how often each occurs, where all figures are discrete: the rows are read once."""
+        if by not in self._crosses:
+            self._crosses[by] = self._cross(by)
+        return self._crosses[by]
+
+    def _cross(self, by: Slice) -> pl.DataFrame | None:
+        if not self.statistics or not all(self.discrete(s) for s in self.statistics):
+            return None
+        columns = dict.fromkeys(c for s in self.statistics for c in s.columns)
+        groups = present([*by, *columns, "scored", "reason", "weight"], self.schema)
+        # The rows of all slices together are all rows: no need to read them again.
+        finer = self.crossed(self._slices[0]) if not by and self._slices else None
+        if finer is not None:
+            counted = [finer]
+        else:
+            counted = [batch.group_by(groups).len() for batch in self.measurements.batches(groups)]
+        if sum(map(len, counted)) > MAX_DISTINCT:
+            return None
+        return pl.concat(counted, how="vertical_relaxed").group_by(groups).agg(pl.col("len").sum())
 
     def groups(self, cells: int) -> int:
         """Into how many random groups so many units are put before resampling; 0 where each stands for itself."""
@@ -275,7 +298,7 @@ class Census:
         self.keys = [f"_by{i}" for i in range(len(by))]
         columns = list(dict.fromkeys(c for mask in self.masks for c in mask))
         owner = [table.cluster] if table.clustered and table.cluster else []
-        self.cross = self._crossed(columns) if not owner else None
+        self.cross = table.crossed(by)
         counts: list[pl.DataFrame] = []
         clusters: list[pl.DataFrame] = []
         complete = 0
@@ -405,17 +428,6 @@ class Census:
             else:
                 found[self.masks[i]] = self.masks[first]
         return found
-
-    def _crossed(self, columns: Sequence[str]) -> pl.DataFrame | None:
-        """The distinct rows and how often each occurs, where all figures are discrete: the rows are read once."""
-        table = self.table
-        if not table.statistics or not all(table.discrete(s) for s in table.statistics):
-            return None
-        groups = present([*self.by, *columns, "scored", "reason", "weight"], table.schema)
-        counted = [batch.group_by(groups).len() for batch in table.measurements.batches(groups)]
-        if sum(map(len, counted)) > MAX_DISTINCT:
-            return None
-        return pl.concat(counted, how="vertical_relaxed").group_by(groups).agg(pl.col("len").sum())
 
     def n(self, statistic: AnyStatistic, value: tuple[Any, ...]) -> int:
         return self.scored_rows.get(value, {}).get(self._flag(statistic), 0)

@@ -73,23 +73,25 @@ class ExactSums:
             self._decode()
             self._held = _Held(key)
         held = self._held
-        for start in range(0, rows, CHUNK):
-            where = cell[start : start + CHUNK]
-            cells = _folded(where, [f[start : start + CHUNK] for f in flags], size) if flags else where
-            counted = not (ones or folds)
-            for j, column in numbers:
-                x = column[start : start + CHUNK]
-                parts = _packed(cells, x, size << len(folds))
-                if parts is None:
-                    self._add_wide(where, x, j)
-                    continue
-                held.parts.setdefault(j, []).append(parts)
+        # What is not finite is found afterwards, and refused.
+        with np.errstate(invalid="ignore"):
+            for start in range(0, rows, CHUNK):
+                where = cell[start : start + CHUNK]
+                cells = _folded(where, [f[start : start + CHUNK] for f in flags], size) if flags else where
+                counted = not (ones or folds)
+                for j, column in numbers:
+                    x = column[start : start + CHUNK]
+                    parts = _packed(cells, x, size << len(folds))
+                    if parts is None:
+                        self._add_wide(where, x, j)
+                        continue
+                    held.parts.setdefault(j, []).append(parts)
+                    if not counted:
+                        counted = True
+                        held.counts.append(np.asarray(parts[0].imag, dtype=np.float64))
                 if not counted:
-                    counted = True
-                    held.counts.append(parts[0].imag)
-            if not counted:
-                held.counts.append(np.bincount(cells, minlength=size << len(folds)) * _ROW)
-            held.chunks += 1
+                    held.counts.append(np.bincount(cells, minlength=size << len(folds)) * _ROW)
+                held.chunks += 1
         if held.chunks >= _HELD_CHUNKS:
             self._decode()
 

@@ -1032,7 +1032,44 @@ class RowStates:
 
 def sorted_for(statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> pl.DataFrame:
     by = statistics[0].sorted_by
-    return rows.sort(by, maintain_order=True) if by else rows
+    if not by:
+        return rows
+    packed = _packed_rows(rows, by) if len(rows) > MOST_RESAMPLED_ROWS else None
+    if packed is None:
+        return rows.sort(by, maintain_order=True)
+    del rows
+    packed.sort()
+    flag = np.empty(len(packed), dtype=np.bool_)
+    for start in range(0, len(packed), PIECE):
+        some = packed[start : start + PIECE]
+        np.bitwise_and(some, np.uint64(1), out=flag[start : start + PIECE], casting="unsafe")
+        np.right_shift(some, np.uint64(1), out=some)
+    return pl.DataFrame({by: packed.view(np.float64), _flag_beside(statistics, by): flag})
+
+
+def _flag_beside(statistics: Sequence[RowStatistic], by: str) -> str:
+    return next(c for c in statistics[0].columns if c != by)
+
+
+def _packed_rows(rows: pl.DataFrame, by: str) -> U64 | None:
+    """Very many rows of a number from 0 on and a true/false, as one whole number each that sorts like the number.
+
+    It takes a quarter of the room of sorting a table. None for other rows.
+    """
+    beside = [c for c in rows.columns if c != by]
+    if len(beside) != 1 or rows.schema[by] != pl.Float64 or rows.schema[beside[0]] != pl.Boolean:
+        return None
+    keys = np.empty(len(rows), dtype=np.uint64)
+    for start in range(0, len(rows), PIECE):
+        part = rows.slice(start, PIECE)
+        values = part[by].to_numpy()
+        if not values.min() >= 0:
+            return None
+        # The sign's place is free: the bits move up by one.
+        some = keys[start : start + PIECE]
+        np.left_shift(values.view(np.uint64), np.uint64(1), out=some)
+        np.bitwise_or(some, part[beside[0]].to_numpy().view(np.uint8), out=some)
+    return keys
 
 
 def base_weights(rows: pl.DataFrame) -> Floats:

@@ -331,3 +331,21 @@ def test_discrete_slices_and_the_whole_come_from_one_count(monkeypatch):
     assert found.overall == estimate(Frames(frame), chosen).overall
     monkeypatch.setattr(module, "MAX_DISTINCT", 3)
     assert estimate(Frames(frame), chosen, slices=[("kind",), ("turn",)]) == found
+
+
+def test_very_many_rows_sorted_as_whole_numbers_are_the_same_rows(monkeypatch):
+    frame = table(5000, seed=2).select("confidence", "correct")
+    hostile = pl.DataFrame({"confidence": [0.0, -0.0, 5e-324, 1.0, 1.0, 1e300], "correct": [True, False] * 3})
+    rows = pl.concat([frame, hostile, frame[:100]])
+    ranked = RowStatistic("r", ("confidence", "correct"), lambda c: c, lambda c, w: w.sum(1), sorted_by="confidence")
+    by_table = module.sorted_for([ranked], rows)
+    monkeypatch.setattr(module, "MOST_RESAMPLED_ROWS", 10)
+    packed = module.sorted_for([ranked], rows)
+    assert packed.columns == rows.columns
+    assert packed["confidence"].equals(by_table["confidence"])
+    count = [pl.len(), pl.col("correct").sum()]
+    assert packed.group_by("confidence").agg(count).sort("confidence").equals(
+        by_table.group_by("confidence").agg(count).sort("confidence")
+    )  # fmt: skip
+    below = rows.with_columns(confidence=pl.col("confidence") - 0.5)
+    assert module.sorted_for([ranked], below).equals(below.sort("confidence", maintain_order=True))

@@ -90,7 +90,9 @@ class ExactSums:
                         counted = True
                         held.counts.append(np.asarray(parts[0].imag, dtype=np.float64))
                 if not counted:
-                    held.counts.append(np.bincount(cells, minlength=size << len(folds)) * _ROW)
+                    held.counts.append(
+                        np.asarray(np.bincount(cells, minlength=size << len(folds)) * _ROW, dtype=np.float64)
+                    )
                 held.chunks += 1
         if held.chunks >= _HELD_CHUNKS:
             self._decode()

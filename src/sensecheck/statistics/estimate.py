@@ -101,6 +101,7 @@ def compute_anchors(
 ) -> dict[str, Floats]:
     """The anchors that the statistics need and that are not known yet."""
     found: dict[str, Floats] = {}
+    read: tuple[tuple[str, ...], dict[str, NDArray[Any]]] | None = None
     for statistic in statistics:
         if isinstance(statistic, RowStatistic):
             continue
@@ -111,8 +112,13 @@ def compute_anchors(
                 batches = _scored_batches(measurements, anchor.columns, statistic.derived)
                 made = anchor.streamed({c: b[c].to_numpy() for c in b.columns} for b in batches)
             else:
-                rows = scored_rows(measurements, anchor.columns, statistic.derived)
-                made = anchor.compute({c: rows[c].to_numpy() for c in rows.columns})
+                # Anchors one after the other mostly look at the same column.
+                if read is None or read[0] != anchor.columns or any(c in statistic.derived for c in anchor.columns):
+                    read = None
+                    rows = scored_rows(measurements, anchor.columns, statistic.derived)
+                    read = (anchor.columns, {c: rows[c].to_numpy() for c in rows.columns})
+                    del rows
+                made = anchor.compute(read[1])
             found[anchor.name] = np.asarray(made, dtype=np.float64)
     return found
 
@@ -306,7 +312,9 @@ class Census:
         for batch in table.batches(wanted) if self.cross is None else [self.cross]:
             missing = {c: ~_present(batch, c) for c in columns if _missing(batch, c)}
             all_scored = "scored" not in batch.columns or bool(batch["scored"].all())
-            told = batch.select([_slice_text(c).alias(k) for c, k in zip(by, self.keys, strict=True)])
+            told = pl.DataFrame()
+            if by:
+                told = batch.select([_slice_text(c).alias(k) for c, k in zip(by, self.keys, strict=True)])
             if self.cross is None and not missing and all_scored:
                 # The usual case, at little cost: every row of the piece is scored for every figure.
                 complete += len(batch)

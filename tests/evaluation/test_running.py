@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import polars as pl
 import pytest
@@ -99,6 +103,46 @@ def test_an_interrupted_cell_is_resumed(folder: Path) -> None:
     assert run(read(folder / "evaluation.toml")).measured == ["answers · A"]
     assert orjson.loads(manifest.read_bytes())["state"] == "complete"
     assert shard.stat().st_mtime_ns == before, "the measured shard was kept"
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+    """kill -9 while each system is measured: the same files as undisturbed, and no measured shard is made again."""
+    chance = np.random.default_rng(0)
+    words = np.array([f"w{i}" for i in range(400)])
+    folders = [tmp_path / "killed", tmp_path / "undisturbed"]
+    for system in "AB":
+        sets = [
+            {"id": i, "query": f"q{i}", "hypotheses": [" ".join(chance.choice(words, 12)) for _ in range(4)],
+             "references": [[" ".join(chance.choice(words, 12))] for _ in range(3)]}
+            for i in range(3000)
+        ]  # fmt: skip
+        for folder in folders:
+            (folder / "data").mkdir(parents=True, exist_ok=True)
+            (folder / "data" / f"{system}.jsonl").write_bytes(b"".join(orjson.dumps(s) + b"\n" for s in sets))
+            (folder / "evaluation.toml").write_text(
+                'systems = ["A", "B"]\n[intervals]\nreplicates = 50\n'
+                '[[evaluate]]\nquestion = "diverse"\nname = "answers"\ndata = "data/{system}.jsonl"\n'
+            )
+    command = [sys.executable, "-m", "sensecheck", "run", str(folders[0] / "evaluation.toml")]
+    shards: dict[Path, int] = {}
+    for system in "AB":
+        place = folders[0] / "runs" / "answers" / system
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while not (place / "measurements-00001.parquet").exists():
+                assert process.poll() is None, "it ended before it could be killed"
+                time.sleep(0.005)
+        finally:
+            process.kill()
+            process.wait()
+        assert orjson.loads((place / "manifest.json").read_bytes())["state"] == "running"
+        shards |= {p: p.stat().st_mtime_ns for p in (folders[0] / "runs").rglob("measurements-*.parquet")}
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode == 0
+    assert main(["run", str(folders[1] / "evaluation.toml")]) == 0
+    assert len(shards) >= 4
+    assert {p: p.stat().st_mtime_ns for p in shards} == shards, "a measured shard was made again"
+    for name in ("answers/A/summary.json", "answers/B/summary.json", "answers/B/report.html"):
+        assert (folders[0] / "runs" / name).read_bytes() == (folders[1] / "runs" / name).read_bytes(), name
 
 
 def test_one_bad_input_does_not_stop_the_others(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -214,6 +214,12 @@ def test_the_command(tmp_path: Path, pairs: Path, capsys: pytest.CaptureFixture[
     assert (tmp_path / "run" / "report.html").exists()
     assert main(["faithful", str(pairs), "--fail-under", "consistent=0.9", "--no-ci"]) == 1
     assert "gate failed" in capsys.readouterr().err
+    one = tmp_path / "one.jsonl"
+    one.write_text(
+        '{"query": "SELECT name FROM singer WHERE country = \'France\'", "sentence": "Names of singers from France?"}\n'
+    )
+    assert main(["faithful", str(one), "--no-ci", "--fail-under", "consistent=1"]) == 0
+    assert main(["faithful", str(one), "--no-ci", "--fail-under", "consistent=1", "--strict"]) == 1
     assert main(["faithful", str(tmp_path / "absent.jsonl")]) == 2
     assert main(["faithful", str(pairs), "--threshold", "7"]) == 2
     assert main(["explain", "consistent"]) == 0

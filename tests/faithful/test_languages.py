@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sqlite3
 from pathlib import Path
@@ -120,6 +121,36 @@ def test_sparql_facts_and_labels(tmp_path: Path) -> None:
         '<http://x/a> <http://www.w3.org/2000/01/rdf-schema#label> "A \\"b\\""@en .\n<http://x/a> <http://x/p> "no" .\n'
     )
     assert read_labels(graph) == {"http://x/a": 'A "b"'}
+
+
+def test_labels_from_every_form_of_a_graph(tmp_path: Path) -> None:
+    pyoxigraph = pytest.importorskip("pyoxigraph")
+    turtle = tmp_path / "graph.ttl"
+    turtle.write_text(
+        "@prefix r: <http://www.w3.org/2000/01/rdf-schema#> . @prefix s: <http://www.w3.org/2004/02/skos/core#> .\n"
+        '<http://x/a> r:label "Frankreich"@de , "France"@en ; <http://x/p> "no" .\n<http://x/b> s:prefLabel "Käse"@de .\n',
+        encoding="utf-8",
+    )
+    right = {"http://x/a": "France", "http://x/b": "Käse"}
+    assert read_labels(turtle) == right
+    store = pyoxigraph.Store()
+    store.load(path=str(turtle))
+    for ending in ("nt", "nq", "rdf", "jsonld", "trig"):
+        form = pyoxigraph.RdfFormat.from_extension(ending)
+        graph = None if form.supports_datasets else pyoxigraph.DefaultGraph()
+        data = store.dump(format=form, from_graph=graph) if graph else store.dump(format=form)
+        (tmp_path / f"graph.{ending}").write_bytes(data)
+        (tmp_path / f"graph.{ending}.gz").write_bytes(gzip.compress(data))
+        assert read_labels(tmp_path / f"graph.{ending}") == right, ending
+        assert read_labels(tmp_path / f"graph.{ending}.gz") == right, ending
+    turtle.write_text('<http://x/a> <http://x/p> "unclosed .\n')
+    with pytest.raises(InputError, match=r"graph\.ttl"):
+        read_labels(turtle)
+    (tmp_path / "graph.doc").write_text("x")
+    with pytest.raises(InputError, match="jsonld"):
+        read_labels(tmp_path / "graph.doc")
+    with pytest.raises(InputError, match=r"absent\.nt"):
+        read_labels(tmp_path / "absent.nt")
 
 
 def test_schemas_from_everywhere(tmp_path: Path) -> None:

@@ -56,6 +56,18 @@ def test_strict_counts_doubtful_findings() -> None:
     assert Checker("logic2text", threshold=0.25).check(form, sentence).consistent is False
 
 
+def test_strict_wants_everything_said_that_is_not_implied() -> None:
+    query, sentence = "SELECT name FROM singer WHERE country = 'France'", "What are the names of singers from France?"
+    assert Checker("sql").check(query, sentence).consistent is True
+    strict = Checker("sql", threshold=0.25).check(query, sentence)
+    assert strict.consistent is False
+    assert [(f.kind, f.text) for f in strict.faults(0.25)] == [("column", "country")]
+    full = "What are the names of singers whose country is France?"
+    assert Checker("sql", threshold=0.25).check(query, full).consistent is True
+    youngest = ("SELECT name FROM singer ORDER BY age LIMIT 1", "What is the name of the youngest singer?")
+    assert Checker("sql", threshold=0.25).check(*youngest).consistent is True
+
+
 def test_a_lexicon_of_ones_own(tmp_path: Path) -> None:
     query, sentence = "SELECT name FROM boat WHERE length > 20", "Names of boats that outstretch 20."
     assert Checker("sql").check(query, sentence).consistent is False

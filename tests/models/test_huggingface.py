@@ -13,7 +13,8 @@ transformers = pytest.importorskip("transformers")
 
 from sensecheck.models.classifiers import Asked  # noqa: E402
 from sensecheck.models.generators import Request  # noqa: E402
-from sensecheck.models.huggingface import PromptedModel, SequenceClassifier, label_order, length_batches  # noqa: E402
+from sensecheck.models.huggingface import PromptedModel, SequenceClassifier, label_order  # noqa: E402
+from sensecheck.models.packing import join, length_batches, pack  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -132,10 +133,10 @@ def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path, monkeypatch: pytest
     model = SequenceClassifier(str(tmp_path), device="cpu", tokens=10_000)
     forward = model._forward
 
-    def small_memory(ids: Any, types: Any, exact: bool = False) -> Any:
-        if len(ids) > 4:
+    def small_memory(batch: Any, exact: bool = False) -> Any:
+        if len(batch) > 4:
             raise torch.OutOfMemoryError("no room")
-        return forward(ids, types, exact)
+        return forward(batch, exact)
 
     monkeypatch.setattr(model, "_forward", small_memory)
     assert [a.label for a in Asked(model).answers(pairs)] == expected
@@ -149,6 +150,85 @@ def test_close_calls_are_computed_again_in_float32(tmp_path: Path) -> None:
     model = SequenceClassifier(str(tmp_path), device="cpu", dtype="bfloat16", recheck=1e9)
     assert [a.label for a in Asked(model).answers(pairs)] == exact
     assert model.rechecked == len(set(pairs))
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_labels_in_16_bits_are_those_of_float32(packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an error of known size on top, so that many labels would change: its size is found, the labels are kept."""
+    save_classifier(tmp_path, "roberta")
+    pairs = some_pairs(700)
+    plain = Asked(SequenceClassifier(str(tmp_path), device="cpu")).answers(pairs)
+    logits = np.array([a.logits for a in plain])
+    centre, spread = logits.mean(axis=0), float(logits.std(axis=0).mean())
+    exact = (logits - centre).argmax(axis=1).tolist()  # centred, so that every label has its share of close calls
+    shift = torch.from_numpy(centre[[2, 1, 0]].copy())
+    differing = {}
+    for recheck in (0.0, None):
+        model = SequenceClassifier(str(tmp_path), device="cpu", dtype="bfloat16", packed=packed, recheck=recheck)
+        forward, drawn = model._forward, torch.Generator().manual_seed(0)
+
+        def noisy(batch: Any, exact: bool = False, forward: Any = forward, drawn: Any = drawn) -> Any:
+            logits = forward(batch, exact).float() - shift
+            return logits if exact else logits + 0.1 * spread * torch.randn(logits.shape, generator=drawn)
+
+        monkeypatch.setattr(model, "_forward", noisy)
+        answers = Asked(model).answers(pairs)
+        differing[recheck] = sum(a.label != b for a, b in zip(answers, exact, strict=True))
+        assert [i for i, a in enumerate(answers) if a is None] == []
+    assert differing[0.0] >= 10, "the check below would show nothing"
+    assert differing[None] <= 2
+    assert model.noise == pytest.approx(0.1 * spread * 2**0.5, rel=0.3)
+    assert differing[0.0] < model.rechecked < len(pairs) / 2
+    assert "close calls in float32" in model.identity.prompt
+
+
+def test_numbers_out_of_range_are_asked_again_or_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_classifier(tmp_path, "bert")
+    pairs = some_pairs(40)
+    exact = [a.label for a in Asked(SequenceClassifier(str(tmp_path), device="cpu")).answers(pairs)]
+    for recheck in (None, 0.0):
+        model = SequenceClassifier(str(tmp_path), device="cpu", dtype="bfloat16", recheck=recheck)
+        forward = model._forward
+
+        def overflowing(batch: Any, exact: bool = False, forward: Any = forward) -> Any:
+            logits = forward(batch, exact)
+            if not exact:
+                logits[::3] = float("inf")
+                logits[1::3, 1] = float("nan")
+            return logits
+
+        monkeypatch.setattr(model, "_forward", overflowing)
+        if recheck is None:
+            assert [a.label for a in Asked(model).answers(pairs)] == exact
+        else:
+            with pytest.raises(ValueError, match=r"left the range of torch\.bfloat16"):
+                Asked(model).answers(pairs)
+
+
+def test_packed_sequences_are_taken_and_joined_whole() -> None:
+    sequences = [[5, 6, 7], [8], [9, 10], [11, 12, 13, 14]]
+    types = [[0, 0, 1], [0], [0, 1], [0, 1, 1, 1]]
+    whole = pack(sequences, types, first_row=100)
+    part = whole.take([3, 1])
+    assert part.rows.tolist() == [103, 101]
+    assert part.ids.tolist() == [11, 12, 13, 14, 8]
+    assert part.types.tolist() == [0, 1, 1, 1, 0]
+    assert part.places().tolist() == [0, 1, 2, 3, 0]
+    again = join([whole.take([1]), whole.take([0, 2])])
+    assert again.rows.tolist() == [100, 102, 101]
+    assert again.ids.tolist() == [5, 6, 7, 9, 10, 8]
+    ids, kinds, mask = again.grid(pad=-1)
+    assert ids.tolist() == [[5, 6, 7], [9, 10, -1], [8, -1, -1]]
+    assert kinds.tolist() == [[0, 0, 1], [0, 1, 0], [0, 0, 0]]
+    assert mask.tolist() == [[1, 1, 1], [1, 1, 0], [1, 0, 0]]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="the kernels need a GPU")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_kernels_do_what_torch_does(dtype: str) -> None:
+    from sensecheck.models import kernels
+
+    assert kernels.works(4, 32, getattr(torch, dtype), torch.device("cuda"))
 
 
 def test_label_order() -> None:

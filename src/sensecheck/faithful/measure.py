@@ -26,6 +26,9 @@ THRESHOLD = 0.5
 STRICT_THRESHOLD = 0.25
 """With `strict`, findings that are often false alarms count too."""
 
+UNSAID = 0.3
+"""How sure it is that what people usually leave out should have been said: it counts with `strict` only."""
+
 MAX_SENTENCE = 50_000
 """Characters of a sentence. A longer text is no sentence, and is left unscored."""
 
@@ -146,6 +149,12 @@ class Checker:
         read = Sentence(sentence, self.vocabulary)
         findings = check(reading, read)
         threshold = self.threshold
+        if threshold <= UNSAID:
+            # A limit goes unsaid only where a superlative implies it ("the youngest"): nothing is left out.
+            findings = [
+                f._replace(status="missing", confidence=UNSAID) if f.status == "unsaid" and f.kind != "limit" else f
+                for f in findings
+            ]
         sound = not any(f.status in _FAULTS and f.confidence >= threshold for f in findings)
         return Verdict(sound, None, "", findings, read)
 

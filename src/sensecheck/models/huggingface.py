@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,15 @@ from sensecheck.models.calls import Identity
 from sensecheck.models.classifiers import Answer, Batch, Pair, label_of, read_answer
 from sensecheck.models.generators import Request, StatementBatch
 from sensecheck.models.packed import SUPPORTED, PackedEncoder
+from sensecheck.models.packing import Ints, Packed, join, length_batches, pack
 from sensecheck.models.prompts import NLI_PROMPT, STATEMENT_PROMPTS, fill
 
 Floats = npt.NDArray[np.float32]
+
+_SAMPLED = 64  # pairs on which the error of 16 bits is measured
+_NOISE_WIDTHS = 2.0  # of these root mean squares, within which a call is close: about one pair in a hundred
+_AHEAD = 2  # batches the device has before it while the host reads one back
+_HELD = 512  # close calls are collected up to this many: float32 is slow enough without small batches
 
 
 class MissingExtraError(ImportError):
@@ -73,37 +79,32 @@ class Truncated:
     pairs: int = 0
 
 
-def length_batches(lengths: Sequence[int], tokens: int, padded: bool) -> list[list[int]]:
-    """Indices in batches of about `tokens` tokens, longest first; padded batches count their longest row for each."""
-    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    batches: list[list[int]] = []
-    current: list[int] = []
-    used = 0
-    for i in order:
-        cost = (len(current) + 1) * lengths[current[0]] if padded and current else used + lengths[i]
-        if current and cost > tokens:
-            batches.append(current)
-            current, used = [], 0
-        current.append(i)
-        used += lengths[i]
-    if current:
-        batches.append(current)
-    return batches
+@dataclass
+class _Launched:
+    """A batch the device is working on, where its logits will be, and what says that they are there."""
+
+    batch: Packed
+    held: list[Packed] | None  # where close calls are put; None: these are the last word
+    values: Any
+    done: Any
 
 
 class SequenceClassifier:
     """A Hugging Face sequence classifier as M: packed without padding where the architecture allows it, sorted by
     length in batches of a token budget elsewhere. Tokenising runs ahead in a thread; an out-of-memory batch is
     halved.
+
+    On a GPU the model runs in 16 bits. How far its logits stray from float32's is measured on the first pairs, and
+    every pair whose two best labels lie closer than that is asked again in float32, so that the labels are float32's.
     """
 
     def __init__(
         self, path: str, *, revision: str | None = None, device: str | None = None, dtype: str | None = None,
         label_names: Sequence[str] | None = None, tokens: int | None = None, packed: bool | None = None,
-        chunk: int = 8192, compile: bool = False, recheck: float = 0.0, offline: bool = False,
+        chunk: int = 8192, recheck: float | None = None, offline: bool = False,
     ) -> None:  # fmt: skip
-        """`recheck`: pairs whose two best logits are closer than this are computed again in float32 (16-bit runs
-        only).
+        """`recheck` (16-bit runs only): pairs whose two best logits are closer than this are computed again in
+        float32; None measures the margin, 0 switches it off.
         """
         torch, transformers = _libraries()
         self._torch = torch
@@ -111,28 +112,34 @@ class SequenceClassifier:
         if revision is not None:
             options["revision"] = revision
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        if dtype is None:
-            dtype = "bfloat16" if self.device.type == "cuda" else "float32"
-        self.dtype = getattr(torch, dtype)
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(path, **options)
         loaded = transformers.AutoModelForSequenceClassification.from_pretrained(path, dtype=torch.float32, **options)
         loaded.eval()
-        self.order = label_order(loaded.config.id2label, label_names)
-        self._exact = loaded if recheck and self.dtype != torch.float32 else None
-        self._recheck = recheck
-        if self._exact is not None:
-            import copy
-
-            self._exact = self._exact.to(self.device)
-            loaded = copy.deepcopy(loaded)
-        self._model = loaded.to(self.device, self.dtype)
         kind = loaded.config.model_type
+        if dtype is None:
+            # float16 has eight times bfloat16's precision; T5 is known to leave its range.
+            half = "bfloat16" if "t5" in kind else "float16"
+            dtype = half if self.device.type == "cuda" else "float32"
+        self.dtype = getattr(torch, dtype)
+        self.order = label_order(loaded.config.id2label, label_names)
+        rounded = self.dtype != torch.float32
+        self._margin = recheck if rounded else 0.0
         self.packed = (kind in SUPPORTED and self.device.type == "cuda") if packed is None else packed
-        self._encoder = PackedEncoder(self._model) if self.packed else None
-        self._run = self._encoder.logits if self._encoder is not None else None
-        if compile and self._run is not None:
-            self._run = torch.compile(self._run, dynamic=True)
-        self.tokens = tokens or (32768 if self.device.type == "cuda" else 2048)
+        self._model = loaded.to(self.device)
+        self._run: Callable[..., Any] | None = None
+        self._run_exact: Callable[..., Any] | None = None
+        self._exact = self._model if rounded and self._margin != 0 else None
+        if self.packed:
+            self._run = PackedEncoder(self._model, self.dtype).logits
+            if self._exact is not None:
+                self._run_exact = PackedEncoder(self._model).logits
+        elif rounded:
+            if self._exact is not None:
+                import copy
+
+                loaded = copy.deepcopy(loaded)
+            self._model = loaded.to(self.dtype)
+        self.tokens = tokens or (65536 if self.device.type == "cuda" else 2048)
         self._chunk = chunk
         positions = getattr(loaded.config, "max_position_embeddings", 512)
         if kind in ("roberta", "xlm-roberta", "camembert"):
@@ -146,110 +153,145 @@ class SequenceClassifier:
         self.truncated = Truncated()
         self.halved = 0
         self.rechecked = 0
+        self.offset: Any = np.zeros(len(self.order), dtype=np.float32)  # of all logits in 16 bits against float32
+        self.noise = 0.0  # root mean square of what else 16 bits do to the difference of the two best logits
         commit = getattr(loaded.config, "_commit_hash", None) or revision or ""
         # Precision is part of what an answer depends on: a close call may fall the other way.
-        self.identity = Identity(path, commit, f"sequence classifier, {dtype}, order {self.order}")
+        checked = "" if not rounded else ", close calls in float32" if self._exact is not None else ", unchecked"
+        self.identity = Identity(path, commit, f"sequence classifier, {dtype}{checked}, order {self.order}")
 
     # -- tokens -----------------------------------------------------------------------------------------------
 
-    def _encode(self, pairs: Sequence[Pair]) -> tuple[list[list[int]], list[list[int]]]:
+    def _encode(self, pairs: Sequence[Pair], first_row: int) -> Packed:
         if self._fast is not None:
             # The wrapper of transformers spends several times as long on a pair as the tokenizer itself.
             self._fast.no_padding()
             self._fast.enable_truncation(self._longest, strategy="longest_first")
             encodings = self._fast.encode_batch_fast(list(pairs), add_special_tokens=True)
             ids = [e.ids for e in encodings]
-            types = [e.type_ids for e in encodings] if self._typed else ids
+            types = [e.type_ids for e in encodings] if self._typed else None
         else:
             out = self._tokenizer(
                 [p for p, _ in pairs], [h for _, h in pairs], truncation="longest_first", max_length=self._longest
             )
             ids = out["input_ids"]
-            types = out.get("token_type_ids") if self._typed else ids
-        self.truncated.pairs += sum(len(row) >= self._longest for row in ids)
-        return ids, types
+            types = out.get("token_type_ids") if self._typed else None
+        packed = pack(ids, types, first_row)
+        self.truncated.pairs += int((packed.lengths >= self._longest).sum())
+        return packed
 
-    def _prepare(self, pairs: Sequence[Pair]) -> Iterator[tuple[list[int], list[list[int]], list[list[int]]]]:
-        """(indices, ids, types) of every batch, chunk by chunk: the file is never tokenised as a whole."""
-        for start in range(0, len(pairs), self._chunk):
-            ids, types = self._encode(pairs[start : start + self._chunk])
-            for rows in length_batches([len(row) for row in ids], self.tokens, padded=not self.packed):
-                yield [start + i for i in rows], [ids[i] for i in rows], [types[i] for i in rows]
+    def _prepare(self, pairs: Sequence[Pair]) -> Iterator[Packed]:
+        """Batch after batch, chunk by chunk: the file is never tokenised as a whole, and the first chunk is small, so
+        that the device need not wait for it.
+        """
+        start, size = 0, max(1, self._chunk // 8)
+        while start < len(pairs):
+            chunk = self._encode(pairs[start : start + size], start)
+            for rows in length_batches(chunk.lengths.tolist(), self.tokens, padded=not self.packed):
+                yield chunk.take(rows)
+            start, size = start + size, self._chunk
 
     # -- logits -----------------------------------------------------------------------------------------------
 
-    def _tensors(self, ids: list[list[int]], types: list[list[int]]) -> tuple[Any, ...]:
+    def _forward(self, batch: Packed, exact: bool = False) -> Any:
         torch = self._torch
-        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-        starts = np.zeros(len(ids) + 1, dtype=np.int32)
-        np.cumsum(lengths, out=starts[1:])
-        total = int(starts[-1])
-        flat = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=total)
-        kinds = np.zeros(total, dtype=np.int64)
-        if self._typed:
-            kinds = np.fromiter(chain.from_iterable(types), dtype=np.int64, count=total)
-        places = np.arange(total, dtype=np.int64) - np.repeat(starts[:-1].astype(np.int64), lengths)
-        packed = torch.from_numpy(np.stack([flat, kinds, places]))
-        marks = torch.from_numpy(starts)
-        if self.device.type == "cuda":
-            packed = packed.pin_memory().to(self.device, non_blocking=True)
-            marks = marks.pin_memory().to(self.device, non_blocking=True)
-        return packed[0], packed[1], packed[2], marks, int(lengths.max())
-
-    def _forward(self, ids: list[list[int]], types: list[list[int]], exact: bool = False) -> Any:
-        torch = self._torch
-        if self._run is not None and not exact:
-            return self._run(*self._tensors(ids, types))
-        model = self._exact if exact and self._exact is not None else self._model
-        longest = max(map(len, ids))
-        pad = self._tokenizer.pad_token_id or 0
-        grid = np.full((len(ids), longest), pad, dtype=np.int64)
-        kinds = np.zeros_like(grid)
-        mask = np.zeros_like(grid)
-        for row, (tokens, parts) in enumerate(zip(ids, types, strict=True)):
-            grid[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
-            if self._typed:
-                kinds[row, : len(tokens)] = parts
-        inputs = {
-            "input_ids": torch.from_numpy(grid).to(self.device),
-            "attention_mask": torch.from_numpy(mask).to(self.device),
-        }
+        run = self._run_exact if exact else self._run
+        if run is not None:
+            flat = torch.from_numpy(np.stack([batch.ids, batch.types, batch.places()]))
+            starts = torch.from_numpy(batch.starts.astype(np.int32))
+            if self.device.type == "cuda":
+                flat = flat.pin_memory().to(self.device, non_blocking=True)
+                starts = starts.pin_memory().to(self.device, non_blocking=True)
+            return run(flat[0], flat[1], flat[2], starts, int(batch.lengths.max()))
+        model = self._exact if exact else self._model
+        ids, types, mask = (torch.from_numpy(part) for part in batch.grid(self._tokenizer.pad_token_id or 0))
+        inputs = {"input_ids": ids.to(self.device), "attention_mask": mask.to(self.device)}
         if "token_type_ids" in self._tokenizer.model_input_names:
-            inputs["token_type_ids"] = torch.from_numpy(kinds).to(self.device)
+            inputs["token_type_ids"] = types.to(self.device)
+        assert model is not None
         return model(**inputs).logits
 
-    def _careful(self, ids: list[list[int]], types: list[list[int]]) -> Any:
+    def _careful(self, batch: Packed, exact: bool = False) -> Any:
         """The forward pass; a batch that does not fit in memory is halved until it does."""
         torch = self._torch
         try:
-            return self._forward(ids, types)
+            return self._forward(batch, exact)
         except torch.OutOfMemoryError:
-            if len(ids) == 1:
+            if len(batch) == 1:
                 raise
         torch.cuda.empty_cache()
         self.halved += 1
-        middle = len(ids) // 2
-        return torch.cat([self._careful(ids[:middle], types[:middle]), self._careful(ids[middle:], types[middle:])])
+        middle = len(batch) // 2
+        halves = (batch.take(range(middle)), batch.take(range(middle, len(batch))))
+        return torch.cat([self._careful(half, exact) for half in halves])
 
-    def _finished(self, indices: list[int], ids: list[list[int]], types: list[list[int]], raw: Any) -> Batch:
-        values = raw.float().cpu().numpy()
-        if self._exact is not None:
-            two = np.sort(values, axis=1)[:, -2:]
-            close = np.flatnonzero(two[:, 1] - two[:, 0] < self._recheck)
-            for start in range(0, len(close), 256):
-                part = close[start : start + 256]
-                again = self._forward([ids[i] for i in part], [types[i] for i in part], exact=True)
-                values[part] = again.float().cpu().numpy()
-            self.rechecked += len(close)
+    def _measure_noise(self, batch: Packed, raw: Any) -> None:
+        """What 16 bits do to the logits, from a sample of one batch: an offset that all pairs share (weights are
+        rounded the same way for all), which is taken off, and a scatter, which tells how close a call is too close.
+        """
+        chosen = np.unique(np.linspace(0, len(batch) - 1, _SAMPLED).astype(np.int64))
+        rounded = raw[self._torch.from_numpy(chosen).to(raw.device)].float().cpu().numpy()
+        exact = self._careful(batch.take(chosen), exact=True).float().cpu().numpy()
+        apart = (rounded - exact)[np.isfinite(rounded).all(axis=1)]
+        best = np.argsort(exact[np.isfinite(rounded).all(axis=1)], axis=1)[:, -2:]
+        if len(apart) >= _SAMPLED // 2:
+            self.offset = apart.mean(axis=0)
+        between = np.diff(np.take_along_axis(apart - self.offset, best, axis=1), axis=1)
+        self.noise = float(np.sqrt(np.mean(between**2))) if len(between) else 0.0
+        self._margin = _NOISE_WIDTHS * self.noise
+
+    def _answers(self, rows: Ints, values: Floats) -> Batch:
         ours = np.full((len(values), 3), -np.inf, dtype=np.float32)
         ours[:, self.order] = values
         labels = ours.argmax(axis=1).tolist()
-        rows = ours.tolist()
-        return [(i, Answer(label, tuple(row))) for i, label, row in zip(indices, labels, rows, strict=True)]
+        return [
+            (i, Answer(label, tuple(row)))
+            for i, label, row in zip(rows.tolist(), labels, ours.tolist(), strict=True)
+        ]  # fmt: skip
+
+    def _launch(self, batch: Packed, held: list[Packed] | None, raw: Any = None) -> _Launched:
+        """Queue a batch and the copy of its logits: a copy queued later would wait for the batches after this one."""
+        torch = self._torch
+        raw = self._careful(batch, exact=held is None) if raw is None else raw
+        if self.device.type != "cuda":
+            return _Launched(batch, held, raw.float(), None)
+        values = torch.empty(raw.shape, dtype=torch.float32, pin_memory=True)
+        values.copy_(raw, non_blocking=True)
+        done = torch.cuda.Event()
+        done.record()
+        return _Launched(batch, held, values, done)
+
+    def _finished(self, launched: _Launched) -> Batch:
+        """The answers of a batch; in 16 bits close calls, and numbers that left their range, are held back."""
+        batch, held = launched.batch, launched.held
+        if launched.done is not None:
+            launched.done.synchronize()
+        values = launched.values.numpy()
+        if held is None:
+            return self._answers(batch.rows, values)
+        values -= self.offset
+        with np.errstate(invalid="ignore"):
+            two = np.sort(values, axis=1)[:, -2:]
+            close = ~np.isfinite(values).all(axis=1) | (two[:, 1] - two[:, 0] < (self._margin or 0.0))
+        if not close.any():
+            return self._answers(batch.rows, values)
+        if self._exact is None:
+            raise ValueError(
+                f"{int(close.sum())} pairs left the range of {self.dtype}: give another precision (bfloat16 or float32)"
+            )
+        held.append(batch.take(np.flatnonzero(close)))
+        return self._answers(batch.rows[~close], values[~close])
+
+    def _held_batches(self, held: list[Packed]) -> Iterator[Packed]:
+        batch = join(held)
+        held.clear()
+        self.rechecked += len(batch)
+        for rows in length_batches(batch.lengths.tolist(), self.tokens // 2, padded=True):
+            yield batch.take(rows)
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         torch = self._torch
-        ready: queue.Queue[Any] = queue.Queue(maxsize=8)
+        ready: queue.Queue[Packed | BaseException | None] = queue.Queue(maxsize=8)
         stop = threading.Event()
 
         def tokenise() -> None:
@@ -270,19 +312,26 @@ class SequenceClassifier:
         worker = threading.Thread(target=tokenise, name="tokenise", daemon=True)
         worker.start()
         try:
-            waiting: tuple[list[int], list[list[int]], list[list[int]], Any] | None = None
+            # The device works on what was launched last while what was launched before is read back.
+            launched: deque[_Launched] = deque()
+            close: list[Packed] = []
+            held = close if self.dtype != torch.float32 else None
             with torch.inference_mode():
                 while (item := ready.get()) is not None:
                     if isinstance(item, BaseException):
                         raise item
-                    indices, ids, types = item
-                    raw = self._careful(ids, types)
-                    # The device works on this batch while the one before it is read back.
-                    if waiting is not None:
-                        yield self._finished(*waiting)
-                    waiting = (indices, ids, types, raw)
-                if waiting is not None:
-                    yield self._finished(*waiting)
+                    raw = self._careful(item, exact=False)
+                    if self._margin is None:
+                        self._measure_noise(item, raw)
+                    launched.append(self._launch(item, held, raw))
+                    if sum(map(len, close)) >= _HELD:
+                        launched.extend(self._launch(part, None) for part in self._held_batches(close))
+                    while len(launched) > _AHEAD:
+                        yield self._finished(launched.popleft())
+                while launched:
+                    yield self._finished(launched.popleft())
+                    if close and not launched:
+                        launched.extend(self._launch(part, None) for part in self._held_batches(close))
         finally:
             stop.set()
 

@@ -64,9 +64,9 @@ class Table:
             r"\bottomrule",
             r"\end{tabular}",
         ]
-        said = [part.rstrip(".") for part in [self.title, *self.notes] if part]
+        said = [part if part[-1] in ".?!" else part + "." for part in [self.title, *self.notes] if part]
         if said:
-            lines.append(rf"\caption{{{_tex('. '.join(said))}.}}")
+            lines.append(rf"\caption{{{_tex(' '.join(said))}}}")
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def print(self, stream: IO[str] | None = None) -> None:
@@ -183,7 +183,10 @@ _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "×": r"$\times$", "−": "$-$", "†": r"$^\dagger$",
     "↑": r"$\uparrow$", "↓": r"$\downarrow$", "→": r"$\rightarrow$", "…": r"\dots{}", "·": r"$\cdot$",
-    "α": r"$\alpha$", "ρ": r"$\rho$", "≥": r"$\geq$", "≤": r"$\leq$",
+    "α": r"$\alpha$", "ρ": r"$\rho$", "≥": r"$\geq$", "≤": r"$\leq$", "∞": r"$\infty$", "≠": r"$\neq$",
+    "±": r"$\pm$", "Δ": r"$\Delta$", "ε": r"$\epsilon$", "λ": r"$\lambda$", "σ": r"$\sigma$", "χ": r"$\chi$",
+    "≈": r"$\approx$", "²": "$^2$", "√": r"$\surd$", "∈": r"$\in$", "⊂": r"$\subset$", "—": "---",
+    "<": "$<$", ">": "$>$", "|": "$|$",  # text fonts of the old encoding have other signs in these places
 }  # fmt: skip
 
 

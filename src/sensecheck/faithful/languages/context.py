@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sensecheck.faithful.schema import Schema
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.opening import Source, sources
 
 _LABEL_LINE = re.compile(
     r"^<(?P<iri>[^>]+)>\s+<(?P<p>http://www\.w3\.org/2000/01/rdf-schema#label|http://www\.w3\.org/2004/02/skos/core#prefLabel)>"
@@ -26,12 +27,15 @@ class Context:
 
 
 def read_labels(path: str | Path) -> dict[str, str]:
-    """Labels of IRIs: a JSON map (IRI → label), or the rdfs:label lines of an N-Triples graph; any other graph format
-    needs the extra `sparql`."""
-    source = Path(path)
-    if source.suffix == ".json":
+    """Labels of IRIs: a JSON map (IRI → label), or the rdfs:label and skos:prefLabel triples of a graph. N-Triples need
+    nothing else, any other graph format the extra `sparql`; plain, gzip or zstd. English labels come first.
+    """
+    (source,) = sources(path)
+    names = [n for n in Path(path).suffixes if n not in (".gz", ".zst")]
+    kind = names[-1].lstrip(".").lower() if names else ""
+    if kind == "json":
         try:
-            loaded: Any = json.loads(source.read_text("utf-8"))
+            loaded: Any = json.loads(source.read())
         except json.JSONDecodeError as error:
             raise InputError(
                 path=str(path), line=error.lineno, expected="a JSON object from IRIs to labels", got=error.msg
@@ -39,15 +43,20 @@ def read_labels(path: str | Path) -> dict[str, str]:
         if not isinstance(loaded, dict):
             raise InputError(path=str(path), expected="a JSON object from IRIs to labels", got=shown(loaded, 60))
         return {str(k): str(v) for k, v in loaded.items()}
-    if source.suffix in (".nt", ".nq"):
-        labels: dict[str, str] = {}
-        with source.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                match = _LABEL_LINE.match(line)
-                if match and ((match["lang"] or "en").startswith("en") or match["iri"] not in labels):
-                    labels[match["iri"]] = _unescaped(match["label"])
-        return labels
-    return _labels_of_graph(source)
+    found = _of_lines(source) if kind in ("nt", "nq") else _of_graph(source, kind)
+    labels: dict[str, str] = {}
+    for iri, label, language in found:
+        if (language or "en").startswith("en") or iri not in labels:
+            labels[iri] = label
+    return labels
+
+
+def _of_lines(source: Source) -> Iterator[tuple[str, str, str | None]]:
+    for block in source.blocks():
+        for line in block.data.decode("utf-8", "replace").splitlines():
+            match = _LABEL_LINE.match(line)
+            if match:
+                yield match["iri"], _unescaped(match["label"]), match["lang"]
 
 
 def _unescaped(text: str) -> str:
@@ -56,18 +65,26 @@ def _unescaped(text: str) -> str:
     return json.loads('"' + text.replace("\\'", "'") + '"', strict=False)  # type: ignore[no-any-return]
 
 
-def _labels_of_graph(source: Path) -> dict[str, str]:
+def _of_graph(source: Source, kind: str) -> Iterator[tuple[str, str, str | None]]:
     try:
         import pyoxigraph
     except ImportError:
         raise ImportError(
-            f"{source}: reading labels from this graph format needs the extra `sparql`: "
+            f"{source.name}: reading labels from this graph format needs the extra `sparql`: "
             "pip install 'sensecheck[sparql]' (N-Triples and JSON need nothing)"
         ) from None
-    labels: dict[str, str] = {}
-    for quad in pyoxigraph.parse(path=str(source)):
-        if quad.predicate.value.endswith(("rdf-schema#label", "core#prefLabel")):
-            language = getattr(quad.object, "language", None)
-            if (language or "en").startswith("en"):
-                labels[quad.subject.value] = quad.object.value
-    return labels
+    form = pyoxigraph.RdfFormat.from_extension(kind) if kind else None
+    if form is None:
+        raise InputError(
+            path=source.name,
+            expected="labels in JSON or in a graph (.nt, .nq, .ttl, .trig, .rdf, .jsonld), plain, gzip or zstd",
+            got=f"the ending {'.' + kind if kind else '(none)'}",
+        )
+    try:
+        for quad in pyoxigraph.parse(source.read(), form):
+            if quad.predicate.value.endswith(("rdf-schema#label", "core#prefLabel")):
+                yield quad.subject.value, quad.object.value, getattr(quad.object, "language", None)
+    except (SyntaxError, ValueError) as error:
+        raise InputError(
+            path=source.name, line=getattr(error, "lineno", None), expected=f"a graph in {form.name}", got=str(error)
+        ) from None

@@ -33,4 +33,4 @@ class UpdateError(SparqlError):
 
 
 class TooDeepError(SparqlError):
-    """The query nests deeper than any engine should be asked to follow."""
+    """The query nests deeper, or chains more parts, than any engine should be asked to follow."""

@@ -7,7 +7,7 @@ a few kilobytes of braces cannot bring down the process that reads them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
@@ -43,6 +43,7 @@ from .tree import (
 
 MAX_DEPTH = 64
 MAX_CHAIN = 256  # operators in a row: `1+1+1…` is as deep a tree as brackets would make
+MAX_PARTS = 1024  # patterns of a group, branches of a union, steps of a path: engines join them into such a tree too
 
 UPDATE_WORDS = frozenset(["INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD", "WITH"])
 AGGREGATES = frozenset(["COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT"])
@@ -180,6 +181,10 @@ class Parser:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise TooDeepError(f"nested more than {MAX_DEPTH} deep", self.text, self.tokens[self.index].position)
+
+    def no_more_than(self, parts: Sized, what: str) -> None:
+        if len(parts) > MAX_PARTS:
+            raise TooDeepError(f"more than {MAX_PARTS:,} {what}", self.text, self.tokens[self.index].position)
 
     def fresh_blank(self) -> Var:
         self.blanks += 1
@@ -509,6 +514,7 @@ class Parser:
                         raise self.fail("'.' or '}'")
                     elements += self.triples_same_subject()
                     dotted = self.accept(".")
+                self.no_more_than(elements, "patterns in one group")
         self.expect("}")
         self.depth -= 1
         return group
@@ -550,6 +556,7 @@ class Parser:
         branches = [first]
         while self.accept_word("UNION"):
             branches.append(self.group())
+            self.no_more_than(branches, "branches of a UNION")
         return Union(branches)
 
     def var_or_iri(self) -> Term:
@@ -689,6 +696,7 @@ class Parser:
         parts = [self.path_sequence()]
         while self.accept("|"):
             parts.append(self.path_sequence())
+            self.no_more_than(parts, "alternatives in a path")
         self.depth -= 1
         return parts[0] if len(parts) == 1 else Path("alternative", parts)
 
@@ -696,6 +704,7 @@ class Parser:
         parts = [self.path_step()]
         while self.accept("/"):
             parts.append(self.path_step())
+            self.no_more_than(parts, "steps in a path")
         return parts[0] if len(parts) == 1 else Path("sequence", parts)
 
     def path_step(self) -> Verb:

@@ -52,7 +52,11 @@ def parser() -> argparse.ArgumentParser:
     judging.add_argument(
         "--threshold", type=float, metavar="P", help="how sure a finding must be to count, from 0 to 1 (default: 0.5)"
     )
-    judging.add_argument("--strict", action="store_true", help="count doubtful findings, and what people usually leave unsaid (threshold 0.25)")
+    judging.add_argument(
+        "--strict",
+        action="store_true",
+        help="count doubtful findings, and what people usually leave unsaid (threshold 0.25)",
+    )
     add_common(made, parity=("blec",))
     original = made.add_argument_group("with --as blec")
     original.add_argument("--template", metavar="FILE", help="the original's template file (slots of every query)")

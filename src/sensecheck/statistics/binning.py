@@ -40,7 +40,8 @@ def _searched(values: Floats, edges: Floats) -> Indexes:
 
 def _by_multiplying(part: Floats, edges: Floats, where: Indexes) -> None:
     bins, size = len(edges) - 1, len(part)
-    scaled, floor = scratch("scaled", size), scratch("floor", size)
+    # The names are those of `exact`: what is still warm from its last chunk serves here.
+    scaled, floor = scratch("coarse", size), scratch("both", size)
     whole = scratch("whole", size, np.bool_)
     np.multiply(part, float(bins), out=scaled)
     np.floor(scaled, out=floor)
@@ -55,9 +56,9 @@ def _by_multiplying(part: Floats, edges: Floats, where: Indexes) -> None:
 
 
 def _by_table(part: Floats, edges: Floats, table: Indexes, where: Indexes) -> None:
-    scaled = scratch("scaled", len(part))
+    scaled = scratch("coarse", len(part))
     np.multiply(part, float(_CELLS), out=scaled)
-    cells = scratch("cells of values", len(part), np.intp)
+    cells = scratch("cells", len(part), np.intp)
     np.copyto(cells, scaled, casting="unsafe")
     if not (part.min(initial=0.0) >= 0 and part.max(initial=0.0) <= 1):
         where[:] = _searched(part, edges)

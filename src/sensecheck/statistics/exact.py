@@ -265,9 +265,9 @@ def _folded(where: NDArray[np.intp], flags: Sequence[NDArray[Any]], size: int) -
         step = size << bit
         # Scaled as the narrow numbers they are, true/false cost little more than one widening.
         narrow: type[np.generic] = np.uint8 if step < 256 else np.uint16
-        scaled = scratch("narrow flag", len(where), narrow) if step < 256 else scratch("flag", len(where), narrow)
+        scaled = scratch("narrow flag", len(where), narrow)
         np.multiply(flag.view(np.uint8), narrow(step), out=scaled)
-        wide = scratch("wide flag", len(where), np.intp)
+        wide = scratch("coarse", len(where), np.intp)
         np.copyto(wide, scaled)
         np.add(where if bit == 0 else cells, wide, out=cells)
     return cells

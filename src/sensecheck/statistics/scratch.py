@@ -17,11 +17,11 @@ def scratch(name: str, size: int, dtype: type[np.generic] = np.float64) -> NDArr
 
     It starts at a page: vectors that lie across cache lines take twice as long.
     """
-    held: dict[str, NDArray[Any]] = _LOCAL.__dict__.setdefault("held", {})
+    held: dict[str, NDArray[np.uint8]] = _LOCAL.__dict__.setdefault("held", {})
     found = held.get(name)
-    if found is None or len(found) < size or found.dtype != dtype:
-        bytes_needed = size * np.dtype(dtype).itemsize
-        raw = np.empty(bytes_needed + _PAGE, dtype=np.uint8)
+    needed = size * np.dtype(dtype).itemsize
+    if found is None or len(found) < needed:
+        raw = np.empty(needed + _PAGE, dtype=np.uint8)
         first = -raw.ctypes.data % _PAGE
-        found = held[name] = raw[first : first + bytes_needed].view(dtype)
-    return found[:size]
+        found = held[name] = raw[first : first + needed]
+    return found[:needed].view(dtype)

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 from sensecheck.calibrated import logits
 from sensecheck.calibrated.logits import LogitsReader, LogitsTable, detect_format, read_logits
+from sensecheck.calibrated.logits_lines import parse_lines, read_carefully
+from sensecheck.calibrated.logits_plan import Plan
 from sensecheck.inputs.errors import InputError
 
 SKIP = "Fix the line or pass --skip-bad to count it as unscored."
@@ -143,11 +145,11 @@ JUNK = st.sampled_from(
 def test_the_fast_path_accepts_nothing_that_the_careful_one_refuses(lines: list[bytes], block_bytes: int) -> None:
     """Bad lines among good ones are counted, each once, by any split; the good ones are read."""
     lines = [json.dumps(GOOD).encode(), *lines, json.dumps(GOOD).encode()]
-    plan = logits._Plan(path="<stream>", variant="hf")
+    plan = Plan(path="<stream>", variant="hf")
     bad = {}
     for number, line in enumerate(lines, 1):
         try:
-            parsed = logits._read_carefully(line, number, plan)
+            parsed = read_carefully(line, number, plan)
             if parsed.values.max() > 1:
                 bad[number] = "scale"
         except InputError as error:
@@ -195,12 +197,12 @@ def test_irregular_matrices_never_pass_for_regular_ones(
         # labels that fit and totals that may: only the shape can be wrong
         found["labels"] = [1] * len(found["top_logits"])
     lines = [json.dumps(found, separators=separators).encode() for found in (GOOD, *records, GOOD)]
-    plan = logits._Plan(path="", variant="hf", skip_bad=True)
-    runs, errors = logits._parse(plan, b"\n".join(lines), 1)
+    plan = Plan(path="", variant="hf", skip_bad=True)
+    runs, errors = parse_lines(plan, b"\n".join(lines), 1)
     read = {line for run in runs for line in run.lines}
     for number, line in enumerate(lines, 1):
         try:
-            logits._read_carefully(line, number, plan)
+            read_carefully(line, number, plan)
         except InputError as error:
             assert number not in read
             assert str(error) in map(str, errors)

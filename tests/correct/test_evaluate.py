@@ -19,7 +19,7 @@ from sensecheck.correct.figures import statistics
 from sensecheck.inputs.errors import InputError
 from sensecheck.report.result import load
 from sensecheck.statistics.figure import IntervalOptions
-from sensecheck.stores import Answer, Limits, Term
+from sensecheck.stores import Answer, Limits, StoreError, Term
 
 NO_INTERVALS = IntervalOptions(method="none")
 QUICK = Limits(seconds=1.0)
@@ -365,6 +365,63 @@ def test_as_spice_says_where_the_original_fails(graph: Path) -> None:
     figure = result["Simple Question (Direct)/em"]
     assert "pred_sparql" in figure.absent
     assert figure.unscored_total == 1
+
+
+# ---- what a stranger may give
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("p.json", "", r"p\.json: there are no records"),
+        ("p.jsonl", "\n\n", r"p\.jsonl: there are no records"),
+        ("p.json", "{}", r"no field at all"),
+        ("p.jsonl", '{"prediction": "a", "gold": "b"}\n\n{"prediction": "a", "gold": "b"}\n', r"p\.jsonl:2: is blank"),
+    ],
+)
+def test_empty_things_get_one_message(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        evaluate(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"prediction": "a", "gold": "a"}\n{"prediction": "a", "gold": "b"}\n\n\n',
+        '{"records": [{"prediction": "a", "gold": "a"}, {"prediction": "a", "gold": "b"}], "by": "me"}',
+        '{"x": {"prediction": "a", "gold": "a"}, "y": {"prediction": "a", "gold": "b"}}',
+        '{\n"x": {"prediction": "a", "gold": "a"},\n"y": {"prediction": "a", "gold": "b"}}',
+    ],
+)
+def test_records_wrapped_in_some_way(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(text)
+    figure = evaluate(path, language="sparql", options=NO_INTERVALS)["em"]
+    assert (figure.value, figure.n) == (0.5, 2)
+
+
+def test_a_single_record_over_lines_is_a_record(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"prediction": "a", "gold": "a", "results": ["Q1"]}, indent=1))
+    assert evaluate(path, options=NO_INTERVALS)["em"].n == 1
+
+
+def test_when_no_gold_query_runs_nothing_is_scored(graph: Path) -> None:
+    data = [{"prediction": "ASK {}", "gold": "SELEKT", "subtype": name} for name in "ab"]
+    result = evaluate(data, graph=graph, options=NO_INTERVALS, workers=1)
+    assert result["accuracy"].n == 0
+    assert result["em_unweighted"].unscored == {"gold query: syntax": 2}
+
+
+def test_a_folder_or_file_that_is_no_store(tmp_path: Path) -> None:
+    data = [{"prediction": "ASK {}", "gold": "ASK {}"}]
+    with pytest.raises(StoreError, match="holds no Oxigraph store"):
+        evaluate(data, graph=tmp_path)
+    (tmp_path / "shop.sqlite").write_text("this is no database, whatever its name may be")
+    with pytest.raises(StoreError, match="neither an SQLite nor a DuckDB file"):
+        evaluate(data, database=tmp_path)
 
 
 # ---- resume, examples, explanations

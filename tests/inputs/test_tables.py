@@ -96,6 +96,30 @@ def test_csv_with_quoted_cells_reads_as_the_csv_module_does(rows: list[tuple[str
         line += 1 + sum(cell.count("\n") for cell in row)
 
 
+def test_a_quote_that_quotes_nothing_is_text() -> None:
+    """TSV as SNLI and GLUE hand it out has no quoting; CSV has none in the middle of a cell."""
+    text = 'a\tb\tc\nthe 5" pipe\t"Yes," he said\t1\n"open\tx\t2\n"in quotes"\t"a ""b"" c"\t3\n"two\nlines\tx"\ty\t4\n'
+    rows = list(table(text, format="tsv").iter_rows())
+    assert rows == [
+        (2, 'the 5" pipe', '"Yes," he said', "1"),
+        (3, '"open', "x", "2"),
+        (4, "in quotes", 'a "b" c', "3"),
+        (5, "two\nlines\tx", "y", "4"),
+    ]
+    assert list(table('a,b\n5" pipe,1\nx,2\n', format="csv").iter_rows()) == [(2, '5" pipe', "1"), (3, "x", "2")]
+
+
+@given(st.lists(st.tuples(cells, cells), min_size=1, max_size=8), st.integers(1, 40))
+@settings(max_examples=100, deadline=None)
+def test_tsv_with_quoted_cells_reads_as_the_csv_module_does(rows: list[tuple[str, str]], block_bytes: int) -> None:
+    made = io.StringIO()
+    writer = csv.writer(made, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(["a", "b"])
+    writer.writerows(rows)
+    found = table(made.getvalue(), block_bytes=block_bytes, format="tsv")
+    assert list(found.select("a", "b").iter_rows()) == [tuple(cell.strip() or None for cell in row) for row in rows]
+
+
 def test_parquet(tmp_path: Path) -> None:
     path = tmp_path / "t.bin"
     pl.DataFrame(ROWS).write_parquet(path)

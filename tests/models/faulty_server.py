@@ -40,15 +40,13 @@ class Server(ThreadingHTTPServer):
     log: Path
     faults: float
     rng: random.Random
+    books: Any = None
+    """what of kill_moments watches the calls, if anything does"""
     lock = threading.Lock()
-    under_way = 0
 
-    def quiet(self, patience: float = 20.0) -> bool:
-        """Wait until no request is being answered: a stalled one is logged late, long after its client is gone."""
-        deadline = time.monotonic() + patience
-        while self.under_way and time.monotonic() < deadline:
-            time.sleep(0.02)
-        return not self.under_way
+    def note(self, phase: str, key: str, prompt: str) -> None:
+        if self.books is not None:
+            self.books.note(phase, key, prompt)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -65,17 +63,11 @@ class Handler(BaseHTTPRequestHandler):
         return
 
     def do_POST(self) -> None:
-        with self.server.lock:
-            self.server.under_way += 1
-        try:
-            self._answer()
-        finally:
-            with self.server.lock:
-                self.server.under_way -= 1
-
-    def _answer(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         prompt = body["messages"][0]["content"] if "messages" in body else body["prompt"]
+        key = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        call = prompt if "seed" not in body else f"{prompt}\n[seed {body['seed']}]"
+        self.server.note("asked", key, call)
         with self.server.lock:
             luck = self.server.rng.random()
             pause = self.server.rng.random() * 0.004
@@ -105,8 +97,10 @@ class Handler(BaseHTTPRequestHandler):
         if stalled:
             time.sleep(1.5)
         with self.server.lock, self.server.log.open("a") as log:
-            log.write(json.dumps([stalled, prompt]) + "\n")
-        return self._send(200, data)
+            log.write(json.dumps(prompt) + "\n")
+        self.server.note("answered", key, call)
+        self._send(200, data)
+        return self.server.note("passed on", key, call)
 
     def _send(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
         try:

@@ -118,14 +118,9 @@ def run_suite(
 
         observer = threading.Thread(target=look, daemon=True)
         observer.start()
-        # On a busy machine this process itself may wake up late; twice in a row is a fault.
-        spent = float("inf")
-        for _ in range(2):
-            started = time.monotonic()
-            outcome = store.execute(request)
-            spent = min(spent, time.monotonic() - started)
-            if spent <= LIMITS.seconds + 1:
-                break
+        started = time.monotonic()
+        outcome = store.execute(request)
+        spent = time.monotonic() - started
         done.set()
         observer.join()
         again = store.execute(canary)

@@ -120,7 +120,10 @@ def _systems(made: argparse.ArgumentParser, model: bool = True, generator: bool 
     who.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for one call (default: 60)")
     who.add_argument("--tries", type=positive, default=8, metavar="N", help="tries of one call (default: 8)")
     who.add_argument(
-        "--max-tokens", type=positive, metavar="N", help="longest answer of a URL (default: 64; lists 1024)"
+        "--max-tokens",
+        type=positive,
+        metavar="N",
+        help="longest answer of a language model (default: of a URL 64, lists 1024; of a folder 40)",
     )
     who.add_argument("--per-minute", type=float, metavar="N", help="at most N calls a minute to a URL")
 
@@ -250,10 +253,14 @@ def _run_generate(args: argparse.Namespace) -> int:
     from sensecheck.models.generators import Request
     from sensecheck.robust import pairs_of
     from sensecheck.robust.statements import distinct, standardise
-    from sensecheck.robust.systems import generator
+    from sensecheck.robust.systems import faults_told, generator
 
     hypotheses = list(dict.fromkeys(standardise(pair.hypothesis) for pair in pairs_of(_files(args), limit=args.limit)))
-    with CallCache(args.cache) as cache, progress("generating", "calls", 2 * len(hypotheses)) as advance:
+    with (
+        CallCache(args.cache) as cache,
+        faults_told(cache, ""),
+        progress("generating", "calls", 2 * len(hypotheses)) as advance,
+    ):
         asked = generators.Asked(generator(args.generator, _access(args), args.wordnet), cache)
         requests = [Request(h, follows, 2 * args.size) for h in hypotheses for follows in (True, False)]
         answers = asked.statements(requests, advance)
@@ -283,15 +290,19 @@ def _run_accuracy(args: argparse.Namespace) -> int:
     from sensecheck.robust import pairs_of
     from sensecheck.robust.measure import wilson
     from sensecheck.robust.statements import standardise
-    from sensecheck.robust.systems import classifier
+    from sensecheck.robust.systems import classifier, faults_told
 
     pairs = pairs_of(_files(args), limit=args.limit)
     gold = [pair for pair in pairs if pair.gold is not None]
-    with CallCache(args.cache) as cache, progress("asking", "pairs", len(gold)) as advance:
+    with (
+        CallCache(args.cache) as cache,
+        faults_told(cache, ""),
+        progress("asking", "pairs", len(gold)) as advance,
+    ):
         asked = classifiers.Asked(classifier(args.model, _access(args)), cache)
         answers = asked.answers([(standardise(p.premise), standardise(p.hypothesis)) for p in gold], advance)
     answered = [(p, a) for p, a in zip(gold, answers, strict=True) if a.label is not None]
-    right = sum(a.label == p.gold for p, a in answered)
+    right = sum(p.is_right(a.label) for p, a in answered)
     low, high = wilson(right, len(answered))
     sys.stdout.write(
         f"accuracy {right / len(answered) if answered else float('nan'):.4f}  95% [{low:.4f}, {high:.4f}]  "

@@ -8,17 +8,20 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from sensecheck.correct import figures
 from sensecheck.correct.asking import CACHE_NAME, Asker
 from sensecheck.correct.examples import example_page
-from sensecheck.correct.measure import CONVENTIONS, Choices, Language
+from sensecheck.correct.measure import CONVENTIONS, T2S, Choices, Language
 from sensecheck.correct.plots import plots
-from sensecheck.correct.records import Reader, read_distances
+from sensecheck.correct.records import UNASKED_RECORDS, Reader, read_distances
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
 from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.measurements import concatenated
 from sensecheck.stores import STANDARD_PREFIXES, Databases, Endpoint, Graph, Limits, Store
 
 __all__ = ["QUESTION", "evaluate"]
@@ -137,6 +140,7 @@ def evaluate(
         limit=limit,
         skip_bad=skip_bad,
         distances=_distances(distances),
+        batch_records=UNASKED_RECORDS if opened is None else None,
     )
     if language is None:
         language = spoken if opened is not None else _sniff(reader)
@@ -169,13 +173,40 @@ def evaluate(
             inputs=lambda: reader.files,
             notes=notes,
             progress=progress,
+            extra=lambda result: _last_notes(result, reader),
         )
     finally:
         if opened is not None and store is None:
             opened.close()
-    if reader.bad:
-        result.notes += [f"{count:,} bad records: {why}" for why, count in sorted(reader.bad.items())]
     return result
+
+
+def _last_notes(result: Result, reader: Reader) -> dict[str, Any]:
+    """What is known only after everything was read and asked."""
+    result.notes += [
+        f"{count:,} bad {'record' if count == 1 else 'records'}: {why}" for why, count in sorted(reader.bad.items())
+    ]
+    if f"{T2S}_low" not in result.rows.schema:
+        return {}
+    ends = concatenated(result.rows, [T2S, f"{T2S}_low", f"{T2S}_high"])
+    low, high = ends[f"{T2S}_low"], ends[f"{T2S}_high"]
+    tied = int((high - low > 1e-9).sum())
+    unknown = int((ends[T2S].is_not_null() & low.is_null()).sum())
+    value, least, most = (
+        float(np.mean(column.drop_nulls().to_numpy())) if column.null_count() < len(column) else 0.0
+        for column in (ends[T2S], low.fill_null(ends[T2S]), high.fill_null(ends[T2S]))
+    )
+    if tied:
+        result.notes.append(
+            f"{tied:,} of {len(ends):,} examples leave set-F open: LIMIT cuts rows that ORDER BY does not tell apart; "
+            f"{value:.4f} takes tied rows in the order of their values, other choices give {least:.4f} to {most:.4f}"
+        )
+    if unknown:
+        result.notes.append(
+            f"{unknown:,} examples sort by what they do not show, or answer too much without their LIMIT: "
+            "whether ties change their set-F is not known"
+        )
+    return {T2S: {"tied": tied, "unknown": unknown, "low": least, "high": most}}
 
 
 def _open(

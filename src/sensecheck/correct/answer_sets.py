@@ -213,14 +213,23 @@ def set_f(relevant: set[str], retrieved: set[str]) -> float:
 
 @dataclass(slots=True, frozen=True)
 class SetF:
-    """A score and, where LIMIT cuts rows that no ORDER BY tells apart, the range of scores it may take."""
+    """A score and, where LIMIT cuts rows that no ORDER BY tells apart, the range of scores it may take.
+
+    The range is None where it cannot be known: the rows are sorted by what they do not show.
+    """
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
+
+    @property
+    def open(self) -> bool:
+        """Whether another choice among the tied rows has another score."""
+        return self.low is not None and self.high is not None and self.high - self.low > 1e-9
 
     def admits(self, other: float, tolerance: float = 1e-9) -> bool:
-        return self.low - tolerance <= other <= self.high + tolerance
+        low, high = (self.value if end is None else end for end in (self.low, self.high))
+        return low - tolerance <= other <= high + tolerance
 
 
 def set_f_range(relevant: set[str], predicted: Answer, query: Query | None = None, uncut: Answer | None = None) -> SetF:
@@ -230,12 +239,16 @@ def set_f_range(relevant: set[str], predicted: Answer, query: Query | None = Non
     several. The ends of the range are scores that some choice of rows does have.
     """
     value = set_f(relevant, flat_values(predicted))
-    if query is None or uncut is None or uncut.boolean is not None or query.limit is None:
+    if query is None or (query.limit is None and not query.offset):
         return SetF(value, value, value)
+    if uncut is None or uncut.boolean is not None:
+        return SetF(value, None, None)
     start, shown = query.offset, len(predicted.rows)
-    keys = _sort_keys(query, uncut)
-    if keys is None or shown == 0 or len(uncut.rows) <= shown:
+    if shown == 0 or len(uncut.rows) <= shown:
         return SetF(value, value, value)
+    keys = _sort_keys(query, uncut)
+    if keys is None:
+        return SetF(value, None, None)
     fixed: list[set[str]] = []
     loose: list[tuple[list[set[str]], int]] = []  # rows that tie, and how many of them are shown
     position = 0

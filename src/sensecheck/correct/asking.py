@@ -8,9 +8,13 @@ from pathlib import Path
 import polars as pl
 
 from sensecheck.correct.measure import (
+    T2S,
     Choices,
+    Cut,
     NormalForms,
     Scored,
+    add_official,
+    cut_of,
     gold_plans,
     measure,
     score_sparql,
@@ -20,7 +24,7 @@ from sensecheck.correct.measure import (
     texts,
     uses_gold_query,
 )
-from sensecheck.correct.records import Reader, Record
+from sensecheck.correct.records import Reader, Record, Records
 from sensecheck.correct.sql_compare import GoldPlan
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.runs.collecting import Batch
@@ -61,6 +65,7 @@ class Asker:
         self._cache: ResultCache | None = None
         self._forms = NormalForms(choices) if choices.normalise else None
         self._plans: dict[str, GoldPlan] = {}
+        self._cuts: dict[str, Cut | None] = {}
 
     def batches(self, done: int, progress: Callable[[int], None] | None = None) -> Iterator[Batch]:
         if self.cache_path is not None and self.store is not None:
@@ -91,10 +96,17 @@ class Asker:
             frame = frame.with_columns(weights.alias("weight"))
         return frame
 
-    def _scores(self, records: Sequence[Record]) -> list[Scored]:
+    def _scores(self, batch: Records) -> list[Scored]:
+        records = list(batch)
         if self.choices.language == "sql":
             return self._sql(records)
-        found = self._ask(sparql_requests(records, self.choices))
+        official = T2S in self.choices.conventions
+        if official:
+            asked = {text for record in records for text in (record.prediction, record.gold) if text is not None}
+            self._cuts = {
+                text: self._cuts[text] if text in self._cuts else cut_of(text, self.choices) for text in asked
+            }
+        found = self._ask(sparql_requests(records, self.choices, self._cuts))
         scores = []
         for record in records:
             if record.fault:
@@ -104,7 +116,10 @@ class Asker:
             gold = None
             if uses_gold_query(record, self.choices) and record.gold is not None:
                 gold = found[Request(record.gold)]
-            scores.append(score_sparql(record, predicted, gold, self.choices))
+            scored = score_sparql(record, predicted, gold, self.choices)
+            if official:
+                add_official(scored, record, found, self._cuts, self.choices)
+            scores.append(scored)
         return scores
 
     def _sql(self, records: Sequence[Record]) -> list[Scored]:
@@ -136,5 +151,10 @@ class Asker:
         try:
             return dict(answers(self.store, requests, self._cache))
         except EndpointDeadError as error:
-            kept = f" The answers so far are kept in {self.cache_path}." if self.cache_path is not None else ""
-            raise Stopped(f"{error}.{kept} Start the server again and run the same command with --resume.") from None
+            again = "Start the server and run the same command again; with --out, what was answered is kept."
+            if self.cache_path is not None:
+                again = (
+                    f"The answers so far are kept in {self.cache_path}. "
+                    "Start the server again and run the same command with --resume."
+                )
+            raise Stopped(f"{error}. {again}") from None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Any
 
 import polars as pl
+
+from sensecheck.language.alignment import aligned
 
 _TOKENS = re.compile(r"\s+|[\w:?$.#/-]+|.", re.DOTALL)
 _LONGEST = 4000
@@ -49,16 +51,18 @@ def _verdict(row: Mapping[str, Any]) -> str:
 
 def _diff(gold: str, predicted: str) -> tuple[list[list[str]], list[list[str]]]:
     """Both texts in spans: what only the gold has is missing, what only the prediction has was added."""
+    if gold == predicted:
+        same = [[gold[:_LONGEST], ""]] if gold else []
+        return same, same
     a, b = (_TOKENS.findall(text[:_LONGEST]) for text in (gold, predicted))
-    left: list[list[str]] = []
-    right: list[list[str]] = []
-    for kind, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        same = kind == "equal"
-        if a1 > a0:
-            left.append(["".join(a[a0:a1]), "" if same else "missing"])
-        if b1 > b0:
-            right.append(["".join(b[b0:b1]), "" if same else "added"])
-    return left, right
+    pairs = aligned(a, b)
+    return _spans(a, {i for i, _ in pairs}, "missing"), _spans(b, {j for _, j in pairs}, "added")
+
+
+def _spans(tokens: Sequence[str], shared: set[int], mark: str) -> list[list[str]]:
+    """Neighbours of one kind make one span."""
+    kinds = groupby(range(len(tokens)), key=lambda place: place in shared)
+    return [["".join([tokens[place] for place in places]), "" if same else mark] for same, places in kinds]
 
 
 def _answers(row: Mapping[str, Any]) -> list[Sequence[str]]:

@@ -38,9 +38,8 @@ def _mean_over_groups(total: Floats, n: Floats, **_: Any) -> Floats:
 
 
 def _group_edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
-    """One bin for every sub-type that occurs."""
-    codes = np.unique(rows["type_code"].astype(np.float64))
-    return np.append(codes, (codes[-1] if len(codes) else 0.0) + 1.0)
+    """One bin for every sub-type that occurs, in bins that hold every code: rows may all be unscored."""
+    return np.unique(np.concatenate([[0.0], rows["type_code"].astype(np.float64), [2.0**32]]))
 
 
 _BY_SUBTYPE = Bins("type_code", "subtype_edges")
@@ -135,7 +134,8 @@ _CONVENTIONS = (
     ("bird", "BIRD execution accuracy", _BIRD,
      "Columns must stand in the gold's places; order and repetition of rows make no difference."),
     ("text2sparql", "TEXT2SPARQL set-F", _T2S,
-     "The challenge's official measure; an empty gold or a false ASK can never score."),
+     "The challenge's official measure; an empty gold or a false ASK can never score. Rows that tie at a LIMIT are "
+     "taken in the order of their values; text2sparql_low and text2sparql_high are what other choices give."),
 )  # fmt: skip
 
 

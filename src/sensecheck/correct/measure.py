@@ -7,10 +7,10 @@ or that could not be asked because the endpoint failed, is unscored: that is not
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Literal
+from functools import lru_cache, partial
+from typing import Any, Literal, TypeVar
 from zlib import crc32
 
 import polars as pl
@@ -18,15 +18,15 @@ import polars as pl
 from sensecheck.correct.answer_sets import (
     Key,
     Overlap,
+    SetF,
     bare_key,
     best_column_order,
     count_of,
     flat_relevant,
-    flat_values,
     number_of,
     overlap,
     row_set,
-    set_f,
+    set_f_range,
     verdict_of,
 )
 from sensecheck.correct.question_types import (
@@ -35,13 +35,15 @@ from sensecheck.correct.question_types import (
     ELLIPSIS_SUBTYPES,
     MULTI_ENTITY_SUBTYPES,
 )
-from sensecheck.correct.records import Record
+from sensecheck.correct.records import Record, Records
 from sensecheck.correct.sql_compare import GoldPlan, bird_equal, compare, plan_gold, suite_equal, without_distinct
 from sensecheck.language.isomorphism import Shape
-from sensecheck.language.sparql import SparqlError, normal_form, parse, same_query, triple_count
+from sensecheck.language.sparql import Query, SparqlError, normal_form, parse, same_query, triple_count
+from sensecheck.language.sparql.total_order import text_in_total_order
 from sensecheck.language.sql_normal_form import sql_normal_form
 from sensecheck.stores import STANDARD_PREFIXES, Answer, Failure, Outcome, Reason, Request
 
+T = TypeVar("T", bound=Hashable)
 Language = Literal["sparql", "sql"]
 CONVENTIONS = ("test-suite", "test-suite-keep-distinct", "bird", "text2sparql")
 
@@ -50,6 +52,7 @@ _MULTI_ENTITY = frozenset(MULTI_ENTITY_SUBTYPES)
 _YES_NO = re.compile(r"\b(yes|no|true|false)\b", re.IGNORECASE)
 _ENDPOINT_FAULTS = (Reason.ENDPOINT_ERROR, Reason.ENDPOINT_DEAD)
 NO_PREDICTION = "no prediction"
+T2S = "text2sparql"
 
 
 @dataclass(slots=True, frozen=True)
@@ -71,7 +74,14 @@ class Choices:
 
 def exact_match(gold: str | None, prediction: str | None) -> bool:
     """As in the SPICE evaluation: the same text but for case. A missing prediction matches nothing."""
-    return gold is not None and prediction is not None and (gold == prediction or gold.lower() == prediction.lower())
+    if gold is None or prediction is None:
+        return False
+    if gold == prediction:
+        return True
+    # Case changes the length of some letters, but of no ASCII one.
+    if len(gold) != len(prediction) and gold.isascii() and prediction.isascii():
+        return False
+    return gold.lower() == prediction.lower()
 
 
 class NormalForms:
@@ -196,9 +206,71 @@ def score_sparql(record: Record, predicted: Outcome | None, gold: Outcome | None
         _compare_count(scored, wanted.value, answer)
     else:
         _score_set(scored, record, answer, gold)
-    if "text2sparql" in choices.conventions and gold is not None:
-        scored.named["text2sparql"] = set_f(flat_relevant(gold), flat_values(answer) if answer else set())
     return scored
+
+
+@dataclass(slots=True, frozen=True)
+class Cut:
+    """A query with LIMIT or OFFSET, and what to ask to see what its choice among tied rows is worth."""
+
+    query: Query
+    ordered: str | None  # with ties in the order of their values
+    whole: str  # every row that might have been shown
+
+
+def cut_of(text: str, choices: Choices) -> Cut | None:
+    """None where nothing is cut, or nothing can be read."""
+    try:
+        parsed = parse(text, choices.prefixes)
+    except SparqlError:
+        return None
+    if parsed.query.form != "SELECT" or (parsed.query.limit is None and not parsed.query.offset):
+        return None
+    return Cut(parsed.query, text_in_total_order(parsed), parsed.text_without_limit())
+
+
+def official_set_f(
+    record: Record, found: Mapping[Request, Outcome], cuts: Mapping[str, Cut | None], choices: Choices
+) -> SetF | None:
+    """TEXT2SPARQL's set-F, tied rows taken in the order of their values, with the range that ties leave open."""
+
+    def answer_of(text: str | None) -> Answer | None:
+        if text is None:
+            return None
+        cut = cuts.get(text)
+        shown = found.get(Request(cut.ordered)) if cut is not None and cut.ordered is not None else None
+        outcome = shown if isinstance(shown, Answer) else found.get(Request(text))
+        return outcome if isinstance(outcome, Answer) else None
+
+    if uses_gold_query(record, choices):
+        gold = answer_of(record.gold)
+        if gold is None:
+            return None
+        relevant = flat_relevant(gold)
+    elif record.results is not None:
+        relevant = set(map(str, record.results))
+    else:
+        return None
+    answer = answer_of(record.prediction)
+    if answer is None or record.prediction is None:
+        return SetF(0.0, 0.0, 0.0)
+    cut = cuts.get(record.prediction)
+    if cut is None:
+        return set_f_range(relevant, answer)
+    whole = found.get(Request(cut.whole))
+    return set_f_range(relevant, answer, cut.query, whole if isinstance(whole, Answer) else None)
+
+
+def add_official(
+    scored: Scored,
+    record: Record,
+    found: Mapping[Request, Outcome],
+    cuts: Mapping[str, Cut | None],
+    choices: Choices,
+) -> None:
+    score = official_set_f(record, found, cuts, choices)
+    if score is not None:
+        scored.named |= {T2S: score.value, f"{T2S}_low": score.low, f"{T2S}_high": score.high}
 
 
 def _score_boolean(scored: Scored, record: Record, answer: Answer | None, gold: Answer | None) -> None:
@@ -311,20 +383,26 @@ def _by_convention(
 # ---- what has to be asked
 
 
-def sparql_requests(records: Sequence[Record], choices: Choices) -> list[Request]:
+def sparql_requests(
+    records: Iterable[Record], choices: Choices, cuts: Mapping[str, Cut | None] | None = None
+) -> list[Request]:
     asked: dict[Request, None] = {}
     for record in records:
         if record.fault:
             continue
-        if record.prediction is not None:
-            asked[Request(record.prediction)] = None
-        if record.gold is not None and uses_gold_query(record, choices):
-            asked[Request(record.gold)] = None
+        gold = record.gold if uses_gold_query(record, choices) else None
+        for text in (record.prediction, gold):
+            if text is None:
+                continue
+            asked[Request(text)] = None
+            cut = cuts.get(text) if cuts is not None else None
+            if cut is not None:
+                asked.update((Request(other), None) for other in (cut.ordered, cut.whole) if other is not None)
     return list(asked)
 
 
 def sql_requests(
-    records: Sequence[Record], files: Mapping[str, Sequence[str]], plans: Mapping[str, GoldPlan], choices: Choices
+    records: Iterable[Record], files: Mapping[str, Sequence[str]], plans: Mapping[str, GoldPlan], choices: Choices
 ) -> list[Request]:
     asked: dict[Request, None] = {}
     for record in records:
@@ -340,7 +418,7 @@ def sql_requests(
     return list(asked)
 
 
-def gold_plans(records: Sequence[Record], dialect: str, known: dict[str, GoldPlan]) -> dict[str, GoldPlan]:
+def gold_plans(records: Iterable[Record], dialect: str, known: dict[str, GoldPlan]) -> dict[str, GoldPlan]:
     for record in records:
         if record.gold is not None and record.gold not in known:
             known[record.gold] = plan_gold(record.gold, dialect)
@@ -375,51 +453,48 @@ def context_of(distance: str) -> str:
     return "Ctx=0" if distance == "0" else "none"
 
 
+def _each(values: Sequence[T], make: Callable[[T], Any]) -> list[Any]:
+    """make(value) of every value, made once for those that repeat."""
+    made = {value: make(value) for value in set(values)}
+    return list(map(made.__getitem__, values))
+
+
 def measure(
-    records: Sequence[Record], scores: Sequence[Scored] | None, choices: Choices, forms: NormalForms | None = None
+    records: Records, scores: Sequence[Scored] | None, choices: Choices, forms: NormalForms | None = None
 ) -> pl.DataFrame:
     """One row for every record. Without `scores`, exact match alone."""
-    clean = [not record.fault for record in records]
-    subtypes = [record.subtype for record in records]
-    distances = [record.distance for record in records]
-    contexts = {distance: context_of(distance) for distance in set(distances)}
-    groups = [f"{record.question_type}_{record.subtype}" for record in records]
-    codes = {group: float(crc32(group.encode("utf-8", "replace"))) for group in set(groups)}
+    # Tuples are not kept in a list: thousands of them at a time wake the garbage collector.
+    groups = partial(zip, records.question_type, records.subtype, strict=True)
+    pairs = partial(zip, records.gold, records.prediction, strict=True)
+    codes = {group: float(crc32("_".join(group).encode("utf-8", "replace"))) for group in set(groups())}
     columns: dict[str, Any] = {
-        "id": [record.id for record in records],
-        "cluster": [record.conversation or record.id for record in records],
-        "question_type": [record.question_type or None for record in records],
-        "subtype": [subtype or None for subtype in subtypes],
-        "distance": distances,
-        "context": [contexts[distance] for distance in distances],
-        "ellipsis": ["yes" if subtype in _ELLIPSIS else "no" for subtype in subtypes],
-        "multi_entity": ["yes" if subtype in _MULTI_ENTITY else "no" for subtype in subtypes],
-        "type_code": [codes[group] for group in groups],
+        "id": records.id,
+        "cluster": [talk or own for talk, own in zip(records.conversation, records.id, strict=True)],
+        "question_type": _each(records.question_type, lambda kind: kind or None),
+        "subtype": _each(records.subtype, lambda subtype: subtype or None),
+        "distance": records.distance,
+        "context": _each(records.distance, context_of),
+        "ellipsis": _each(records.subtype, lambda subtype: "yes" if subtype in _ELLIPSIS else "no"),
+        "multi_entity": _each(records.subtype, lambda subtype: "yes" if subtype in _MULTI_ENTITY else "no"),
+        "type_code": list(map(codes.__getitem__, groups())),
     }
     text: dict[str, Any] = {name: pl.String for name in columns if name != "type_code"}
-    columns["em"] = [
-        exact_match(r.gold, r.prediction) if ok and r.gold is not None else None
-        for r, ok in zip(records, clean, strict=True)
-    ]
+    # Without a gold query there is nothing to match; a bad record has none.
+    columns["em"] = [None if gold is None else exact_match(gold, shown) for gold, shown in pairs()]
     if forms is not None:
-        columns["em_normalised"] = [
-            forms.match(r.gold, r.prediction) if ok and r.gold is not None else None
-            for r, ok in zip(records, clean, strict=True)
-        ]
+        columns["em_normalised"] = [None if gold is None else forms.match(gold, shown) for gold, shown in pairs()]
         if choices.language == "sparql":
-            counts = [
-                forms.of(r.gold)[1] if ok and r.gold is not None else None for r, ok in zip(records, clean, strict=True)
-            ]
+            counts = [None if gold is None else forms.of(gold)[1] for gold in records.gold]
             columns["triples"] = [None if count is None else str(count) for count in counts]
             text["triples"] = pl.String
-    reasons: list[str | None] = [record.fault or None for record in records]
+    reasons: list[str | None] = [fault or None for fault in records.fault]
     if scores is not None:
-        reasons = [record.fault or score.unscored or None for record, score in zip(records, scores, strict=True)]
+        reasons = [fault or score.unscored or None for fault, score in zip(records.fault, scores, strict=True)]
         columns.update(_answer_columns(scores, [reason is None for reason in reasons], choices))
         text.update(kind=pl.String, outcome=pl.String)
-    for name in records[0].extra if records else ():
+    for name in records.extra[0] if records.extra else ():
         if name not in columns:
-            columns[name] = [record.extra.get(name) for record in records]
+            columns[name] = [extra.get(name) for extra in records.extra]
             text[name] = pl.String
     columns["scored"] = [reason is None for reason in reasons]
     columns["reason"] = reasons
@@ -429,7 +504,8 @@ def measure(
     return pl.DataFrame({name: columns[name] for name in schema}, schema=schema)
 
 
-_FLOATS = ("precision", "recall", "f1", "jaccard", "precision_qald", "f1_spice", "type_code", "text2sparql")
+_FLOATS = ("precision", "recall", "f1", "jaccard", "precision_qald", "f1_spice", "type_code", T2S, f"{T2S}_low",
+           f"{T2S}_high")  # fmt: skip
 _COUNTS = ("tp", "fp", "fn")
 
 
@@ -457,18 +533,18 @@ def _answer_columns(scores: Sequence[Scored], usable: Sequence[bool], choices: C
             made[name] = [None if found is None else getattr(found, name) for found in sets]
     else:
         made["tie"] = [None if score is None else bool(score.tie) for score in good]
-    for name in choices.conventions:
+    for name in (*choices.conventions, *((f"{T2S}_low", f"{T2S}_high") if T2S in choices.conventions else ())):
         made[name.replace("-", "_")] = [None if score is None else score.named.get(name) for score in good]
     return made
 
 
-def texts(records: Sequence[Record], scores: Sequence[Scored] | None) -> pl.DataFrame:
+def texts(records: Records, scores: Sequence[Scored] | None) -> pl.DataFrame:
     """What a reader wants to see of each record."""
     made: dict[str, Any] = {
-        "id": [record.id for record in records],
-        "question": [record.question for record in records],
-        "gold": [record.gold for record in records],
-        "prediction": [record.prediction for record in records],
+        "id": records.id,
+        "question": records.question,
+        "gold": records.gold,
+        "prediction": records.prediction,
     }
     if scores is not None:
         made["gold_answer"] = [score.gold_text for score in scores]

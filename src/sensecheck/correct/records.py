@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
+from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, loads
 from sensecheck.inputs.opening import Source, is_path, sources
 from sensecheck.inputs.tables import TableReader, detect_table_format
 
-BATCH_RECORDS = 4096
+BATCH_RECORDS = 4096  # after so many, what was answered is safe on disk
+UNASKED_RECORDS = 16384  # where nothing is asked, a batch costs time only
+LINES_BYTES = 1 << 20  # of JSONL at a time: few enough to stay near the processor
 
 # Our name → the names it is known by in files, the first that is there wins.
 NAMES: dict[str, tuple[str, ...]] = {
@@ -62,6 +66,43 @@ class Record:
 
 
 @dataclass(slots=True)
+class Records:
+    """A batch of records, held as columns in the order of Record's fields: a million of them is a few long lists."""
+
+    id: list[str]
+    prediction: list[str | None]
+    gold: list[str | None]
+    question_type: list[str]
+    subtype: list[str]
+    question: list[str]
+    answer: list[Any]
+    results: list[list[Any] | None]
+    turn: list[str]
+    distance: list[str]
+    database: list[str]
+    conversation: list[str]
+    extra: list[dict[str, str]]
+    fault: list[str]
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Records:
+        return cls(*([getattr(record, name) for record in records] for name in _FIELDS))
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(Record, *(getattr(self, name) for name in _FIELDS))
+
+    def extend(self, other: Records) -> None:
+        for name in _FIELDS:
+            getattr(self, name).extend(getattr(other, name))
+
+
+_FIELDS = tuple(Record.__slots__)
+
+
+@dataclass(slots=True)
 class Reader:
     """Reads records batch by batch, from files, patterns, tables or lists of dictionaries."""
 
@@ -71,44 +112,59 @@ class Reader:
     limit: int | None = None
     skip_bad: bool = False
     distances: Mapping[str, str] | None = None
+    batch_records: int | None = None
     bad: dict[str, int] = field(default_factory=dict)
     files: list[dict[str, Any]] = field(default_factory=list)
     _names: dict[tuple[str, ...], tuple[str | None, ...]] = field(default_factory=dict)
 
-    def batches(self, done: int = 0) -> Iterator[list[Record]]:
+    def batches(self, done: int = 0) -> Iterator[Records]:
         """Batches from number `done` on."""
         self._check_columns()
         self.files.clear()
-        count = number = 0
+        made = self._cut()
+        for number in count():
+            with _no_collection():
+                batch = next(made, None)
+            if batch is None:
+                return
+            if number >= done:
+                yield batch
+
+    def _cut(self) -> Iterator[Records]:
+        size = self.batch_records or BATCH_RECORDS
+        taken = 0
         several = False
-        left: list[Record] = []
+        left: Records | None = None
         for rows, path, first, more in self._rows():
             several = several or more
             prefix = f"{Path(path).name}:" if several and path else ""
-            numbered = enumerate(rows, first)
+            start = 0
             while True:
-                room = BATCH_RECORDS - len(left)
+                room = size - (len(left) if left is not None else 0)
                 if self.limit is not None:
-                    room = min(room, self.limit - count)
-                with _no_collection():
-                    made = [self._record(row, path, place, prefix) for place, row in islice(numbered, room)]
-                count += len(made)
-                left += made
-                if len(left) == BATCH_RECORDS:
-                    if number >= done:
-                        yield left
-                    number += 1
-                    left = []
+                    room = min(room, self.limit - taken)
+                made = self._records(rows[start : start + room], path, first + start, prefix)
+                start += len(made)
+                taken += len(made)
+                if left is None:
+                    left = made
+                else:
+                    left.extend(made)
+                if len(left) == size:
+                    yield left
+                    left = None
                 elif len(made) < room or not room:
                     break
-        if left and number >= done:
+            if self.limit is not None and taken >= self.limit:
+                break
+        if left:
             yield left
-        if not count:
+        if not taken:
             raise InputError("there are no records", path=_named(self.data), reason="no_records")
 
     # ---- where rows come from
 
-    def _rows(self) -> Iterator[tuple[Iterable[Any], str, int, bool]]:
+    def _rows(self) -> Iterator[tuple[Sequence[Any], str, int, bool]]:
         """Rows with the name of their file, the number of the first, and whether there are several files."""
         if _names_files(self.data):
             found = sources(self.data)
@@ -119,9 +175,9 @@ class Reader:
             yield self.data, "", 1, False
         else:
             for batch in TableReader(self.data):
-                yield batch.frame.to_dicts(), "", int(batch.frame[batch.place][0]), False
+                yield batch.frame.drop(batch.place).to_dicts(), "", int(batch.frame[batch.place][0]), False
 
-    def _file(self, source: Source) -> Iterator[tuple[Iterable[Any], int]]:
+    def _file(self, source: Source) -> Iterator[tuple[Sequence[Any], int]]:
         head = source.head(4096)
         name = source.name.lower()
         if head.startswith((b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) or not head:
@@ -129,7 +185,7 @@ class Reader:
             plain = name.removesuffix(".gz").removesuffix(".zst").removesuffix(".zstd")
             if not packed or not plain.endswith((".json", ".jsonl")):
                 for batch in TableReader(source.path if source.path is not None else source, skip_bad=self.skip_bad):
-                    yield batch.frame.to_dicts(), int(batch.frame[batch.place][0])
+                    yield batch.frame.drop(batch.place).to_dicts(), int(batch.frame[batch.place][0])
                 return
             kind = "json" if plain.endswith(".json") else "jsonl"
         else:
@@ -137,45 +193,83 @@ class Reader:
             if kind not in ("json", "jsonl") and name.endswith(".json"):
                 kind = "json"
         if kind == "json":
-            yield self._document(source), 1
+            yield from self._document(source)
         elif kind == "jsonl":
-            number = 1
-            for block in source.blocks():
-                lines = block.data.splitlines()
-                yield (self._line(line, source.name, number + i) for i, line in enumerate(lines)), number
-                number += len(lines)
+            yield from self._by_line(source)
         else:
             for batch in TableReader(source.path, skip_bad=self.skip_bad):
                 first = int(batch.frame[batch.place][0])
                 yield batch.frame.drop(batch.place).to_dicts(), first
 
-    def _document(self, source: Source) -> list[Any]:
-        text = source.read()
+    def _document(self, source: Source) -> Iterator[tuple[list[Any], int]]:
+        number = 1
         try:
-            with _no_collection():
-                rows = _loads(text)
-        except ValueError as error:
-            raise InputError(
-                f"is no JSON: {error}", path=source.name, hint="Was the file cut short?", reason="bad_json"
-            ) from None
+            for rows in array_pieces(source.pieces()):
+                yield rows, number
+                number += len(rows)
+        except NotAnArrayError as error:
+            yield self._whole(error.text, source), 1
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise self._no_json(error, source) from None
+
+    def _whole(self, text: bytes, source: Source) -> list[Any]:
+        """The records of a document that is no plain array of objects."""
+        if not text.strip():
+            return []
+        try:
+            rows = loads(text)
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise self._no_json(error, source) from None
         if isinstance(rows, dict):
-            # A mapping of ids to records, or one list under some key.
-            lists = [value for value in rows.values() if isinstance(value, list)]
-            if len(lists) == 1:
-                rows = lists[0]
-            elif rows and all(isinstance(value, dict) for value in rows.values()):
-                rows = [{"id": key, **value} for key, value in rows.items()]
+            rows = self._unwrapped(rows)
         if not isinstance(rows, list):
             raise InputError(
                 path=source.name, expected="a JSON list of records", got=shown(rows, 60), reason="not_a_list"
             )
         return rows
 
+    @staticmethod
+    def _no_json(error: ValueError, source: Source) -> InputError:
+        return InputError(f"is no JSON: {error}", path=source.name, hint="Was the file cut short?", reason="bad_json")
+
+    def _by_line(self, source: Source) -> Iterator[tuple[list[Any], int]]:
+        number = 1
+        blank = 0  # lines at the end of the last block that may turn out to be the end of the file
+        for block in source.blocks(LINES_BYTES):
+            lines = [b""] * blank + block.data.splitlines()
+            number -= blank
+            full = len(lines)
+            while lines and not lines[-1].strip():
+                lines.pop()
+            blank = full - len(lines)
+            rows = self._lines(lines, source.name, number)
+            if number == len(rows) == 1 and isinstance(rows[0], dict):
+                rows = self._unwrapped(rows[0])
+            yield rows, number
+            number += full
+
+    def _unwrapped(self, document: dict[str, Any]) -> list[Any]:
+        """The records in a mapping of ids to records, or in the one list that it holds; else itself, as a record."""
+        if self._names_of(document)[1] is None:
+            lists = [value for value in document.values() if isinstance(value, list)]
+            if len(lists) == 1:
+                return lists[0]
+            if document and all(isinstance(value, dict) for value in document.values()):
+                return [{"id": key, **value} for key, value in document.items()]
+        return [document]
+
+    def _lines(self, lines: list[bytes], path: str, first: int) -> list[Any]:
+        try:
+            return [orjson.loads(line) for line in lines]
+        except orjson.JSONDecodeError:
+            return [self._line(line, path, first + i) for i, line in enumerate(lines)]
+
     def _line(self, line: bytes, path: str, number: int) -> Any:
         try:
-            return _loads(line)
+            return loads(line)
         except ValueError as error:
-            fault = InputError(f"is no JSON object: {error}", path=path, line=number, hint=SKIP_HINT, reason="bad JSON")
+            what = f"is no JSON object: {error}" if line.strip() else "is blank; one record was expected"
+            fault = InputError(what, path=path, line=number, hint=SKIP_HINT, reason="bad JSON")
             if not self.skip_bad:
                 raise fault from None
             return fault
@@ -187,6 +281,76 @@ class Reader:
             if ours not in NAMES:
                 hint = did_you_mean(ours, NAMES) or f"The names are {', '.join(NAMES)}."
                 raise InputError(field="columns", expected="one of our names", got=shown(ours), hint=hint)
+
+    def _records(self, rows: Sequence[Any], path: str, first: int, prefix: str) -> Records:
+        made = self._alike(rows, first, prefix)
+        if made is None:
+            made = Records.of([self._record(row, path, number, prefix) for number, row in enumerate(rows, first)])
+        return made
+
+    def _alike(self, rows: Sequence[Any], first: int, prefix: str) -> Records | None:
+        """Rows that have the same fields and nothing odd in them, column by column.
+
+        Anything else is left to `_checked`, which gives the same records one by one and knows what to say.
+        """
+        if not rows or set(map(type, rows)) != {dict} or len(set(map(tuple, rows))) != 1:
+            return None
+        key, told, gold_name, kind_name, sub, asked, answer_name, results_name, turn_name, distance_name, base, talk = (
+            self._names_of(rows[0])
+        )
+        if told is None or gold_name is None:
+            return None
+
+        def column(name: str | None) -> list[Any]:
+            return [None] * len(rows) if name is None else list(map(itemgetter(name), rows))
+
+        texts = []
+        for name in (told, gold_name, kind_name, sub, asked, turn_name, base):
+            values = column(name)
+            kinds = set(map(type, values)) if name is not None else _NONE
+            if not kinds <= _TEXT or (name == gold_name and None in values):
+                return None
+            if name not in (told, gold_name) and kinds != {str}:
+                values = [value or "" for value in values]
+            texts.append(values)
+        predictions, golds, types, subtypes, questions, turns, databases = texts
+        answers, results = column(answer_name), column(results_name)
+        if not set(map(type, results)) <= _LIST or (None in results and list in set(map(type, answers))):
+            return None
+        distances = ["none"] * len(rows)
+        if self.distances is not None:
+            distances = [self.distances.get(turn, "none") for turn in turns]
+        elif distance_name is not None:
+            distances = ["none" if distance is None else str(distance) for distance in column(distance_name)]
+        labels = column(key)
+        if key is None or set(map(type, labels)) != {str}:
+            labels = [f"{prefix}{i}" if label is None else str(label) for i, label in enumerate(labels, first)]
+        return Records(
+            labels,
+            predictions,
+            golds,
+            types,
+            subtypes,
+            questions,
+            answers,
+            results,
+            turns,
+            distances,
+            databases,
+            [turn.rpartition("#")[0] for turn in turns] if talk is None else [str(value) for value in column(talk)],
+            [{name: _text_of(row, name) for name in self.keep} for row in rows]
+            if self.keep
+            else [_NOTHING] * len(rows),
+            [""] * len(rows),
+        )
+
+    def _names_of(self, row: dict[str, Any]) -> tuple[str | None, ...]:
+        """Records of one file have the same fields in the same order: their names are looked up once."""
+        fields = tuple(row)
+        names = self._names.get(fields)
+        if names is None:
+            names = self._names[fields] = tuple([self._name(ours, row) for ours in NAMES])
+        return names
 
     def _record(self, row: Any, path: str, number: int, prefix: str) -> Record:
         try:
@@ -207,13 +371,8 @@ class Reader:
             if not isinstance(row, Mapping):
                 raise self._wrong(path, number, None, "an object", row)
             row = dict(row)
-        # Records of one file have the same fields in the same order: their names are looked up once.
-        fields = tuple(row)
-        names = self._names.get(fields)
-        if names is None:
-            names = self._names[fields] = tuple([self._name(ours, row) for ours in NAMES])
         key, told, gold_name, kind_name, sub, asked, answer_name, results_name, turn_name, distance_name, base, talk = (
-            names
+            self._names_of(row)
         )
         if told is None:
             raise self._no_prediction(row, path, number)
@@ -284,7 +443,7 @@ class Reader:
         wanted = self.columns.get("prediction") or NAMES["prediction"][0]
         return InputError(
             path=path or None, record=number, field=wanted, expected="a field for the prediction",
-            got=f"the fields {', '.join(shown(name, 30) for name in list(row)[:12])}",
+            got=f"the fields {', '.join(shown(name, 30) for name in list(row)[:12])}" if row else "no field at all",
             hint=did_you_mean(wanted, list(row)) or "Name it with --columns prediction=COLUMN.",
             reason="no prediction field",
         )  # fmt: skip
@@ -299,6 +458,9 @@ class Reader:
 
 
 _NOTHING: dict[str, str] = {}
+_NONE = {type(None)}
+_TEXT = {str, type(None)}
+_LIST = {list, type(None)}
 
 
 @contextmanager
@@ -331,17 +493,6 @@ def _names_files(data: Any) -> bool:
 
 def _named(data: Any) -> str | None:
     return str(data) if is_path(data) else None
-
-
-def _loads(text: bytes) -> Any:
-    """Strict and fast first; the standard parser also takes lone surrogates and NaN."""
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(text)
-        except RecursionError:
-            raise ValueError("nested too deep") from None
 
 
 def read_distances(path: str | Path) -> dict[str, str]:

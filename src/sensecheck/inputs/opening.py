@@ -32,6 +32,7 @@ MAX_LINE_BYTES = 256 * 1024 * 1024
 # A zstd frame can expand 30,000 times and its decoder has no output limit, so it is fed in small sips.
 _RAW_BYTES = {"plain": 1024 * 1024, "gzip": 256 * 1024, "zstd": 16 * 1024}
 _PIECE_BYTES = 4 * 1024 * 1024
+_COUNTED_BYTES = 256 * 1024
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -129,6 +130,13 @@ class Source:
                 )
             pieces.append(piece)
         return self._block(pieces, 1).data
+
+    def pieces(self) -> Iterator[bytes]:
+        """The decompressed text in pieces that end anywhere, for documents that their reader cuts itself."""
+        line = 1
+        for piece in self._text(_PIECE_BYTES, digest=True):
+            yield self._block([piece], line).data
+            line += _line_ends(piece)
 
     def head(self, size: int = 16) -> bytes:
         """The first raw bytes of a file, without consuming anything; empty for streams."""
@@ -334,8 +342,14 @@ def _compression(head: bytes) -> str:
 
 
 def _line_ends(data: bytes) -> int:
-    """As `data.count(b"\\n")`, several times faster."""
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
+    """As `data.count(b"\\n")`, several times faster, in pieces that stay in the cache."""
+    text = np.frombuffer(data, np.uint8)
+    found = np.empty(min(len(text), _COUNTED_BYTES), bool)
+    total = 0
+    for start in range(0, len(text), _COUNTED_BYTES):
+        piece = text[start : start + _COUNTED_BYTES]
+        total += int(np.count_nonzero(np.equal(piece, ord("\n"), out=found[: len(piece)])))
+    return total
 
 
 def _looks_like_utf16(head: bytes) -> bool:

@@ -154,6 +154,7 @@ class TableReader:
     header: whether the first line of CSV, TSV or text holds names; "auto" looks.
     limit: read at most this many rows in all.
     skip_bad: count lines that cannot be read instead of raising an `InputError`.
+    spelled: columns of names that some write as numbers (labels): both may stand in one column, and become text.
     """
 
     def __init__(
@@ -166,6 +167,7 @@ class TableReader:
         header: bool | Literal["auto"] = "auto",
         limit: int | None = None,
         skip_bad: bool = False,
+        spelled: Sequence[str] = (),
         block_bytes: int = BLOCK_BYTES,
         batch_rows: int = BATCH_ROWS,
     ) -> None:
@@ -183,6 +185,7 @@ class TableReader:
         self._header = header
         self._limit = limit
         self._skip_bad = skip_bad
+        self._spelled = frozenset(spelled)
         self._block_bytes = block_bytes
         self._batch_rows = batch_rows
         self.files: list[TableReport] = []
@@ -362,7 +365,7 @@ class TableReader:
             if blank and block.data.endswith(b"\n"):
                 blank.pop()  # the empty part after the last line end is no line
             if rows:
-                yield _frame_of(rows, places, PLACE, report.path)
+                yield _frame_of(rows, places, PLACE, report.path, self._spelled)
 
     def _rows(self, rows: Iterator[Any], path: str, report: TableReport) -> Iterator[pl.DataFrame]:
         record = 1
@@ -386,7 +389,7 @@ class TableReader:
                     )
                 record += 1
             if good:
-                yield _frame_of(good, places, RECORD, path)
+                yield _frame_of(good, places, RECORD, path, self._spelled)
 
     def _columns_of(self, columns: Mapping[str, Any], path: str) -> Iterator[pl.DataFrame]:
         lengths = {name: len(column) for name, column in columns.items()}
@@ -420,7 +423,7 @@ class TableReader:
         separator = {"csv": ",", "tsv": "\t"}.get(kind)
         names: list[str] | None = None
         # text without a header gets its first line back as data
-        for lines, numbers in _lines_of(blocks, separator is not None, report, self._refuse):
+        for lines, numbers in _lines_of(blocks, separator, report, self._refuse):
             if names is None:
                 names, is_header = self._header_of(lines, numbers, separator, report)
                 if is_header:
@@ -476,7 +479,7 @@ class TableReader:
     ) -> pl.DataFrame:
         wanted = len(names)
         if separator is not None and lines.str.contains('"', literal=True).any():
-            rows = [_split(line, separator) for line in lines]
+            rows = [_split_tabs(line, wanted) if separator == "\t" else _split(line, separator) for line in lines]
             counts = pl.Series([len(row) for row in rows], dtype=pl.UInt32)
             good = counts == wanted
             split = pl.DataFrame(
@@ -679,7 +682,9 @@ def _blank(path: str, number: int) -> InputError:
     )
 
 
-def _frame_of(rows: list[dict[str, Any]], places: list[int], place: str, path: str) -> pl.DataFrame:
+def _frame_of(
+    rows: list[dict[str, Any]], places: list[int], place: str, path: str, spelled: frozenset[str] = frozenset()
+) -> pl.DataFrame:
     """Rows as a frame, each column of one kind: Polars would turn a stray text into a column of text."""
     names: dict[str, None] = {}
     for row in rows:
@@ -688,6 +693,8 @@ def _frame_of(rows: list[dict[str, Any]], places: list[int], place: str, path: s
     columns: dict[str, Any] = {place: places}
     for name in names:
         column = [row.get(name) for row in rows]
+        if name in spelled and str in set(map(type, column)):
+            column = [f"{value:g}" if type(value) in (int, float) else value for value in column]
         _one_kind(name, column, places, place, path)
         columns[name] = column
     return pl.DataFrame(columns, schema_overrides={place: pl.Int64}, strict=False, nan_to_null=False)
@@ -734,15 +741,52 @@ def _split(line: str, separator: str | None) -> list[str]:
     return [cell.strip() for cell in row]
 
 
+def _split_tabs(line: str, wanted: int) -> list[str]:
+    """The cells of a line of TSV. Two customs share the name: cells quoted as in CSV, and cells as they are.
+
+    A line that has the right number of tabs and a quote that quotes nothing (`the 5" pipe`, `"Yes," he said`) is of
+    the second kind; its quotes are part of the text.
+    """
+    plain = line.split("\t")
+    if len(plain) == wanted and not all(_well_quoted(cell) for cell in plain if '"' in cell):
+        return [cell.strip() for cell in plain]
+    return _split(line, "\t")
+
+
+def _well_quoted(cell: str) -> bool:
+    return len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in cell[1:-1].replace('""', "")
+
+
+def _ends_in_quotes(record: str, separator: str, cells: int) -> bool:
+    """Whether the record goes on in the next line: it ends inside a cell that began with a quote."""
+    if separator == "\t" and record.count("\t") + 1 == cells and not record.rpartition("\t")[2].startswith('"'):
+        return False  # all its cells are there: a quote that is never closed is text, see _split_tabs
+    at = 0
+    while True:
+        if record[at : at + 1] == '"':
+            at += 1
+            while True:
+                at = record.find('"', at)
+                if at < 0:
+                    return True
+                if record[at + 1 : at + 2] != '"':
+                    break
+                at += 2
+        at = record.find(separator, at)
+        if at < 0:
+            return False
+        at += 1
+
+
 def _lines_of(
     blocks: Iterator[Block],
-    quoted: bool,
+    separator: str | None,
     report: TableReport,
     refuse: Callable[[TableReport, InputError], None],
 ) -> Iterator[tuple[pl.Series, pl.Series]]:
     """Records of delimited text with the lines they begin on; a quoted cell may hold line ends."""
     csv.field_size_limit(max(csv.field_size_limit(), BLOCK_BYTES))
-    open_part, open_from = "", 0
+    open_part, open_from, cells = "", 0, 0
     blank: list[int] = []
     for block in blocks:
         try:
@@ -762,27 +806,25 @@ def _lines_of(
             parts.pop()
         lines: list[str] = []
         numbers: list[int] = []
-        has_quotes = quoted and ('"' in text or bool(open_part))
+        has_quotes = separator is not None and ('"' in text or bool(open_part))
         for number, part in enumerate(parts, block.first_line):
-            if has_quotes:
+            at = number
+            if has_quotes and separator is not None:
                 if open_part:
-                    open_part += "\n" + part
-                    if open_part.count('"') % 2:
-                        continue
-                    part, at, open_part = open_part, open_from, ""
-                elif part.count('"') % 2:
-                    open_part, open_from = part, number
+                    part, at = f"{open_part}\n{part}", open_from
+                # An even number of quotes closes all that it opens; the exact look is for the others.
+                if part.count('"') % 2 and _ends_in_quotes(part, separator, cells):
+                    open_part, open_from = part, at
                     continue
-                else:
-                    at = number
-            else:
-                at = number
+                open_part = ""
             if not part.strip():
                 blank.append(at)
                 continue
             for empty in blank:
                 refuse(report, _blank(report.path, empty))
             blank = []
+            if not cells and separator is not None:
+                cells = len(_split(part, separator))
             lines.append(part.rstrip("\r"))
             numbers.append(at)
         if lines:

@@ -11,6 +11,7 @@ import http.client
 import json
 import os
 import random
+import socket
 import ssl
 import threading
 import time
@@ -33,16 +34,22 @@ _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529
 _LARGEST_ANSWER = 8 * 1024 * 1024
 
 
-class EndpointError(RuntimeError):
-    """The endpoint refused in a way that asking again cannot mend."""
+_KNOCKS = 3
+"""How often a server that has never answered is tried when nobody listens at its address."""
+
+
+class EndpointError(OSError):
+    """The endpoint refused in a way that asking again cannot mend, or is not there at all."""
 
 
 class _PassingError(Exception):
     """A fault that may pass: try again, not before `pause` seconds."""
 
-    def __init__(self, reason: str, pause: float = 0.0) -> None:
+    def __init__(self, reason: str, pause: float = 0.0, nobody: bool = False) -> None:
         super().__init__(reason)
         self.pause = pause
+        self.nobody = nobody
+        """there is no server at the address at all"""
 
 
 @dataclass
@@ -58,6 +65,8 @@ class Endpoint:
     tries: int = 8
     per_minute: float | None = None
     longest_pause: float = 60.0
+    patience: int = 16
+    """calls in a row that may fail for good before the endpoint is taken for dead"""
     temperature: float = 0.0
     max_tokens: int = 512
     seed: int | None = None
@@ -74,7 +83,13 @@ class Endpoint:
         self._parts, self._path = parts, path + (f"?{parts.query}" if parts.query else "")
         self._local = threading.local()
         self._gate = threading.Lock()
+        self._stopping = threading.Event()
+        """set while a run ends before its calls do: nobody waits to try again for an answer that nobody takes"""
         self._not_before = 0.0
+        # An address that swallows connections is found out sooner than an answer that takes its time.
+        self._knock = min(self.timeout, 10.0)
+        self._answered = False
+        self._given_up = 0
         self.requests = 0
         self.retries: dict[str, int] = {}
 
@@ -92,10 +107,13 @@ class Endpoint:
             except _PassingError as fault:
                 with self._gate:
                     self.retries[str(fault)] = self.retries.get(str(fault), 0) + 1
+                if fault.nobody and not self._answered and attempt + 1 >= _KNOCKS:
+                    raise EndpointError(f"{self.url} cannot be reached: {fault}. Is the server running?") from None
                 if attempt + 1 == self.tries:
                     raise
                 pause = min(self.longest_pause, 0.25 * 2**attempt) * (0.5 + random.random() / 2)
-                time.sleep(max(pause, min(fault.pause, self.longest_pause)))
+                if self._stopping.wait(max(pause, min(fault.pause, self.longest_pause))):
+                    raise
         raise AssertionError("unreachable")
 
     def _body(self, prompt: str, n: int, temperature: float | None, seed: int | None) -> bytes:
@@ -121,7 +139,7 @@ class Endpoint:
             if self.per_minute:
                 self._not_before = start + 60.0 / self.per_minute
         if start > now:
-            time.sleep(start - now)
+            self._stopping.wait(start - now)
 
     def _connection(self) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
@@ -129,9 +147,15 @@ class Endpoint:
             host, port = self._parts.hostname or "", self._parts.port
             if self._parts.scheme == "https":
                 context = ssl.create_default_context()
-                connection = http.client.HTTPSConnection(host, port, timeout=self.timeout, context=context)
+                connection = http.client.HTTPSConnection(host, port, timeout=self._knock, context=context)
             else:
-                connection = http.client.HTTPConnection(host, port, timeout=self.timeout)
+                connection = http.client.HTTPConnection(host, port, timeout=self._knock)
+            try:
+                connection.connect()
+            except TimeoutError:
+                raise _PassingError("no connection in time", nobody=True) from None
+            connection.sock.settimeout(self.timeout)
+            connection.timeout = self.timeout  # also where http.client opens the connection anew by itself
             self._local.connection = connection
         return connection
 
@@ -168,8 +192,13 @@ class Endpoint:
                 raise http.client.IncompleteRead(data)
         except (TimeoutError, http.client.HTTPException, OSError) as fault:
             self._drop_connection()
+            if isinstance(fault, ssl.SSLCertVerificationError):
+                said = f"{self.url}: its certificate is not trusted here: {fault.verify_message}"
+                raise EndpointError(said) from None
             late = isinstance(fault, TimeoutError)
-            raise _PassingError("timed out" if late else f"connection failed ({type(fault).__name__})") from fault
+            nobody = isinstance(fault, (ConnectionRefusedError, socket.gaierror))
+            said = f"connection failed ({type(fault).__name__})"
+            raise _PassingError("timed out" if late else said, nobody=nobody) from fault
         if response.will_close:
             self._drop_connection()
         if status == 200:
@@ -178,6 +207,7 @@ class Endpoint:
             except (ValueError, RecursionError) as fault:
                 raise _PassingError("answered with something that is not JSON") from fault
             if isinstance(value, dict):
+                self._answered = True
                 return value
             raise _PassingError("answered with something that is not a JSON object")
         if status in _RETRIED:
@@ -187,7 +217,15 @@ class Endpoint:
                     self._not_before = max(self._not_before, time.monotonic() + min(pause, self.longest_pause))
             raise _PassingError(f"HTTP {status}", pause)
         said = data[:500].decode("utf-8", "replace").strip()
-        raise EndpointError(f"{self.url} refused the call: HTTP {status}: {said}")
+        raise EndpointError(f"{self.url} refused the call: HTTP {status}: {said}{self._advice(status)}")
+
+    def _advice(self, status: int) -> str:
+        if status in (401, 403):
+            told = "holds a key" if os.environ.get(self.key_variable) else "is not set"
+            return f" (the key is read from ${self.key_variable}, which {told}; --key-variable names another)"
+        if status == 404:
+            return f" (is {self._path} the right path, and {self.model!r} the model's name there?)"
+        return ""
 
     def _texts(self, value: dict[str, Any]) -> list[str]:
         choices = value.get("choices")
@@ -228,15 +266,27 @@ class Endpoint:
                         error = future.exception()
                         if isinstance(error, _PassingError):
                             batch.append((index, error))
+                            self._given_up += 1
                         elif error is not None:
                             raise error
                         else:
                             batch.append((index, future.result()))
-                    fill_up()
+                            self._given_up = 0
                     yield batch
+                    if self._given_up >= self.patience:
+                        raise EndpointError(
+                            f"{self.url} has failed {self._given_up} calls in a row, each tried {self.tries} times: "
+                            f"{next(str(fault) for _, fault in batch if isinstance(fault, _PassingError))}"
+                        )
+                    # Only now: whoever takes the answers has put them on disk, so what a kill can cost is never more
+                    # than the calls that may run at once.
+                    fill_up()
             finally:
                 for future in running:
+                    self._stopping.set()
                     future.cancel()
+                pool.shutdown()
+                self._stopping.clear()
 
 
 def _seconds(value: str | None) -> float:

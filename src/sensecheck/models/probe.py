@@ -34,8 +34,12 @@ class ProbeResult:
         moved = ", ".join(f"{LABELS[k]} → {LABELS[v]}" for k, v in enumerate(self.better) if k != v)
         return (
             f"the model's labels look permuted: {self.right} of 6 sanity pairs are right as they are, but renaming "
-            f"{moved} makes more of them right; pass the label order yourself if that is so"
+            f"{moved} makes more of them right"
         )
+
+    def label_order(self, classes: Sequence[int]) -> str:
+        """What --label-order would have to be; classes[c] = the label that the model's class c is taken for now."""
+        return ",".join(LABELS[k if self.better is None else self.better[k]] for k in classes)
 
 
 def judge(labels: Sequence[int | None]) -> ProbeResult:

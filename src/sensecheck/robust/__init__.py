@@ -9,7 +9,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 
 from sensecheck.inputs.errors import InputError
@@ -19,22 +18,20 @@ from sensecheck.models.probe import probe
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result, conduct
 from sensecheck.robust import figures
-from sensecheck.robust.measure import LABELS, examples, funnel, marks, measurements
+from sensecheck.robust.measure import LABELS, examples, funnel, histograms, marks, measurements
 from sensecheck.robust.pipeline import Pair, Pipeline, Plan, in_batches
 from sensecheck.robust.plots import plots
 from sensecheck.robust.records import Pairs
 from sensecheck.robust.statements import KEEP
-from sensecheck.robust.systems import Access, classifier
+from sensecheck.robust.systems import Access, classifier, faults_told
 from sensecheck.robust.systems import generator as generator_of
 from sensecheck.runs.collecting import Batch
 from sensecheck.statistics.figure import IntervalOptions
-from sensecheck.statistics.measurements import concatenated
 
 __all__ = ["QUESTION", "evaluate"]
 
 BATCH_PAIRS = 256
 CALLS = "calls.sqlite"
-_BINS = 20
 
 
 def _verdict(result: Result) -> list[str]:
@@ -60,7 +57,8 @@ def _example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
     """A triangle to read: the three texts, and what the model said along each side."""
     pages = []
     for row in frame.iter_rows(named=True):
-        gold = row.get("label", "")
+        held = row.get("label", "")
+        gold = row.get("gold") or held
         predicted = row.get("predicted")
         told = LABELS[predicted] if predicted is not None else "no label"
         parts: list[dict[str, Any]] = [
@@ -77,7 +75,7 @@ def _example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
         for text, label, stage, a, b in zip(texts, said, stages, forth, back, strict=False):
             if stage != "judged" or label is None:
                 continue
-            inequal, strict = marks(LABELS.index(gold), row["polarity"], label) if gold in LABELS else (False, False)
+            inequal, strict = marks(LABELS.index(held), row["polarity"], label) if held in LABELS else (False, False)
             verdict = "opposite label" if inequal else "off the expected label" if strict else "kept"
             lines.append([text, _name(a), _name(b), LABELS[label], verdict])
         if lines:
@@ -167,7 +165,14 @@ def evaluate(
     extra_columns = [c for c in dict.fromkeys(c for s in by for c in s) if c not in own]
     pairs = Pairs(data, columns=columns, slices=extra_columns, limit=limit, skip_bad=skip_bad)
     chosen_access = access or Access()
-    m, g = classifier(model, chosen_access), generator_of(generator, chosen_access, wordnet)
+    m = classifier(model, chosen_access, parity=parity is not None)
+    g = generator_of(generator, chosen_access, wordnet)
+    if cosine and not callable(getattr(m, "embeddings", None)):
+        raise InputError(
+            f"--cosine: {m.identity.model} gives no embeddings",
+            hint="Leave it out, or take a Hugging Face sequence classifier as the model.",
+            reason="bad_option",
+        )
     plan = Plan(
         ("positive", "negative") if polarity == "both" else (polarity,),
         directions,
@@ -185,7 +190,7 @@ def evaluate(
         from sensecheck.robust.parity import evaluate_as_original
 
         read = list(pairs)
-        with CallCache(None if cache is None else Path(cache)) as calls:
+        with CallCache(None if cache is None else Path(cache)) as calls, faults_told(calls, ""):
             return evaluate_as_original(
                 QUESTION,
                 read,
@@ -206,12 +211,14 @@ def evaluate(
     def batches(done: int) -> Iterator[Batch]:
         # Opened only now: the run directory is begun (and, with overwrite, cleared) before the first batch is asked
         # for.
-        with CallCache(place) as calls:
+        with CallCache(place) as calls, faults_told(calls, "--resume" if out is not None else ""):
             asked, makes = classifiers.Asked(m, calls), generators.Asked(g, calls)
             if check_labels:
-                warning = probe(asked).warning
-                if warning:
-                    notes.append(f"warning: {warning}")
+                found = probe(asked)
+                if found.warning:
+                    classes = getattr(m, "order", ())
+                    advice = f"--label-order {found.label_order(classes)}" if len(classes) == 3 else "other label names"
+                    notes.append(f"warning: {found.warning}; give it {advice} if that is so")
             work = Pipeline(asked, makes, plan, progress)
             for batch in islice(in_batches(iter(pairs), BATCH_PAIRS), done, None):
                 trials = work.trials(batch)
@@ -221,12 +228,12 @@ def evaluate(
 
     def extra(result: Result) -> dict[str, Any]:
         frame = result.measurements
-        steps_of = funnel(frame, keep)
+        steps_of = funnel(frame, keep, only_correct)
         for line in steps_of:
             steps = " → ".join(f"{line[step]:,} {step}" for step in line if step != "polarity")
             result.notes.append(f"funnel, {line['polarity']}: {steps}")
         result.notes.extend(note for note in notes if note not in result.notes)
-        return {"funnel": steps_of, "distances": _histogram(result)}
+        return {"funnel": steps_of, "distances": _histograms(result)}
 
     method = {
         "polarity": polarity,
@@ -289,19 +296,11 @@ def _notes(m: Any, pairs: Pairs, asked: classifiers.Asked) -> Iterator[str]:
         yield f"{count:,} calls without an answer: {reason}"
 
 
-def _histogram(result: Result) -> dict[str, list[int]] | None:
-    """Judged statements by Jensen–Shannon distance, from the mean of each row: rows with one group fall in one bin."""
-    counts = {"same": np.zeros(_BINS, dtype=int), "changed": np.zeros(_BINS, dtype=int)}
-    frame = concatenated(result.rows, ["js_same", "js_changed", "n_same", "n_changed"])
-    for group in counts:
-        part = frame.filter(pl.col(f"n_{group}") > 0)
-        if len(part):
-            means = (part[f"js_{group}"] / part[f"n_{group}"]).to_numpy()
-            index = np.clip((means * _BINS).astype(int), 0, _BINS - 1)
-            np.add.at(counts[group], index, part[f"n_{group}"].to_numpy())
-    if not any(c.sum() for c in counts.values()):
-        return None
-    return {group: c.tolist() for group, c in counts.items()}
+def _histograms(result: Result) -> dict[str, dict[str, list[int]]]:
+    if result.texts is None:
+        return {}
+    labels = zip(result.rows.batches(["id", "label"]), result.texts.batches(), strict=True)
+    return histograms(texts.join(rows.select("id", "label"), on="id", how="inner") for rows, texts in labels)
 
 
 def pairs_of(data: Any, **options: Any) -> list[Pair]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from sensecheck.inputs.errors import shown
 from sensecheck.inputs.tables import TableReader
+from sensecheck.models.classifiers import LabelError, label_of
 from sensecheck.report.result import Result
 from sensecheck.robust.measure import LABELS, marks
 from sensecheck.statistics.measurements import concatenated
@@ -31,6 +32,9 @@ COLUMNS = (
     "true_label",
     "remark",
 )
+
+
+_YES, _NO = ("yes", "y", "1", "true"), ("no", "n", "0", "false")
 
 
 def judged_statements(result: Result) -> Iterator[dict[str, Any]]:
@@ -93,6 +97,7 @@ def read_back(result: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
     all_rows = list(judged_statements(result))
     strata = {True: sum(r["broken"] != "no" for r in all_rows), False: sum(r["broken"] == "no" for r in all_rows)}
     known = {(r["row"], str(r["slot"])): r for r in all_rows}
+    seen: set[tuple[str, int]] = set()
     counts = {True: [0, 0, 0], False: [0, 0, 0]}  # checked, fair, broken after correction
     for batch in TableReader(path):
         batch.require(["row", "slot"])
@@ -106,16 +111,26 @@ def read_back(result: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
             }
             if not any(answers.values()):
                 continue
+            for name in ("grammatical", "polarity_right"):
+                if answers[name] and answers[name] not in (*_YES, *_NO):
+                    raise batch.error(i, field=name, expected="yes or no", got=shown(sheet[name]))
+            if (row["row"], row["slot"]) in seen:
+                raise batch.error(i, field="row", expected="each statement once", got=shown(sheet["row"]))
+            seen.add((row["row"], row["slot"]))
             was_broken = row["broken"] != "no"
             counts[was_broken][0] += 1
-            if answers["grammatical"] in ("no", "0", "n") or answers["polarity_right"] in ("no", "0", "n"):
+            if answers["grammatical"] in _NO or answers["polarity_right"] in _NO:
                 continue
             counts[was_broken][1] += 1
             broken = was_broken
             if answers["true_label"]:
-                if answers["true_label"] not in LABELS:
+                try:
+                    true = label_of(answers["true_label"])
+                except LabelError:
+                    true = None
+                if true is None:
                     raise batch.error(i, field="true_label", expected=", ".join(LABELS), got=shown(sheet["true_label"]))
-                broken = answers["true_label"] != row["model_says"]
+                broken = LABELS[true] != row["model_says"]
             counts[was_broken][2] += broken
     fair = broken_weight = 0.0
     for stratum, (checked, good, bad) in counts.items():

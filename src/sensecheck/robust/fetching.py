@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Any
@@ -19,18 +20,28 @@ def fetch(name: str, target: str | os.PathLike[str], split: str = "validation", 
             f"fetching {name} needs Hugging Face datasets: pip install datasets (or take a local copy: "
             "sensecheck reads JSONL, CSV, TSV and Parquet)"
         ) from None
+    # The hub's client warns at every one of its own tries; what is wrong is said once, below.
+    log = logging.getLogger("huggingface_hub")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
     try:
         loaded: Any = datasets.load_dataset(HOMES[name])
     except Exception as error:
+        words = " ".join(str(error).split())
         raise OSError(
-            f"{HOMES[name]} could not be had from the hub ({type(error).__name__}: {str(error)[:200]}); "
-            "with a local copy of the data, pass its file instead"
+            f"{HOMES[name]} could not be had from the hub ({type(error).__name__}: {words[:200]}); with a local copy, "
+            "pass its file instead: the columns of MNLI, SNLI, ANLI and QNLI are known in all their layouts"
         ) from None
+    finally:
+        log.setLevel(level)
     if name == "anli":
-        wanted = {"validation": "dev", "train": "train", "test": "test"}[split]
+        wanted = {"validation": "dev"}.get(split, split)
         parts = [f"{wanted}_{r}" for r in ([round_] if round_ else ["r1", "r2", "r3"])]
     else:
         parts = [split]
+    for part in parts:
+        if part not in loaded:
+            raise ValueError(f"{name} has no split {part!r}; there are {', '.join(loaded)}")
     return write_pairs((row for part in parts for row in loaded[part]), target)
 
 

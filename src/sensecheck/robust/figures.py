@@ -23,6 +23,7 @@ _DISTANCE_TITLES = {
     "spread": "Spread of the probabilities",
     "cosine": "Cosine distance of embeddings",
 }
+_DISTANCE_ENDS = {"kl": float("inf"), "spread": 2**0.5 / 3, "cosine": 2.0}
 _DISTANCE_FORMULAS = {
     "js": "√(½ KL(P‖M) + ½ KL(Q‖M)), M = (P+Q)/2, base 2",
     "tv": "½ Σ|P−Q| = max |P−Q| over three labels",
@@ -30,6 +31,39 @@ _DISTANCE_FORMULAS = {
     "spread": "standard deviation of Q's three probabilities",
     "cosine": "1 − cos(e(h), e(g))",
 }
+_DISTANCE_WORDS = {
+    "spread": "How sure the model is of its label for (p, g), from 0 (all three as likely) to 0.47 (no doubt), on",
+    "cosine": "How far the model's own embeddings (first position, each text alone) of h and g are apart, on",
+}
+
+
+_RULES = {
+    "entailment chain": (
+        "positive",
+        "entailment_chain",
+        "M(p,h) = entailment and M(h,g) = entailment, so M(p,g) = entailment",
+        "Entailment is transitive.",
+        MINERVINI,
+    ),
+    "contradiction chain": (
+        "negative",
+        "contradiction_chain",
+        "M(p,h) = entailment and M(h,g) = contradiction, so M(p,g) = contradiction",
+        "What contradicts a consequence of p contradicts p.",
+        LI,
+    ),
+    "equivalence": (
+        "positive",
+        "equivalence",
+        "M(h,g) = M(g,h) = entailment, so M(p,g) = M(p,h); neutral and contradiction pairs",
+        "Statements that entail each other stand in the same relation to every premise.",
+        BREAKNLI,
+    ),
+}
+"""rule → polarity of its statements, name, formula, meaning, source"""
+
+# A pair that was shown statements and confirmed too few of them broke nothing: it counts in the global rates.
+_BROKEN = pl.when(pl.col("statements_seen").is_not_null()).then(pl.col("statements_strict").fill_null(0))
 
 
 def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
@@ -83,8 +117,9 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
         ),
         Statistic(
             "statement_violation_global",
-            ("statements_strict", "statements_seen"),
+            ("statements_broken", "statements_seen"),
             ratio,
+            derived={"statements_broken": _BROKEN},
             title="Violations, per statement shown",
             direction="lower",
             explanation=Explanation(
@@ -150,10 +185,58 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             title="A text does not entail itself",
             direction="lower",
             explanation=Explanation(
-                "hypotheses with M(h, h) ≠ entailment / hypotheses", "Every text entails itself.", "", MINERVINI
+                "hypotheses with M(h, h) ≠ entailment / hypotheses",
+                "Every text entails itself. The rule has no premise that could fail: conditional and global are one.",
+                "",
+                MINERVINI,
             ),
         ),
     ]
+    for rule, (side, short, formula, meaning, source) in _RULES.items():
+        if side not in wanted:
+            continue
+        mine = pl.col("rule") == rule
+        columns = {
+            "statements_strict": pl.col("statements_strict"),
+            "statements": pl.col("statements"),
+            "statements_broken": _BROKEN,
+            "statements_seen": pl.col("statements_seen"),
+        }
+        derived = {f"{name}.{rule}": pl.when(mine).then(column) for name, column in columns.items()}
+        off, judged, broken, seen = derived
+        found.append(
+            Statistic(
+                f"{short}_violation",
+                (off, judged),
+                ratio,
+                title=f"{rule.capitalize()} broken",
+                direction="lower",
+                derived={name: derived[name] for name in (off, judged)},
+                explanation=Explanation(
+                    f"{formula}: judged statements off that label / judged statements",
+                    f"{meaning} Conditional: of the triangles whose first two sides oblige the model. Intervals "
+                    "resample whole pairs.",
+                    "a weaker model, statements that are not what the model took them for",
+                    source,
+                ),
+            )
+        )
+        found.append(
+            Statistic(
+                f"{short}_violation_global",
+                (broken, seen),
+                ratio,
+                title=f"{rule.capitalize()} broken, of all",
+                direction="lower",
+                derived={name: derived[name] for name in (broken, seen)},
+                explanation=Explanation(
+                    f"{formula}: judged statements off that label / statements shown to the model",
+                    f"{meaning} Global: a triangle whose first two sides do not oblige the model counts as kept.",
+                    "how many statements the model confirms at all",
+                    source,
+                ),
+            )
+        )
     for polarity in wanted:
         for label in LABELS if polarity == "positive" else LABELS[:1]:
             for column, name in (("inequal", "inequal"), ("strict", "strictly_inequal")):
@@ -205,12 +288,13 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                         (f"{name}_{group}", f"n_{group}"),
                         ratio,
                         title=f"{_DISTANCE_TITLES[name]}, {words}",
-                        range=(0.0, float("inf") if name == "kl" else 1.0),
+                        range=(0.0, _DISTANCE_ENDS.get(name, 1.0)),
                         explanation=Explanation(
-                            f"mean of {_DISTANCE_FORMULAS[name]}; P: M(p, h), Q: M(p, g)",
-                            f"How far the prediction moves on judged statements whose label was "
-                            f"{'kept' if group == 'same' else 'changed'} (sound triangles).",
-                            "temperature of the model",
+                            f"mean of {_DISTANCE_FORMULAS[name]}"
+                            + ("" if name == "cosine" else "; P: M(p, h), Q: M(p, g)"),
+                            f"{_DISTANCE_WORDS.get(name, 'How far the prediction moves on')} judged statements whose "
+                            f"label was {'kept' if group == 'same' else 'changed'} (sound triangles).",
+                            "the encoder" if name == "cosine" else "temperature of the model",
                         ),
                     )
                 )

@@ -12,7 +12,7 @@ settles what it must say of (p, g):
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +52,8 @@ class Statement:
     logits: tuple[float, ...] | None = None
     accepted: bool = False
     chosen: bool = False
+    moves: dict[str, float] = field(default_factory=dict)
+    """how far M(p, g) is from M(p, h), by name of the distance; of the statements that count in them alone"""
 
 
 @dataclass
@@ -79,6 +81,21 @@ class Trial:
     """a pair is tried once a polarity; what concerns the pair itself is counted on one of its trials"""
     cosine: tuple[float, ...] | None = None
     """cosine distances of the chosen statements' embeddings from the hypothesis's"""
+    coarse: bool = False
+    """gold knows only entailment and not"""
+    held: int | None = None
+    """M's own label of (p, h), where the triangle is held against that: gold leaves it open, or does not matter"""
+
+    @property
+    def correct(self) -> bool | None:
+        if self.gold is None or self.predicted is None:
+            return None
+        return self.predicted != ENTAILMENT if self.coarse else self.predicted == self.gold
+
+    @property
+    def label(self) -> int | None:
+        """The label of (p, h) that M(p, g) must agree with."""
+        return self.gold if self.held is None else self.held
 
     @property
     def chosen(self) -> list[Statement]:
@@ -143,11 +160,11 @@ def distances(hypothesis: Sequence[float], statements: Sequence[Sequence[float]]
 
 def row(trial: Trial) -> dict[str, Any]:
     """The measurements of one trial."""
-    gold, polarity = trial.gold, trial.polarity
+    gold, polarity = trial.label, trial.polarity
     rule = rule_of(gold, polarity)
-    correct = None if gold is None or trial.predicted is None else trial.predicted == gold
+    correct = trial.correct
     chosen = trial.chosen
-    judged = bool(chosen) and correct is True and gold is not None
+    judged = bool(chosen) and gold is not None and (correct is True or trial.held is not None)
     sound = rule not in ("none", "unsupported")
     made: dict[str, Any] = {
         "id": f"{trial.id}/{polarity}", "cluster": trial.id, "scored": gold is not None and trial.predicted is not None,
@@ -190,6 +207,9 @@ def row(trial: Trial) -> dict[str, Any]:
         found_distances = distances(trial.logits, [s.logits for s in chosen if s.logits is not None])
     if strict_marks and sound and trial.cosine is not None:
         found_distances["cosine"] = np.asarray(trial.cosine)
+    for name, moved in found_distances.items():
+        for statement, value in zip(chosen, moved, strict=True):
+            statement.moves[name] = float(value)
     changed = np.array([s.label != gold for s in chosen], dtype=bool)
     for name in DISTANCES:
         values = found_distances.get(name)
@@ -243,19 +263,54 @@ def examples(trials: Sequence[Trial]) -> pl.DataFrame:
         "statement": pl.List(pl.String), "forth": pl.List(pl.Int8), "back": pl.List(pl.Int8), "said": pl.List(pl.Int8),
         "stage": pl.List(pl.String),
     }  # fmt: skip
+    moved = {
+        name: pl.Series([[s.moves.get(name) for s in t.statements] for t in trials], dtype=pl.List(pl.Float64))
+        for name in DISTANCES
+    }
     return pl.DataFrame(
         {
             "id": [f"{t.id}/{t.polarity}" for t in trials],
             "premise": [t.premise for t in trials],
             "hypothesis": [t.hypothesis for t in trials],
             "predicted": pl.Series([t.predicted for t in trials], dtype=pl.Int8),
+            "gold": pl.Series(["not entailment" if t.coarse else _name(t.gold) for t in trials], dtype=pl.String),
             "statement": pl.Series([[s.text for s in t.statements] for t in trials], dtype=lists["statement"]),
             "forth": pl.Series([[s.forth for s in t.statements] for t in trials], dtype=lists["forth"]),
             "back": pl.Series([[s.back for s in t.statements] for t in trials], dtype=lists["back"]),
             "said": pl.Series([[s.label for s in t.statements] for t in trials], dtype=lists["said"]),
             "stage": pl.Series([[stage_of(s, t.polarity) for s in t.statements] for t in trials], dtype=lists["stage"]),
+            **moved,
         }
     )
+
+
+HISTOGRAM_BINS = 20
+HISTOGRAM_ENDS = {"js": 1.0, "tv": 1.0, "kl": 5.0, "spread": 0.4715, "cosine": 1.0}
+"""where the last bin ends; what is farther (a KL divergence has no end) is counted in it"""
+
+
+def histograms(texts: Iterable[pl.DataFrame]) -> dict[str, dict[str, list[int]]]:
+    """Judged statements by how far the prediction moved, the label kept and changed apart, for every distance known.
+
+    From `examples` frames joined with the rows' `label`, one at a time.
+    """
+    counts: dict[str, dict[str, npt.NDArray[np.int64]]] = {}
+    for frame in texts:
+        for name in DISTANCES:
+            long = frame.select("label", "said", name).explode("said", name).drop_nulls()
+            if long.is_empty():
+                continue
+            value = long[name].to_numpy()
+            kept = np.array([LABELS[said] for said in long["said"].to_list()], dtype=str) == long["label"].to_numpy()
+            index = np.clip((value / HISTOGRAM_ENDS[name] * HISTOGRAM_BINS).astype(int), 0, HISTOGRAM_BINS - 1)
+            found = counts.setdefault(name, {g: np.zeros(HISTOGRAM_BINS, dtype=np.int64) for g in ("same", "changed")})
+            for group, mask in (("same", kept), ("changed", ~kept)):
+                found[group] += np.bincount(index[mask], minlength=HISTOGRAM_BINS)
+    return {name: {group: c.tolist() for group, c in found.items()} for name, found in counts.items()}
+
+
+def _name(label: int | None) -> str | None:
+    return None if label is None else LABELS[label]
 
 
 def stage_of(statement: Statement, polarity: str) -> str:
@@ -280,8 +335,9 @@ def wilson(successes: int, n: int, z: float = 1.959964) -> tuple[float, float]:
 FUNNEL = ("pairs", "with gold", "correct", "with a rule", "enough distinct", "accepted one way", "judged")
 
 
-def funnel(frame: pl.DataFrame, keep: int) -> list[dict[str, Any]]:
-    """How many pairs survived each step, by polarity."""
+def funnel(frame: pl.DataFrame, keep: int, only_correct: bool = True) -> list[dict[str, Any]]:
+    """How many pairs survived each step, by polarity. Where wrong answers are judged too, the third step says so."""
+    steps = FUNNEL if only_correct else tuple("answered" if step == "correct" else step for step in FUNNEL)
     out = []
     for polarity in frame["polarity"].unique(maintain_order=True).to_list():
         part = frame.filter(pl.col("polarity") == polarity)
@@ -293,5 +349,5 @@ def funnel(frame: pl.DataFrame, keep: int) -> list[dict[str, Any]]:
         one_way = enough.filter(pl.col("one_way") >= keep)
         judged = ruled.filter(pl.col("judged"))
         counts = (len(part), len(gold), len(right), len(ruled), len(enough), len(one_way), len(judged))
-        out.append({"polarity": polarity, **dict(zip(FUNNEL, counts, strict=True))})
+        out.append({"polarity": polarity, **dict(zip(steps, counts, strict=True))})
     return out

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from sensecheck.models import classifiers, generators
-from sensecheck.models.generators import Request
+from sensecheck.models.generators import Request, StoredStatements
 from sensecheck.report.result import Result
 from sensecheck.robust import original
 from sensecheck.robust.pipeline import Pair
@@ -57,7 +57,12 @@ def evaluate_as_original(
         request = Request(hypothesis, prompt == original.POSITIVE_PROMPT, n, "diverse" if stricter else "beam")
         return (generator.statements([request])[0] or [])[:n]
 
-    negative, positive, repeated = original.draw_statements(hypotheses, generate, np.random.default_rng(seed))
+    stored = _stored(generator, hypotheses)
+    if stored is not None:
+        negative, positive = stored
+        repeated: list[int] = []
+    else:
+        negative, positive, repeated = original.draw_statements(hypotheses, generate, np.random.default_rng(seed))
     calls = 0
 
     def sample(prompt: str, hypothesis: str) -> str:
@@ -136,12 +141,19 @@ def evaluate_as_original(
             )
         )
     notes = [
-        f"{len(repeated):,} rows of statements were placeholders (fewer than ten differed); the original "
+        "ten statements of each polarity came with every hypothesis and were taken as they are, undrawn"
+        if stored is not None
+        else f"{len(repeated):,} rows of statements were placeholders (fewer than ten differed); the original "
         f"scores them too"
     ]
     if any(label == -1 for label in gold):
         notes.append(f"{gold.count(-1):,} pairs without gold: the original keeps them, and no model ever answers -1")
-    method = {"as": name, "polarity": "both" if len(polarities) == 2 else polarities[0], "seed": str(seed)}
+    method = {
+        "as": name,
+        "polarity": "both" if len(polarities) == 2 else polarities[0],
+        "generator": generator.identity.model,
+        "seed": str(seed),
+    }
     result = Result(
         question,
         Signature("robust", method, system),
@@ -156,6 +168,21 @@ def evaluate_as_original(
     if out is not None:
         result.save(out, overwrite=overwrite)
     return result
+
+
+def _stored(generator: generators.Asked, hypotheses: Sequence[str]) -> tuple[Any, Any] | None:
+    """The original draws ten statements once, keeps them in a file and evaluates from that. A file that holds ten of
+    each polarity for every hypothesis is such a file: nothing is drawn again, and every statement keeps its slot.
+    """
+    if not isinstance(generator.model, StoredStatements) or not hypotheses:
+        return None
+    rows = []
+    for follows in (False, True):
+        found = generator.statements([Request(h, follows, original.STATEMENTS_DRAWN + 1) for h in hypotheses])
+        if any(texts is None or len(texts) != original.STATEMENTS_DRAWN for texts in found):
+            return None
+        rows.append(np.array(found))
+    return rows[0], rows[1]
 
 
 def _figures(found: dict[str, Any], positive: bool, polarity: str) -> list[Figure]:

@@ -11,6 +11,7 @@ import numpy as np
 from sensecheck.models import classifiers, generators
 from sensecheck.models.generators import Request
 from sensecheck.robust.measure import (
+    ENTAILMENT,
     NEUTRAL,
     NO_ANSWER,
     NO_GENERATION,
@@ -39,6 +40,11 @@ class Pair:
     slices: Mapping[str, str]
     bad: str | None = None
     """why the record could not be read, where bad records are counted instead of refused"""
+    coarse: bool = False
+    """gold is "not entailment": neutral and contradiction are both right"""
+
+    def is_right(self, label: int | None) -> bool:
+        return label is not None and (label != ENTAILMENT if self.coarse else label == self.gold)
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,7 @@ class Pipeline:
                 pair.id, standardise(pair.premise), standardise(pair.hypothesis), pair.gold, polarity,
                 pair.slices,
                 reason=pair.bad or (NO_GOLD if pair.gold is None else None), counts_pair=polarity == plan.polarities[0],
+                coarse=pair.coarse,
             )
             for pair in pairs
             for polarity in plan.polarities
@@ -142,9 +149,12 @@ class Pipeline:
             trial.predicted, trial.logits = answer.label, answer.logits
             if answer.label is None:
                 trial.reason = NO_ANSWER
-            elif self.plan.only_correct and answer.label != trial.gold:
+                continue
+            if not self.plan.only_correct or (trial.coarse and trial.correct):
+                trial.held = answer.label
+            if self.plan.only_correct and not trial.correct:
                 trial.reason = WRONG
-            elif trial.polarity == "negative" and trial.gold == NEUTRAL:
+            elif trial.polarity == "negative" and trial.label == NEUTRAL:
                 trial.reason = NO_RULE
         if self.plan.reflexive:
             for trial, answer in zip(

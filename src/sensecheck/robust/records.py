@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sensecheck.inputs.errors import InputError, shown
@@ -11,11 +12,12 @@ from sensecheck.models.classifiers import LabelError, label_of
 from sensecheck.robust.pipeline import Pair
 
 ALIASES = {
-    "premise": ("premise", "sentence1", "text1", "context", "question"),
-    "hypothesis": ("hypothesis", "sentence2", "text2", "sentence"),
-    "label": ("label", "gold_label", "gold", "labels"),
-    "id": ("id", "pairID", "pair_id", "uid", "idx"),
+    "premise": ("premise", "sentence1", "text1", "sentence_A", "context", "question"),
+    "hypothesis": ("hypothesis", "sentence2", "text2", "sentence_B", "sentence"),
+    "label": ("label", "gold_label", "gold", "label_text", "entailment_label", "entailment_judgment", "labels"),
+    "id": ("id", "pairID", "pair_id", "pair_ID", "uid", "idx", "index"),
 }
+TWO_LABELS = frozenset({"not_entailment", "not-entailment", "not entailment"})
 BAD_LABEL = "a label that is no NLI label"
 BAD_TEXT = "a premise or hypothesis that is no text"
 
@@ -35,24 +37,40 @@ class Pairs:
         self._data, self._columns, self._slices = data, dict(columns or {}), list(slices)
         self._limit, self._skip_bad = limit, skip_bad
         self._reader: TableReader | None = None
+        self._coarse = 0
 
     def __iter__(self) -> Iterator[Pair]:
-        self._reader = TableReader(self._data, columns=self._columns, limit=self._limit, skip_bad=self._skip_bad)
+        self._reader = TableReader(
+            self._data,
+            columns=self._columns,
+            limit=self._limit,
+            skip_bad=self._skip_bad,
+            spelled=[*ALIASES["label"], *filter(None, [self._columns.get("label")])],
+        )
         seen: set[str] = set()
-        number = 0
+        number = self._coarse = 0
         for batch in self._reader:
             names = {ours: self._column(batch, ours) for ours in ALIASES}
             batch.require(self._slices)
             cells = {ours: batch.frame[name].to_list() for ours, name in names.items() if name is not None}
             extra = {name: batch.frame[name].to_list() for name in self._slices}
+            # QNLI: a question and a sentence, 0 entailment and 1 not entailment
+            qnli = names["premise"] == "question"
             for i in range(len(batch.frame)):
                 number += 1
                 pair = self._pair(batch, i, number, cells, {k: str(v[i]) for k, v in extra.items()}, seen)
                 seen.add(pair.id)
+                if pair.gold == 1 and (qnli or str(cells["label"][i]).strip().lower() in TWO_LABELS):
+                    pair = replace(pair, coarse=True)
+                    self._coarse += 1
                 yield pair
         if number == 0:
+            files = ", ".join(f.path for f in self._reader.files)
             raise InputError(
-                "there is no pair to read", expected="at least one premise and hypothesis", got="an empty input"
+                "there is no pair to read",
+                path=files or None,
+                hint="Pairs have a premise, a hypothesis and a label, a line of JSON or a row of a table each.",
+                reason="no_pairs",
             )
 
     def _column(self, batch: TableBatch, ours: str) -> str | None:
@@ -109,7 +127,13 @@ class Pairs:
 
     def notes(self) -> list[str]:
         files = self._reader.files if self._reader is not None else []
-        return [f"{f.path}: {f.bad:,} lines could not be read" for f in files if f.bad]
+        told = [f"{f.path}: {f.bad:,} lines could not be read" for f in files if f.bad]
+        if self._coarse:
+            told.append(
+                f"{self._coarse:,} pairs are only known not to be entailed: neutral and contradiction both count as "
+                "right there, and the triangle is held against the model's own label"
+            )
+        return told
 
 
 def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> list[tuple[str, bool, str]]:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, shown
+from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import CallableClassifier, Classifier, SmallClassifier, TableClassifier, read_answer
 from sensecheck.models.generators import CallableGenerator, Generator, RuleGenerator, StoredStatements
 from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT
+from sensecheck.robust import original
+from sensecheck.runs.stopping import Stopped
 
 SMALL = "small"
 RULES = "rules"
+DTYPES = ("bfloat16", "float16", "float32")
+LONGEST = 40
+"""tokens that a Hugging Face language model may answer with"""
 
 
 @dataclass(frozen=True)
@@ -34,8 +42,59 @@ class Access:
     tries: int = 8
     per_minute: float | None = None
     max_tokens: int | None = None
-    """the longest answer; None: 64 of a classifier, 1024 of a generator"""
+    """the longest answer; None: 64 of a classifier at a URL, 1024 of a generator there, 40 of a Hugging Face model"""
     offline: bool = False
+
+    def __post_init__(self) -> None:
+        for option, value in (("timeout", self.timeout), ("per-minute", self.per_minute)):
+            if value is not None and not value > 0:
+                raise InputError(field=f"--{option}", expected="more than 0", got=f"{value:g}", reason="bad_option")
+        for part in ("<premise>", "<hypothesis>"):
+            if self.prompt is not None and part not in self.prompt:
+                raise InputError(
+                    field="--prompt",
+                    expected=f"a text that holds {part}",
+                    got=shown(self.prompt, 60),
+                    reason="bad_option",
+                )
+        if self.dtype not in (None, *DTYPES):
+            raise InputError(field="--dtype", expected=", ".join(DTYPES), got=shown(self.dtype), reason="bad_option")
+
+
+def _check_device(access: Access) -> None:
+    """A device that torch does not know, or that is not there, is told before a model is loaded."""
+    from sensecheck.models.huggingface import _libraries
+
+    torch, _ = _libraries()
+    if access.device is None:
+        return
+    try:
+        kind = torch.device(access.device).type
+    except RuntimeError:
+        raise InputError(
+            field="--device", expected="cpu, cuda, cuda:1 …", got=shown(access.device), reason="bad_option"
+        ) from None
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"--device {access.device}: torch finds no CUDA device here", reason="bad_option")
+
+
+@contextmanager
+def faults_told(calls: CallCache, again: str = "--resume") -> Iterator[None]:
+    """An endpoint that is gone or refuses: the run can go on later where answers are kept, and could not begin where
+    there are none.
+    """
+    from sensecheck.models.endpoint import EndpointError
+
+    try:
+        yield
+    except EndpointError as error:
+        kept = calls.count() if calls.path is not None else 0
+        if not kept:
+            raise InputError(str(error), reason="endpoint") from None
+        raise Stopped(
+            f"{error}. {kept:,} answers are kept in {calls.path}: mend it and run the same command"
+            f"{' with ' + again if again else ' again'}."
+        ) from None
 
 
 def _endpoint(url: str, access: Access, **settings: Any) -> Any:
@@ -60,10 +119,27 @@ def _function(spec: str, option: str) -> Callable[..., Any]:
         raise InputError(field=option, expected="py:module:function", got=spec, reason="bad_option")
     if "" not in sys.path:
         sys.path.insert(0, "")
-    found = getattr(importlib.import_module(module), name, None)
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ModuleNotFoundError as error:
+        if error.name is None or module.split(".")[0] != error.name.split(".")[0]:
+            raise  # the module is there, and lacks something itself
+        raise InputError(
+            f"{option}: there is no module {module!r} in this folder or on Python's path", reason="bad_option"
+        ) from None
     if not callable(found):
         raise InputError(f"{option}: module {module!r} has no function {name!r}", reason="bad_option")
-    return found  # type: ignore[no-any-return]
+
+    @functools.wraps(found)
+    def told(*args: Any, **named: Any) -> Any:
+        try:
+            return found(*args, **named)
+        except Exception as error:
+            raise InputError(
+                f"{option} {spec} raised {type(error).__name__}: {error}", reason="user_function"
+            ) from error
+
+    return told
 
 
 def _is_sequence_classifier(path: str, access: Access) -> bool:
@@ -77,8 +153,11 @@ def _is_sequence_classifier(path: str, access: Access) -> bool:
     return not any(word in kind for kind in kinds for word in generative)
 
 
-def classifier(spec: Any, access: Access | None = None) -> Classifier:
-    """M from: `small`, a Hugging Face name or folder, a URL, `table:FILE`, `py:module:function`, or a Python object."""
+def classifier(spec: Any, access: Access | None = None, parity: bool = False) -> Classifier:
+    """M from: `small`, a Hugging Face name or folder, a URL, `table:FILE`, `py:module:function`, or a Python object.
+
+    `parity`: language models get the original's prompt, and their answers are read by its rule.
+    """
     access = access or Access()
     if not isinstance(spec, str):
         if isinstance(spec, Classifier):
@@ -93,9 +172,10 @@ def classifier(spec: Any, access: Access | None = None) -> Classifier:
     if spec.startswith(("http://", "https://")):
         from sensecheck.models.endpoint import EndpointClassifier
 
-        return EndpointClassifier(
-            _endpoint(spec, access, max_tokens=access.max_tokens or 64), access.prompt or NLI_PROMPT
-        )
+        endpoint = _endpoint(spec, access, max_tokens=access.max_tokens or 64)
+        if parity:
+            return EndpointClassifier(endpoint, access.prompt or original.NLI_PROMPT, original.flan_answer)
+        return EndpointClassifier(endpoint, access.prompt or NLI_PROMPT)
     if spec.startswith("table:"):
         from sensecheck.robust.records import predictions_in_file
 
@@ -106,18 +186,17 @@ def classifier(spec: Any, access: Access | None = None) -> Classifier:
     from sensecheck.models.huggingface import PromptedModel, SequenceClassifier
 
     path = spec.removeprefix("hf:")
+    _check_device(access)
     options: dict[str, Any] = {
         "revision": access.revision, "device": access.device, "dtype": access.dtype, "offline": access.offline,
     }  # fmt: skip
     if _is_sequence_classifier(path, access):
         return SequenceClassifier(path, label_names=access.label_names, **options)
+    options["max_new_tokens"] = access.max_tokens or LONGEST
+    if parity:
+        return PromptedModel(path, prompt=access.prompt or original.NLI_PROMPT, read=original.flan_answer, **options)
     prompt = access.prompt or (FLAN_PROMPT if "flan" in path.lower() else NLI_PROMPT)
-    return PromptedModel(path, prompt=prompt, read=_read_flan if prompt == FLAN_PROMPT else read_answer, **options)
-
-
-def _read_flan(text: str) -> int | None:
-    """Flan-T5 answers yes, no, or says that it is not possible to tell."""
-    return read_answer(text)
+    return PromptedModel(path, prompt=prompt, read=read_answer, **options)
 
 
 def generator(spec: Any, access: Access | None = None, wordnet: bool = False) -> Generator:
@@ -142,12 +221,16 @@ def generator(spec: Any, access: Access | None = None, wordnet: bool = False) ->
         return StoredStatements(statements_in_file(path), Path(path).name)
     if spec.startswith("py:"):
         return CallableGenerator(_function(spec, "--generator"), spec)
-    from sensecheck.models.huggingface import PromptedModel
+    from sensecheck.models.huggingface import PromptedModel, configuration
 
+    path = spec.removeprefix("hf:")
+    _check_device(access)
+    configuration(path, access.revision, access.offline)  # says in one sentence what is wrong with the name
     return PromptedModel(
-        spec.removeprefix("hf:"),
+        path,
         revision=access.revision,
         device=access.device,
         dtype=access.dtype,
         offline=access.offline,
+        max_new_tokens=access.max_tokens or LONGEST,
     ).generator()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
+from sensecheck.inputs.errors import InputError
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Table
 
@@ -28,33 +29,51 @@ def published(stored: Mapping[str, Any]) -> Table:
         key = (cell["dataset"], _GENERATION.get(cell["generation"], cell["generation"]), cell["pair_class"])
         rows.setdefault(key, {})[cell["model"]] = rate_string(cell["inequal_percent"], cell["relaxed_inequal_percent"])
     heads = [f"{m} ({accuracies[m]}%)" if accuracies[m] is not None else m for m in models]
-    table = Table("Inequality/relaxed inequality", ["data set", "statements", "pairs", *heads])
+    table = Table("Inequality/relaxed inequality", ["data set", "statements", "pairs", *heads], left=3)
     table.rows = [[*key, *(found.get(m, "–") for m in models)] for key, found in rows.items()]
     return table
 
 
 def model_table(results: Sequence[Result], data_set: str = "") -> Table:
     """Several models side by side, in the published form: per label and polarity, and overall without what is
-    unsupported.
+    unsupported. Runs in parity with the original keep its classes and its overall figure a polarity.
     """
-    heads = []
-    for result in results:
-        accuracy = result["accuracy"].value
-        told = f" ({100 * accuracy:.2f}%)" if isinstance(accuracy, float) and isfinite(accuracy) else ""
-        heads.append(result.name + told)
-    table = Table("Inequality/strict inequality of judged pairs", ["data set", "statements", "pairs", *heads])
-    names = [f.name.removeprefix("inequal_") for f in results[0].figures if f.name.startswith("inequal_")]
+    parity = {result.signature.method.get("as", "") for result in results}
+    if len(parity) > 1:
+        told = ", ".join(sorted(f"--as {name}" if name else "without --as" for name in parity))
+        raise InputError(f"these runs were not measured the same way ({told}) and share no table", reason="mixed_runs")
+    original = parity != {""}
+    strict = "relaxed_inequal_" if original else "strictly_inequal_"
+    heads = [result.name + _accuracy(result) for result in results]
+    word = "relaxed inequality" if original else "strict inequality"
+    table = Table(f"Inequality/{word} of judged pairs", ["data set", "statements", "pairs", *heads], left=3)
+    # Classes that one model lacks are classes all the same: the names of every run, in the order they come.
+    names = list(
+        dict.fromkeys(f.name.removeprefix("inequal_") for r in results for f in r.figures if f.name[:8] == "inequal_")
+    )
+    names.sort(key=lambda name: (name.split("_", 1)[0], name.endswith("_overall")))
     for name in names:
         polarity, label = name.split("_", 1)
-        table.rows.append(
-            [data_set, polarity, label, *(_cell(r, f"inequal_{name}", f"strictly_inequal_{name}") for r in results)]
-        )
-    table.rows.append([data_set, "all", "overall", *(_cell(r, "inequal", "strictly_inequal") for r in results)])
+        table.rows.append([data_set, polarity, label, *(_cell(r, f"inequal_{name}", strict + name) for r in results)])
+    if not original:
+        table.rows.append([data_set, "all", "overall", *(_cell(r, "inequal", "strictly_inequal") for r in results)])
     return table
 
 
+def _accuracy(result: Result) -> str:
+    try:
+        accuracy = result["accuracy"].value
+    except KeyError:  # the original measures it by another command
+        return ""
+    return f" ({100 * accuracy:.2f}%)" if isinstance(accuracy, float) and isfinite(accuracy) else ""
+
+
 def _cell(result: Result, inequal: str, strict: str) -> str:
-    values = [result[name].value for name in (inequal, strict)]
+    scale = 1 if "as" in result.signature.method else 100  # the original's figures are percentages already
+    try:
+        values = [result[name].value for name in (inequal, strict)]
+    except KeyError:
+        return "–"
     if any(not isinstance(v, float) or not isfinite(v) for v in values):
         return "–"
-    return rate_string(*(round(100 * float(v), 2) for v in values if isinstance(v, float)))
+    return rate_string(*(round(scale * float(v), 2) for v in values if isinstance(v, float)))

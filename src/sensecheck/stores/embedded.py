@@ -68,6 +68,8 @@ class Graph(_Embedded):
         on_disk = files[0].is_dir()
         if on_disk and len(files) > 1:
             raise StoreError("an Oxigraph folder cannot be combined with other graphs")
+        if on_disk and not (files[0] / "CURRENT").is_file():
+            raise StoreError(f"graph {files[0]}: a folder that holds no Oxigraph store; name the RDF files in it")
         config = {
             "kind": "oxigraph",
             "paths": [str(path) for path in files],
@@ -117,6 +119,8 @@ class Databases(_Embedded):
             raise StoreError(f"database {self.path}: no file that ends in {', '.join(self._ENDINGS)} in it")
         with first.open("rb") as stream:
             head = stream.read(16)
+        if head and head != b"SQLite format 3\0" and head[8:12] != b"DUCK":
+            raise StoreError(f"database {first}: neither an SQLite nor a DuckDB file")
         return head[8:12] == b"DUCK"
 
     def files(self, name: str) -> list[Path]:

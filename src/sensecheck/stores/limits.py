@@ -13,7 +13,7 @@ class Limits:
     memory: int = 1 << 30  # bytes of address space above what the loaded store takes
     rows: int = 100_000
     bytes: int = 64 << 20  # of the answer
-    query_bytes: int = 1 << 20
+    query_bytes: int = 1 << 18
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():

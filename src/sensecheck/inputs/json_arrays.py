@@ -1,0 +1,106 @@
+"""A JSON array of objects, piece by piece: the text of a large file is never a tree of objects all at once.
+
+An array is cut where an object ends and the next begins with the key that the first object begins with. Such a
+place may also lie inside a string or a nested list, so a cut counts only if everything before it is whole: read from
+a true start, a text that parses to its end ends outside all strings and brackets.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import orjson
+
+PIECE_BYTES = 128 * 1024
+_HEAD_BYTES = 4096  # enough for the first key
+_TRIES = 4  # cuts tried from the end of a piece before more text is awaited
+
+_WIDEST = 1024  # white space and all
+
+_PARTING = re.compile(rb"\}\s*,\s*\{(?=\s*\Z)")
+_FIRST_KEY = re.compile(rb'\s*\[\s*\{\s*("(?:[^"\\]|\\.){0,200}")\s*:', re.DOTALL)
+
+
+class NotAnArrayError(ValueError):
+    """The text does not begin as an array of objects; `text` is all of it."""
+
+    def __init__(self, text: bytes) -> None:
+        super().__init__("no array of objects")
+        self.text = text
+
+
+def loads(text: bytes) -> Any:
+    """Strict and fast first; then the standard parser, which also takes NaN, Infinity and lone surrogates."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(text.decode("utf-8"))
+        except RecursionError:
+            raise json.JSONDecodeError("nested too deeply", "", 0) from None
+
+
+def array_pieces(texts: Iterable[bytes], piece_bytes: int = PIECE_BYTES) -> Iterator[list[Any]]:
+    """The items of an array in lists. Raises NotAnArrayError before the first, and ValueError where it is broken."""
+    source = iter(texts)
+    text, ended = _more(source, b"", max(piece_bytes, _HEAD_BYTES))
+    found = _FIRST_KEY.match(text)
+    if found is None:
+        while not ended:
+            text, ended = _more(source, text, 2 * len(text) + 1)
+        raise NotAnArrayError(text)
+    key = found[1]
+    start, size = text.index(b"[") + 1, piece_bytes
+    lines = text.count(b"\n", 0, start)
+    while True:
+        if start + size > len(text) and not ended:
+            text, ended = _more(source, text[start:], 2 * size)
+            start = 0
+        if start + size >= len(text) and ended:
+            break
+        cut = _cut(text, start, start + size, key)
+        if cut is None:
+            size *= 2  # so that the cost stays linear where no cut is to be found
+            continue
+        items, end = cut
+        yield items
+        lines += text.count(b"\n", start, end)
+        start, size = end, piece_bytes
+    try:
+        items = loads(b"[" + text[start:])
+    except json.JSONDecodeError as error:
+        raise json.JSONDecodeError(error.msg, "\n" * lines + error.doc, lines + error.pos) from None
+    if items:
+        yield items
+
+
+def _more(source: Iterator[bytes], text: bytes, wanted: int) -> tuple[bytes, bool]:
+    """At least `wanted` bytes of text, or all there are."""
+    parts, size = [text], len(text)
+    while size < wanted:
+        part = next(source, None)
+        if part is None:
+            return b"".join(parts), True
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts) if len(parts) > 1 else text, False
+
+
+def _cut(text: bytes, start: int, stop: int, key: bytes) -> tuple[list[Any], int] | None:
+    """The items from `start` to the last sure boundary before `stop`, and where the next one begins."""
+    place = stop
+    for _ in range(_TRIES):
+        place = text.rfind(key, start, place)
+        if place < 0:
+            return None
+        parting = _PARTING.search(text, max(start, place - _WIDEST), place)
+        if parting is None:
+            continue
+        try:
+            return loads(b"[" + text[start : parting.start() + 1] + b"]"), parting.end() - 1
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,91 @@
+"""Records read column by column are the records read one by one."""
+
+from __future__ import annotations
+
+import gc
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sensecheck.correct.records import Reader, Record
+from sensecheck.inputs.errors import InputError
+
+texts = st.sampled_from(["", "a", "test#QA_1#2", "ASK {}", "é#"])
+odd = st.none() | st.integers(0, 3) | st.lists(texts, max_size=2) | texts
+fields = {
+    "question_type": texts | st.lists(texts, max_size=1) | st.none(),
+    "description": texts | st.none(),
+    "question": texts | st.none(),
+    "answer": odd | st.booleans(),
+    "results": st.lists(texts, max_size=2) | st.none() | texts,
+    "actions": texts | st.none() | odd,
+    "sparql_delex": texts | st.none(),
+    "turnID": texts | st.none() | st.integers(),
+    "distance": st.none() | st.integers(0, 2) | texts,
+    "id": st.none() | st.integers() | texts,
+    "conversation": texts | st.none(),
+    "db_id": texts | st.none(),
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
+    names = draw(st.lists(st.sampled_from(sorted(fields)), unique=True, min_size=1))
+    rows = draw(st.lists(st.fixed_dictionaries({name: fields[name] for name in names}), min_size=1, max_size=4))
+    if draw(st.booleans()):
+        rows.append(draw(st.dictionaries(st.sampled_from(sorted(fields)), odd, max_size=3)))
+    return rows
+
+
+def outcome(reader: Reader, rows: list[Any], one_by_one: bool) -> list[Record] | str:
+    try:
+        if one_by_one:
+            return [reader._record(row, "p.json", number, "p:") for number, row in enumerate(rows, 5)]
+        return list(reader._records(rows, "p.json", 5, "p:"))
+    except InputError as error:
+        return str(error)
+
+
+@settings(deadline=None, max_examples=400)
+@given(tables(), st.booleans(), st.booleans(), st.none() | st.just({"a": "1", "": "2"}))
+def test_columns_are_rows(rows: list[Any], skip_bad: bool, keep: bool, distances: dict[str, str] | None) -> None:
+    def fresh() -> Reader:
+        return Reader(rows, skip_bad=skip_bad, keep=["question"] if keep else (), distances=distances)
+
+    columns, single = fresh(), fresh()
+    assert outcome(columns, rows, False) == outcome(single, rows, True)
+    assert columns.bad == single.bad
+
+
+def plain(number: int) -> dict[str, Any]:
+    return {"id": f"q{number}", "prediction": "ASK { ?s ?p ?o }", "gold": "ASK {}", "results": [f"Q{number}"]}
+
+
+@pytest.mark.parametrize("name", ["p.json", "p.jsonl", "lines.json"])
+def test_batches_are_cut_the_same_way_whatever_the_file(tmp_path: Path, name: str) -> None:
+    rows = [plain(i) for i in range(5000)]
+    path = tmp_path / name
+    path.write_text(json.dumps(rows) if name == "p.json" else "\n".join(map(json.dumps, rows)) + "\n")
+    batches = list(Reader(path, batch_records=700).batches())
+    assert [len(batch) for batch in batches] == [700] * 7 + [100]
+    assert [record for batch in batches for record in batch] == list(
+        next(iter(Reader(rows, batch_records=9000).batches()))
+    )
+    rest = list(Reader(path, batch_records=700).batches(6))
+    assert [batch.id for batch in rest] == [batch.id for batch in batches[6:]]
+    assert sum(len(batch) for batch in Reader(path, batch_records=700, limit=701).batches()) == 701
+
+
+def test_reading_leaves_the_garbage_collector_on(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps([plain(1)])[:-5])
+    assert gc.isenabled()
+    with pytest.raises(InputError, match="is no JSON"):
+        list(Reader(path).batches())
+    assert gc.isenabled()
+    for _ in Reader([plain(i) for i in range(5)], batch_records=2).batches():
+        assert gc.isenabled()

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sensecheck
+from sensecheck.calibrated import ranking
 from sensecheck.calibrated.ranking import (
     Ranked,
     accuracy_at,
@@ -19,6 +20,7 @@ from sensecheck.calibrated.ranking import (
     excess_aurc_of,
     least_aurc,
 )
+from sensecheck.calibrated.smooth_ece import smooth_ece_of
 from sensecheck.statistics.figure import IntervalOptions
 
 ROWS = st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 0.7, 1.0]), st.booleans()), min_size=1, max_size=30)
@@ -146,3 +148,26 @@ def test_too_many_rows_are_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(estimate, "MOST_ROWS", 50)
     made = sensecheck.calibrated.evaluate(confidence=p, correct=p > 0.5)
     assert np.isnan(made["auroc"].value) and "up to 50 rows" in made["auroc"].absent
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 1 << 16])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("decimals", [1, 3, 17])
+def test_block_by_block_is_what_all_rows_at_once_give(monkeypatch, block, weighted, decimals):
+    rng = np.random.default_rng(decimals)
+    p = np.sort(np.round(rng.random(500), decimals))
+    y = rng.random(500) < p
+    w = rng.gamma(1.0, 1.0, 500) * (rng.random(500) < 0.9) if weighted else np.broadcast_to(np.ones(1), (500,))
+    monkeypatch.setattr(ranking, "_BLOCK", block)
+    state = ranking.Ranked(p, y)
+    # Two replicates go the other way; their groups are the same as long as they are few.
+    both = np.stack([w, w])
+    for figure in (ranking.auroc_of, ranking.aurc_of, ranking.excess_aurc_of):
+        assert figure(state, w[None, :])[0] == figure(ranking.Ranked(p, y), both)[1]
+    at = [0.001, 0.01, 0.3, 0.5, 0.8, 1.0]
+    one, two = ranking.accuracy_at(state, w[None, :], at), ranking.accuracy_at(ranking.Ranked(p, y), both, at)
+    assert one[0].tolist() == two[1].tolist()
+    smooth = [smooth_ece_of(ranking.Ranked(p, y), w[None, :])]
+    monkeypatch.setattr(ranking, "_BLOCK", 1 << 16)
+    smooth.append(smooth_ece_of(ranking.Ranked(p, y), w[None, :]))
+    assert smooth[0].tolist() == smooth[1].tolist()

@@ -11,11 +11,13 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sensecheck.statistics.estimate as module
+from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.estimate import SliceError, estimate
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.measurements import Frames
-from sensecheck.statistics.statistic import ONE, Anchor, Bins, RowStatistic, Statistic, bin_index, mean_of, ratio
+from sensecheck.statistics.statistic import ONE, Anchor, Bins, RowStatistic, Statistic, mean_of, ratio
 
 F1 = Statistic("f1", ("tp", "fp", "fn"), lambda tp, fp, fn: ratio(2 * tp, 2 * tp + fp + fn), direction="higher")
 RATIO = Statistic("ratio", ("x", "y"), ratio)
@@ -264,3 +266,86 @@ def test_very_many_rows_are_resampled_in_random_groups_with_the_same_spread():
         assert figures[0].high - figures[0].low == pytest.approx(truth * np.sqrt(2), rel=0.1)
     turned = estimate(Frames([frame[150_000:], frame[:150_000]]), [mean_of("x")], slices=[("kind",)])
     assert turned.overall == found.overall and turned.slices == found.slices
+
+
+def clustered_table(n: int, seed: int = 0) -> pl.DataFrame:
+    return table(n, seed).with_columns(cluster=pl.format("s{}", pl.int_range(n) // 5))
+
+
+@pytest.mark.parametrize("places", [0, 4096 * 3, 1 << 20])
+def test_groups_with_places_of_their_own_and_sorted_ones_give_the_same_digits(monkeypatch, places):
+    frame = clustered_table(60_000, seed=3)
+    monkeypatch.setattr(module, "_UNGROUPED_ROWS", 1000)
+    expected = estimate(Frames(frame), ALL, slices=[("kind",)], options=IntervalOptions(replicates=40))
+    monkeypatch.setattr(module, "_MOST_PLACES", places)
+    split = Frames([frame[41_000:], frame[:20_500], frame[20_500:41_000]])
+    found = estimate(split, ALL, slices=[("kind",)], options=IntervalOptions(replicates=40))
+    assert found.overall == expected.overall and found.slices == expected.slices
+    assert found.overall[0].clusters == 12_000
+
+
+def test_figures_that_score_different_rows_keep_their_own_sums():
+    rng = np.random.default_rng(8)
+    n = 3000
+    frame = table(n, seed=8).with_columns(
+        y=pl.when(pl.Series(rng.random(n) < 0.1)).then(None).otherwise(pl.col("y")),
+        scored=pl.Series(rng.random(n) < 0.9),
+        reason=pl.lit("late"),
+    )
+    together = estimate(Frames(frame), [RATIO, mean_of("x"), mean_of("y"), ECE], slices=[("kind",)])
+    for i, statistic in enumerate([RATIO, mean_of("x"), mean_of("y"), ECE]):
+        alone = estimate(Frames(frame), [statistic], slices=[("kind",)])
+        assert alone.overall[0] == together.overall[i]
+        assert [row[0] for row in alone.slices[("kind",)]] == [row[i] for row in together.slices[("kind",)]]
+    used = frame.filter(pl.col("scored"))
+    assert together.overall[1].n == len(used)
+    assert together.overall[0].n == together.overall[2].n == len(used.drop_nulls("y"))
+    assert together.overall[0].unscored == {"late": n - len(used), "no x/y": used["y"].null_count()}
+
+
+MEDIAN = RowStatistic("median", ("x",), lambda c: c["x"], lambda x, w: np.full(len(w), np.median(x)), sorted_by="x")
+
+
+def test_rows_of_slices_are_held_a_few_slices_at_a_time(monkeypatch):
+    frame = table(3000, seed=4)
+    expected = estimate(Frames(frame), [MEDIAN], slices=[("kind", "turn")], options=IntervalOptions(replicates=20))
+    monkeypatch.setattr(module, "MOST_ROWS", 1100)
+    found = estimate(
+        Frames(frame), [MEDIAN], slices=[("kind", "turn"), ("turn",)], options=IntervalOptions(replicates=20)
+    )
+    assert found.slices[("kind", "turn")] == expected.slices[("kind", "turn")]
+    assert len(found.slices[("kind", "turn")]) == 6
+    for figure in [found.overall[0], *(row[0] for row in found.slices[("turn",)])]:
+        assert math.isnan(figure.value) and "up to 1,100 rows" in figure.absent
+
+
+def test_ids_in_runs_hash_like_ids_alone():
+    runs = pl.Series(["a"] * 5 + ["b"] * 9 + ["a"] * 7 + [None] * 3 + [""] * 2 + ["c"] * 8)
+    assert hash_ids(runs).tolist() == [int(hash_ids(pl.Series([x], dtype=pl.String))[0]) for x in runs]
+
+
+def test_discrete_slices_and_the_whole_come_from_one_count(monkeypatch):
+    frame = table(4000, seed=6)
+    chosen = [F1, mean_of("em")]
+    found = estimate(Frames(frame), chosen, slices=[("kind",), ("turn",)])
+    assert found.overall == estimate(Frames(frame), chosen).overall
+    monkeypatch.setattr(module, "MAX_DISTINCT", 3)
+    assert estimate(Frames(frame), chosen, slices=[("kind",), ("turn",)]) == found
+
+
+def test_very_many_rows_sorted_as_whole_numbers_are_the_same_rows(monkeypatch):
+    frame = table(5000, seed=2).select("confidence", "correct")
+    hostile = pl.DataFrame({"confidence": [0.0, -0.0, 5e-324, 1.0, 1.0, 1e300], "correct": [True, False] * 3})
+    rows = pl.concat([frame, hostile, frame[:100]])
+    ranked = RowStatistic("r", ("confidence", "correct"), lambda c: c, lambda c, w: w.sum(1), sorted_by="confidence")
+    by_table = module.sorted_for([ranked], rows)
+    monkeypatch.setattr(module, "MOST_RESAMPLED_ROWS", 10)
+    packed = module.sorted_for([ranked], rows)
+    assert packed.columns == rows.columns
+    assert packed["confidence"].equals(by_table["confidence"])
+    count = [pl.len(), pl.col("correct").sum()]
+    assert packed.group_by("confidence").agg(count).sort("confidence").equals(
+        by_table.group_by("confidence").agg(count).sort("confidence")
+    )  # fmt: skip
+    below = rows.with_columns(confidence=pl.col("confidence") - 0.5)
+    assert module.sorted_for([ranked], below).equals(below.sort("confidence", maintain_order=True))

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.tables import TableBatch
-from sensecheck.statistics.statistic import Explanation, RowStatistic, bin_index
+from sensecheck.statistics.binning import bin_index
+from sensecheck.statistics.statistic import Explanation, RowStatistic
 
 Floats = NDArray[np.float64]
 

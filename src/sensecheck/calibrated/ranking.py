@@ -10,7 +10,7 @@ replicate costs two passes over rows sorted once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,13 +34,17 @@ class Ranked:
 
     def __init__(self, confidence: Floats, correct: NDArray[Any]) -> None:
         self.confidence = np.asarray(confidence, dtype=np.float64)
-        self.correct = np.asarray(correct, dtype=np.float64)
-        changes = np.flatnonzero(self.confidence[1:] != self.confidence[:-1]) + 1
-        self.groups = np.concatenate([np.zeros(1, dtype=np.intp), changes])
+        self.correct = np.asarray(correct)
+        if self.correct.dtype != np.bool_:
+            self.correct = self.correct.astype(np.float64, copy=False)
+        first = np.ones(max(len(self.confidence), 1), dtype=np.bool_)
+        np.not_equal(self.confidence[1:], self.confidence[:-1], out=first[1:])
+        self.groups = np.flatnonzero(first)
         self.coarse = self.groups
-        if len(changes) > _GROUPS:
+        if len(self.groups) > _GROUPS + 1:
             even = np.linspace(0, len(self.confidence), _GROUPS, endpoint=False).astype(np.intp)
-            self.coarse = np.unique(self.groups[np.searchsorted(self.groups, even, side="left").clip(max=len(changes))])
+            nearest = np.searchsorted(self.groups, even, side="left").clip(max=len(self.groups) - 1)
+            self.coarse = np.unique(self.groups[nearest])
             self.coarse[0] = 0
         self._weights: Floats | None = None
         self._sums: tuple[Floats, Floats] | None = None
@@ -69,12 +73,56 @@ class Ranked:
         total, right = self.sums(weights)
         return np.cumsum(total[:, ::-1], axis=1), np.cumsum(right[:, ::-1], axis=1)
 
+    def pieces(self, weights: Floats) -> Iterator[tuple[slice, Floats, Floats]]:
+        """Weight and correct weight of single groups, ascending, a block of groups at a time: of one replicate.
+
+        There may be very many rows, and a figure takes a dozen numbers for each while it is made.
+        """
+        count, rows = len(self.groups), len(self.correct)
+        for start in range(0, count, _BLOCK):
+            stop = min(start + _BLOCK, count)
+            yield self._piece(weights, start, stop, count == rows)
+
+    def _piece(self, weights: Floats, start: int, stop: int, single: bool) -> tuple[slice, Floats, Floats]:
+        begin = int(self.groups[start])
+        end = int(self.groups[stop]) if stop < len(self.groups) else len(self.correct)
+        total = weights[0, begin:end]
+        right = total * self.correct[begin:end]
+        if not single:
+            cuts = self.groups[start:stop] - begin
+            total, right = np.add.reduceat(total, cuts), np.add.reduceat(right, cuts)
+        return slice(start, stop), total, right
+
+    def descending(self, weights: Floats) -> Iterator[tuple[slice, Floats, Floats]]:
+        """The running sums of one replicate from the surest down, block by block.
+
+        Each block begins with the sums before it; the slice says which of the groups, counted from the top, follow.
+        """
+        count, rows = len(self.groups), len(self.correct)
+        before = (0.0, 0.0)
+        for stop in range(count, 0, -_BLOCK):
+            start = max(0, stop - _BLOCK)
+            _, total, right = self._piece(weights, start, stop, count == rows)
+            total = np.cumsum(np.concatenate([before[:1], total[::-1]]))
+            right = np.cumsum(np.concatenate([before[1:], right[::-1]]))
+            before = (float(total[-1]), float(right[-1]))
+            yield slice(count - stop, count - start), total, right
+
+    def ends(self, weights: Floats) -> tuple[float, float]:
+        """Weight and correct weight of all rows, as the running sums end."""
+        total = right = 0.0
+        for _, mass, correct in self.descending(weights):
+            total, right = float(mass[-1]), float(correct[-1])
+        return total, right
+
 
 def _steps(running: Floats) -> Floats:
     return np.diff(running, axis=1, prepend=0.0)
 
 
 def auroc_of(state: Ranked, weights: Floats) -> Floats:
+    if len(weights) == 1:
+        return _auroc_of_all(state, weights)
     total, right = state.running(weights)
     wrong = total - right
     rights, wrongs = _steps(right), _steps(wrong)
@@ -83,17 +131,46 @@ def auroc_of(state: Ranked, weights: Floats) -> Floats:
         return np.asarray((rights * below).sum(axis=1) / (right[:, -1] * wrong[:, -1]))
 
 
+def _auroc_of_all(state: Ranked, weights: Floats) -> Floats:
+    all_total, all_right = state.ends(weights)
+    all_wrong = all_total - all_right
+    terms = np.empty((1, len(state.groups)))
+    for where, total, right in state.descending(weights):
+        wrong = total - right
+        terms[0, where] = np.diff(right) * (all_wrong - wrong[1:] + np.diff(wrong) / 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(terms.sum(axis=1) / np.float64(all_right * all_wrong))
+
+
 def aurc_of(state: Ranked, weights: Floats) -> Floats:
+    if len(weights) == 1:
+        return _aurc_of_all(state, weights)
     total, right = state.running(weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         risk = np.where(total > 0, 1 - right / total, 0.0)
         return np.asarray((_steps(total) * risk).sum(axis=1) / total[:, -1])
 
 
-def excess_aurc_of(state: Ranked, weights: Floats) -> Floats:
-    total, right = state.running(weights)
+def _aurc_of_all(state: Ranked, weights: Floats) -> Floats:
+    terms = np.empty((1, len(state.groups)))
+    end = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        accuracy = right[:, -1] / total[:, -1]
+        for where, total, right in state.descending(weights):
+            risk = np.where(total[1:] > 0, 1 - right[1:] / total[1:], 0.0)
+            terms[0, where] = np.diff(total) * risk
+            end = float(total[-1])
+        return np.asarray(terms.sum(axis=1) / np.float64(end))
+
+
+def excess_aurc_of(state: Ranked, weights: Floats) -> Floats:
+    if len(weights) == 1:
+        ends = state.ends(weights)
+        all_total, all_right = np.array(ends[:1]), np.array(ends[1:])
+    else:
+        total, right = state.running(weights)
+        all_total, all_right = total[:, -1], right[:, -1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        accuracy = all_right / all_total
     return aurc_of(state, weights) - least_aurc(1 - accuracy)
 
 
@@ -106,8 +183,10 @@ def least_aurc(error_rate: ArrayLike) -> Floats:
 
 def accuracy_at(state: Ranked, weights: Floats, coverages: Sequence[float]) -> Floats:
     """Accuracy of the surest share of the rows, replicates × coverages; within equals it runs straight."""
-    total, right = state.running(weights)
     at = np.asarray(coverages, dtype=np.float64)
+    if len(weights) == 1:
+        return _accuracy_of_all(state, weights, at)
+    total, right = state.running(weights)
     out = np.full((len(total), len(at)), np.nan)
     first = total[:, :1]
     for i, (mass, correct) in enumerate(zip(total, right, strict=True)):
@@ -120,6 +199,22 @@ def accuracy_at(state: Ranked, weights: Floats, coverages: Sequence[float]) -> F
                 inside[below] = correct[0] * asked[below] / first[i]
             out[i] = inside / asked
     return out
+
+
+def _accuracy_of_all(state: Ranked, weights: Floats, at: Floats) -> Floats:
+    all_total, all_right = state.ends(weights)
+    if not all_total > 0:
+        return np.full((1, len(at)), np.nan)
+    asked = at * all_total
+    inside = np.full(len(at), all_right)
+    for where, total, right in state.descending(weights):
+        if where.start == 0:
+            below = asked < total[1]
+            inside[below] = right[1] * asked[below] / total[1]
+            total, right = total[1:], right[1:]
+        here = (asked >= total[0]) & (asked < total[-1])
+        inside[here] = np.interp(asked[here], total, right)
+    return np.asarray(inside / asked)[None, :]
 
 
 def curve_coverages() -> list[float]:

@@ -75,19 +75,51 @@ def smooth_ece(confidence: ArrayLike, correct: ArrayLike) -> float:
 def smooth_ece_of(state: Ranked, weights: Floats) -> Floats:
     """The same from rows sorted by confidence, for each replicate of weights."""
     # Replicates need no more digits than they vary by.
-    cells, halvings = (CELLS, _HALVINGS) if len(weights) == 1 else (CELLS // 4, _HALVINGS - 6)
+    one = len(weights) == 1
+    cells, halvings = (CELLS, _HALVINGS) if one else (CELLS // 4, _HALVINGS - 6)
+    whole, cell_starts, found, residual = _of_all(state, weights, cells) if one else _of_many(state, weights, cells)
+    grid = np.zeros((len(weights), cells))
+    grid[:, found] = np.add.reduceat(residual, cell_starts, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        grid /= whole[:, None]
+    known = np.isfinite(grid).all(axis=1)
+    out = np.full(len(weights), np.nan)
+    if known.any():
+        out[known] = from_grid(grid[known], halvings)[0]
+    return out
+
+
+_Residuals = tuple[Floats, NDArray[np.intp], NDArray[np.int64], Floats]
+"""All weight of each replicate; where each filled cell begins among the groups; which it is; groups' residuals."""
+
+
+def _of_many(state: Ranked, weights: Floats, cells: int) -> _Residuals:
     total, right = state.sums(weights)
     cuts = state.cuts(weights)
     sizes = np.diff(np.append(cuts, len(state.confidence)))
     middle = np.add.reduceat(state.confidence, cuts) / sizes
     cell = np.minimum((middle * cells).astype(np.int64), cells - 1)
     starts = np.flatnonzero(np.concatenate([[True], cell[1:] != cell[:-1]]))
-    grid = np.zeros((len(weights), cells))
-    grid[:, cell[starts]] = np.add.reduceat(total * middle - right, starts, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        grid /= total.sum(axis=1)[:, None]
-    known = np.isfinite(grid).all(axis=1)
-    out = np.full(len(weights), np.nan)
-    if known.any():
-        out[known] = from_grid(grid[known], halvings)[0]
-    return out
+    return total.sum(axis=1), starts, cell[starts], total * middle - right
+
+
+def _of_all(state: Ranked, weights: Floats, cells: int) -> _Residuals:
+    """The same block by block: there may be very many rows."""
+    count = len(state.groups)
+    totals, residual = np.empty((1, count)), np.empty((1, count))
+    starts: list[NDArray[np.intp]] = []
+    found: list[NDArray[np.int64]] = []
+    before = -1
+    for where, total, right in state.pieces(weights):
+        begin = state.groups[where]
+        end = int(state.groups[where.stop]) if where.stop < count else len(state.confidence)
+        sizes = np.diff(np.append(begin, end))
+        middle = np.add.reduceat(state.confidence[begin[0] : end], begin - begin[0]) / sizes
+        cell = np.minimum((middle * cells).astype(np.int64), cells - 1)
+        new = np.flatnonzero(np.diff(cell, prepend=before))
+        starts.append(new + where.start)
+        found.append(cell[new])
+        before = int(cell[-1])
+        totals[0, where] = total
+        residual[0, where] = total * middle - right
+    return totals.sum(axis=1), np.concatenate(starts), np.concatenate(found), residual

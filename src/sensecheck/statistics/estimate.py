@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.exact import ExactSums
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.hashing import U64, hash_ids, scramble, seed_key
@@ -31,7 +33,6 @@ from sensecheck.statistics.statistic import (
     Bins,
     RowStatistic,
     Statistic,
-    bin_index,
 )
 
 Floats = NDArray[np.float64]
@@ -48,6 +49,8 @@ PIECE = 1 << 16
 _UNGROUPED_ROWS = 262_144
 MOST_GROUPS, FEWEST_GROUPS = 16_384, 2_048
 _GROUPED_ROWS = 262_144
+# Sums of groups × cells have a place each, up to so many.
+_MOST_PLACES = 1 << 20
 # Bootstrap sums of one slicing are held for as many slice values at a time as fit in this many numbers.
 _HELD_NUMBERS = 24_000_000
 # A figure of single rows holds them all in memory …
@@ -98,6 +101,7 @@ def compute_anchors(
 ) -> dict[str, Floats]:
     """The anchors that the statistics need and that are not known yet."""
     found: dict[str, Floats] = {}
+    read: tuple[tuple[str, ...], dict[str, NDArray[Any]]] | None = None
     for statistic in statistics:
         if isinstance(statistic, RowStatistic):
             continue
@@ -108,8 +112,13 @@ def compute_anchors(
                 batches = _scored_batches(measurements, anchor.columns, statistic.derived)
                 made = anchor.streamed({c: b[c].to_numpy() for c in b.columns} for b in batches)
             else:
-                rows = scored_rows(measurements, anchor.columns, statistic.derived)
-                made = anchor.compute({c: rows[c].to_numpy() for c in rows.columns})
+                # Anchors one after the other mostly look at the same column.
+                if read is None or read[0] != anchor.columns or any(c in statistic.derived for c in anchor.columns):
+                    read = None
+                    rows = scored_rows(measurements, anchor.columns, statistic.derived)
+                    read = (anchor.columns, {c: rows[c].to_numpy() for c in rows.columns})
+                    del rows
+                made = anchor.compute(read[1])
             found[anchor.name] = np.asarray(made, dtype=np.float64)
     return found
 
@@ -128,12 +137,15 @@ def _scored_batches(
 ) -> Iterator[pl.DataFrame]:
     needed = present([*_roots(columns, derived), "scored", "weight", *extra], measurements.schema)
     for batch in measurements.batches(needed):
-        rows = batch.filter(pl.col("scored")) if "scored" in batch.columns else batch
+        rows = batch
+        if "scored" in batch.columns and not batch["scored"].all():
+            rows = batch.filter(pl.col("scored"))
         wanted = {c: derived[c] for c in columns if c in derived}
         rows = rows.with_columns(**wanted) if wanted else rows
-        usable = pl.all_horizontal([_defined(c, rows.schema) for c in columns])
-        keep = present([*columns, "weight", *extra], rows.schema)
-        yield rows.filter(usable).select(keep)
+        lacking = [c for c in columns if _missing(rows, c)]
+        if lacking:
+            rows = rows.filter(pl.all_horizontal([_defined(c, rows.schema) for c in lacking]))
+        yield rows.select(present([*columns, "weight", *extra], rows.schema))
 
 
 def _roots(columns: Sequence[str], derived: Mapping[str, pl.Expr]) -> list[str]:
@@ -170,7 +182,9 @@ class Table:
         self.cluster = next((c for c in ("cluster", "unit", "id") if c in self.schema), None)
         self.clustered = self.cluster in ("cluster", "unit")
         self.weight_scale = self._weight_scale()
-        self._independent: int | None = None
+        self._many: bool | None = None
+        self._slices = [tuple(by) for by in slices]
+        self._crosses: dict[Slice, pl.DataFrame | None] = {}
 
     def _weight_scale(self) -> float:
         """A power of two that brings the mean weight near 1, where the exact grids are finest."""
@@ -194,19 +208,44 @@ class Table:
                 piece = batch.slice(start, PIECE)
                 yield piece.with_columns(**wanted) if wanted else piece
 
-    def independent(self) -> int:
-        """How many units there are to resample: rows, or clusters."""
-        if self._independent is None:
-            if self.clustered and self.cluster is not None:
-                seen = [np.unique(hash_ids(b[self.cluster])) for b in self.measurements.batches([self.cluster])]
-                self._independent = len(np.unique(np.concatenate(seen)))
-            else:
-                self._independent = self.measurements.height
-        return self._independent
+    def many_units(self) -> bool:
+        """Whether there are so many units to resample (rows, or clusters) that groups of them do as well."""
+        if self._many is None:
+            enough = 4 * FEWEST_GROUPS
+            self._many = self.measurements.height > enough
+            if self._many and self.clustered and self.cluster is not None:
+                seen = np.empty(0, dtype=np.uint64)
+                for batch in self.measurements.batches([self.cluster]):
+                    seen = np.union1d(seen, hash_ids(batch[self.cluster]))
+                    if len(seen) > enough:
+                        break
+                self._many = len(seen) > enough
+        return self._many
+
+    def crossed(self, by: Slice) -> pl.DataFrame | None:
+        """The distinct rows and how often each occurs, where all figures are discrete: the rows are read once."""
+        if by not in self._crosses:
+            self._crosses[by] = self._cross(by)
+        return self._crosses[by]
+
+    def _cross(self, by: Slice) -> pl.DataFrame | None:
+        if not self.statistics or not all(self.discrete(s) for s in self.statistics):
+            return None
+        columns = dict.fromkeys(c for s in self.statistics for c in s.columns)
+        groups = present([*by, *columns, "scored", "reason", "weight"], self.schema)
+        # The rows of all slices together are all rows: no need to read them again.
+        finer = self.crossed(self._slices[0]) if not by and self._slices else None
+        if finer is not None:
+            counted = [finer]
+        else:
+            counted = [batch.group_by(groups).len() for batch in self.measurements.batches(groups)]
+        if sum(map(len, counted)) > MAX_DISTINCT:
+            return None
+        return pl.concat(counted, how="vertical_relaxed").group_by(groups).agg(pl.col("len").sum())
 
     def groups(self, cells: int) -> int:
         """Into how many random groups so many units are put before resampling; 0 where each stands for itself."""
-        if self.measurements.height <= _UNGROUPED_ROWS or self.independent() <= 4 * FEWEST_GROUPS:
+        if self.measurements.height <= _UNGROUPED_ROWS or not self.many_units():
             return 0
         groups = MOST_GROUPS
         while groups > FEWEST_GROUPS and groups * cells > _GROUPED_ROWS:
@@ -262,78 +301,35 @@ class Census:
         self.table = table
         self.by = by
         self.masks = list(dict.fromkeys(s.columns for s in table.statistics))
-        flags = {f"_ok{i}": columns for i, columns in enumerate(self.masks)}
-        wanted = [*by, "scored", "reason", *(c for columns in self.masks for c in columns)]
+        self.keys = [f"_by{i}" for i in range(len(by))]
+        columns = list(dict.fromkeys(c for mask in self.masks for c in mask))
+        owner = [table.cluster] if table.clustered and table.cluster else []
+        self.cross = table.crossed(by)
         counts: list[pl.DataFrame] = []
         clusters: list[pl.DataFrame] = []
         complete = 0
-        sliced: list[pl.DataFrame] = []
-        columns_of_all = list(dict.fromkeys(c for columns in self.masks for c in columns))
-        owner = [table.cluster] if table.clustered and table.cluster else []
-        wanted.extend(owner)
-        self.cross = self._crossed(columns_of_all) if not owner else None
+        wanted = [*by, "scored", "reason", *columns, *owner]
         for batch in table.batches(wanted) if self.cross is None else [self.cross]:
-            if self.cross is None and not owner and _complete(batch, columns_of_all):
+            missing = {c: ~_present(batch, c) for c in columns if _missing(batch, c)}
+            all_scored = "scored" not in batch.columns or bool(batch["scored"].all())
+            told = pl.DataFrame()
+            if by:
+                told = batch.select([_slice_text(c).alias(k) for c, k in zip(by, self.keys, strict=True)])
+            if self.cross is None and not missing and all_scored:
                 # The usual case, at little cost: every row of the piece is scored for every figure.
                 complete += len(batch)
                 if by:
-                    values = batch.select([_slice_text(c).alias(f"_by{i}") for i, c in enumerate(by)])
-                    sliced.append(values.group_by(values.columns).len())
-                continue
-            scored = pl.col("scored") if "scored" in batch.columns else pl.lit(True)
-            reason = pl.col("reason") if "reason" in batch.columns else pl.lit(None, dtype=pl.String)
-            keyed = batch.select(
-                *(_slice_text(c) for c in by),
-                scored.alias("_scored"),
-                reason.alias("_reason"),
-                *(
-                    pl.all_horizontal([_defined(c, batch.schema) for c in columns]).alias(flag)
-                    if columns
-                    else pl.lit(True).alias(flag)
-                    for flag, columns in flags.items()
-                ),
-                *(pl.col(c).alias("_owner") for c in owner),
-                *([pl.col("len").alias("_len")] if self.cross is not None else []),
-            )
-            keys = [*(f"_by{i}" for i in range(len(by))), "_scored", "_reason", *flags]
-            keyed = keyed.rename({c: f"_by{i}" for i, c in enumerate(by)})
-            counts.append(
-                keyed.group_by(keys).len()
-                if self.cross is None
-                else keyed.group_by(keys).agg(pl.col("_len").sum().alias("len"))
-            )
+                    counts.append(told.group_by(self.keys).len())
+            else:
+                counts.append(self._counted(batch, told, columns, missing))
             if owner:
-                slim = keyed.filter(pl.col("_scored")).select([*(f"_by{i}" for i in range(len(by))), "_owner"])
                 # Hashes of eight bytes rather than names: there may be very many clusters.
-                slim = slim.with_columns(pl.Series("_owner", hash_ids(slim["_owner"])))
-                clusters.append(slim.unique())
-        self.keys = [f"_by{i}" for i in range(len(by))]
-        if sliced:
-            every = {f: pl.lit(True) for f in flags}
-            counts.append(
-                pl.concat(sliced)
-                .with_columns(_scored=pl.lit(True), _reason=pl.lit(None, dtype=pl.String), **every)
-                .select([*self.keys, "_scored", "_reason", *flags, "len"])
-            )
-        elif complete or not counts:
-            known: dict[str, Any] = {
-                "_scored": pl.Boolean,
-                "_reason": pl.String,
-                **dict.fromkeys(flags, pl.Boolean),
-                "len": pl.UInt32,
-            }
-            row: dict[str, list[Any]] = {
-                "_scored": [True],
-                "_reason": [None],
-                **{f: [True] for f in flags},
-                "len": [complete],
-            }
-            counts.append(pl.DataFrame(row, schema=known))
-        merged = (
-            pl.concat(counts, how="vertical_relaxed")
-            .group_by([*self.keys, "_scored", "_reason", *flags])
-            .agg(pl.col("len").sum())
-        )
+                told = pl.DataFrame([*told.get_columns(), pl.Series("_owner", hash_ids(batch[owner[0]]))])
+                told = told if all_scored else told.filter(batch["scored"])
+                clusters.append(told.unique())
+        if complete and not by:
+            counts.append(pl.DataFrame({"len": [complete]}, schema={"len": pl.UInt64}))
+        merged = self._merged(counts)
         self.rows = int(merged["len"].sum()) if len(merged) else 0
         self.complete = complete == self.rows > 0
         self.values = [tuple(row) for row in merged.select(self.keys).unique().sort(self.keys).rows()] if by else [()]
@@ -358,27 +354,88 @@ class Census:
         # One small dictionary a slice, rather than a filter for every figure of every slice.
         self.scored_rows: dict[tuple[Any, ...], dict[str, int]] = {}
         self.unscored_rows: dict[tuple[Any, ...], dict[str, dict[str, int]]] = {}
-        for line in merged.select([*self.keys, "_scored", "_reason", *flags, "len"]).iter_rows(named=True):
+        for line in merged.iter_rows(named=True):
             value = tuple(line[k] for k in self.keys)
-            for flag, columns in flags.items():
-                if line["_scored"] and line[flag]:
+            absent = set((line["_missing"] or "").split("\x1f"))
+            for i, mask in enumerate(self.masks):
+                flag = f"_ok{i}"
+                if line["_scored"] and absent.isdisjoint(mask):
                     per = self.scored_rows.setdefault(value, {})
                     per[flag] = per.get(flag, 0) + line["len"]
                 else:
-                    why = (line["_reason"] or "no reason given") if not line["_scored"] else f"no {'/'.join(columns)}"
+                    why = (line["_reason"] or "no reason given") if not line["_scored"] else f"no {'/'.join(mask)}"
                     reasons = self.unscored_rows.setdefault(value, {}).setdefault(flag, {})
                     reasons[why] = reasons.get(why, 0) + line["len"]
+        self.alike = self._alike()
 
-    def _crossed(self, columns: Sequence[str]) -> pl.DataFrame | None:
-        """The distinct rows and how often each occurs, where all figures are discrete: the rows are read once."""
-        table = self.table
-        if not table.statistics or not all(table.discrete(s) for s in table.statistics):
-            return None
-        groups = present([*self.by, *columns, "scored", "reason", "weight"], table.schema)
-        counted = [batch.group_by(groups).len() for batch in table.measurements.batches(groups)]
-        if sum(map(len, counted)) > MAX_DISTINCT:
-            return None
-        return pl.concat(counted, how="vertical_relaxed").group_by(groups).agg(pl.col("len").sum())
+    def _counted(
+        self, batch: pl.DataFrame, told: pl.DataFrame, columns: Sequence[str], missing: Mapping[str, NDArray[np.bool_]]
+    ) -> pl.DataFrame:
+        """How often each slice, reason and set of missing columns occurs."""
+        sets = np.zeros(len(batch), dtype=np.int64)
+        names = [""]
+        for column in columns:
+            if column not in missing:
+                continue
+            # Few sets occur: they are numbered anew after each column, so that any number of columns will do.
+            found, sets = np.unique(2 * sets + missing[column], return_inverse=True)
+            names = [f"{names[k // 2]}\x1f{column}" if k & 1 else names[k // 2] for k in found.tolist()]
+        nothing = pl.Series([None], dtype=pl.String).new_from_index(0, len(batch))
+        scored = batch["scored"] if "scored" in batch.columns else pl.repeat(True, len(batch), eager=True)
+        reason = batch["reason"].cast(pl.String) if "reason" in batch.columns else nothing
+        keyed = pl.DataFrame(
+            [
+                *told.get_columns(),
+                scored.alias("_scored"),
+                # Why a row is not scored; of rows that are, nobody asks.
+                nothing.zip_with(scored, reason).alias("_reason"),
+                pl.Series("_set", sets.astype(np.int64)),
+            ]
+        )
+        keys = [*self.keys, "_scored", "_reason", "_set"]
+        if "len" in batch.columns and batch is self.cross:
+            grouped = keyed.with_columns(batch["len"]).group_by(keys).agg(pl.col("len").sum())
+        else:
+            grouped = keyed.group_by(keys).len()
+        return grouped.with_columns(
+            pl.Series("_missing", [names[k] for k in grouped["_set"].to_list()], dtype=pl.String)
+        ).drop("_set")
+
+    def _merged(self, counts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+        """All counts together; where a piece does not say, its rows are scored and lack nothing."""
+        known = {
+            **dict.fromkeys(self.keys, pl.String()), "_scored": pl.Boolean(), "_reason": pl.String(),
+            "_missing": pl.String(), "len": pl.UInt64(),
+        }  # fmt: skip
+        usual = {"_scored": True, "_reason": None, "_missing": ""}
+        full = [
+            f.select([
+                (pl.col(c) if c in f.columns else pl.lit(usual[c])).cast(kind).alias(c) for c, kind in known.items()
+            ])
+            for f in counts
+        ] or [pl.DataFrame(schema=known)]  # fmt: skip
+        keys = [c for c in known if c != "len"]
+        return pl.concat(full).group_by(keys).agg(pl.col("len").sum()).sort(keys)
+
+    def _alike(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        """Figures that need more columns and yet score as many rows score the same ones: one mask serves them all."""
+        scored = [
+            sum(per.get(f"_ok{i}", 0) for per in self.scored_rows.values()) for i, _ in enumerate(self.masks)
+        ]  # fmt: skip
+        found: dict[tuple[str, ...], tuple[str, ...]] = {}
+        kept: list[int] = []
+        for i in sorted(range(len(self.masks)), key=lambda i: len(self.masks[i])):
+            mine = set(self.masks[i])
+            # Fewer columns can only score more rows. Rows that all are scored need no mask to be compared.
+            same = (
+                k for k in kept if scored[k] == scored[i] and (scored[i] == self.rows or set(self.masks[k]) <= mine)
+            )
+            first = next(same, None)
+            if first is None:
+                kept.append(i)
+            else:
+                found[self.masks[i]] = self.masks[first]
+        return found
 
     def n(self, statistic: AnyStatistic, value: tuple[Any, ...]) -> int:
         return self.scored_rows.get(value, {}).get(self._flag(statistic), 0)
@@ -400,10 +457,8 @@ class Census:
         return joined["_code"].to_numpy().astype(np.intp)
 
 
-def _complete(batch: pl.DataFrame, columns: Sequence[str]) -> bool:
-    if "scored" in batch.columns and not batch["scored"].all():
-        return False
-    return not any(_missing(batch, c) for c in columns)
+def _present(batch: pl.DataFrame, column: str) -> NDArray[np.bool_]:
+    return batch.select(_defined(column, batch.schema)).to_series().to_numpy()
 
 
 def _missing(batch: pl.DataFrame, column: str) -> bool:
@@ -427,16 +482,31 @@ class Layout:
     columns: list[tuple[str, tuple[str, ...]]]
     resampled: bool = True
     """Whether intervals are made, and so the sums that only they need."""
+    alike: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    """Sets of needed columns that leave out the same rows as another one, which then stands for them."""
 
     @classmethod
-    def of(cls, statistics: Sequence[Statistic], anchors: Anchors, resampled: bool = True) -> Layout:
+    def of(
+        cls,
+        statistics: Sequence[Statistic],
+        anchors: Anchors,
+        resampled: bool = True,
+        alike: Mapping[tuple[str, ...], tuple[str, ...]] | None = None,
+    ) -> Layout:
         bins: list[tuple[Bins | None, Floats | None]] = []
-        columns: list[tuple[str, tuple[str, ...]]] = []
+        # Of alike sets, the one that stands for the others is one that is read here anyway.
+        standing: dict[tuple[str, ...], tuple[str, ...]] = {}
+        mine = {s.columns: standing.setdefault((alike or {}).get(s.columns, s.columns), s.columns) for s in statistics}
+        made = cls(list(statistics), bins, [], resampled, mine)
         for s in statistics:
             if s.bins not in [b for b, _ in bins]:
                 bins.append((s.bins, None if s.bins is None else s.bins.resolve(anchors)))
-            columns.extend((c, s.columns) for c in (*s.sums, *(s.interval_sums if resampled else ())))
-        return cls(list(statistics), bins, list(dict.fromkeys(columns)), resampled)
+            made.columns.extend(made.key(c, s) for c in made.sums_of(s))
+        made.columns = list(dict.fromkeys(made.columns))
+        return made
+
+    def key(self, column: str, statistic: Statistic) -> tuple[str, tuple[str, ...]]:
+        return column, self.alike.get(statistic.columns, statistic.columns)
 
     def sums_of(self, statistic: Statistic) -> tuple[str, ...]:
         return (*statistic.sums, *(statistic.interval_sums if self.resampled else ()))
@@ -448,13 +518,13 @@ class Layout:
     def of_bins(self, which: int) -> list[int]:
         """The columns that are summed within this binning."""
         mine = self.bins[which][0]
-        used = {(c, s.columns) for s in self.statistics if s.bins == mine for c in self.sums_of(s)}
+        used = {self.key(c, s) for s in self.statistics if s.bins == mine for c in self.sums_of(s)}
         return [i for i, c in enumerate(self.columns) if c in used]
 
     def pick(self, statistic: Statistic) -> tuple[int, list[int]]:
         which = [b for b, _ in self.bins].index(statistic.bins)
         mine = self.of_bins(which)
-        return which, [mine.index(self.columns.index((c, statistic.columns))) for c in self.sums_of(statistic)]
+        return which, [mine.index(self.columns.index(self.key(c, statistic))) for c in self.sums_of(statistic)]
 
     def read(
         self, batch: pl.DataFrame, weight_scale: float, complete: bool = False
@@ -532,7 +602,7 @@ def _figures(
         if not group:
             continue
         resample = options.method != "none"
-        layout = Layout.of(group, anchors, resample)
+        layout = Layout.of(group, anchors, resample, census.alike)
         if discrete:
             summed = _sum_distinct(table, census, chosen, layout, options if resample else None)
         else:
@@ -583,7 +653,7 @@ def sum_rows(
     )
     wanted = [*layout.inputs(), *census.by, *([table.cluster] if table.cluster else [])]
     sizes = [layout.size(i) for i in range(len(layout.bins))]
-    waiting = Waiting(table.groups(slices * sum(sizes)) if held is not None else 0)
+    waiting = Waiting(table.groups(slices * sum(sizes)) if held is not None else 0, slices * prod(sizes))
     seen = 0
     for batch in table.batches(wanted):
         codes, inside = _local(census.codes(batch), chosen, len(chosen) == len(census.values))
@@ -607,10 +677,10 @@ def sum_rows(
             code = np.zeros(len(batch), dtype=np.int64) if codes is None else codes.astype(np.int64)
             for size, index in zip(sizes, indexes, strict=True):
                 code = code * size + (0 if index is None else index)
-            matrix = on_grid(_matrix(columns, len(batch)))
             if waiting.groups:
-                waiting.add(ids, code, matrix)
+                waiting.add(ids, code, columns)
             else:
+                matrix = on_grid(_matrix(columns, len(batch)))
                 _resample(ids, code, matrix, sizes, widths, held, options, draw, stream, aggregate=table.clustered)
         seen += len(batch)
     if waiting.groups and held is not None and options is not None and waiting.rows:
@@ -633,22 +703,75 @@ class Waiting:
     A group is chosen by the hash of the cluster's id, so it is a random union of clusters, and resampling groups is
     as good as resampling clusters: with G groups the standard error is off by 1/√(2G), which for 2,048 and more is
     below what 1,000 replicates leave open. Time and memory then depend on the groups, not on the rows.
+
+    Values lie on a grid on which float64 adds without rounding, so neither order nor kind of keeping shows. While
+    groups × cells are few, each has a place of its own; of many, those that occur are kept sorted.
     """
 
-    def __init__(self, groups: int) -> None:
+    def __init__(self, groups: int, codes: int) -> None:
         self.groups = groups
         self.parts: list[tuple[U64, NDArray[np.int64], Floats]] = []
         self.rows = 0
+        # Where the sums of each code are, by the code: −1 for those not seen yet.
+        self.places = np.full(codes, -1, dtype=np.intp) if groups and codes <= _MOST_PLACES else None
+        self.codes: list[int] = []
+        self.sums: list[Floats] = []
+        """By place × group, for each column."""
+        self.seen = np.empty(0, dtype=np.bool_)
 
-    def add(self, ids: U64, code: NDArray[np.int64], matrix: Floats) -> None:
-        self.parts.append(_within_clusters(ids & np.uint64(self.groups - 1), code, matrix))
+    def add(self, ids: U64, code: NDArray[np.int64], columns: Sequence[NDArray[Any] | None]) -> None:
+        group = ids & np.uint64(self.groups - 1)
+        if self.places is None:
+            self._keep(group, code, on_grid(_matrix(columns, len(ids))))
+            return
+        place = self.places[code]
+        if place.min() < 0:
+            fresh = np.unique(code[place < 0])
+            if (len(self.codes) + len(fresh)) * self.groups > _MOST_PLACES:
+                self._give_up_places()
+                self.add(ids, code, columns)
+                return
+            self.places[fresh] = np.arange(len(self.codes), len(self.codes) + len(fresh))
+            self.codes.extend(fresh.tolist())
+            place = self.places[code]
+        cells = len(self.codes) * self.groups
+        if cells > len(self.seen):
+            more = np.zeros(max(cells, 2 * len(self.seen)) - len(self.seen), dtype=np.bool_)
+            self.seen = np.concatenate([self.seen, more])
+            empty = np.zeros(len(more))
+            self.sums = [np.concatenate([s, empty]) for s in self.sums] or [empty.copy() for _ in columns]
+        place *= self.groups
+        place += group.view(np.int64)
+        self.seen[place] = True
+        for total, column in zip(self.sums, columns, strict=True):
+            np.add.at(total, place, 1.0 if column is None else on_grid(column.astype(np.float64, copy=False)))
+        self.rows = len(self.codes)
+
+    def _keep(self, group: U64, code: NDArray[np.int64], matrix: Floats) -> None:
+        self.parts.append(_within_clusters(group, code, matrix))
         self.rows += len(self.parts[-1][0])
         if self.rows > 600_000:
             merged = self.all()
             self.parts, self.rows = [merged], len(merged[0])
 
+    def _give_up_places(self) -> None:
+        """More codes than there is room for: go on with those that occur."""
+        if self.codes:
+            self.parts = [self._placed()]
+            self.rows = len(self.parts[0][0])
+        self.places, self.codes, self.sums = None, [], []
+        self.seen = np.empty(0, dtype=np.bool_)
+
+    def _placed(self) -> tuple[U64, NDArray[np.int64], Floats]:
+        filled = np.flatnonzero(self.seen)
+        codes = np.asarray(self.codes, dtype=np.int64)
+        matrix = np.stack([total[filled] for total in self.sums], axis=1)
+        return (filled % self.groups).astype(np.uint64), codes[filled // self.groups], matrix
+
     def all(self) -> tuple[U64, NDArray[np.int64], Floats]:
         """One row for every group and cell."""
+        if self.places is not None:
+            return self._placed()
         ids, code, matrix = (np.concatenate([part[i] for part in self.parts]) for i in range(3))
         return _within_clusters(ids, code, matrix)
 
@@ -904,7 +1027,10 @@ class RowStates:
     def __init__(self, statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> None:
         self.statistics = list(statistics)
         columns = {c: rows[c].to_numpy() for c in statistics[0].columns}
-        made = {s.prepare: s.prepare(columns) for s in statistics}
+        made: dict[Any, Any] = {}
+        for s in statistics:
+            if s.prepare not in made:
+                made[s.prepare] = s.prepare(columns)
         self.states = [made[s.prepare] for s in statistics]
 
     def values(self, weights: Floats) -> list[Floats]:
@@ -914,24 +1040,60 @@ class RowStates:
 
 def sorted_for(statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> pl.DataFrame:
     by = statistics[0].sorted_by
-    return rows.sort(by, maintain_order=True) if by else rows
+    if not by:
+        return rows
+    packed = _packed_rows(rows, by) if len(rows) > MOST_RESAMPLED_ROWS else None
+    if packed is None:
+        return rows.sort(by, maintain_order=True)
+    del rows
+    packed.sort()
+    flag = np.empty(len(packed), dtype=np.bool_)
+    for start in range(0, len(packed), PIECE):
+        some = packed[start : start + PIECE]
+        np.bitwise_and(some, np.uint64(1), out=flag[start : start + PIECE], casting="unsafe")
+        np.right_shift(some, np.uint64(1), out=some)
+    return pl.DataFrame({by: packed.view(np.float64), _flag_beside(statistics, by): flag})
+
+
+def _flag_beside(statistics: Sequence[RowStatistic], by: str) -> str:
+    return next(c for c in statistics[0].columns if c != by)
+
+
+def _packed_rows(rows: pl.DataFrame, by: str) -> U64 | None:
+    """Very many rows of a number from 0 on and a true/false, as one whole number each that sorts like the number.
+
+    It takes a quarter of the room of sorting a table. None for other rows.
+    """
+    beside = [c for c in rows.columns if c != by]
+    if len(beside) != 1 or rows.schema[by] != pl.Float64 or rows.schema[beside[0]] != pl.Boolean:
+        return None
+    keys = np.empty(len(rows), dtype=np.uint64)
+    for start in range(0, len(rows), PIECE):
+        part = rows.slice(start, PIECE)
+        values = part[by].to_numpy()
+        if not values.min() >= 0:
+            return None
+        # The sign's place is free: the bits move up by one.
+        some = keys[start : start + PIECE]
+        np.left_shift(values.view(np.uint64), np.uint64(1), out=some)
+        np.bitwise_or(some, part[beside[0]].to_numpy().view(np.uint8), out=some)
+    return keys
 
 
 def base_weights(rows: pl.DataFrame) -> Floats:
-    return rows["weight"].to_numpy().astype(np.float64) if "weight" in rows.columns else np.ones(len(rows))
+    if "weight" in rows.columns:
+        return rows["weight"].to_numpy().astype(np.float64)
+    # One number seen len(rows) times.
+    return np.broadcast_to(np.ones(1), (len(rows),))
 
 
 def _row_figures(
     table: Table, census: Census, chosen: range, statistics: Sequence[RowStatistic], options: IntervalOptions
 ) -> dict[str, list[Figure]]:
-    identity = [table.cluster] if table.cluster else []
     made: dict[str, list[Figure]] = {s.name: [] for s in statistics}
-    few = all(census.n(statistics[0], census.values[code]) <= MOST_ROWS for code in chosen)
-    rows = codes = None
-    if few:
-        rows = scored_rows(table.measurements, statistics[0].columns, table.derived, [*census.by, *identity])
-        rows = sorted_for(statistics, rows)
-        codes = census.codes(rows)
+    rows: pl.DataFrame | None = None
+    held: list[int] = []
+    portions = iter(_portions(census, chosen, statistics[0]))
     for code in chosen:
         value_of_slice = census.values[code]
         n = census.n(statistics[0], value_of_slice)
@@ -940,14 +1102,27 @@ def _row_figures(
         spreads: list[Floats] | None = None
         independent = clusters if clusters is not None else n
         absent = _row_interval_absent(n, independent, clusters is not None, options)
-        if n and rows is not None:
-            mine = rows if codes is None else rows.filter(pl.Series(codes == code))
+        if 0 < n <= MOST_ROWS:
+            if code not in held:
+                rows = None
+                held = next(portions)
+                rows = _rows_of(table, census, held, statistics, options)
+            assert rows is not None
+            mine = rows
+            if census.by:
+                mine = rows.filter(pl.col("_slice") == code)
+            else:
+                rows = None
             base = base_weights(mine)
             states = RowStates(statistics, mine)
-            values = [v[0] for v in states.values(base[None, :])]
+            ids = None
             if not absent:
                 ids = hash_ids(mine[table.cluster]) if table.cluster else hash_ids(pl.Series(np.arange(n)))
+            del mine
+            values = [v[0] for v in states.values(base[None, :])]
+            if ids is not None:
                 spreads = _row_replicates(states, base, ids, options)
+            del states, base
         for i, statistic in enumerate(statistics):
             low: End = None
             high: End = None
@@ -970,6 +1145,48 @@ def _row_figures(
                 )
             )  # fmt: skip
     return made
+
+
+def _portions(census: Census, chosen: range, statistic: RowStatistic) -> Iterator[list[int]]:
+    """Slices whose rows are held together: as many as stay within what one slice may have."""
+    together: list[int] = []
+    total = 0
+    for code in chosen:
+        n = census.n(statistic, census.values[code])
+        if not 0 < n <= MOST_ROWS:
+            continue
+        if together and total + n > MOST_ROWS:
+            yield together
+            together, total = [], 0
+        together.append(code)
+        total += n
+    if together:
+        yield together
+
+
+def _rows_of(
+    table: Table, census: Census, codes: Sequence[int], statistics: Sequence[RowStatistic], options: IntervalOptions
+) -> pl.DataFrame:
+    """The scored rows of some slices, sorted; which slice each belongs to is in `_slice`."""
+    # Names take more room than all else: they are read where some slice is resampled.
+    resampled = options.method != "none" and any(
+        census.n(statistics[0], census.values[code]) <= MOST_RESAMPLED_ROWS for code in codes
+    )
+    identity = [table.cluster] if table.cluster and resampled else []
+    columns = statistics[0].columns
+    if not census.by:
+        return sorted_for(statistics, scored_rows(table.measurements, columns, table.derived, identity))
+    wanted = np.zeros(len(census.values), dtype=np.bool_)
+    wanted[list(codes)] = True
+    parts = []
+    for batch in _scored_batches(table.measurements, columns, table.derived, [*census.by, *identity]):
+        found = census.codes(batch)
+        assert found is not None
+        part = batch.select(present([*columns, "weight", *identity], batch.schema)).with_columns(
+            pl.Series("_slice", found.astype(np.uint16))
+        )
+        parts.append(part.filter(pl.Series(wanted[found])))
+    return sorted_for(statistics, pl.concat(parts, how="vertical_relaxed"))
 
 
 def _row_interval_absent(n: int, independent: int, clustered: bool, options: IntervalOptions) -> str:

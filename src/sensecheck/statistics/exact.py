@@ -3,28 +3,46 @@
 Floating-point addition is not associative, so the same rows in other shards would give other last digits. Every
 term is therefore split on a fixed grid into parts whose sums are exact in float64, and the parts are added up as
 integers. Partial sums of any split of the rows then merge to the same value, digit for digit.
+
+A sum by cell costs one pass for each part, so the parts carry what else is to be counted: how many rows fell in the
+cell rides on the finer part, and true/false columns double the cells. `_packed` says how, and why it is exact.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sensecheck.statistics.scratch import scratch
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CHUNK = 1 << 15
+CHUNK = 1 << 14
+"""Rows are added so many at a time: they stay in a core's cache, and their sums within float64's 53 bits."""
 _HIGH_BITS = 26
 _LOW_BITS = 56
 # Adding and subtracting 1.5·2^(52-b) rounds a float64 of moderate size to a multiple of 2^-b.
 _TO_HIGH = 1.5 * 2.0 ** (52 - _HIGH_BITS)
 _TO_LOW = 1.5 * 2.0 ** (52 - _LOW_BITS)
 # |x| below 2^10 keeps a chunk's sum of high parts below 2^27, where multiples of 2^-26 are exact.
-_FAST_LIMIT = 2.0**10
+_WIDE_LIMIT = 2.0**10
+
+# The grid of the packed parts, and what a row weighs in the count that rides on the finer one.
+_PACKED_BITS = 33
+_TO_PACKED = 1.5 * 2.0 ** (52 - _PACKED_BITS)
+_ROW_BITS = 18
+_ROW = 2.0**-_ROW_BITS
+# From a sixteenth on, a float64 is a multiple of 2^-56 as it is.
+_ON_GRID = 2.0**-4
+_PACKED_LIMIT, _PACKED_TOTAL = 2.0**6, 2.0**17
+# True/false columns are counted by doubling the cells as long as those stay few.
+_MOST_CELLS = 4096
+_HELD_CHUNKS = 64
 
 
 @dataclass
@@ -36,6 +54,7 @@ class ExactSums:
 
     high: Ints
     low: Ints
+    _held: _Held | None = field(default=None, repr=False)
 
     @classmethod
     def zeros(cls, size: int, columns: int) -> ExactSums:
@@ -43,27 +62,57 @@ class ExactSums:
 
     def add(self, cell: NDArray[np.intp] | None, columns: Sequence[NDArray[np.generic] | None], rows: int) -> None:
         """Add rows; `cell` says where each row's values go (None: all to cell 0). A column that is None is all ones."""
-        size = len(self.high)
-        for start in range(0, rows, CHUNK):
-            count = min(CHUNK, rows - start)
-            where = None if cell is None else cell[start : start + count]
-            for j, column in enumerate(columns):
-                if column is None:
-                    ones = np.array([count]) if where is None else np.bincount(where, minlength=size)
-                    self.high[:, j] += ones.astype(np.int64) << _HIGH_BITS
-                else:
-                    self._add_chunk(where, column[start : start + count], j, size)
-
-    def _add_chunk(self, where: NDArray[np.intp] | None, x: NDArray[np.generic], j: int, size: int) -> None:
-        if x.dtype == np.bool_:
-            counts = np.array([x.sum()]) if where is None else np.bincount(where, weights=x, minlength=size)
-            self.high[:, j] += counts.astype(np.int64) << _HIGH_BITS
+        if cell is None:
+            self._add_to_one(columns, rows)
             return
-        values = x.astype(np.float64, copy=False)
-        if not (values.min(initial=0.0) > -_FAST_LIMIT and values.max(initial=0.0) < _FAST_LIMIT):
+        size = len(self.high)
+        ones, numbers, folds = _sorted_out(columns, size)
+        flags = [f[0] for f in folds]
+        key = (tuple(ones), tuple(tuple(f[1]) for f in folds))
+        if self._held is None or self._held.key != key:
+            self._decode()
+            self._held = _Held(key)
+        held = self._held
+        # What is not finite is found afterwards, and refused.
+        with np.errstate(invalid="ignore"):
+            for start in range(0, rows, CHUNK):
+                where = cell[start : start + CHUNK]
+                cells = _folded(where, [f[start : start + CHUNK] for f in flags], size) if flags else where
+                counted = not (ones or folds)
+                for j, column in numbers:
+                    x = column[start : start + CHUNK]
+                    parts = _packed(cells, x, size << len(folds))
+                    if parts is None:
+                        self._add_wide(where, x, j)
+                        continue
+                    held.parts.setdefault(j, []).append(parts)
+                    if not counted:
+                        counted = True
+                        held.counts.append(np.asarray(parts[0].imag, dtype=np.float64))
+                if not counted:
+                    held.counts.append(
+                        np.asarray(np.bincount(cells, minlength=size << len(folds)) * _ROW, dtype=np.float64)
+                    )
+                held.chunks += 1
+        if held.chunks >= _HELD_CHUNKS:
+            self._decode()
+
+    def _add_to_one(self, columns: Sequence[NDArray[np.generic] | None], rows: int) -> None:
+        for j, x in enumerate(columns):
+            if x is None or x.dtype == np.bool_:
+                self.high[0, j] += (rows if x is None else int(np.count_nonzero(x))) << _HIGH_BITS
+                continue
+            values = x.astype(np.float64, copy=False)
+            for start in range(0, rows, CHUNK):
+                self._add_wide(None, values[start : start + CHUNK], j)
+
+    def _add_wide(self, where: NDArray[np.intp] | None, values: Floats, j: int) -> None:
+        """Part by part and without the counts: signed or larger numbers, or all rows in one cell."""
+        size = len(self.high)
+        if not (values.min(initial=0.0) > -_WIDE_LIMIT and values.max(initial=0.0) < _WIDE_LIMIT):
             self._add_large(where, values, j)
             return
-        high, low = _scratch(len(values))
+        high, low = scratch("coarse", len(values)), scratch("fine", len(values))
         np.add(values, _TO_HIGH, out=high)
         np.subtract(high, _TO_HIGH, out=high)
         self.high[:, j] += np.rint(_sum_cells(where, high, size) * 2.0**_HIGH_BITS).astype(np.int64)
@@ -87,12 +136,49 @@ class ExactSums:
         np.add.at(self.high[:, j], cells, units)
         np.add.at(self.low[:, j], cells, np.rint(low * 2.0**_LOW_BITS).astype(np.int64))
 
+    def _decode(self) -> None:
+        """Turn the packed sums that wait into integers: many chunks at once, since each step costs a call."""
+        held, self._held = self._held, None
+        if held is None:
+            return
+        size = len(self.high)
+        ones, folds = held.key
+        if held.counts:
+            rows = np.rint(np.array(held.counts) * 2.0**_ROW_BITS).astype(np.int64).sum(axis=0)
+            # Cell c with the flags f is at c + size·f.
+            rows = rows.reshape(-1, size)
+            for j in ones:
+                self.high[:, j] += rows.sum(axis=0) << _HIGH_BITS
+            for bit, columns in enumerate(folds):
+                true = rows[np.flatnonzero(np.arange(len(rows)) >> bit & 1)].sum(axis=0) << _HIGH_BITS
+                for j in columns:
+                    self.high[:, j] += true
+        for j, parts in held.parts.items():
+            sums = np.array([p[0] for p in parts])
+            coarse, fine = sums.real.copy(), sums.imag.copy()
+            lift = np.array([p[1] for p in parts])[:, None]
+            number = np.rint(fine * 2.0**_ROW_BITS)
+            fine -= number * _ROW
+            coarse += number * lift
+            upper = np.rint(coarse * 2.0**_PACKED_BITS).astype(np.int64).sum(axis=0).reshape(-1, size).sum(axis=0)
+            lower = np.rint(fine * 2.0**_LOW_BITS).astype(np.int64).sum(axis=0).reshape(-1, size).sum(axis=0)
+            extra = _PACKED_BITS - _HIGH_BITS
+            self.high[:, j] += upper >> extra
+            self.low[:, j] += ((upper & ((1 << extra) - 1)) << (_LOW_BITS - _PACKED_BITS)) + lower
+            # What fills a unit of the high part moves there, so that no number of rows is too many.
+            carry = self.low[:, j] >> (_LOW_BITS - _HIGH_BITS)
+            self.high[:, j] += carry
+            self.low[:, j] -= carry << (_LOW_BITS - _HIGH_BITS)
+
     def merge(self, other: ExactSums) -> None:
+        self._decode()
+        other._decode()
         self.high += other.high
         self.low += other.low
 
     def floats(self) -> Floats:
         """The sums as float64, each rounded once."""
+        self._decode()
         shift = _LOW_BITS - _HIGH_BITS
         out = np.empty(self.high.shape)
         flat = out.reshape(-1)
@@ -101,15 +187,90 @@ class ExactSums:
         return out
 
 
-_LOCAL = threading.local()
+@dataclass
+class _Held:
+    """Packed sums of some chunks, all with the same columns of ones and the same folded flags (`key`)."""
+
+    key: tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+    chunks: int = 0
+    counts: list[Floats] = field(default_factory=list)
+    """How many rows each cell holds, in units of `_ROW` and with less than half a unit beside."""
+    parts: dict[int, list[tuple[NDArray[np.complex128], float]]] = field(default_factory=dict)
 
 
-def _scratch(size: int) -> tuple[Floats, Floats]:
-    """Two buffers of this thread's own: fresh memory would cost more than the arithmetic."""
-    if not hasattr(_LOCAL, "buffers"):
-        _LOCAL.buffers = (np.empty(CHUNK), np.empty(CHUNK))
-    first, second = _LOCAL.buffers
-    return first[:size], second[:size]
+def _sorted_out(
+    columns: Sequence[NDArray[np.generic] | None], size: int
+) -> tuple[list[int], list[tuple[int, Floats]], list[tuple[NDArray[np.generic], list[int]]]]:
+    """Which columns are ones, which are numbers, and which flags are folded into the cells (each with its columns)."""
+    ones: list[int] = []
+    numbers: list[tuple[int, Floats]] = []
+    folds: list[tuple[NDArray[np.generic], list[int]]] = []
+    for j, x in enumerate(columns):
+        if x is None:
+            ones.append(j)
+        elif x.dtype != np.bool_:
+            numbers.append((j, x.astype(np.float64, copy=False)))
+        else:
+            known = next((f for f in folds if f[0] is x), None)
+            if known is not None:
+                known[1].append(j)
+            elif size << (len(folds) + 1) <= _MOST_CELLS:
+                folds.append((x, [j]))
+            else:
+                numbers.append((j, x.astype(np.float64)))
+    return ones, numbers, folds
+
+
+def _packed(cells: NDArray[np.intp], x: Floats, size: int) -> tuple[NDArray[np.complex128], float] | None:
+    """A chunk's sums by cell, `coarse` and `fine` side by side; None where the numbers are too large for that.
+
+    A term x is hi + lo: hi a multiple of 2^-33, |lo| at most 2^-34 and a multiple of 2^-56 (once rounded). The terms
+    of `fine` are lo + 2^-18. Of at most 2^14 rows, all lo together stay within 2^-20, so the sum shows both the number
+    of rows (its multiple of 2^-18) and their lo, and it stays below 2^-3 = 2^53·2^-56: no bit is lost. The terms of
+    `coarse` are hi, less 2^-18 where `lift` (the second result) says so: then the parts take three steps and not five.
+
+    The two parts are the real and the imaginary part of one number, for they are then added in one pass.
+    """
+    least = float(x.min(initial=np.inf))
+    coarse = scratch("coarse", len(x))
+    both = scratch("both", len(x), np.complex128)
+    if least >= _ON_GRID:
+        np.add(x, _TO_PACKED, out=coarse)
+        np.subtract(coarse, _TO_PACKED + _ROW, out=coarse)
+        np.subtract(x, coarse, out=both.imag)
+        lift = _ROW
+    elif least >= 0 or (least > -_PACKED_LIMIT and float(x.max()) < _PACKED_LIMIT):
+        fine = scratch("fine", len(x))
+        np.add(x, _TO_PACKED, out=coarse)
+        np.subtract(coarse, _TO_PACKED, out=coarse)
+        np.subtract(x, coarse, out=fine)
+        np.add(fine, _TO_LOW, out=fine)
+        np.subtract(fine, _TO_LOW - _ROW, out=both.imag)
+        lift = 0.0
+    else:
+        return None
+    both.real = coarse
+    sums = np.zeros(size, dtype=np.complex128)
+    np.add.at(sums, cells, both)
+    # Terms from 0 on are no larger than their sum: looking at that spares a pass for the largest.
+    if least >= 0 and not float(sums.real.sum()) < _PACKED_TOTAL:
+        return None
+    return sums, lift
+
+
+def _folded(where: NDArray[np.intp], flags: Sequence[NDArray[Any]], size: int) -> NDArray[np.intp]:
+    """Cells told apart by flags as well: c + size·(first flag + 2·second flag …)."""
+    cells: NDArray[np.intp] = scratch("cells", len(where), np.intp)
+    for bit, flag in enumerate(flags):
+        step = size << bit
+        # Scaled as the narrow numbers they are, true/false cost little more than one widening.
+        narrow: type[np.generic] = np.uint8 if step < 256 else np.uint16
+        scaled = scratch("narrow flag", len(where), narrow)
+        np.multiply(flag.view(np.uint8), narrow(step), out=scaled)
+        wide = scratch("coarse", len(where), np.intp)
+        np.copyto(wide, scaled)
+        np.add(where if bit == 0 else cells, wide, out=cells)
+    return cells
 
 
 def _sum_cells(where: NDArray[np.intp] | None, values: Floats, size: int) -> Floats:

@@ -51,8 +51,12 @@ def hash_ids(ids: pl.Series) -> U64:
         with np.errstate(over="ignore"):
             return scramble(filled * _GOLDEN + _GOLDEN)
     text = ids.cast(pl.String).fill_null("")
+    if len(text) > 1:
+        # Tokens of one sequence follow each other and share its id: hash each run once.
+        starts = np.flatnonzero((text != text.shift(1)).fill_null(True).to_numpy())
+        if len(starts) < len(text) // 2:
+            return np.repeat(hash_ids(text.gather(starts)), np.diff(starts, append=len(text)))
     if text.n_unique() < len(text) // 2:
-        # Tokens of one sequence share its id: hash each distinct id once.
         unique = text.unique(maintain_order=True)
         codes = text.replace_strict(unique, pl.arange(0, len(unique), eager=True), return_dtype=pl.UInt32)
         return np.asarray(_hash_text(unique)[codes.to_numpy()])

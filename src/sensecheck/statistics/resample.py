@@ -8,7 +8,7 @@ the number of threads nor the order of shards can move a digit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import exp, factorial
@@ -24,6 +24,8 @@ Ints = NDArray[np.int64]
 
 # 128 rows × 1000 replicates of float64 stay inside a core's second-level cache.
 _ROWS_AT_A_TIME = 128
+# The weights of so many keys, a byte each, as well.
+_KEYS_AT_A_TIME = 512
 _COARSE_BITS = 12
 _GRID_BITS = 32
 _TO_COARSE = 1.5 * 2.0 ** (52 - _COARSE_BITS)
@@ -111,14 +113,6 @@ def replicate_sums(
     if rows == 0:
         return total
     columns = on_grid(columns)
-    if segment is None:
-        cuts = np.array([0, rows], dtype=np.intp)
-        present = np.zeros(1, dtype=np.intp)
-    else:
-        order = np.argsort(segment, kind="stable")
-        segment, ids, columns = segment[order], ids[order], columns[order]
-        starts = np.flatnonzero(np.r_[True, segment[1:] != segment[:-1]])
-        cuts, present = np.r_[starts, rows], segment[starts]
     # 128 rows of weights up to 8 multiply the grid's 2^-32 out of float64's exact range, so a column is split
     # in two; one that lies on the coarse grid already (counts, 0/1) needs no second part.
     coarse = (columns + _TO_COARSE) - _TO_COARSE
@@ -127,12 +121,56 @@ def replicate_sums(
     parts = np.concatenate([coarse * 2.0**_COARSE_BITS, rest[:, fine] * 2.0**_GRID_BITS], axis=1)
     with np.errstate(over="ignore"):
         keys = scramble(ids ^ seed_key(seed, stream))
+    distinct, place = np.unique(keys, return_inverse=True)
+    if segment is not None and 2 * len(distinct) <= rows:
+        work = _by_key(distinct, place, segment, parts, replicates, draw)
+    else:
+        work = _by_segment(keys, segment, parts, replicates, draw)
 
-    # Small enough that the linear algebra library stays on this thread: its own threads would wait for each other.
-    step = max(32, _SINGLE_THREADED // (_ROWS_AT_A_TIME * parts.shape[1]))
-
-    def work(first: int, last: int) -> ReplicateSums:
+    def add(first: int, last: int) -> ReplicateSums:
         mine = ReplicateSums.zeros(segments, replicates, width) if jobs > 1 else total
+        for at, some, sums in work(first, last):
+            target = mine.units[at][some]
+            whole = sums.astype(np.int64)
+            target += whole[:, :width] << (_GRID_BITS - _COARSE_BITS)
+            if len(fine):
+                target[:, fine] += whole[:, width:]
+        return mine
+
+    if jobs <= 1 or rows < 4 * _ROWS_AT_A_TIME:
+        jobs = 1
+        add(0, rows)
+        return total
+    edges = np.linspace(0, rows, jobs + 1).astype(int)
+    with ThreadPoolExecutor(jobs) as pool:
+        for partial in pool.map(add, edges[:-1].tolist(), edges[1:].tolist()):
+            total.merge(partial)
+    return total
+
+
+# From the first row to the last: a segment, which replicates, and their sums (replicates × parts).
+_Work: TypeAlias = Callable[[int, int], Iterator[tuple[int, slice, Floats]]]
+
+
+def _steps(rows: int, parts: int, replicates: int) -> list[slice]:
+    """Products so small that the linear algebra library stays on this thread: its own would wait for each other."""
+    step = max(32, _SINGLE_THREADED // (rows * parts))
+    return [slice(first, first + step) for first in range(0, replicates, step)]
+
+
+def _by_segment(keys: U64, segment: NDArray[np.intp] | None, parts: Floats, replicates: int, draw: Draw) -> _Work:
+    """Rows in the order of their segments, each with weights drawn for it."""
+    rows, width = parts.shape
+    if segment is None:
+        cuts, present = np.array([0, rows], dtype=np.intp), np.zeros(1, dtype=np.intp)
+    else:
+        order = np.argsort(segment, kind="stable")
+        segment, keys, parts = segment[order], keys[order], parts[order]
+        starts = np.flatnonzero(np.r_[True, segment[1:] != segment[:-1]])
+        cuts, present = np.r_[starts, rows], segment[starts]
+    steps = _steps(_ROWS_AT_A_TIME, width, replicates)
+
+    def work(first: int, last: int) -> Iterator[tuple[int, slice, Floats]]:
         at = int(np.searchsorted(cuts, first, side="right")) - 1
         for start in range(first, last, _ROWS_AT_A_TIME):
             stop = min(start + _ROWS_AT_A_TIME, last)
@@ -140,29 +178,45 @@ def replicate_sums(
             begin = start
             while begin < stop:
                 end = min(int(cuts[at + 1]), stop)
-                target = mine.units[int(present[at])]
-                rows_of_part = parts[begin:end]
                 drawn = weights[begin - start : end - start].T
-                for first_replicate in range(0, replicates, step):
-                    some = slice(first_replicate, first_replicate + step)
-                    sums = (drawn[some] @ rows_of_part).astype(np.int64)
-                    target[some] += sums[:, :width] << (_GRID_BITS - _COARSE_BITS)
-                    if len(fine):
-                        target[some][:, fine] += sums[:, width:]
+                for some in steps:
+                    yield int(present[at]), some, drawn[some] @ parts[begin:end]
                 begin = end
                 if end == cuts[at + 1]:
                     at += 1
-        return mine
 
-    if jobs <= 1 or rows < 4 * _ROWS_AT_A_TIME:
-        jobs = 1
-        work(0, rows)
-        return total
-    edges = np.linspace(0, rows, jobs + 1).astype(int)
-    with ThreadPoolExecutor(jobs) as pool:
-        for partial in pool.map(work, edges[:-1].tolist(), edges[1:].tolist()):
-            total.merge(partial)
-    return total
+    return work
+
+
+def _by_key(
+    distinct: U64, place: NDArray[np.intp], segment: NDArray[np.intp], parts: Floats, replicates: int, draw: Draw
+) -> _Work:
+    """Some keys at a time, with weights drawn once for all of a key's rows; within them by segment."""
+    block = place // _KEYS_AT_A_TIME
+    order = np.lexsort((segment, block))
+    block, segment, place, parts = block[order], segment[order], place[order], parts[order]
+    rows, width = parts.shape
+    starts = np.flatnonzero(np.r_[True, (segment[1:] != segment[:-1]) | (block[1:] != block[:-1])])
+    cuts = np.r_[starts, rows]
+
+    def work(first: int, last: int) -> Iterator[tuple[int, slice, Floats]]:
+        drawn_for = -1
+        at = int(np.searchsorted(cuts, first, side="right")) - 1
+        begin = first
+        while begin < last:
+            end = min(int(cuts[at + 1]), last, begin + _ROWS_AT_A_TIME)
+            if block[begin] != drawn_for:
+                drawn_for = int(block[begin])
+                base = drawn_for * _KEYS_AT_A_TIME
+                drawn = draw(distinct[base : base + _KEYS_AT_A_TIME], replicates)
+            weights = drawn[place[begin:end] - base].astype(np.float64).T
+            for some in _steps(end - begin, width, replicates):
+                yield int(segment[begin]), some, weights[some] @ parts[begin:end]
+            begin = end
+            if end == cuts[at + 1]:
+                at += 1
+
+    return work
 
 
 def multinomial_counts(counts: Ints, replicates: int, seed: int, stream: str) -> Ints:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -168,40 +167,3 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Element-wise quotient; 0/0 is NaN and makes no noise."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(numerator / denominator)
-
-
-_BLOCK = 1 << 15
-
-
-def bin_index(values: Floats, edges: Floats) -> NDArray[np.intp]:
-    """The bin of each value: [edge, next edge), the last one closed; values outside go to the nearest bin."""
-    bins = len(edges) - 1
-    if not _multiplies(tuple(edges.tolist())):
-        index = np.searchsorted(edges, values, side="right") - 1
-        return np.clip(index, 0, bins - 1)
-    out = np.empty(len(values), dtype=np.intp)
-    scaled, floor, whole = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK, dtype=np.bool_)
-    for start in range(0, len(values), _BLOCK):
-        part = values[start : start + _BLOCK]
-        size = len(part)
-        np.multiply(part, float(bins), out=scaled[:size])
-        np.floor(scaled[:size], out=floor[:size])
-        where = out[start : start + size]
-        np.copyto(where, floor[:size], casting="unsafe")
-        # Rounding can lift a value just below an edge onto it, and nowhere else: look those few up.
-        np.equal(scaled[:size], floor[:size], out=whole[:size])
-        doubtful = np.flatnonzero(whole[:size])
-        if len(doubtful):
-            where[doubtful] = np.searchsorted(edges, part[doubtful], side="right") - 1
-        if where.min(initial=0) < 0 or where.max(initial=0) >= bins:
-            np.clip(where, 0, bins - 1, out=where)
-    return out
-
-
-@lru_cache(maxsize=64)
-def _multiplies(edges: tuple[float, ...]) -> bool:
-    """Whether multiplying by the number of bins finds the bin: even edges on [0, 1], none of which falls short."""
-    bins = len(edges) - 1
-    if bins < 1 or not np.array_equal(edges, np.linspace(0.0, 1.0, bins + 1)):
-        return False
-    return all(edge * bins >= k for k, edge in enumerate(edges))

@@ -144,7 +144,8 @@ def save_model(folder: Path, kind: str, size: str, pairs: list[tuple[str, str]],
         )
     model = transformers.AutoModelForSequenceClassification.from_config(config).eval()
     model.save_pretrained(folder)
-    head = model.classifier.out_proj if hasattr(model.classifier, "out_proj") else model.classifier
+    head = model.classification_head if kind == "bart" else model.classifier
+    head = getattr(head, "out_proj", head)
     sample = SequenceClassifier(str(folder), device=device, dtype="float32", packed=False)
     logits = np.array([answer.logits for batch in sample.stream(pairs[:512]) for _, answer in batch])
     logits = logits[:, [2, 1, 0]]  # back to the model's own order

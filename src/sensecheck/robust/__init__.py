@@ -23,7 +23,7 @@ from sensecheck.robust.pipeline import Pair, Pipeline, Plan, in_batches
 from sensecheck.robust.plots import plots
 from sensecheck.robust.records import Pairs
 from sensecheck.robust.statements import KEEP
-from sensecheck.robust.systems import Access, classifier, faults_told
+from sensecheck.robust.systems import Access, Asking, classifier, faults_told
 from sensecheck.robust.systems import generator as generator_of
 from sensecheck.runs.collecting import Batch
 from sensecheck.statistics.figure import IntervalOptions
@@ -165,7 +165,12 @@ def evaluate(
     extra_columns = [c for c in dict.fromkeys(c for s in by for c in s) if c not in own]
     pairs = Pairs(data, columns=columns, slices=extra_columns, limit=limit, skip_bad=skip_bad)
     chosen_access = access or Access()
-    m = classifier(model, chosen_access, parity=parity is not None)
+    asking: Asking | None = None
+    if parity is not None:
+        from sensecheck.robust.parity import ASKING
+
+        asking = ASKING
+    m = classifier(model, chosen_access, asking)
     g = generator_of(generator, chosen_access, wordnet)
     if cosine and not callable(getattr(m, "embeddings", None)):
         raise InputError(

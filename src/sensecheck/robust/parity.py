@@ -16,12 +16,14 @@ from sensecheck.models.generators import Request, StoredStatements
 from sensecheck.report.result import Result
 from sensecheck.robust import original
 from sensecheck.robust.pipeline import Pair
+from sensecheck.robust.systems import Asking
 from sensecheck.runs.signature import Signature
 from sensecheck.statistics.estimate import Estimates
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Frames
 
 NO_INTERVAL = "parity with the original: it gives no interval"
+ASKING = Asking(original.NLI_PROMPT, original.flan_answer)
 VERSIONS: dict[str, original.Version] = {"breaknli": "2023-06", "breaknli-april": "2023-04"}
 
 

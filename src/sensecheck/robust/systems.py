@@ -16,7 +16,6 @@ from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import CallableClassifier, Classifier, SmallClassifier, TableClassifier, read_answer
 from sensecheck.models.generators import CallableGenerator, Generator, RuleGenerator, StoredStatements
 from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT
-from sensecheck.robust import original
 from sensecheck.runs.stopping import Stopped
 
 SMALL = "small"
@@ -24,6 +23,14 @@ RULES = "rules"
 DTYPES = ("bfloat16", "float16", "float32")
 LONGEST = 40
 """tokens that a Hugging Face language model may answer with"""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What a language model is asked, and how its answer is read."""
+
+    prompt: str
+    read: Callable[[str], int | None]
 
 
 @dataclass(frozen=True)
@@ -153,10 +160,10 @@ def _is_sequence_classifier(path: str, access: Access) -> bool:
     return not any(word in kind for kind in kinds for word in generative)
 
 
-def classifier(spec: Any, access: Access | None = None, parity: bool = False) -> Classifier:
+def classifier(spec: Any, access: Access | None = None, asking: Asking | None = None) -> Classifier:
     """M from: `small`, a Hugging Face name or folder, a URL, `table:FILE`, `py:module:function`, or a Python object.
 
-    `parity`: language models get the original's prompt, and their answers are read by its rule.
+    `asking`: another prompt for language models, and another rule to read their answers by.
     """
     access = access or Access()
     if not isinstance(spec, str):
@@ -173,8 +180,8 @@ def classifier(spec: Any, access: Access | None = None, parity: bool = False) ->
         from sensecheck.models.endpoint import EndpointClassifier
 
         endpoint = _endpoint(spec, access, max_tokens=access.max_tokens or 64)
-        if parity:
-            return EndpointClassifier(endpoint, access.prompt or original.NLI_PROMPT, original.flan_answer)
+        if asking is not None:
+            return EndpointClassifier(endpoint, access.prompt or asking.prompt, asking.read)
         return EndpointClassifier(endpoint, access.prompt or NLI_PROMPT)
     if spec.startswith("table:"):
         from sensecheck.robust.records import predictions_in_file
@@ -193,8 +200,8 @@ def classifier(spec: Any, access: Access | None = None, parity: bool = False) ->
     if _is_sequence_classifier(path, access):
         return SequenceClassifier(path, label_names=access.label_names, **options)
     options["max_new_tokens"] = access.max_tokens or LONGEST
-    if parity:
-        return PromptedModel(path, prompt=access.prompt or original.NLI_PROMPT, read=original.flan_answer, **options)
+    if asking is not None:
+        return PromptedModel(path, prompt=access.prompt or asking.prompt, read=asking.read, **options)
     prompt = access.prompt or (FLAN_PROMPT if "flan" in path.lower() else NLI_PROMPT)
     return PromptedModel(path, prompt=prompt, read=read_answer, **options)
 

@@ -243,7 +243,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 "Kumar, Liang and Ma 2019, Verified Uncertainty Calibration, NeurIPS")),
         RowStatistic(
             "smooth_ece", ("confidence", "correct"), Ranked.of, smooth_ece_of, "smooth ECE", "lower",
-            sorted_by="confidence", grows_with_noise=True, explanation=Explanation(
+            sorted_by="confidence", of_neighbours=True, grows_with_noise=True, explanation=Explanation(
                 "∫ |K_σ ∗ (confidence − correct)|, a reflected Gaussian of the width σ at which this is σ",
                 "Calibration error without bins: small changes of confidences change it little.",
                 "Noise pushes it up, less than it does ECE.",
@@ -325,18 +325,19 @@ def ranking_figures(column: str, coverages: Sequence[float]) -> list[AnyStatisti
     """Figures that need the order of the confidences alone."""
     needs = (column, "correct")
     prepare = Ranked.of if column == "confidence" else _ranked_scores
+    order: dict[str, Any] = {"sorted_by": column, "of_neighbours": True}
     made: list[AnyStatistic] = [
-        RowStatistic("auroc", needs, prepare, auroc_of, "AUROC", "higher", sorted_by=column, explanation=Explanation(
+        RowStatistic("auroc", needs, prepare, auroc_of, "AUROC", "higher", **order, explanation=Explanation(
             "P(a right answer is surer than a wrong one), equals counting half",
             "Whether confidence tells right answers from wrong ones; 0.5 is a coin. Says nothing of calibration.",
             "The mix of easy and hard questions: compare systems on the same questions.",
             "Hanley and McNeil 1982, The Meaning and Use of the Area under a ROC Curve, Radiology")),
-        RowStatistic("aurc", needs, prepare, aurc_of, "AURC", "lower", sorted_by=column, explanation=Explanation(
+        RowStatistic("aurc", needs, prepare, aurc_of, "AURC", "lower", **order, explanation=Explanation(
             "mean over answers of the error rate among all answers at least as sure",
             "The area under the risk–coverage curve: the error rate when only the surest are answered, averaged.",
             "Accuracy as much as ranking: E-AURC takes accuracy out.",
             _GEIFMAN)),
-        RowStatistic("e_aurc", needs, prepare, excess_aurc_of, "E-AURC", "lower", sorted_by=column,
+        RowStatistic("e_aurc", needs, prepare, excess_aurc_of, "E-AURC", "lower", **order,
             explanation=Explanation(
                 "AURC − (r + (1 − r)·ln(1 − r)), r the error rate",
                 "What a perfect ranking of the same answers would save.",
@@ -347,16 +348,14 @@ def ranking_figures(column: str, coverages: Sequence[float]) -> list[AnyStatisti
         made.append(
             RowStatistic(
                 f"accuracy_at_{c * 100:g}", needs, prepare, partial(_at, c), f"accuracy at {c:.0%} coverage", "higher",
-                sorted_by=column, explanation=Explanation(
+                **order, explanation=Explanation(
                     f"accuracy of the {c:.0%} surest answers",
                     "How often the system is right when it may abstain from its least sure answers.",
                     "Where confidences are equal at the cut, all of them count in proportion.",
                     "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR"),
             )
         )  # fmt: skip
-    made.append(
-        RowStatistic("risk_coverage", needs, prepare, _risk_curve, "risk–coverage curve", sorted_by=column, vector=True)
-    )
+    made.append(RowStatistic("risk_coverage", needs, prepare, _risk_curve, "risk–coverage curve", **order, vector=True))
     return made
 
 

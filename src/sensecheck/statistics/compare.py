@@ -17,7 +17,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.statistics.estimate import (
-    MOST_RESAMPLED_ROWS,
     MOST_ROWS,
     Census,
     Layout,
@@ -25,6 +24,8 @@ from sensecheck.statistics.estimate import (
     Table,
     base_weights,
     compute_anchors,
+    keyed,
+    most_resampled,
     recentred,
     replicate_steps,
     row_groups,
@@ -34,10 +35,11 @@ from sensecheck.statistics.estimate import (
     sum_rows,
 )
 from sensecheck.statistics.figure import IntervalOptions
-from sensecheck.statistics.hashing import hash_ids, scramble, seed_key
+from sensecheck.statistics.hashing import U64, scramble, seed_key
 from sensecheck.statistics.intervals import percentile
 from sensecheck.statistics.measurements import Measurements, concatenated
 from sensecheck.statistics.resample import coin_flips, poisson_weights
+from sensecheck.statistics.squeezing import Groups, Squeezed, squeezable
 from sensecheck.statistics.statistic import ONE, Anchors, AnyStatistic, RowStatistic, Statistic
 
 Floats = NDArray[np.float64]
@@ -232,21 +234,24 @@ def _of_rows(
     for side in sides:
         assert side.cluster is not None
         found = scored_rows(side.measurements, statistics[0].columns, side.derived, [side.cluster])
-        rows.append(sorted_for(statistics, found))
+        rows.append(sorted_for(statistics, keyed(found, [side.cluster])))
     n_a, n_b = len(rows[0]), len(rows[1])
     if not n_a or not n_b or n_a + n_b > MOST_ROWS:
         why = "no scored rows" if not n_a or not n_b else f"figures of single rows are made up to {MOST_ROWS:,} rows"
         nothing = np.full(1, np.nan)
         return {s.name: _difference(s, [np.nan] * 2, nothing, None, None, n_a, n_b, units, why) for s in statistics}
-    hashes = [hash_ids(r[s.cluster]) for r, s in zip(rows, sides, strict=True) if s.cluster]
+    hashes = [r["_key"].to_numpy() for r in rows]
     base = [base_weights(r) for r in rows]
     states = [RowStates(statistics, r) for r in rows]
     values = [[float(v[0]) for v in st.values(w[None, :])] for st, w in zip(states, base, strict=True)]
     note = ""
     spread: list[list[Floats]] = []
     swapped: list[list[Floats]] = []
-    if n_a + n_b > 2 * MOST_RESAMPLED_ROWS:
-        note = f"figures of single rows are resampled up to {MOST_RESAMPLED_ROWS:,} rows: no interval"
+    most = most_resampled(statistics)
+    if n_a + n_b > 2 * most:
+        note = f"figures of single rows are resampled up to {most:,} rows: no interval"
+    elif squeezable(statistics, (n_a + n_b) // 2):
+        spread, swapped = _squeezed_differences(statistics, rows, hashes, base, values, options)
     else:
         side_of = pl.Series("_side", np.repeat([False, True], [n_a, n_b]))
         pooled = pl.concat([r.select(statistics[0].columns) for r in rows], how="vertical_relaxed").with_columns(
@@ -276,6 +281,45 @@ def _of_rows(
             drawn_changes = recentred(drawn_changes, change, (-np.inf, np.inf))
         out[statistic.name] = _difference(statistic, pair, drawn_changes, p_swap, None, n_a, n_b, units, note)
     return out
+
+
+def _squeezed_differences(
+    statistics: Sequence[RowStatistic],
+    rows: Sequence[pl.DataFrame],
+    hashes: Sequence[U64],
+    base: Sequence[Floats],
+    values: Sequence[Sequence[float]],
+    options: IntervalOptions,
+) -> tuple[list[list[Floats]], list[list[Floats]]]:
+    """Differences under the paired bootstrap and with results swapped, neighbours taken together: see `squeezing`."""
+    groups = Groups(np.concatenate(hashes))
+    drawn = groups.drawn(options.replicates, options.seed, "bootstrap")
+    names = statistics[0].columns
+    sides: list[list[Floats]] = []
+    for r, keys, weight, exact in zip(rows, hashes, base, values, strict=True):
+        squeezed = Squeezed(statistics, {c: r[c].to_numpy() for c in names})
+        cells = squeezed.weights(groups, keys, weight)
+        plain = squeezed.values(cells.sum(axis=0)[None, :])
+        found = squeezed.values(drawn @ cells)
+        sides.append([f + (e - p[0]) for f, e, p in zip(found, exact, plain, strict=True)])
+    pooled = sorted_for(
+        statistics,
+        pl.concat([r.select(names) for r in rows], how="vertical_relaxed").with_columns(
+            pl.Series("_side", np.repeat([False, True], [len(r) for r in rows])),
+            pl.Series("_key", np.concatenate(hashes)),
+            pl.Series("_base", np.concatenate(base)),
+        ),
+    )
+    together = Squeezed(statistics, {c: pooled[c].to_numpy() for c in names})
+    from_b = pooled["_side"].to_numpy()
+    keys, weight = pooled["_key"].to_numpy(), pooled["_base"].to_numpy()
+    of_a, of_b = (together.weights(groups, keys, weight, chosen) for chosen in (~from_b, from_b))
+    # Where the coin says 1, A gets B's results and B gets A's.
+    coins = groups.drawn(options.replicates, options.seed, "randomisation", coin_flips)
+    new_a = together.values((1 - coins) @ of_a + coins @ of_b)
+    new_b = together.values(coins @ of_a + (1 - coins) @ of_b)
+    spread = [y - x for x, y in zip(*sides, strict=True)]
+    return [spread], [[y - x for x, y in zip(new_a, new_b, strict=True)]]
 
 
 def _difference(

@@ -26,6 +26,7 @@ from sensecheck.statistics.resample import (
     poisson_weights,
     replicate_sums,
 )
+from sensecheck.statistics.squeezing import MOST_SQUEEZED_ROWS, squeezable, squeezed_replicates
 from sensecheck.statistics.statistic import (
     ONE,
     Anchors,
@@ -1026,7 +1027,7 @@ class RowStates:
 
     def __init__(self, statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> None:
         self.statistics = list(statistics)
-        columns = {c: rows[c].to_numpy() for c in statistics[0].columns}
+        self.columns = columns = {c: rows[c].to_numpy() for c in statistics[0].columns}
         made: dict[Any, Any] = {}
         for s in statistics:
             if s.prepare not in made:
@@ -1101,7 +1102,7 @@ def _row_figures(
         values = [np.empty(0) if s.vector else np.asarray(float("nan")) for s in statistics]
         spreads: list[Floats] | None = None
         independent = clusters if clusters is not None else n
-        absent = _row_interval_absent(n, independent, clusters is not None, options)
+        absent = _row_interval_absent(n, independent, clusters is not None, options, most_resampled(statistics))
         if 0 < n <= MOST_ROWS:
             if code not in held:
                 rows = None
@@ -1117,11 +1118,11 @@ def _row_figures(
             states = RowStates(statistics, mine)
             ids = None
             if not absent:
-                ids = hash_ids(mine[table.cluster]) if table.cluster else hash_ids(pl.Series(np.arange(n)))
+                ids = mine["_key"].to_numpy() if table.cluster else hash_ids(pl.Series(np.arange(n)))
             del mine
             values = [v[0] for v in states.values(base[None, :])]
             if ids is not None:
-                spreads = _row_replicates(states, base, ids, options)
+                spreads = _row_replicates(states, base, ids, values, options)
             del states, base
         for i, statistic in enumerate(statistics):
             low: End = None
@@ -1170,26 +1171,39 @@ def _rows_of(
     """The scored rows of some slices, sorted; which slice each belongs to is in `_slice`."""
     # Names take more room than all else: they are read where some slice is resampled.
     resampled = options.method != "none" and any(
-        census.n(statistics[0], census.values[code]) <= MOST_RESAMPLED_ROWS for code in codes
+        census.n(statistics[0], census.values[code]) <= most_resampled(statistics) for code in codes
     )
     identity = [table.cluster] if table.cluster and resampled else []
     columns = statistics[0].columns
     if not census.by:
-        return sorted_for(statistics, scored_rows(table.measurements, columns, table.derived, identity))
+        batches = _scored_batches(table.measurements, columns, table.derived, identity)
+        return sorted_for(statistics, pl.concat([keyed(b, identity) for b in batches], how="vertical_relaxed"))
     wanted = np.zeros(len(census.values), dtype=np.bool_)
     wanted[list(codes)] = True
     parts = []
     for batch in _scored_batches(table.measurements, columns, table.derived, [*census.by, *identity]):
         found = census.codes(batch)
         assert found is not None
-        part = batch.select(present([*columns, "weight", *identity], batch.schema)).with_columns(
+        part = keyed(batch.select(present([*columns, "weight", *identity], batch.schema)), identity).with_columns(
             pl.Series("_slice", found.astype(np.uint16))
         )
         parts.append(part.filter(pl.Series(wanted[found])))
     return sorted_for(statistics, pl.concat(parts, how="vertical_relaxed"))
 
 
-def _row_interval_absent(n: int, independent: int, clustered: bool, options: IntervalOptions) -> str:
+def keyed(rows: pl.DataFrame, identity: Sequence[str]) -> pl.DataFrame:
+    """The hash of the units' names in their place, in `_key`: names take more room than all else."""
+    if not identity:
+        return rows
+    return rows.with_columns(pl.Series("_key", hash_ids(rows[identity[0]]))).drop(identity)
+
+
+def most_resampled(statistics: Sequence[RowStatistic]) -> int:
+    """How many rows may be resampled for these figures."""
+    return MOST_SQUEEZED_ROWS if squeezable(statistics, MOST_RESAMPLED_ROWS) else MOST_RESAMPLED_ROWS
+
+
+def _row_interval_absent(n: int, independent: int, clustered: bool, options: IntervalOptions, most: int) -> str:
     if n > MOST_ROWS:
         return f"figures of single rows are made up to {MOST_ROWS:,} rows: slice, or use --limit"
     if options.method == "none":
@@ -1198,8 +1212,8 @@ def _row_interval_absent(n: int, independent: int, clustered: bool, options: Int
         return "no scored rows"
     if independent < 2:
         return "one cluster alone says nothing about the others" if clustered else "one row alone"
-    if n > MOST_RESAMPLED_ROWS:
-        return f"figures of single rows are resampled up to {MOST_RESAMPLED_ROWS:,} rows: slice, or use --limit"
+    if n > most:
+        return f"figures of single rows are resampled up to {most:,} rows: slice, or use --limit"
     return ""
 
 
@@ -1217,7 +1231,13 @@ def replicate_steps(rows: int, replicates: int) -> list[tuple[int, int]]:
     return list(pairwise([*range(0, replicates, step), replicates]))
 
 
-def _row_replicates(states: RowStates, base: Floats, ids: U64, options: IntervalOptions) -> list[Floats]:
+def _row_replicates(
+    states: RowStates, base: Floats, ids: U64, values: Sequence[Floats], options: IntervalOptions
+) -> list[Floats]:
+    if squeezable(states.statistics, len(ids)):
+        return squeezed_replicates(
+            states.statistics, states.columns, base, ids, values, options.replicates, options.seed
+        )
     keys = scramble(ids ^ seed_key(options.seed, "bootstrap"))
     out: list[list[Floats]] = []
     for first, last in replicate_steps(len(ids), options.replicates):

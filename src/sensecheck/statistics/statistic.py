@@ -143,6 +143,9 @@ class RowStatistic:
     sorted_by: str = ""
     """Rows (and so weights) come sorted by this column, ascending. Statistics with the same needs, order and
     `prepare` share one state and one drawing of weights."""
+    of_neighbours: bool = False
+    """A true/false column beside `sorted_by` is all it needs, and rows that are neighbours in that order may be taken
+    together where it is resampled."""
     grows_with_noise: bool = False
     """Replicates lie above the value by as much as the value lies above the truth: the interval takes out both."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
+from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
@@ -11,7 +13,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import numpy as np
 import polars as pl
 
-from benchmarks.timing import cpu_seconds
+from benchmarks.timing import in_turns
 from sensecheck.calibrated.figures import statistics
 from sensecheck.statistics.estimate import estimate
 from sensecheck.statistics.figure import IntervalOptions
@@ -23,6 +25,7 @@ BINNED = ("ece", "rmsce", "mce", "overconfidence", "underconfidence", "pearson")
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=float, default=1e7)
+    parser.add_argument("--turns", type=int, default=5, help="every way takes so many, and its fastest counts")
     args = parser.parse_args(argv)
     n = int(args.rows)
     rng = np.random.default_rng(0)
@@ -32,17 +35,17 @@ def main(argv: list[str] | None = None) -> None:
     chosen = [s for s in statistics({}) if s.name in BINNED]
     none = IntervalOptions(method="none")
     found = estimate(frame, chosen, options=none)
-    mine = cpu_seconds(lambda: estimate(frame, chosen, options=none))
-    print(f"{n:,} pairs, 20 bins, one thread; CPU seconds (sensecheck: {len(chosen)} figures, the others: one)")
-    print(f"  sensecheck    {mine:7.3f}   ECE {found.figure('ece').value:.10f}")
+    ways: dict[str, Callable[[], Any]] = {"sensecheck": lambda: estimate(frame, chosen, options=none)}
+    told = {"sensecheck": f"ECE {found.figure('ece').value:.10f}"}
     for name, peer in (("torchmetrics", _torchmetrics), ("scikit-learn", _sklearn), ("netcal", _netcal)):
         try:
-            work, value = peer(confidence, correct)
+            ways[name], told[name] = peer(confidence, correct)
         except ImportError as missing:
             print(f"  {name:<13} not installed ({missing.name})")
-            continue
-        took = cpu_seconds(work, 2 if name != "netcal" else 1)
-        print(f"  {name:<13} {took:7.3f}   {value}   {took / mine:6.1f}x")
+    taken = in_turns(ways, args.turns)
+    print(f"{n:,} pairs, 20 bins, one thread; CPU seconds (sensecheck: {len(chosen)} figures, the others: one)")
+    for name, seconds in taken.items():
+        print(f"  {name:<13} {seconds:7.3f}   {told[name]:18} {seconds / taken['sensecheck']:6.1f}x")
 
 
 def _torchmetrics(confidence, correct):

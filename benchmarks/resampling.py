@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import scipy.stats
 
-from benchmarks.timing import cpu_seconds, peak_megabytes
+from benchmarks.timing import in_turns, peak_megabytes
 from sensecheck.statistics.estimate import estimate
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.measurements import Frames
@@ -22,6 +22,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--peer-resamples", type=int, default=40, help="peers do this many; their time is scaled up")
+    parser.add_argument("--turns", type=int, default=4, help="every way takes so many, and its fastest counts")
     args = parser.parse_args(argv)
     rng = np.random.default_rng(0)
     slices = rng.integers(0, SLICES, args.rows)
@@ -31,9 +32,11 @@ def main(argv: list[str] | None = None) -> None:
     for kind, values in data.items():
         frame = Frames(pl.DataFrame({"id": ids, "x": values, "slice": slices.astype(str)}))
         options = IntervalOptions(replicates=args.resamples)
-        mine = cpu_seconds(lambda f=frame, o=options: estimate(f, [mean_of("x")], slices=[("slice",)], options=o), 2)
         parts = [values[slices == s].astype(float) for s in range(SLICES)]
         scale = args.resamples / args.peer_resamples
+
+        def our_way(frame=frame, options=options) -> None:
+            estimate(frame, [mean_of("x")], slices=[("slice",)], options=options)
 
         def numpy_way(parts=parts) -> None:
             generator = np.random.default_rng(1)
@@ -47,10 +50,10 @@ def main(argv: list[str] | None = None) -> None:
                     (part,), np.mean, n_resamples=args.peer_resamples, method="percentile", batch=10, rng=1
                 )
 
-        numpy_time = cpu_seconds(numpy_way, 1) * scale
-        scipy_time = cpu_seconds(scipy_way, 1) * scale
+        taken = in_turns({"ours": our_way, "numpy": numpy_way, "scipy": scipy_way}, args.turns)
+        mine, numpy_time, scipy_time = taken["ours"], taken["numpy"] * scale, taken["scipy"] * scale
         print(
-            f"{kind:<11} sensecheck {mine:8.2f}   numpy {numpy_time:8.2f} ({numpy_time / mine:6.1f}x)   "
+            f"{kind:<11} sensecheck {mine:8.3f}   numpy {numpy_time:8.2f} ({numpy_time / mine:6.1f}x)   "
             f"scipy {scipy_time:8.2f} ({scipy_time / mine:6.1f}x)"
         )
     print(f"peak memory {peak_megabytes():,.0f} MB (the peers do the slices only; sensecheck the whole as well)")

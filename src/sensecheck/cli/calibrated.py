@@ -8,7 +8,7 @@ from sensecheck.calibrated import evaluate
 from sensecheck.calibrated.figures import DEFAULT_BINS, DEFAULT_COVERAGES
 from sensecheck.calibrated.measure import AGGREGATES
 from sensecheck.calibrated.records import INPUT_FORMATS, SCALES
-from sensecheck.cli.options import Parser, Shared, add_common, finish, positive
+from sensecheck.cli.options import Parser, Shared, add_common, every_question, finish, positive
 from sensecheck.cli.progress import progress
 
 _EXAMPLES = """
@@ -141,18 +141,10 @@ def run(args: argparse.Namespace) -> int:
             bins=args.bins,
             coverages=_shares(args.coverages),
             token_kinds=args.token_kinds,
-            columns=shared.columns,
-            slices=shared.slices,
             weight=args.weight,
             cluster=args.cluster,
-            limit=args.limit,
-            skip_bad=args.skip_bad,
-            options=shared.options,
-            out=args.out,
-            resume=args.resume,
-            overwrite=args.overwrite,
-            system=args.system,
             progress=advance,
+            **every_question(args),
         )
     return finish(result, args)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from sensecheck.cli.options import Parser, Shared, add_common, finish, positive
+from sensecheck.cli.options import Parser, add_common, every_question, finish, pair, positive
 from sensecheck.cli.progress import progress
 from sensecheck.correct import SPICE_SLICES, evaluate
 from sensecheck.correct.measure import CONVENTIONS
@@ -81,14 +81,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    shared = Shared.of(args)
-    prefixes = None
-    if args.prefix:
-        from sensecheck.cli.options import _pair
-
-        prefixes = dict(_pair(p, "--prefix", "NAME=IRI") for p in args.prefix)
+    given = every_question(args)
+    prefixes = dict(pair(p, "--prefix", "NAME=IRI") for p in args.prefix) or None
     files = args.files[0] if len(args.files) == 1 else args.files
-    slices: list[str] | list[tuple[str, ...]] = shared.slices or list(SPICE_SLICES if _is_spice(files) else ())
+    given["slices"] = given["slices"] or list(SPICE_SLICES if _is_spice(files) else ())
     with progress("reading and measuring", "records") as advance:
         result = evaluate(
             files,
@@ -105,19 +101,11 @@ def run(args: argparse.Namespace) -> int:
             limits=Limits(seconds=args.timeout, memory=args.memory << 20, rows=args.max_rows),
             workers=args.workers,
             cache=args.cache,
-            columns=shared.columns,
-            slices=slices,
             weight=args.weight,
             cluster=args.cluster,
-            limit=args.limit,
-            skip_bad=args.skip_bad,
-            options=shared.options,
-            out=args.out,
-            resume=args.resume,
-            overwrite=args.overwrite,
-            system=args.system,
             parity=args.parity,
             progress=advance,
+            **given,
         )
     return finish(result, args)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sensecheck.cli.options import Parser, Shared, add_common, finish, positive
+from sensecheck.cli.options import Parser, add_common, every_question, finish, positive
 from sensecheck.cli.progress import progress
 from sensecheck.diverse.figures import DEFAULT_AT, DEFAULT_ORDERS
 from sensecheck.diverse.records import DONORS
@@ -79,15 +79,12 @@ def _whole(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     from sensecheck.diverse import evaluate
 
-    shared = Shared.of(args)
     data = args.hypotheses[0] if len(args.hypotheses) == 1 else [Path(name) for name in args.hypotheses]
     with progress("reading and measuring", "queries") as advance:
         result = evaluate(
             data, args.references, eos=args.eos, queries=args.queries, aligner=args.aligner, tokenize=args.tokenize,
             lowercase=args.lowercase, relevance=args.relevance, at=args.at, orders=args.orders,
             vocabulary=args.vocabulary, donors=args.donors, variety=not args.no_variety, parity=args.parity,
-            columns=shared.columns, weight=args.weight, cluster=args.cluster, slices=shared.slices,
-            options=shared.options, out=args.out, resume=args.resume, overwrite=args.overwrite, system=args.system,
-            limit=args.limit, skip_bad=args.skip_bad, progress=advance,
+            weight=args.weight, cluster=args.cluster, progress=advance, **every_question(args),
         )  # fmt: skip
     return finish(result, args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from sensecheck.cli.options import Parser, Shared, add_common, finish
+from sensecheck.cli.options import Parser, add_common, every_question, finish
 from sensecheck.cli.progress import progress
 from sensecheck.faithful import evaluate
 from sensecheck.faithful.languages import LANGUAGES
@@ -65,7 +65,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    shared = Shared.of(args)
     files = args.files[0] if len(args.files) == 1 else args.files
     schema = args.schema[0] if len(args.schema) == 1 else args.schema or None
     with progress("reading and checking", "pairs") as advance:
@@ -81,17 +80,9 @@ def run(args: argparse.Namespace) -> int:
             parity=args.parity,
             template=args.template,
             translate=args.translate,
-            columns=shared.columns,
-            slices=shared.slices,
             weight=args.weight,
             cluster=args.cluster,
-            limit=args.limit,
-            skip_bad=args.skip_bad,
-            options=shared.options,
-            out=args.out,
-            resume=args.resume,
-            overwrite=args.overwrite,
-            system=args.system,
             progress=advance,
+            **every_question(args),
         )
     return finish(result, args)

@@ -149,10 +149,21 @@ class Shared:
             "none" if args.no_ci else args.ci, args.ci_level, args.resamples, args.seed, args.jobs
         )
         slices = [tuple(p.strip() for p in s.replace("*", "×").split("×")) for s in args.slice]
-        return cls(options, slices, dict(_pair(c, "--columns", "NAME=COLUMN") for c in args.columns))
+        return cls(options, slices, dict(pair(c, "--columns", "NAME=COLUMN") for c in args.columns))
 
 
-def _pair(text: str, option: str, form: str) -> tuple[str, str]:
+def every_question(args: argparse.Namespace) -> dict[str, Any]:
+    """What every question's `evaluate` is told alike."""
+    shared = Shared.of(args)
+    return {
+        "columns": shared.columns,
+        "slices": shared.slices,
+        "options": shared.options,
+        **{name: getattr(args, name) for name in ("limit", "skip_bad", "out", "resume", "overwrite", "system")},
+    }
+
+
+def pair(text: str, option: str, form: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign or not name or not value:
         raise ValueError(f"{option} takes {form}, got {text!r}")
@@ -186,7 +197,7 @@ def read_gates(result: Result, args: argparse.Namespace) -> list[Callable[[Resul
     gates = []
     for option, texts in (("--fail-under", args.fail_under), ("--fail-over", args.fail_over)):
         for text in texts:
-            name, value = _pair(text, option, "FIGURE=VALUE")
+            name, value = pair(text, option, "FIGURE=VALUE")
             try:
                 limit = float(value)
             except ValueError:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from sensecheck.cli.options import Parser, Shared, add_common, finish, positive
+from sensecheck.cli.options import Parser, add_common, every_question, finish, positive
 from sensecheck.cli.progress import progress
 
 _EXAMPLES = """
@@ -177,7 +177,6 @@ def run(args: argparse.Namespace) -> int:
         return steps[args.step](args)
     from sensecheck.robust import evaluate
 
-    shared = Shared.of(args)
     with progress("asking and judging", "pairs", _count(args)) as advance:
         result = evaluate(
             _files(args),
@@ -196,16 +195,8 @@ def run(args: argparse.Namespace) -> int:
             cache=args.cache,
             parity=args.parity,
             check_labels=not args.no_label_check,
-            columns=shared.columns,
-            slices=shared.slices,
-            limit=args.limit,
-            skip_bad=args.skip_bad,
-            options=shared.options,
-            out=args.out,
-            resume=args.resume,
-            overwrite=args.overwrite,
-            system=args.system,
             progress=advance,
+            **every_question(args),
         )
     return finish(result, args)
 

@@ -243,7 +243,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 "Kumar, Liang and Ma 2019, Verified Uncertainty Calibration, NeurIPS")),
         RowStatistic(
             "smooth_ece", ("confidence", "correct"), Ranked.of, smooth_ece_of, "smooth ECE", "lower",
-            sorted_by="confidence", of_neighbours=True, grows_with_noise=True, explanation=Explanation(
+            sorted_by="confidence", of_neighbours=True, noise_power=3, explanation=Explanation(
                 "∫ |K_σ ∗ (confidence − correct)|, a reflected Gaussian of the width σ at which this is σ",
                 "Calibration error without bins: small changes of confidences change it little.",
                 "Noise pushes it up, less than it does ECE.",

@@ -277,7 +277,7 @@ def _of_rows(
         change = pair[1] - pair[0]
         drawn_changes = np.concatenate([part[i] for part in spread]) if spread else np.full(1, np.nan)
         p_swap = _exceeding(np.concatenate([part[i] for part in swapped]), change) if swapped else None
-        if statistic.grows_with_noise:
+        if statistic.noise_power:
             drawn_changes = recentred(drawn_changes, change, (-np.inf, np.inf))
         out[statistic.name] = _difference(statistic, pair, drawn_changes, p_swap, None, n_a, n_b, units, note)
     return out

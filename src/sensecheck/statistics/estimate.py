@@ -1130,11 +1130,11 @@ def _row_figures(
             method, why = "", absent
             if spreads is not None:
                 spread = spreads[i]
-                if statistic.grows_with_noise:
-                    spread = recentred(spread, float(values[i]), statistic.range)
+                if statistic.noise_power:
+                    spread = without_noise(spread, float(values[i]), statistic.noise_power, statistic.range)
                 low, high = percentile(spread, options.level)
                 method = ("cluster bootstrap" if table.clustered else "bootstrap") + (
-                    ", noise taken out" if statistic.grows_with_noise else ", percentile"
+                    ", noise taken out" if statistic.noise_power else ", percentile"
                 )
                 if low is None:
                     why = "the figure does not exist in enough replicates"
@@ -1215,6 +1215,19 @@ def _row_interval_absent(n: int, independent: int, clustered: bool, options: Int
     if n > most:
         return f"figures of single rows are resampled up to {most:,} rows: slice, or use --limit"
     return ""
+
+
+def without_noise(spread: Floats, value: float, power: int, limits: tuple[float, float]) -> Floats:
+    """Replicates of a figure from 0 on with their noise and the value's own taken out, within the figure's range.
+
+    Noise adds to such a figure in a power of it (`RowStatistic.noise_power`). Taken out of the figure itself, it would
+    leave something of a figure that is truly 0.
+    """
+    known = spread[np.isfinite(spread)]
+    if not len(known):
+        return spread
+    left = spread**power - 2 * (float((known**power).mean()) - value**power)
+    return np.clip(np.maximum(left, 0.0) ** (1 / power), *limits)
 
 
 def recentred(spread: Floats, value: float, limits: tuple[float, float]) -> Floats:

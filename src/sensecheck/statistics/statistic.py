@@ -146,8 +146,10 @@ class RowStatistic:
     of_neighbours: bool = False
     """A true/false column beside `sorted_by` is all it needs, and rows that are neighbours in that order may be taken
     together where it is resampled."""
-    grows_with_noise: bool = False
-    """Replicates lie above the value by as much as the value lies above the truth: the interval takes out both."""
+    noise_power: int = 0
+    """A figure from 0 on that noise pushes up: in which power the noise adds to it. Squares add up where it is a sum
+    of absolute deviations; the power is 3 where a bandwidth is chosen by the noise as well. The interval takes out the
+    noise of the replicates and that of the value. 0: noise does not push it up."""
 
     @property
     def label(self) -> str:

@@ -171,3 +171,10 @@ def test_block_by_block_is_what_all_rows_at_once_give(monkeypatch, block, weight
     monkeypatch.setattr(ranking, "_BLOCK", 1 << 16)
     smooth.append(smooth_ece_of(ranking.Ranked(p, y), w[None, :]))
     assert smooth[0].tolist() == smooth[1].tolist()
+
+
+def test_equal_mass_bins_tell_the_top_value_from_the_rest() -> None:
+    made = sensecheck.calibrated.evaluate(confidence=[0.0, 1.0] * 50, correct=[1, 0] * 50)
+    assert made["ace"].value == 1.0
+    crowded = sensecheck.calibrated.evaluate(confidence=[1.0] * 60 + [0.9] * 40, correct=[1] * 60 + [0] * 40)
+    assert crowded["ace"].value == pytest.approx(0.4 * 0.9)

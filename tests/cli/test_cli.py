@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,3 +185,45 @@ def test_tables_fit_the_terminal(width):
     from sensecheck.report.tables import _width
 
     assert max(_width(line) for line in table.lines(width)) <= width
+
+
+def test_what_cannot_work_is_told_before_anything_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("confidence,correct,strict\n" + "0.9,1,0\n0.2,0,0\n" * 20)
+    for options, words in (
+        (["--columns", "corect=strict"], "Did you mean 'correct'?"),
+        (["--plot", str(tmp_path / "x.jpg")], "pictures are .svg"),
+        (["--plot", str(tmp_path / "no" / "x.svg")], "there is no folder"),
+        (["--report", str(tmp_path / "no" / "x.html")], "there is no folder"),
+    ):
+        assert main(["calibrated", str(table), *options]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["calibrated", str(table), "--columns", "correct=strict", "--no-ci", "--format", "json"]) == 0
+    assert '"accuracy"' in capsys.readouterr().out
+    empty = tmp_path / "empty.csv"
+    empty.write_text("confidence,correct\n")
+    assert main(["calibrated", str(empty)]) == 2
+    told = capsys.readouterr().err
+    assert "empty.csv: expected at least one record" in told and "Source(" not in told
+
+
+def test_nothing_scored_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = tmp_path / "p.jsonl"
+    pairs.write_text('{"query": "SELECT a FROM b", "sentence": "the a of b"}\n')
+    assert main(["faithful", str(pairs), "--language", "sparql"]) == 0
+    assert "Nothing could be scored: unreadable_query (1)" in capsys.readouterr().out
+    assert main(["faithful", str(pairs), "--schema", str(pairs)]) == 2
+    assert "expected CREATE TABLE statements" in capsys.readouterr().err
+
+
+def test_a_terminal_without_the_signs_gets_the_figures(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("confidence,correct\n" + "0.9,1\n0.2,0\n" * 20)
+    done = subprocess.run(
+        [sys.executable, "-m", "sensecheck", "calibrated", str(table), "--no-ci"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "ECE" in done.stdout

@@ -180,3 +180,10 @@ def test_agrees_with_sacrebleus_significance_test():
     for run_of_one, their in zip(runs, theirs["bs"], strict=True):
         figure = estimate(run_of_one, [statistic], options=IntervalOptions(replicates=3000)).overall[0]
         assert (figure.high - figure.low) / 2 == pytest.approx(their.ci, rel=0.1)
+
+
+def test_repeated_ids_are_paired_one_by_one():
+    a = pl.DataFrame({"id": ["x", "x", "y", "y"], "right": [True, False, True, True]})
+    b = pl.DataFrame({"id": ["x", "x", "y", "y"], "right": [True, True, True, False]})
+    found = flips(Frames(a), Frames(b), "right")
+    assert sorted(found.rows()) == [("x", False, True), ("y", True, False)]

@@ -39,16 +39,20 @@ def _sentences(result: Result) -> Iterator[str]:
     floor = ece.beside.get("noise floor")
     if not isinstance(ece.value, float) or not isfinite(ece.value) or not isinstance(gap.value, float):
         return
+    leaning = 0
+    if isinstance(gap.low, float) and isinstance(gap.high, float):
+        leaning = (gap.low > 0) - (gap.high < 0)
     if floor is not None and isinstance(ece.low, float):
         if ece.low > 0 and ece.value > floor:
             yield f"Not calibrated: ECE {ece.value:.3f} where a calibrated model would show about {floor:.3f}."
+        elif leaning:
+            yield f"Bin by bin, nothing stands out of noise: ECE {ece.value:.3f}, noise floor {floor:.3f}. But:"
         else:
             yield f"No miscalibration can be told from noise: ECE {ece.value:.3f}, noise floor {floor:.3f}."
-    if isinstance(gap.low, float) and isinstance(gap.high, float):
-        if gap.low > 0:
-            yield f"Over-confident on the whole: it claims {gap.value:.1%} more than it gets right."
-        elif gap.high < 0:
-            yield f"Under-confident on the whole: it gets {-gap.value:.1%} more right than it claims."
+    if leaning > 0:
+        yield f"Over-confident on the whole: it claims {gap.value:.1%} more than it gets right."
+    elif leaning < 0:
+        yield f"Under-confident on the whole: it gets {-gap.value:.1%} more right than it claims."
 
 
 def _without_calibration(result: Result) -> Iterator[str]:

@@ -368,6 +368,9 @@ def _mass_edges(bins: int, rows: Mapping[str, NDArray[Any]]) -> Floats:
     # A cut at the smallest value would leave nothing below it.
     inner = np.unique(cuts[cuts > values[0]])
     low, high = min(0.0, float(values[0])), max(1.0, float(values[-1]))
+    if len(inner) and inner[-1] == high:
+        # So many are at the top that they have a bin of their own, which must end above it.
+        high = float(np.nextafter(high, np.inf))
     return np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
 
 

@@ -630,7 +630,7 @@ class Records:
         ]
 
     def _paths(self) -> list[str]:
-        return [str(p) for p in _listed(self.data)]
+        return [p.name if isinstance(p, Source) else str(p) for p in _listed(self.data)]
 
     def identity(self) -> list[dict[str, Any]]:
         """What must not change between an interrupted run and its resumption."""

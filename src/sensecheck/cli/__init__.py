@@ -5,6 +5,7 @@ A command's module is imported only when it is called, so that `--help` and `--v
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -43,6 +44,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[0] in ("-V", "--version"):
         sys.stdout.write(f"sensecheck {__version__}\n")
         return DONE
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a sign gets another one, not an error after all the work.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     name, rest = arguments[0], arguments[1:]
     if name not in COMMANDS:
         from difflib import get_close_matches

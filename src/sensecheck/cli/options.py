@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 from sensecheck.report.result import Result
@@ -153,14 +154,51 @@ class Shared:
 
 
 def every_question(args: argparse.Namespace) -> dict[str, Any]:
-    """What every question's `evaluate` is told alike."""
+    """What every question's `evaluate` is told alike. What cannot be written later is refused now."""
     shared = Shared.of(args)
+    _check_targets(args)
+    _check_names(shared, args)
     return {
         "columns": shared.columns,
         "slices": shared.slices,
         "options": shared.options,
         **{name: getattr(args, name) for name in ("limit", "skip_bad", "out", "resume", "overwrite", "system")},
     }
+
+
+_PICTURES = (".svg", ".html", ".png", ".pdf")
+# What the questions ask of their inputs by name.
+_FIELDS = (
+    "confidence", "correct", "probability", "score", "query", "sentence", "question", "prediction", "predictions",
+    "gold", "answer", "results", "hypothesis", "hypotheses", "references", "premise", "label", "labels", "input",
+    "system", "db_id", "database",
+)  # fmt: skip
+
+
+def _check_targets(args: argparse.Namespace) -> None:
+    targets = [("--plot", p.partition("=")[2] or p) for p in args.plot]
+    for option, target in [*targets, *([("--report", args.report)] if args.report else [])]:
+        place = Path(target)
+        if option == "--plot" and place.suffix.lower() not in _PICTURES:
+            raise ValueError(f"--plot: cannot save a picture as {target}: pictures are {', '.join(_PICTURES)}")
+        if not place.parent.is_dir():
+            raise ValueError(f"{option} {target}: there is no folder {str(place.parent)!r}; make it first")
+
+
+def _check_names(shared: Shared, args: argparse.Namespace) -> None:
+    """A misspelt name in --columns would be passed over, and another column measured."""
+    wanted = {name for by in shared.slices for name in by} | {
+        getattr(args, "weight", None),
+        getattr(args, "cluster", None),
+    }
+    for name in shared.columns:
+        if name in _FIELDS or name in wanted:
+            continue
+        close = get_close_matches(name, _FIELDS, n=1, cutoff=0.8)
+        if close:
+            raise ValueError(
+                f"--columns {name}={shared.columns[name]}: no question asks for {name!r}. Did you mean {close[0]!r}?"
+            )
 
 
 def pair(text: str, option: str, form: str) -> tuple[str, str]:
@@ -172,8 +210,6 @@ def pair(text: str, option: str, form: str) -> tuple[str, str]:
 
 def finish(result: Result, args: argparse.Namespace) -> int:
     """Print the figures, write what was asked for, and judge the gates."""
-    from pathlib import Path
-
     gates = read_gates(result, args)
     result.show(args.format)
     said: Callable[[str], Any] = sys.stderr.write if args.format != "table" else sys.stdout.write

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 from sensecheck.evaluation.options import options, plain_default
@@ -38,6 +39,11 @@ def example(*, demo: bool) -> str:
     return "\n".join(_lines(demo)) + "\n"
 
 
+def _lacking(name: str) -> str:
+    """The extra that the demo's entry of a question needs and that is not installed."""
+    return "sparql" if name == "correct" and find_spec("pyoxigraph") is None else ""
+
+
 def _lines(demo: bool) -> Iterator[str]:
     yield "#:schema ./evaluation.schema.json"
     yield "# What to evaluate: systems × questions × data. Run it with:  sensecheck run evaluation.toml"
@@ -56,11 +62,13 @@ def _lines(demo: bool) -> Iterator[str]:
     yield "# replicates = 1000"
     yield "# seed = 12345"
     asked = available()
-    live = [name for name in asked if name in DEMO] if demo else asked[:1]
+    live = [name for name in asked if name in DEMO and not _lacking(name)] if demo else asked[:1]
     for name in asked:
         off = "" if name in live else "# "
         yield ""
         yield f"# {name}: {question(name).asks}"
+        if demo and (extra := _lacking(name)):
+            yield f"# Needs an extra: pip install 'sensecheck[{extra}]'"
         yield f"{off}[[evaluate]]"
         yield f'{off}question = "{name}"'
         chosen = dict(DEMO.get(name, [])) if demo else {}

@@ -231,9 +231,18 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
                 path=str(path), expected="Spider's tables.json (a list of schemas)", got=str(error), reason="bad_schema"
             ) from None
         return _spider(document if isinstance(document, list) else [document], str(path))
-    schema = from_create_table(path.read_text("utf-8", "replace"), path.stem, dialect)
-    if not schema.tables:
-        raise InputError(path=str(path), expected="CREATE TABLE statements", got="none", reason="bad_schema")
+    from sqlglot.errors import SqlglotError
+
+    try:
+        schema = from_create_table(path.read_text("utf-8", "replace"), path.stem, dialect)
+    except (SqlglotError, RecursionError):
+        schema = None
+    if schema is None or not schema.tables:
+        raise InputError(
+            path=str(path), field="schema", expected="CREATE TABLE statements", got="text that holds none",
+            hint="Give tables.json, a SQLite file, a folder of them, or a .sql file with CREATE TABLE.",
+            reason="bad_schema",
+        )  # fmt: skip
     return schema
 
 

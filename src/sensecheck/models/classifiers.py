@@ -17,11 +17,11 @@ LABELS = ("entailment", "neutral", "contradiction")
 Pair = tuple[str, str]
 
 _SPELLINGS = {
-    "entailment": 0, "entail": 0, "entails": 0, "entailed": 0, "e": 0, "0": 0, "yes": 0, "true": 0, "support": 0,
+    "entailment": 0, "entail": 0, "entails": 0, "entailed": 0, "e": 0, "0": 0, "support": 0,
     "supports": 0, "supported": 0, "implies": 0, "neutral": 1, "neutrality": 1, "n": 1, "1": 1, "unknown": 1,
-    "maybe": 1, "nei": 1, "not_entailment": 1, "not-entailment": 1, "not entailment": 1, "undetermined": 1,
-    "unrelated": 1, "contradiction": 2, "contradict": 2, "contradicts": 2, "contradicted": 2, "c": 2, "2": 2, "no": 2,
-    "false": 2, "refute": 2, "refutes": 2, "refuted": 2, "contradictory": 2,
+    "nei": 1, "not_entailment": 1, "not-entailment": 1, "not entailment": 1, "undetermined": 1,
+    "unrelated": 1, "contradiction": 2, "contradict": 2, "contradicts": 2, "contradicted": 2, "c": 2, "2": 2,
+    "refute": 2, "refutes": 2, "refuted": 2, "contradictory": 2,
 }  # fmt: skip
 NO_GOLD = frozenset({"-", "-1", "", "none", "null", "nan", "no gold", "_"})
 

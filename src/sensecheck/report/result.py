@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import orjson
 import polars as pl
 
+from sensecheck.inputs.errors import did_you_mean
 from sensecheck.plotting.chart import Chart
 from sensecheck.report.question import Question, question
 from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table
@@ -55,7 +56,12 @@ class Result:
         return self.estimates.overall
 
     def __getitem__(self, name: str) -> Figure:
-        return self.estimates.figure(name)
+        try:
+            return self.estimates.figure(name)
+        except KeyError:
+            known = [f.name for f in self.figures]
+            hint = did_you_mean(name.lower(), known) or f"There are {', '.join(known)}."
+            raise KeyError(f"there is no figure {name!r}. {hint}") from None
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -179,7 +185,16 @@ class Result:
         return dict(fewest.unscored)
 
     def verdict(self) -> list[str]:
-        return list(self.question.verdict(self)) if self.question.verdict else []
+        said = list(self.question.verdict(self)) if self.question.verdict else []
+        if self.figures and not any(f.n for f in self.figures):
+            reasons = max((f.unscored for f in self.figures), key=lambda u: sum(u.values()), default={})
+            why = ", ".join(
+                f"{reason} ({count:,})" for reason, count in sorted(reasons.items(), key=lambda r: -r[1])[:3]
+            )
+            said.insert(
+                0, f"Nothing could be scored{': ' + why if why else ''}. Is this the right file, and the right option?"
+            )
+        return said
 
     def show(self, form: str = "table", stream: IO[str] | None = None) -> None:
         """Print the figures: table, json, markdown or latex."""

@@ -176,6 +176,10 @@ def slices_table(by: Sequence[str], rows: Sequence[Sequence[Figure]], headline: 
             ends = interval(f)
             row.append(decimal(f.value) if ends == "–" else f"{decimal(f.value)} {ends}")
         table.rows.append(row)
+    if any("debiased" in f.beside for f in first):
+        table.notes.append(
+            "intervals of figures that noise pushes up are of the debiased value: they may end below the value"
+        )
     return table
 
 

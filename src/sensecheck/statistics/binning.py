@@ -80,8 +80,8 @@ def _multiplies(edges: tuple[float, ...]) -> bool:
 
 @lru_cache(maxsize=16)
 def _table(edges: tuple[float, ...]) -> Indexes | None:
-    """The bin of each cell [k, k + 1)/_CELLS, −1 where an edge falls inside; None unless the edges span [0, 1]."""
-    if len(edges) < 2 or edges[0] != 0.0 or edges[-1] != 1.0:
+    """The bin of each cell [k, k + 1)/_CELLS, −1 where an edge falls inside; None unless they span [0, 1]."""
+    if len(edges) < 2 or edges[0] != 0.0 or edges[-1] < 1.0:
         return None
     known = np.asarray(edges)
     starts = np.arange(_CELLS + 1) / _CELLS

@@ -397,10 +397,12 @@ def _joined(runs: tuple[Measurements, Measurements], column: str) -> pl.DataFram
     sides = []
     for run, name in zip(runs, ("_a", "_b"), strict=True):
         rows = concatenated(run, ["id", column, *(["scored"] if "scored" in run.schema else [])])
+        # Where ids repeat, the first of one run goes with the first of the other, and so on.
+        rows = rows.with_columns(pl.int_range(pl.len()).over("id").alias("_nth"))
         if "scored" in rows.columns:
             rows = rows.filter(pl.col("scored"))
-        sides.append(rows.select("id", pl.col(column).alias(name)).drop_nulls())
-    return sides[0].join(sides[1], on="id", how="inner", maintain_order="left")
+        sides.append(rows.select("id", "_nth", pl.col(column).alias(name)).drop_nulls())
+    return sides[0].join(sides[1], on=["id", "_nth"], how="inner", maintain_order="left").drop("_nth")
 
 
 def flips(a: Measurements, b: Measurements, column: str) -> pl.DataFrame:

@@ -249,3 +249,10 @@ def test_hostile_text_is_escaped_in_the_report(tmp_path: Path) -> None:
 
 def test_the_room_is_reached_from_the_package() -> None:
     assert "faithful" in dir(sensecheck) or sensecheck.faithful is faithful
+
+
+def test_an_unknown_dialect_is_refused_and_one_slice_may_be_a_word() -> None:
+    pairs = [{"query": "SELECT a FROM b", "sentence": "The a of every b.", "kind": k} for k in "xxyy"]
+    with pytest.raises(InputError, match="did you mean|Did you mean"):
+        faithful.evaluate(pairs, dialect="postgre")
+    assert len(faithful.evaluate(pairs, dialect="postgres", slices="kind").slices("kind")) == 2

@@ -16,7 +16,7 @@ from sensecheck.calibrated.plots import plots
 from sensecheck.calibrated.records import InputFormat, Level, Options, Records, Scale
 from sensecheck.calibrated.token_kinds import KIND, TokenKinds
 from sensecheck.inputs.errors import InputError
-from sensecheck.report.question import Question
+from sensecheck.report.question import Question, slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
 from sensecheck.statistics.figure import IntervalOptions
@@ -131,7 +131,7 @@ def evaluate(
         )
     if data is None:
         data = {"confidence": confidence, "correct": correct}
-    by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
+    by = slicings(slices)
     kinds = TokenKinds.of(token_kinds) if token_kinds is not None else None
     if kinds is not None and (KIND,) not in by:
         by.append((KIND,))

@@ -18,6 +18,7 @@ from sensecheck.calibrated.recalibration import Method, Recalibration, fit, load
 from sensecheck.inputs.errors import InputError
 from sensecheck.plotting.chart import Chart
 from sensecheck.report.comparison import Comparison
+from sensecheck.report.question import slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
 from sensecheck.statistics.figure import IntervalOptions
@@ -116,7 +117,7 @@ def recalibrate(
             learned, source = reported, {"same_rows": True, "inputs": measured.inputs}
         found = replace(_fitted(method, learned), source=source)
     interval = options or IntervalOptions()
-    by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
+    by = slicings(slices)
     kept = {k: v for k, v in measured.signature.method.items() if k != "ci"}
     changed = _mapped(reported, found)
     results: list[Result] = []

@@ -17,7 +17,7 @@ from sensecheck.correct.measure import CONVENTIONS, T2S, Choices, Language
 from sensecheck.correct.plots import plots
 from sensecheck.correct.records import UNASKED_RECORDS, Reader, read_distances
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
-from sensecheck.report.question import Question
+from sensecheck.report.question import Question, slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
 from sensecheck.statistics.figure import IntervalOptions
@@ -130,7 +130,7 @@ def evaluate(
     spoken: Language = "sparql"
     if opened is not None:
         spoken = "sql" if opened.language == "sql" else "sparql"
-    by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
+    by = slicings(slices)
     made = {"question_type", "subtype", "distance", "context", "ellipsis", "multi_entity", "triples", "kind", "outcome"}
     wanted = [*(c for s in by for c in s), *(c for c in (weight, cluster) if c is not None)]
     reader = Reader(

@@ -20,6 +20,7 @@ from sensecheck.diverse.records import DONORS, SetReader, SetRecord, identity, n
 from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.report.question import slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
 from sensecheck.statistics.figure import IntervalOptions
@@ -74,7 +75,7 @@ def evaluate(
         raise InputError(
             field="tokenize", expected=f"one of {', '.join(TOKENIZERS)}", got=repr(tokenize), reason="bad_option"
         )
-    crossed = [(one,) if isinstance(one, str) else tuple(one) for one in slices]
+    crossed = slicings(slices)
     seed = (options or IntervalOptions()).seed
     if parity is not None:
         if parity != PARITY:

@@ -13,8 +13,8 @@ from sensecheck.faithful.languages import LANGUAGES, read_labels
 from sensecheck.faithful.measure import STRICT_THRESHOLD, THRESHOLD, Checker, Verdict
 from sensecheck.faithful.plots import plots
 from sensecheck.faithful.records import Options, Records, identity_of, load_schemas
-from sensecheck.inputs.errors import InputError, shown
-from sensecheck.report.question import Question
+from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.report.question import Question, slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
 from sensecheck.statistics.figure import IntervalOptions
@@ -120,7 +120,9 @@ def evaluate(
         )
     if data is None:
         data = {"query": list(queries or ()), "sentence": list(sentences or ())}
-    by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
+    by = slicings(slices)
+    if dialect is not None:
+        _check_dialect(dialect)
     read = Options(dict(columns or {}), list(dict.fromkeys(c for s in by for c in s)), weight, cluster, limit, skip_bad)
     name = system or _name(data)
     if parity is not None:
@@ -166,6 +168,17 @@ def evaluate(
         plan={"inputs": records.identity(), "slices": by, "limit": limit, "skip_bad": skip_bad},
         inputs=records.inputs, progress=progress, notes=records.notes,
     )  # fmt: skip
+
+
+def _check_dialect(name: str) -> None:
+    from sqlglot.dialects.dialect import Dialect, Dialects
+
+    if Dialect.get(name.split(",")[0].strip().lower()) is None:
+        known = sorted(d.value for d in Dialects if d.value)
+        raise InputError(
+            field="dialect", expected=f"a dialect of SQL: {', '.join(known)}", got=repr(name),
+            hint=did_you_mean(name, known), reason="bad_option",
+        )  # fmt: skip
 
 
 def _labels(given: Any) -> Mapping[str, str]:

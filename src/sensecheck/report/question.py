@@ -51,3 +51,8 @@ def question(name: str) -> Question:
 def available() -> list[str]:
     """The questions whose rooms are furnished."""
     return [name for name in QUESTIONS if hasattr(import_module(f"sensecheck.{name}"), "QUESTION")]
+
+
+def slicings(given: str | Sequence[str | Sequence[str]]) -> list[tuple[str, ...]]:
+    """What to slice by, as a user may write it: one column, several, and crossings of some."""
+    return [(s,) if isinstance(s, str) else tuple(s) for s in ([given] if isinstance(given, str) else given)]

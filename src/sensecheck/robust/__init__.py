@@ -15,7 +15,7 @@ from sensecheck.inputs.errors import InputError
 from sensecheck.models import classifiers, generators
 from sensecheck.models.calls import CallCache
 from sensecheck.models.probe import probe
-from sensecheck.report.question import Question
+from sensecheck.report.question import Question, slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.robust import figures
 from sensecheck.robust.measure import LABELS, examples, funnel, histograms, marks, measurements
@@ -160,7 +160,7 @@ def evaluate(
         raise InputError(
             field="keep, candidates", expected="at least 1", got=f"{keep}, {candidates}", reason="bad_option"
         )
-    by = [(s,) if isinstance(s, str) else tuple(s) for s in slices]
+    by = slicings(slices)
     own = {"polarity", "label", "rule", "left"}
     extra_columns = [c for c in dict.fromkeys(c for s in by for c in s) if c not in own]
     pairs = Pairs(data, columns=columns, slices=extra_columns, limit=limit, skip_bad=skip_bad)

@@ -253,6 +253,6 @@ def test_the_room_is_reached_from_the_package() -> None:
 
 def test_an_unknown_dialect_is_refused_and_one_slice_may_be_a_word() -> None:
     pairs = [{"query": "SELECT a FROM b", "sentence": "The a of every b.", "kind": k} for k in "xxyy"]
-    with pytest.raises(InputError, match="did you mean|Did you mean"):
+    with pytest.raises(InputError, match="Did you mean"):
         faithful.evaluate(pairs, dialect="postgre")
     assert len(faithful.evaluate(pairs, dialect="postgres", slices="kind").slices("kind")) == 2

@@ -545,6 +545,9 @@ class Records:
         self._seen = (low, high) if self._seen is None else (min(low, self._seen[0]), max(high, self._seen[1]))
         self._only_marks = self._only_marks and bool(known.is_in([0.0, 1.0]).all())
 
+    def _like_percentages(self) -> bool:
+        return self._seen is not None and self._seen[0] >= 0 and 1 < self._seen[1] <= 100
+
     def _remark(self) -> None:
         """Say once what a reader should know of these data."""
         if self._raw_logits:
@@ -552,6 +555,7 @@ class Records:
                 "the confidences are raw logits, not probabilities: figures that need probabilities are unscored, "
                 "and only those of the order (AUROC, AURC, accuracy at coverage) are made. "
                 "Give normalised ones, or --scale logits where each is the log-odds of being right."
+                + (" Percentages are read as such with their sign: 85%." if self._like_percentages() else "")
             )
         if self._verbalised:
             words = f", among them some that readers understand very differently: {', '.join(sorted(self._contested))}"

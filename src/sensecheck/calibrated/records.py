@@ -489,6 +489,7 @@ class Records:
             if self.options.scale == "logits":
                 return pl.Series(1 / (1 + np.exp(-array))).set(values.is_null(), None), scored, reason
             self._raw_logits = True
+            self._note_range(values)
             if any(s != "logits" for s in self._scales.values()):
                 raise InputError(
                     "some files hold probabilities and some raw logits", path=batch.path or None,

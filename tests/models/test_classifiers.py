@@ -207,3 +207,9 @@ def test_the_small_model(shared: Path) -> None:
         assert accuracy >= least
         assert abs(accuracy - model.card["accuracy"][name]) < 0.005
     assert probe(Asked(model)).warning is None
+
+
+@pytest.mark.parametrize("word", ["maybe", "yes", "no", "true", "3"])
+def test_gold_labels_are_not_guessed(word: str) -> None:
+    with pytest.raises(ValueError, match="not an NLI label"):
+        label_of(word)

@@ -23,6 +23,8 @@ _SPELLINGS = {
     "unrelated": 1, "contradiction": 2, "contradict": 2, "contradicts": 2, "contradicted": 2, "c": 2, "2": 2,
     "refute": 2, "refutes": 2, "refuted": 2, "contradictory": 2,
 }  # fmt: skip
+# What models answer, and no file of gold labels should be taken to mean.
+_ANSWERS = _SPELLINGS | {"yes": 0, "true": 0, "maybe": 1, "no": 2, "false": 2}
 NO_GOLD = frozenset({"-", "-1", "", "none", "null", "nan", "no gold", "_"})
 
 
@@ -230,12 +232,12 @@ def read_answer(text: str) -> int | None:
         word = first.group()
         if word in ("no", "not") and _NO_CONTRADICTION.match(lowered):
             return 1
-        if (word in _SPELLINGS and word not in ("e", "n", "c")) or lowered.rstrip(".") in _SPELLINGS:
+        if (word in _ANSWERS and word not in ("e", "n", "c")) or lowered.rstrip(".") in _ANSWERS:
             named = [(m.start(), label) for pattern, label in _NAMED if (m := pattern.search(lowered))]
             # "Yes, it contradicts the premise": the label word says more than the yes before it
             if word in ("yes", "no") and named:
                 return _first_named(lowered, named)
-            return _SPELLINGS.get(word, _SPELLINGS.get(lowered.rstrip(".")))
+            return _ANSWERS.get(word, _ANSWERS.get(lowered.rstrip(".")))
     named = [(m.start(), label) for pattern, label in _NAMED if (m := pattern.search(lowered))]
     return _first_named(lowered, named) if named else None
 

@@ -99,8 +99,13 @@ def _briefly(compared: Comparison, everything: bool) -> Table:
 def takeaways(judged: list[tuple[str, Difference]]) -> list[str]:
     """What a person should remember: where B wins, where A does, and what cannot be told."""
     said = []
-    for which, words in (("b", "B is better on"), ("a", "A is better on"), ("", "No difference can be told on")):
-        found = [f"{d.title} ({question})" for question, d in judged if d.better == which and d.direction != "none"]
+    for which, words in (("b", "B is better:"), ("a", "A is better:"), ("", "No difference can be told:")):
+        found: dict[str, list[str]] = {}
+        for question, d in judged:
+            if d.better == which and d.direction != "none":
+                found.setdefault(question, []).append(d.title)
         if found:
-            said.append(f"{words} {', '.join(found)}.")
+            said.append(
+                f"{words} " + "; ".join(f"{name} ({' · '.join(figures)})" for name, figures in found.items()) + "."
+            )
     return said

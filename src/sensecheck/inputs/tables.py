@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
 
-import orjson
 import polars as pl
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, escaped, shown
+from sensecheck.inputs.json_arrays import loads
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, is_path, sources
 
 FORMATS = ("auto", "csv", "tsv", "text", "jsonl", "json", "parquet")
@@ -291,7 +291,7 @@ class TableReader:
         text = read()
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
         try:
-            document = _loads(text)
+            document = loads(text)
         except json.JSONDecodeError as error:
             raise InputError(
                 path=source.name,
@@ -342,7 +342,7 @@ class TableReader:
                     self._refuse(report, _blank(report.path, at))
                 blank = []
                 try:
-                    row = _loads(line)
+                    row = loads(line)
                 except (json.JSONDecodeError, UnicodeDecodeError) as error:
                     self._refuse(report, _bad_json_line(report.path, number, line, error))
                     continue
@@ -641,17 +641,6 @@ def _whole(blocks: Iterator[Block], source: Source) -> bytes:
             )
         pieces.append(block.data)
     return b"".join(pieces)
-
-
-def _loads(text: bytes) -> Any:
-    """Strict and fast first; then the standard parser, which also takes NaN, Infinity and lone surrogates."""
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(text.decode("utf-8"))
-        except RecursionError:
-            raise json.JSONDecodeError("nested too deeply", "", 0) from None
 
 
 def _bad_json_line(path: str, number: int, line: bytes, error: ValueError) -> InputError:

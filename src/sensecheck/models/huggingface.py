@@ -31,7 +31,8 @@ class MissingExtraError(ImportError):
     """torch and transformers are not installed."""
 
 
-def _libraries() -> tuple[Any, Any]:
+def libraries() -> tuple[Any, Any]:
+    """torch and transformers, or which extra brings them."""
     try:
         import torch
         import transformers
@@ -44,7 +45,7 @@ def _libraries() -> tuple[Any, Any]:
 
 def configuration(path: str, revision: str | None = None, offline: bool = False) -> Any:
     """A model's configuration; a name that leads nowhere is said in one sentence."""
-    _, transformers = _libraries()
+    _, transformers = libraries()
     options: dict[str, Any] = {"local_files_only": offline}
     if revision is not None:
         options["revision"] = revision
@@ -106,7 +107,7 @@ class SequenceClassifier:
         """`recheck` (16-bit runs only): pairs whose two best logits are closer than this are computed again in
         float32; None measures the margin, 0 switches it off.
         """
-        torch, transformers = _libraries()
+        torch, transformers = libraries()
         self._torch = torch
         options: dict[str, Any] = {"local_files_only": offline}
         if revision is not None:
@@ -360,7 +361,7 @@ class PromptedModel:
         prompt: str = NLI_PROMPT, read: Callable[[str], int | None] = read_answer,
         prompts: dict[bool, str] | None = None, batch: int = 16, max_new_tokens: int = 40, offline: bool = False,
     ) -> None:  # fmt: skip
-        torch, transformers = _libraries()
+        torch, transformers = libraries()
         self._torch = torch
         options: dict[str, Any] = {"local_files_only": offline}
         if revision is not None:

@@ -70,9 +70,9 @@ class Access:
 
 def _check_device(access: Access) -> None:
     """A device that torch does not know, or that is not there, is told before a model is loaded."""
-    from sensecheck.models.huggingface import _libraries
+    from sensecheck.models.huggingface import libraries
 
-    torch, _ = _libraries()
+    torch, _ = libraries()
     if access.device is None:
         return
     try:

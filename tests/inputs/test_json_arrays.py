@@ -78,3 +78,17 @@ def test_the_extras_of_the_standard_parser() -> None:
     (row,) = read(b'[{"a": NaN, "b": "\\ud800"}]')
     assert row["a"] != row["a"]
     assert row["b"] == "\ud800"
+
+
+@pytest.mark.parametrize(
+    "number", [2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64 - 1, 2**64, 10**18, 10**19, 10**40, -(10**40)]
+)
+def test_integers_of_any_size_stay_what_they_are(number: int) -> None:
+    (row,) = read(b'[{"a": %d}]' % number)
+    assert row["a"] == number
+    assert isinstance(row["a"], int)
+
+
+def test_a_number_of_too_many_digits_is_an_error_of_its_own() -> None:
+    with pytest.raises(json.JSONDecodeError, match="too many digits"):
+        read(b'[{"a": 1' + b"0" * 5000 + b"}]")

@@ -7,6 +7,7 @@ a true start, a text that parses to its end ends outside all strings and bracket
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,9 @@ import orjson
 PIECE_BYTES = 128 * 1024
 _HEAD_BYTES = 4096  # enough for the first key
 _TRIES = 4  # cuts tried from the end of a piece before more text is awaited
+
+_DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
+_LONG_NUMBER = b"0" * 19  # the least number of digits that may not fit 64 bits
 
 _WIDEST = 1024  # white space and all
 
@@ -33,14 +37,22 @@ class NotAnArrayError(ValueError):
 
 
 def loads(text: bytes) -> Any:
-    """Strict and fast first; then the standard parser, which also takes NaN, Infinity and lone surrogates."""
+    """Strict and fast first; then the standard parser, which also takes NaN, Infinity and lone surrogates.
+
+    orjson makes a rounded float of an integer beyond 64 bits, so text with so many digits in a row is not its.
+    """
+    if _LONG_NUMBER not in text.translate(_DIGITS_ALIKE):
+        with contextlib.suppress(orjson.JSONDecodeError):
+            return orjson.loads(text)
+    document = text.decode("utf-8")
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(text.decode("utf-8"))
-        except RecursionError:
-            raise json.JSONDecodeError("nested too deeply", "", 0) from None
+        return json.loads(document)
+    except RecursionError:
+        raise json.JSONDecodeError("nested too deeply", "", 0) from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # Python's own bound on the digits of an integer
+        raise json.JSONDecodeError("a number with too many digits", document, 0) from None
 
 
 def array_pieces(texts: Iterable[bytes], piece_bytes: int = PIECE_BYTES) -> Iterator[list[Any]]:

@@ -39,6 +39,12 @@ def texts(sentence: str, positive: bool) -> list[str]:
         ("A woman is running in the park.", "In the park, a woman is running."),
         ("There are no people outside.", "There are not any people outside."),
         ("A man wearing a hat", "A man is wearing a hat."),
+        ("A man sits in a café.", "A guy sits in a café."),
+        ('A man in a shirt with "HOT" on it is eating.', 'A guy in a shirt with "HOT" on it is eating.'),
+        ('A man reads a sign that says "Mt. Hood (50%)".', 'A guy reads a sign that says "Mt. Hood (50%)".'),
+        ("A woman with long hair", "A woman has long hair."),
+        ("A man with his dog", "A man is with his dog."),
+        ("There is a man out on his boat.", "A man is out on his boat."),
     ],
 )
 def test_what_follows(sentence: str, statement: str) -> None:
@@ -64,10 +70,35 @@ def test_what_follows(sentence: str, statement: str) -> None:
         ("Everyone is happy.", "Nobody is happy."),
         ("A girl wears a red hat.", "A girl wears a blue hat."),
         ("A dog runs.", "A dog does not run."),
+        ("A woman is cooking with a dog next to her.", "A man is cooking with a dog next to him."),
+        ("A woman is cooking her dinner.", "A man is cooking his dinner."),
+        ("The boys are brothers.", "The boys are certainly not brothers."),
+        ("A person with hair", "Nobody has hair."),
+        ("A woman in a hat and gloves has a dog.", "A woman in a hat and gloves has no dog."),
+        ("Some teenagers are holding something.", "No teenagers are holding anything."),
+        ("The children are holding something.", "The children are no longer holding anything."),
     ],
 )
 def test_what_contradicts(sentence: str, statement: str) -> None:
     assert statement in texts(sentence, False)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "positive", "statement"),
+    [
+        ("The comedian is dressed like a lumberjack.", False, "The comedian is naked like a lumberjack."),
+        ("A dancer performs in front of a crowd.", True, "A dancer performs ahead of a crowd."),
+        ("A man is alone.", True, "A man is not together."),
+        ("Two friends are standing together.", False, "Nobody is standing together."),
+        ("A tall person with hair", False, "Nobody is with hair."),
+        ("A tall person with hair", True, "A tall person is with hair."),
+        ("A man just finished cutting down a tree.", False, "No man just finished is cutting down a tree."),
+        ("The players are running at the moment.", True, "The players run at the moment."),
+        ("The boys are brothers.", False, "The boys are never brothers."),
+    ],
+)
+def test_what_nobody_would_say(sentence: str, positive: bool, statement: str) -> None:
+    assert statement not in texts(sentence, positive)
 
 
 def test_some_do_and_some_do_not() -> None:

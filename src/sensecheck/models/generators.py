@@ -82,7 +82,7 @@ class RuleGenerator:
 
         self._lexicon = english(wordnet)
         found = self._lexicon.wordnet
-        self.identity = Identity("rules", "2", f"wordnet {found.folder}" if found is not None else "built-in lexicon")
+        self.identity = Identity("rules", "3", f"wordnet {found.folder}" if found is not None else "built-in lexicon")
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
         from sensecheck.language.rewriting.engine import rewrite

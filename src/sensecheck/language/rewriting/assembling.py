@@ -159,6 +159,12 @@ def noun_phrase_end(words: Sequence[str], lexicon: Lexicon) -> int:
     return noun_seen
 
 
+def is_of_this_moment(clause: Clause) -> bool:
+    """ "is running at the moment": the simple present would not go with it."""
+    rest = [w.lower() for w in clause.rest]
+    return rest[-2:] in (["the", "moment"], ["right", "now"]) or bool(rest[-1:] and rest[-1] in ("now", "currently"))
+
+
 def is_coordinated(clause: Clause, lexicon: Lexicon) -> bool:
     """A second verb hangs on the same subject ("sits and reads"): changing the first one's form would break
     it.
@@ -204,7 +210,15 @@ _OTHER_GENDER = {
 
 
 def swap_gender(words: Sequence[str]) -> list[str]:
-    return [_OTHER_GENDER.get(w.lower(), w) for w in words]
+    """him for her and the other way round; "her" is "his" before a noun and "him" elsewhere."""
+    swapped = [_OTHER_GENDER.get(w.lower(), w) for w in words]
+    for i, word in enumerate(words):
+        after = words[i + 1].lower() if i + 1 < len(words) else ""
+        if word.lower() == "her" and (
+            not after[:1].isalnum() or after in PREPOSITIONS or after in CONJUNCTIONS or after in DETERMINERS
+        ):
+            swapped[i] = "him"
+    return swapped
 
 
 def each_replaced(
@@ -220,6 +234,17 @@ def each_replaced(
             if i + width <= len(words) and key in table:
                 for new in table[key]:
                     yield i, key, new
+
+
+def is_had(rest: Sequence[str], lexicon: Lexicon) -> bool:
+    """ "with long hair": something one has, not company."""
+    lower = [w.lower() for w in rest]
+    return (
+        lower[:1] == ["with"]
+        and len(lower) > 1
+        and lower[1] not in POSSESSIVES
+        and not any(w in PRONOUNS or lexicon.nouns.get(w) in lexicon.people for w in lower[1:])
+    )
 
 
 def splice(words: Sequence[str], at: int, old: str, new: str) -> list[str]:

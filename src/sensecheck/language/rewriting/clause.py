@@ -26,7 +26,10 @@ from sensecheck.language.rewriting.lexicon import (
 )
 
 # One alternative per class of character, none nested: linear on any input.
-_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[-'’][A-Za-z0-9]+)*|[,;:]|[^\sA-Za-z0-9,;:]")
+_TOKEN = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*|[^\s\w]|_+")
+_CLOSING = re.compile(r" ([,;:.!?%)\]”])")
+_OPENING = re.compile(r"([(\[“$#]) ")
+_QUOTED = re.compile(r'" ([^"]*) "')
 _FINAL = ".!?…\"'”’ "
 MAX_WORDS = 60
 
@@ -58,14 +61,17 @@ def tokens_of(text: str) -> list[str]:
 
 
 def sentence(words: list[str]) -> str:
-    """Words as a sentence: capital, commas, full stop, a and an by the next word's sound."""
+    """Words as a sentence: capital, marks where they belong, full stop, a and an by the next word's sound."""
     out: list[str] = []
     for i, word in enumerate(words):
         if word.lower() in ("a", "an") and i + 1 < len(words):
             article = morphology.indefinite_article(words[i + 1])
             word = article.capitalize() if word[0].isupper() else article
         out.append(word)
-    text = re.sub(r" ([,;:])", r"\1", " ".join(out)).strip()
+    if out.count('"') % 2:
+        out.append('"')  # the closing one went with the final punctuation
+    text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", " ".join(out))).replace(" / ", "/")
+    text = _QUOTED.sub(r'"\1"', text).strip()
     return text[:1].upper() + text[1:] + "." if text else ""
 
 
@@ -299,7 +305,9 @@ def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> C
             (low[i] in lexicon.verb_of["ing"] and lexicon.is_noun(low[i - 1]))
             or low[i] in RELATIVES
             or low[i]
-            in one_of("on in at near by outside inside with wearing being , next behind under present here standing")
+            in one_of(
+                "on in at near by out outside inside with wearing being , next behind under present here standing"
+            )
         ):
             end = i
             break
@@ -336,7 +344,8 @@ def _read_auxiliary(words: list[str], lower: list[str], at: int, lexicon: Lexico
             return common.but(kind="progressive", verb=verb, rest=tuple(rest[1:]))
         return common.but(kind="copular", rest=tuple(rest))
     if auxiliary in HAVE:
-        common = common.but(past=auxiliary == "had", rest=tuple(rest))
+        # "a woman in a hat and gloves has": the verb knows the number
+        common = common.but(past=auxiliary == "had", rest=tuple(rest), plural=plural and auxiliary != "has")
         perfect = lexicon.base_of(first, "participle") is not None or first in (
             "been",
             "just",
@@ -379,6 +388,8 @@ def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clau
     for i in range(1, len(words)):
         verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][0].islower() else None
         if verb is not None and lexicon.is_noun(lower[i - 1]) and _is_phrase(words[:i], lexicon):
+            if lower[i - 1] in lexicon.verb_of["past"] and lower[i - 1] not in lexicon.nouns:
+                return UNREADABLE  # "a man just finished cutting": the verb is the word before
             if any(w in lexicon.verb_of["third"] and w not in lexicon.nouns for w in lower[i + 1 :]):
                 return UNREADABLE
             head = _subject_head(words[:i], lexicon)

@@ -14,8 +14,10 @@ from sensecheck.language.rewriting.assembling import (
     in_compound,
     is_animal,
     is_coordinated,
+    is_had,
     is_human,
     is_indefinite,
+    is_of_this_moment,
     is_single_subject,
     noun_phrase_end,
     plain,
@@ -75,7 +77,7 @@ OTHER_NUMBERS = {
 
 
 _ANY = {"something": "anything", "someone": "anyone", "somebody": "anybody", "some": "any"}
-_DENIALS = one_of("no nobody negation quantifier refusal")
+_DENIALS = one_of("no nobody negation quantifier refusal") | {"not begun"}
 
 
 def _contradicts(text: str, rule: str, frame: bool = False) -> Rewrite:
@@ -160,7 +162,9 @@ def _affirmation(clause: Clause, lexicon: Lexicon) -> Iterator[Rewrite]:
         yield _contradicts(say(clause.subject, clause.auxiliary, ing, clause.rest), "affirmation")
         yield _contradicts(say(clause.subject, clause.auxiliary, "currently", ing, clause.rest), "affirmation")
         if not clause.past:
-            yield _contradicts(say(clause.subject, finite(clause, clause.verb, lexicon), clause.rest), "affirmation")
+            if not is_of_this_moment(clause):
+                form = finite(clause, clause.verb, lexicon)
+                yield _contradicts(say(clause.subject, form, clause.rest), "affirmation")
             yield _contradicts(say(clause.subject, "can be seen", ing, clause.rest), "affirmation")
             yield _contradicts(say(clause.subject, clause.auxiliary, "busy", ing, clause.rest), "affirmation")
     elif clause.kind in ("copular", "modal", "perfect"):
@@ -236,7 +240,10 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
                 yield _contradicts(say(clause.subject, be, "not", clause.rest), "negation")
         if is_human(clause, lexicon) and (not first or first in lexicon.verb_of["ing"] or first in PREPOSITIONS):
             was = "was" if clause.past else "is"
-            yield _contradicts(say("nobody", was, clause.rest or ["there"]), "nobody")
+            if first != "with":
+                yield _contradicts(say("nobody", was, clause.rest or ["there"]), "nobody")
+            elif is_had(clause.rest, lexicon):
+                yield _contradicts(say("nobody", "had" if clause.past else "has", clause.rest[1:]), "nobody")
         return
     rest = _after_subject(clause, lexicon)
     singular = clause.but(
@@ -245,7 +252,9 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
         auxiliary={"are": "is", "were": "was", "have": "has"}.get(clause.auxiliary, clause.auxiliary),
     )
     lower_rest = [w.lower() for w in clause.rest]
-    reflexive = one_of("their his her themselves himself herself he she they each eachother themself") & set(lower_rest)
+    reflexive = one_of("their his her themselves himself herself he she they each eachother themself together") & set(
+        lower_rest
+    )
     second_clause = any(a == "," and b in ("and", "but") for a, b in itertools.pairwise(lower_rest))
     if second_clause:
         return
@@ -376,6 +385,8 @@ def opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
             and old not in ("young", "old", "tall", "big", "small", "large", "little")
         ):
             continue
+        if old in ("dressed", "clothed") and after:
+            continue  # "dressed like a clown": the word is about the dress
         if old in ("old", "new") and before in ("year", "years"):
             continue
         if old in ("little", "big", "large", "small") and after == "league":
@@ -739,7 +750,8 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             if rest[0] in ("outdoors", "indoors", "alone", "ready", "together"):
                 yield _contradicts(say(clause.subject, clause.auxiliary, "not at all", clause.rest), "far from")
             else:
-                yield _contradicts(say(clause.subject, clause.auxiliary, "never", clause.rest), "far from")
+                denial = "never" if clause.past else "certainly not"
+                yield _contradicts(say(clause.subject, clause.auxiliary, denial, clause.rest), "far from")
     if clause.kind == "simple" and clause.verb == "have" and clause.rest and not clause.past:
         rest = list(clause.rest)
         if (
@@ -767,9 +779,7 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
                 yield _contradicts(say(clause.subject, "lack" if clause.plural else "lacks", rest), "far from")
                 yield _contradicts(say(clause.subject, "never", finite(clause, "have", lexicon), rest), "far from")
     if clause.kind == "simple" and clause.verb not in ("have", None) and clause.verb in STATIVE and not clause.past:
-        yield _contradicts(
-            say(clause.subject, "never", finite(clause, clause.verb or "", lexicon), clause.rest), "far from"
-        )
+        yield _contradicts(say(clause.subject, "certainly", do_not(clause), clause.verb or "", clause.rest), "far from")
         yield _contradicts(
             say(clause.subject, "no longer", finite(clause, clause.verb or "", lexicon), clause.rest),
             "not begun",
@@ -786,7 +796,7 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
 
 
 def never(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """was never founded; has by no means stopped; is unable to; no longer runs."""
+    """was never founded; is certainly not a teacher; has by no means stopped; is unable to; no longer runs."""
     if clause.negated or clause.determiner in SOME or clause.head.lower() in ("everyone", "everybody"):
         return
     if clause.determiner in ("every", "each", "all", "both") or words[1:2] == ["than"]:
@@ -794,7 +804,9 @@ def never(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrit
     subject, auxiliary, rest = clause.subject, clause.auxiliary, clause.rest
     if clause.kind in ("copular", "perfect"):
         if rest[0].lower() not in one_of("never always already just"):
-            for added in ("never", "by no means", "in no way"):
+            # What holds of someone for good is not denied by "never": "the boys are never brothers".
+            denial = "never" if clause.past or clause.kind == "perfect" else "certainly not"
+            for added in (denial, "by no means", "in no way"):
                 yield _contradicts(say(subject, auxiliary, added, rest), "far from")
     elif clause.kind == "modal" and auxiliary not in ("might", "may"):
         for added in ("never", "by no means", "under no circumstances"):

@@ -14,8 +14,10 @@ from sensecheck.language.rewriting.assembling import (
     in_compound,
     is_animal,
     is_coordinated,
+    is_had,
     is_human,
     is_indefinite,
+    is_of_this_moment,
     is_single_subject,
     noun_phrase_end,
     phrase_plural,
@@ -235,7 +237,7 @@ def phrases(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewr
 
 def aspect(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """is eating, eats: of a scene the two say the same."""
-    if clause.negated or clause.verb is None or clause.past:
+    if clause.negated or clause.verb is None or clause.past or is_of_this_moment(clause):
         return
     if is_coordinated(clause, lexicon):
         if clause.fragment and clause.kind == "progressive":
@@ -270,7 +272,13 @@ def existential(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
             yield Rewrite(say(words), "existential", "equivalent")
         if not rest or ((rest[0] in PREPOSITIONS or rest[0] == "next") and not any(w in RELATIVES for w in rest)):
             yield Rewrite(say(clause.subject, "can be seen", clause.rest), "existential", "equivalent")
-            if rest:
+            if is_had(rest, lexicon):
+                have = finite(clause, "have", lexicon)
+                yield Rewrite(say(clause.subject, have, clause.rest[1:]), "existential", "equivalent")
+                yield Rewrite(
+                    say("there", be, clause.subject, who, have, clause.rest[1:]), "relative clause", "equivalent"
+                )
+            elif rest:
                 yield Rewrite(say(clause.subject, be, clause.rest), "existential", "equivalent")
                 yield Rewrite(say("there", be, clause.subject, who, be, clause.rest), "relative clause", "equivalent")
                 if rest[0] in ("in", "on", "at", "near", "inside", "behind", "under", "next", "outside") and (
@@ -508,6 +516,8 @@ def double_negation(clause: Clause, words: list[str], lexicon: Lexicon) -> Itera
         word = clause.rest[0].lower()
         exact = one_of("asleep awake alive dead open closed inside outside indoors outdoors married visible present")
         for other in lexicon.opposites.get(word, []):
+            if other == "together":
+                continue  # one man is not together, and not apart either
             yield Rewrite(
                 say(clause.subject, clause.auxiliary, "not", other),
                 "double negation",

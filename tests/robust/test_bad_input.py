@@ -155,8 +155,24 @@ def server() -> Iterator[Callable[[float, int], str]]:
 def test_nobody_listens(pairs: Path, refused: Callable[..., str]) -> None:
     for address in ("http://127.0.0.1:9/v1#m", "http://no-such-host.invalid/v1#m"):
         for option in ("--model", "--generator"):
-            assert "cannot be reached" in refused(str(pairs), option, address, "--all-pairs")
+            said = refused(str(pairs), option, address, "--all-pairs", code=3)
+            assert "cannot be reached" in said and "with --out DIR, answers are kept" in said
     assert "which model of http://127.0.0.1:9/v1?" in refused(str(pairs), "--model", "http://127.0.0.1:9/v1")
+
+
+def test_a_run_that_found_nobody_can_be_taken_up(
+    pairs: Path, tmp_path: Path, server: Callable[[float, int], str], refused: Callable[..., str]
+) -> None:
+    """The folder is begun: the message says how to go on, as it does for every other stop."""
+    command = [str(pairs), "--no-ci", "--out", str(tmp_path / "run"), "--model-name", "m", "--model"]
+    said = refused(*command, "http://127.0.0.1:9/v1", code=3)
+    assert "run the same command with --resume" in said
+    assert main(["robust", *command, server(float("inf"), 200).partition("#")[0], "--resume"]) == 0
+    for step in (
+        ["generate", str(pairs), "-o", str(tmp_path / "s.csv"), "--generator"],
+        ["accuracy", str(pairs), "--model"],
+    ):
+        assert "with --cache FILE, answers are kept" in refused(*step, "http://127.0.0.1:9/v1#m", code=3)
 
 
 @pytest.mark.parametrize(

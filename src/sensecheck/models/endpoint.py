@@ -42,6 +42,10 @@ class EndpointError(OSError):
     """The endpoint refused in a way that asking again cannot mend, or is not there at all."""
 
 
+class EndpointGoneError(EndpointError):
+    """Nobody answers, or nothing but faults: it may be back later, and the run can go on then."""
+
+
 class _PassingError(Exception):
     """A fault that may pass: try again, not before `pause` seconds."""
 
@@ -108,7 +112,9 @@ class Endpoint:
                 with self._gate:
                     self.retries[str(fault)] = self.retries.get(str(fault), 0) + 1
                 if fault.nobody and not self._answered and attempt + 1 >= _KNOCKS:
-                    raise EndpointError(f"{self.url} cannot be reached: {fault}. Is the server running?") from None
+                    raise EndpointGoneError(
+                        f"{self.url} cannot be reached: {fault}; check its address, and that the server is running"
+                    ) from None
                 if attempt + 1 == self.tries:
                     raise
                 pause = min(self.longest_pause, 0.25 * 2**attempt) * (0.5 + random.random() / 2)
@@ -274,7 +280,7 @@ class Endpoint:
                             self._given_up = 0
                     yield batch
                     if self._given_up >= self.patience:
-                        raise EndpointError(
+                        raise EndpointGoneError(
                             f"{self.url} has failed {self._given_up} calls in a row, each tried {self.tries} times: "
                             f"{next(str(fault) for _, fault in batch if isinstance(fault, _PassingError))}"
                         )

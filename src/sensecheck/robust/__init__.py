@@ -216,7 +216,7 @@ def evaluate(
     def batches(done: int) -> Iterator[Batch]:
         # Opened only now: the run directory is begun (and, with overwrite, cleared) before the first batch is asked
         # for.
-        with CallCache(place) as calls, faults_told(calls, "--resume" if out is not None else ""):
+        with CallCache(place) as calls, faults_told(calls, "--resume" if out is not None else "", "--out DIR"):
             asked, makes = classifiers.Asked(m, calls), generators.Asked(g, calls)
             if check_labels:
                 found = probe(asked)

@@ -86,22 +86,21 @@ def _check_device(access: Access) -> None:
 
 
 @contextmanager
-def faults_told(calls: CallCache, again: str = "--resume") -> Iterator[None]:
-    """An endpoint that is gone or refuses: the run can go on later where answers are kept, and could not begin where
-    there are none.
+def faults_told(calls: CallCache, again: str = "--resume", keeping: str = "--cache FILE") -> Iterator[None]:
+    """An endpoint that is gone, or refuses after it has answered, stops a run that can go on later; one that refuses
+    the first call is asked in the wrong way.
     """
-    from sensecheck.models.endpoint import EndpointError
+    from sensecheck.models.endpoint import EndpointError, EndpointGoneError
 
     try:
         yield
     except EndpointError as error:
         kept = calls.count() if calls.path is not None else 0
-        if not kept:
+        if not kept and not isinstance(error, EndpointGoneError):
             raise InputError(str(error), reason="endpoint") from None
-        raise Stopped(
-            f"{error}. {kept:,} answers are kept in {calls.path}: mend it and run the same command"
-            f"{' with ' + again if again else ' again'}."
-        ) from None
+        where = f"{kept:,} answers are kept in {calls.path}: mend it" if kept else "Mend it"
+        told = f"{error}. {where} and run the same command{' with ' + again if again else ' again'}"
+        raise Stopped(f"{told}." if calls.path is not None else f"{told}; with {keeping}, answers are kept.") from None
 
 
 def _endpoint(url: str, access: Access, **settings: Any) -> Any:

@@ -11,7 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensecheck.robust import original
+from sensecheck.robust.figures import statistics
 from sensecheck.robust.measure import Statement, Trial, distances, expected, funnel, marks, measurements, row, wilson
+from sensecheck.statistics.estimate import estimate
+from sensecheck.statistics.measurements import Frames
 
 
 def trial(
@@ -82,6 +85,55 @@ def test_rows_are_kept_for_every_pair() -> None:
     assert frame["strict"].to_list() == [False, None, None]
     (line,) = funnel(frame, 5)
     assert (line["pairs"], line["with gold"], line["correct"], line["judged"]) == (3, 2, 1, 1)
+
+
+def test_the_funnel_keeps_a_pair_whose_statement_got_no_label() -> None:
+    """Such a pair is lost at the last step; it was right on (p, h) all the same."""
+    from sensecheck.models import classifiers, generators
+    from sensecheck.robust.pipeline import Pair, Pipeline, Plan
+
+    def model(premises: list[str], hypotheses: list[str]) -> list[int | None]:
+        return [None if p == "p." and h == "g0." else 0 for p, h in zip(premises, hypotheses, strict=True)]
+
+    asked = classifiers.Asked(classifiers.CallableClassifier(model))
+    makes = generators.Asked(generators.CallableGenerator(lambda text, positive, n: [f"g{i}." for i in range(5)]))
+    found = Pipeline(asked, makes, Plan(("positive",))).trials([Pair("1", "p", "h", 0, {}), Pair("2", "q", "h", 0, {})])
+    frame = measurements(found)
+    (line,) = funnel(frame, 5)
+    assert (line["correct"], line["accepted one way"], line["judged"]) == (2, 2, 1)
+    assert frame["left"].to_list() == ["the model gave no label to a statement and the premise", "judged"]
+
+
+def test_rates_of_statements_by_label_and_polarity() -> None:
+    frame = measurements([trial(0, "positive", [0, 1, 2, 0, 0]), trial(2, "positive", [2, 2, 2, 2, 0])])
+    found = estimate(Frames(frame), statistics({}))
+    rate = {name: (found.figure(name).value, found.figure(name).n) for name in (
+        "statement_inequal", "statement_violation", "statement_inequal_positive_entailment",
+        "statement_violation_positive_entailment", "statement_inequal_positive_contradiction",
+    )}  # fmt: skip
+    assert [value for value, _ in rate.values()] == pytest.approx([2 / 10, 3 / 10, 1 / 5, 2 / 5, 1 / 5])
+    assert [n for _, n in rate.values()] == [2, 2, 1, 1, 1]
+
+
+def test_what_a_figure_could_not_score_is_told_in_words() -> None:
+    wrong = Trial("9", "p", "h", 1, "positive", {}, predicted=0, reason="the model is wrong on the pair itself")
+    frame = measurements([trial(0, "positive", [0] * 5), trial(2, "negative", [2] * 5), wrong])
+    found = estimate(Frames(frame), statistics({}))
+    assert found.figure("strictly_inequal").unscored == {
+        "logic asks nothing of contradiction pairs and contradicting statements": 1,
+        "the model is wrong on the pair itself": 1,
+    }
+    assert found.figure("contradiction_chain_violation").unscored == {
+        "no judged statement under the contradiction chain": 3
+    }
+    words = {why for figure in found.overall for why in figure.unscored}
+    assert not [why for why in words if "_" in why or "." in why]
+
+
+def test_n_of_a_distance_counts_the_pairs_that_have_such_statements() -> None:
+    pairs = [trial(0, "positive", [0] * 5), trial(0, "positive", [0, 0, 0, 0, 1])]
+    found = estimate(Frames(measurements(pairs)), statistics({}))
+    assert [found.figure(f"js_{group}").n for group in ("same", "changed")] == [2, 1]
 
 
 def test_symmetry_and_reflexivity() -> None:

@@ -149,6 +149,12 @@ def test_unscored_rows_are_counted_with_their_reasons():
     assert x.unscored == {"timeout": 4, "syntax": 6, "no x": 5}
     assert y.unscored == {"timeout": 4, "syntax": 6, "no y": 2}
     assert em.unscored == {"timeout": 4, "syntax": 6}
+    by_row = mean_of("x", absent_column="why")
+    told = estimate(Frames(frame.with_columns(why=pl.lit("late"))), [by_row, mean_of("y", absent="no answer")])
+    assert [f.unscored for f in told.overall] == [
+        {"timeout": 4, "syntax": 6, "late": 5},
+        {"timeout": 4, "syntax": 6, "no answer": 2},
+    ]
     assert x.value == 1.0
     assert sum(f[0].n for f in found.slices[("kind",)]) == 85
 

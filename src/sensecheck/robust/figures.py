@@ -15,6 +15,7 @@ MINERVINI = (
 )
 LI = "Li, Gupta, Mehta and Srikumar (2019), A Logic-Driven Framework for Consistency of Neural Models"
 BREAKNLI = "BreakNLI (2023)"
+ONCE = "counted once a pair, not once a polarity"
 
 _DISTANCE_TITLES = {
     "js": "Jensen–Shannon distance",
@@ -24,6 +25,7 @@ _DISTANCE_TITLES = {
     "cosine": "Cosine distance of embeddings",
 }
 _DISTANCE_ENDS = {"kl": float("inf"), "spread": 2**0.5 / 3, "cosine": 2.0}
+_DISTANCE_NEEDS = {"cosine": "embeddings"}
 _DISTANCE_FORMULAS = {
     "js": "√(½ KL(P‖M) + ½ KL(Q‖M)), M = (P+Q)/2, base 2",
     "tv": "½ Σ|P−Q| = max |P−Q| over three labels",
@@ -77,6 +79,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             "strictly_inequal",
             title="Strictly inequal pairs",
             direction="lower",
+            absent_column="left",
             explanation=Explanation(
                 f"judged pairs with at least one of {keep} statements off the label logic asks for / judged pairs",
                 "How often the model breaks the logic of its own labels; the unsupported triangle is not in it.",
@@ -91,6 +94,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             "inequal",
             title="Inequal pairs",
             direction="lower",
+            absent_column="left",
             explanation=Explanation(
                 f"judged pairs with at least one of {keep} statements given the opposite label / judged pairs",
                 "The graver part: entailment where contradiction must be, or the other way round; for neutral "
@@ -106,6 +110,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             ratio,
             title="Violations, per judged statement",
             direction="lower",
+            absent_column="left",
             explanation=Explanation(
                 "judged statements off the expected label / judged statements",
                 "Conditional violation: of the triangles whose first two sides oblige the model, how many it "
@@ -116,12 +121,27 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             ),
         ),
         Statistic(
+            "statement_inequal",
+            ("statements_inequal", "statements"),
+            ratio,
+            title="Opposite labels, per judged statement",
+            direction="lower",
+            absent_column="left",
+            explanation=Explanation(
+                "judged statements given the opposite label / judged statements",
+                "The graver part of statement_violation; for neutral pairs any other label.",
+                "as for statement_violation",
+                BREAKNLI,
+            ),
+        ),
+        Statistic(
             "statement_violation_global",
             ("statements_broken", "statements_seen"),
             ratio,
             derived={"statements_broken": _BROKEN},
             title="Violations, per statement shown",
             direction="lower",
+            absent_column="left",
             explanation=Explanation(
                 "judged statements off the expected label / all statements shown to the model on pairs with an answer",
                 "Global violation: triangles whose premises fail keep the rule without effort and count as kept.",
@@ -134,6 +154,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             "accuracy",
             title="Accuracy on (p, h)",
             direction="higher",
+            absent=ONCE,
             explanation=Explanation(
                 "pairs with M(p, h) = gold / pairs with a gold label",
                 "Pairs without gold are left out and counted.",
@@ -158,6 +179,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             ratio,
             title="Contradiction not symmetric",
             direction="lower",
+            absent_column="left",
             explanation=Explanation(
                 "{M(h,g), M(g,h)} with exactly one contradiction / with at least one",
                 "If a contradicts b, b contradicts a: of the sentence pairs called contradictory one way, how many the "
@@ -172,6 +194,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             ratio,
             title="Contradiction not symmetric, of all",
             direction="lower",
+            absent_column="left",
             explanation=Explanation(
                 "{M(h,g), M(g,h)} with exactly one contradiction / all asked both ways",
                 "The same, of all sentence pairs that were asked both ways.",
@@ -184,6 +207,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             "reflexivity_violation",
             title="A text does not entail itself",
             direction="lower",
+            absent=ONCE,
             explanation=Explanation(
                 "hypotheses with M(h, h) ≠ entailment / hypotheses",
                 "Every text entails itself. The rule has no premise that could fail: conditional and global are one.",
@@ -211,6 +235,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 ratio,
                 title=f"{rule.capitalize()} broken",
                 direction="lower",
+                absent=f"no judged statement under the {rule}",
                 derived={name: derived[name] for name in (off, judged)},
                 explanation=Explanation(
                     f"{formula}: judged statements off that label / judged statements",
@@ -228,6 +253,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 ratio,
                 title=f"{rule.capitalize()} broken, of all",
                 direction="lower",
+                absent=f"no statement shown under the {rule}",
                 derived={name: derived[name] for name in (broken, seen)},
                 explanation=Explanation(
                     f"{formula}: judged statements off that label / statements shown to the model",
@@ -239,8 +265,8 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
         )
     for polarity in wanted:
         for label in LABELS if polarity == "positive" else LABELS[:1]:
+            mine = (pl.col("polarity") == polarity) & (pl.col("label") == label)
             for column, name in (("inequal", "inequal"), ("strict", "strictly_inequal")):
-                mine = (pl.col("polarity") == polarity) & (pl.col("label") == label)
                 both = f"{column}.{polarity}.{label}"
                 found.append(
                     Statistic(
@@ -249,11 +275,35 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                         ratio,
                         title=f"{'Inequal' if column == 'inequal' else 'Strictly inequal'}: {label} pairs, {polarity}",
                         direction="lower",
+                        absent=f"no judged {label} pair with {polarity} statements",
                         derived={both: pl.when(mine).then(pl.col(column))},
                         explanation=Explanation(
                             f"as {name}, of {label} pairs and {_WORDS[polarity]} statements alone",
                             f"One cell of the published table: M(p, h) = {label}, statements that {_WORDS[polarity]} "
                             f"h.",
+                            "",
+                            BREAKNLI,
+                        ),
+                    )
+                )
+            for column, name in (("inequal", "statement_inequal"), ("strict", "statement_violation")):
+                off, judged = f"statements_{column}.{polarity}.{label}", f"statements.{polarity}.{label}"
+                told = "opposite" if column == "inequal" else "off the expected"
+                found.append(
+                    Statistic(
+                        f"{name}_{polarity}_{label}",
+                        (off, judged),
+                        ratio,
+                        title=f"{told.capitalize()} label, per statement: {label} pairs, {polarity}",
+                        direction="lower",
+                        absent=f"no judged {label} pair with {polarity} statements",
+                        derived={
+                            off: pl.when(mine).then(pl.col(f"statements_{column}")),
+                            judged: pl.when(mine).then(pl.col("statements")),
+                        },
+                        explanation=Explanation(
+                            f"as {name}, of {label} pairs and {_WORDS[polarity]} statements alone",
+                            "Of statements rather than of pairs: does not grow with the number of statements a pair.",
                             "",
                             BREAKNLI,
                         ),
@@ -267,6 +317,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                     f"unsupported_{name}",
                     title=f"Not implied: {name.replace('_', ' ')} (contradiction, negative)",
                     direction="none",
+                    absent="no judged contradiction pair with negative statements",
                     explanation=Explanation(
                         f"as {name}, of contradiction pairs and contradicting statements, against entailment",
                         "p contradicts h and h contradicts g says nothing of p and g. Published once as if it did; "
@@ -289,6 +340,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                         ratio,
                         title=f"{_DISTANCE_TITLES[name]}, {words}",
                         range=(0.0, _DISTANCE_ENDS.get(name, 1.0)),
+                        absent=f"no judged statement with {_DISTANCE_NEEDS.get(name, 'scores')} and its {words}",
                         explanation=Explanation(
                             f"mean of {_DISTANCE_FORMULAS[name]}"
                             + ("" if name == "cosine" else "; P: M(p, h), Q: M(p, g)"),

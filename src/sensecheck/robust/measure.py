@@ -30,6 +30,8 @@ WRONG = "the model is wrong on the pair itself"
 NO_RULE = "no rule for neutral pairs and contradicting statements"
 TOO_FEW = "too few distinct statements"
 REFUSED = "too few statements the model confirms"
+NO_JUDGEMENT = "the model gave no label to a statement and the premise"
+UNBOUND = "logic asks nothing of contradiction pairs and contradicting statements"
 NO_GENERATION = "the generator gave no answer"
 
 DISTANCES = ("js", "tv", "kl", "spread", "cosine")
@@ -170,7 +172,7 @@ def row(trial: Trial) -> dict[str, Any]:
         "id": f"{trial.id}/{polarity}", "cluster": trial.id, "scored": gold is not None and trial.predicted is not None,
         "reason": trial.reason if gold is None or trial.predicted is None else None, **trial.slices,
         "polarity": polarity, "label": "none" if gold is None else LABELS[gold], "rule": rule,
-        "left": trial.reason or "judged", "correct": correct if trial.counts_pair else None,
+        "left": trial.reason or ("judged" if sound else UNBOUND), "correct": correct if trial.counts_pair else None,
         "eligible": rule != "none" if gold is not None else None, "judged": judged and rule != "none",
         "candidates": trial.candidates, "distinct": len(trial.statements), "regenerated": trial.regenerated,
         "one_way": sum(s.forth == target(polarity) for s in trial.statements),
@@ -211,13 +213,13 @@ def row(trial: Trial) -> dict[str, Any]:
         for statement, value in zip(chosen, moved, strict=True):
             statement.moves[name] = float(value)
     changed = np.array([s.label != gold for s in chosen], dtype=bool)
-    for name in DISTANCES:
-        values = found_distances.get(name)
-        for group, mask in (("same", ~changed), ("changed", changed)):
-            there = values is not None
-            made[f"{name}_{group}"] = float(values[mask].sum()) if values is not None else None
-            if name == "js":
-                made[f"n_{group}"] = int(mask.sum()) if there else None
+    for group, mask in (("same", ~changed), ("changed", changed)):
+        # A pair without such a statement has nothing to say of them, and does not count in n.
+        some = bool(found_distances) and bool(mask.any())
+        made[f"n_{group}"] = int(mask.sum()) if some else None
+        for name in DISTANCES:
+            values = found_distances.get(name)
+            made[f"{name}_{group}"] = float(values[mask].sum()) if some and values is not None else None
     return made
 
 

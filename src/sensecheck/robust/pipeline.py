@@ -16,6 +16,7 @@ from sensecheck.robust.measure import (
     NO_ANSWER,
     NO_GENERATION,
     NO_GOLD,
+    NO_JUDGEMENT,
     NO_RULE,
     REFUSED,
     TOO_FEW,
@@ -234,7 +235,7 @@ class Pipeline:
         ):
             statement.label, statement.logits = answer.label, answer.logits
             if answer.label is None:
-                trial.reason = NO_ANSWER
+                trial.reason = NO_JUDGEMENT
         for trial in trials:
             if trial.reason is not None:
                 for statement in trial.statements:

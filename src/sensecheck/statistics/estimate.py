@@ -186,6 +186,9 @@ class Table:
         self._many: bool | None = None
         self._slices = [tuple(by) for by in slices]
         self._crosses: dict[Slice, pl.DataFrame | None] = {}
+        self.absences = list(
+            dict.fromkeys(s.absent_column for s in statistics if isinstance(s, Statistic) and s.absent_column)
+        )
 
     def _weight_scale(self) -> float:
         """A power of two that brings the mean weight near 1, where the exact grids are finest."""
@@ -233,7 +236,7 @@ class Table:
         if not self.statistics or not all(self.discrete(s) for s in self.statistics):
             return None
         columns = dict.fromkeys(c for s in self.statistics for c in s.columns)
-        groups = present([*by, *columns, "scored", "reason", "weight"], self.schema)
+        groups = present([*by, *columns, "scored", "reason", "weight", *self.absences], self.schema)
         # The rows of all slices together are all rows: no need to read them again.
         finer = self.crossed(self._slices[0]) if not by and self._slices else None
         if finer is not None:
@@ -309,7 +312,10 @@ class Census:
         counts: list[pl.DataFrame] = []
         clusters: list[pl.DataFrame] = []
         complete = 0
-        wanted = [*by, "scored", "reason", *columns, *owner]
+        # In words, or by a column that says it row by row; figures of the same columns lack them for the same reason.
+        self.absent = {s.columns: (s.absent, s.absent_column) for s in table.statistics if isinstance(s, Statistic)}
+        self.whys = [f"_why {c}" for c in table.absences]
+        wanted = [*by, "scored", "reason", *columns, *owner, *table.absences]
         for batch in table.batches(wanted) if self.cross is None else [self.cross]:
             missing = {c: ~_present(batch, c) for c in columns if _missing(batch, c)}
             all_scored = "scored" not in batch.columns or bool(batch["scored"].all())
@@ -364,10 +370,15 @@ class Census:
                     per = self.scored_rows.setdefault(value, {})
                     per[flag] = per.get(flag, 0) + line["len"]
                 else:
-                    why = (line["_reason"] or "no reason given") if not line["_scored"] else f"no {'/'.join(mask)}"
+                    why = (line["_reason"] or "no reason given") if not line["_scored"] else self._absence(mask, line)
                     reasons = self.unscored_rows.setdefault(value, {}).setdefault(flag, {})
                     reasons[why] = reasons.get(why, 0) + line["len"]
         self.alike = self._alike()
+
+    def _absence(self, mask: tuple[str, ...], line: Mapping[str, Any]) -> str:
+        """Why rows that are scored have nothing for a figure."""
+        words, column = self.absent.get(mask, ("", ""))
+        return words or (column and line[f"_why {column}"]) or f"no {'/'.join(mask)}"
 
     def _counted(
         self, batch: pl.DataFrame, told: pl.DataFrame, columns: Sequence[str], missing: Mapping[str, NDArray[np.bool_]]
@@ -390,10 +401,11 @@ class Census:
                 scored.alias("_scored"),
                 # Why a row is not scored; of rows that are, nobody asks.
                 nothing.zip_with(scored, reason).alias("_reason"),
+                *(batch[c].cast(pl.String).alias(why) for c, why in zip(self.table.absences, self.whys, strict=True)),
                 pl.Series("_set", sets.astype(np.int64)),
             ]
         )
-        keys = [*self.keys, "_scored", "_reason", "_set"]
+        keys = [*self.keys, "_scored", "_reason", *self.whys, "_set"]
         if "len" in batch.columns and batch is self.cross:
             grouped = keyed.with_columns(batch["len"]).group_by(keys).agg(pl.col("len").sum())
         else:
@@ -406,9 +418,9 @@ class Census:
         """All counts together; where a piece does not say, its rows are scored and lack nothing."""
         known = {
             **dict.fromkeys(self.keys, pl.String()), "_scored": pl.Boolean(), "_reason": pl.String(),
-            "_missing": pl.String(), "len": pl.UInt64(),
+            **dict.fromkeys(self.whys, pl.String()), "_missing": pl.String(), "len": pl.UInt64(),
         }  # fmt: skip
-        usual = {"_scored": True, "_reason": None, "_missing": ""}
+        usual = {"_scored": True, "_reason": None, "_missing": "", **dict.fromkeys(self.whys)}
         full = [
             f.select([
                 (pl.col(c) if c in f.columns else pl.lit(usual[c])).cast(kind).alias(c) for c, kind in known.items()

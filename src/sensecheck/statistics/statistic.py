@@ -108,6 +108,10 @@ class Statistic:
     interval_sums: tuple[str, ...] = ()
     """Sums that the interval's rule needs after those of `sums`, and the value does not."""
     explanation: Explanation | None = None
+    absent: str = ""
+    """Why a scored row may lack the columns of this figure, in words; without any, the columns are named."""
+    absent_column: str = ""
+    """A measurement column that says it row by row instead."""
 
     @property
     def label(self) -> str:

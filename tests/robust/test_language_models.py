@@ -116,6 +116,13 @@ def pairs(tmp_path: Path) -> Path:
     return path
 
 
+def test_prompts_beyond_the_positions_are_cut_and_counted(folders: dict[str, Path]) -> None:
+    model = PromptedModel(str(folders["gpt2-m"]), device="cpu", max_new_tokens=3)
+    answers = Asked(model).answers([PAIRS[0], (" ".join([PAIRS[0][0]] * 200), PAIRS[0][1])])
+    assert all(a.label is not None for a in answers)
+    assert model.truncated.pairs == 1
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_answers_whatever_the_batch(folders: dict[str, Path], kind: str) -> None:
     """Prompts of different lengths in one batch: padding (on the left for causal models) changes no answer."""

@@ -106,7 +106,14 @@ def _systems(made: argparse.ArgumentParser, model: bool = True, generator: bool 
     who.add_argument("--cache", metavar="FILE", help="keep every model call here (default: calls.sqlite in --out)")
     who.add_argument("--device", help="cpu, cuda, cuda:1 … (default: a GPU if there is one)")
     who.add_argument("--dtype", help="bfloat16, float16 or float32 (default: bfloat16 on a GPU)")
-    who.add_argument("--revision", help="of a Hugging Face model")
+    who.add_argument(
+        "--revision",
+        metavar="REV",
+        help=f"of the {'model' if model else 'generator'}: a commit or branch at the hub; for a URL, what tells apart "
+        "models of one name",
+    )
+    if model and generator:
+        who.add_argument("--generator-revision", metavar="REV", help="the same of the generator")
     who.add_argument("--offline", action="store_true", help="use only what is on this machine")
     who.add_argument("--prompt", metavar="TEXT", help="for language models: holds <premise> and <hypothesis>")
     who.add_argument("--model-name", metavar="NAME", help="the model's name at a URL")
@@ -136,6 +143,8 @@ def _access(args: argparse.Namespace) -> Any:
         device=args.device,
         dtype=args.dtype,
         revision=args.revision,
+        # A step that has no model of its own means the generator.
+        generator_revision=getattr(args, "generator_revision", args.revision),
         offline=args.offline,
         prompt=args.prompt,
         label_names=order.split(",") if order else None,

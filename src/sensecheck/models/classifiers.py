@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache, Identity
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -95,6 +96,9 @@ class Asked:
         self.asked = 0
         """pairs the model itself was asked about"""
         self.failures: dict[str, int] = {}
+        self.unread: set[str] = set()
+        """pairs that were answered in words that no label could be read from, now or when the answer was kept"""
+        self.example = ""
 
     @property
     def identity(self) -> Identity:
@@ -120,6 +124,10 @@ class Asked:
             known.update(fresh)
             if progress is not None:
                 progress(len(fresh))
+        for text, answer in known.items():
+            if answer.label is None and answer.text is not None:
+                self.unread.add(text)
+                self.example = self.example or answer.text
         missing = Answer(None, failure="no answer came back")
         return [known.get(text, missing) for text in texts]
 
@@ -136,7 +144,7 @@ class CallableClassifier:
         self._function = function
         self._batch = batch
         self._two = _takes_two(function)
-        self.identity = Identity(name or name_of(function), revision, "callable")
+        self.identity = Identity(name or name_of(function), revision or revisions.of_function(function), "callable")
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         for start in range(0, len(pairs), self._batch):
@@ -177,7 +185,7 @@ class TableClassifier:
 
     def __init__(self, rows: Iterable[tuple[str, str, object]], name: str = "table", revision: str = "") -> None:
         self._table = {pair_text((premise, hypothesis)): value for premise, hypothesis, value in rows}
-        self.identity = Identity(name, revision, "table")
+        self.identity = Identity(name, revision or revisions.of_rows(self._table.items()), "table")
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         absent = Answer(None, failure="not in the table of predictions")

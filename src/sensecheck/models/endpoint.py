@@ -97,6 +97,14 @@ class Endpoint:
         self.requests = 0
         self.retries: dict[str, int] = {}
 
+    @property
+    def settings(self) -> str:
+        """What an answer depends on besides the model and the prompt; the address is not of it."""
+        more = f" {json.dumps(self.extra, sort_keys=True)}" if self.extra else ""
+        seed = "" if self.seed is None else f" seed={self.seed}"
+        kind = "chat" if self.chat else "completions"
+        return f"{kind} temperature={self.temperature} max_tokens={self.max_tokens}{seed}{more}"
+
     # -- one call ---------------------------------------------------------------------------------------------
 
     def complete(
@@ -313,7 +321,7 @@ class EndpointClassifier:
         revision: str = "",
     ) -> None:
         self.endpoint, self._prompt, self._read = endpoint, prompt, read
-        settings = f"{prompt}\n[{read.__name__} temperature={endpoint.temperature} max_tokens={endpoint.max_tokens}]"
+        settings = f"{prompt}\n[{read.__name__} {endpoint.settings}]"
         self.identity = Identity(endpoint.model, revision, settings)
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
@@ -336,7 +344,7 @@ class EndpointGenerator:
     def __init__(self, endpoint: Endpoint, prompts: dict[bool, str] | None = None, revision: str = "") -> None:
         self.endpoint = endpoint
         self._prompts = prompts or LIST_PROMPTS
-        settings = json.dumps([self._prompts[True], self._prompts[False], endpoint.temperature, endpoint.max_tokens])
+        settings = f"{self._prompts[True]}\n{self._prompts[False]}\n[{endpoint.settings}]"
         self.identity = Identity(endpoint.model, revision, settings)
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import name_of
 
@@ -102,7 +103,7 @@ class StoredStatements:
         for hypothesis, positive, statement in rows:
             table.setdefault((hypothesis, positive), []).append(statement)
         self._table: Mapping[tuple[str, bool], list[str]] = table
-        self.identity = Identity(name, revision, "stored")
+        self.identity = Identity(name, revision or revisions.of_rows(table.items()), "stored")
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
         yield [(i, self._table.get((r.text, r.positive), [])[: r.n]) for i, r in enumerate(requests)]
@@ -115,7 +116,7 @@ class CallableGenerator:
         self, function: Callable[[str, bool, int], Iterable[str]], name: str | None = None, revision: str = ""
     ) -> None:
         self._function = function
-        self.identity = Identity(name or name_of(function), revision, "callable")
+        self.identity = Identity(name or name_of(function), revision or revisions.of_function(function), "callable")
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
         for i, request in enumerate(requests):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sensecheck.models import revisions
 from sensecheck.models.calls import Identity
 from sensecheck.models.classifiers import Answer, Batch, Pair, label_of, read_answer
 from sensecheck.models.generators import Request, StatementBatch
@@ -24,6 +27,7 @@ Floats = npt.NDArray[np.float32]
 _SAMPLED = 64  # pairs on which the error of 16 bits is measured
 _NOISE_WIDTHS = 2.0  # of these root mean squares, within which a call is close: about one pair in a hundred
 _AHEAD = 2  # batches the device has before it while the host reads one back
+_NO_LIMIT = 10**9  # tokenizers without a longest text say 10^30
 _HELD = 512  # close calls are collected up to this many: float32 is slow enough without small batches
 
 
@@ -49,6 +53,10 @@ def configuration(path: str, revision: str | None = None, offline: bool = False)
     options: dict[str, Any] = {"local_files_only": offline}
     if revision is not None:
         options["revision"] = revision
+    # The hub's client warns at every one of its own tries; what is wrong is said once, below.
+    log = logging.getLogger("huggingface_hub")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
     try:
         return transformers.AutoConfig.from_pretrained(path, **options)
     except OSError as error:
@@ -56,6 +64,14 @@ def configuration(path: str, revision: str | None = None, offline: bool = False)
             f"{path!r} is no model folder here and could not be had from the hub ({type(error).__name__}); "
             "give a folder with config.json, or a name while the hub can be reached"
         ) from None
+    finally:
+        log.setLevel(level)
+
+
+def _revision(path: str, config: Any, asked: str | None) -> str:
+    """The hub's commit, or a digest of the folder's files."""
+    commit: str | None = getattr(config, "_commit_hash", None)
+    return commit or (revisions.of_folder(path) if Path(path).is_dir() else asked or "")
 
 
 def label_order(id2label: dict[int, str], given: Sequence[str] | None = None) -> list[int]:
@@ -156,7 +172,7 @@ class SequenceClassifier:
         self.rechecked = 0
         self.offset: Any = np.zeros(len(self.order), dtype=np.float32)  # of all logits in 16 bits against float32
         self.noise = 0.0  # root mean square of what else 16 bits do to the difference of the two best logits
-        commit = getattr(loaded.config, "_commit_hash", None) or revision or ""
+        commit = _revision(path, loaded.config, revision)
         # Precision is part of what an answer depends on: a close call may fall the other way.
         checked = "" if not rounded else ", close calls in float32" if self._exact is not None else ", unchecked"
         self.identity = Identity(path, commit, f"sequence classifier, {dtype}{checked}, order {self.order}")
@@ -380,9 +396,14 @@ class PromptedModel:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         self._model = kind.from_pretrained(path, dtype=getattr(torch, dtype), **options).to(self.device).eval()
         self._prompt, self._read = prompt, read
+        self.truncated = Truncated()
         self._prompts = prompts or STATEMENT_PROMPTS
         self._batch, self._new = batch, max_new_tokens
-        commit = getattr(config, "_commit_hash", None) or revision or ""
+        # What a causal model writes takes up positions too; a tokenizer may not know how many there are.
+        positions = None if self.encoder_decoder else getattr(config, "max_position_embeddings", None)
+        room = self._tokenizer.model_max_length if positions is None else max(1, positions - max_new_tokens)
+        self._longest = min(self._tokenizer.model_max_length, room)
+        commit = _revision(path, config, revision)
         settings = f"{prompt}\n[{read.__name__} greedy max_new_tokens={max_new_tokens} {dtype}]"
         self.identity = Identity(path, commit, settings)
         self._as_generator = Identity(
@@ -397,7 +418,8 @@ class PromptedModel:
                 )
                 for prompt in prompts
             ]
-        return self._tokenizer(prompts, padding=True, truncation=True, return_tensors="pt").to(self.device)
+        cut = {"truncation": True, "max_length": self._longest} if self._longest < _NO_LIMIT else {}
+        return self._tokenizer(prompts, padding=True, return_tensors="pt", **cut).to(self.device)
 
     def _texts(self, output: Any, inputs: Any) -> list[str]:
         if not self.encoder_decoder:
@@ -411,6 +433,8 @@ class PromptedModel:
             rows = order[start : start + self._batch]
             inputs = self._inputs([prompts[i] for i in rows])
             inputs.pop("token_type_ids", None)
+            lengths = inputs["attention_mask"].sum(1).tolist()
+            self.truncated.pairs += sum(length >= self._longest for length in lengths)
             with self._torch.inference_mode():
                 output = self._model.generate(**inputs, do_sample=False, max_new_tokens=self._new)
             texts = self._texts(output, inputs)

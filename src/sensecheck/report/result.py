@@ -237,7 +237,10 @@ class Result:
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the whole run directory."""
-        run = RunDirectory.begin(path, {"question": self.question.name}, overwrite=overwrite)
+        return self.save_to(RunDirectory.begin(path, {"question": self.question.name}, overwrite=overwrite))
+
+    def save_to(self, run: RunDirectory) -> Path:
+        """Write everything into a run directory that has been begun."""
         texts = self.texts.batches() if self.texts is not None else iter(())
         for index, frame in enumerate(self.rows.batches()):
             run.write_shard(index, frame, next(texts, None))

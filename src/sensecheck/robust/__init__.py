@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from itertools import islice
 from math import isfinite
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import Any, Literal
 
 import polars as pl
 
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.opening import sources
 from sensecheck.models import classifiers, generators
 from sensecheck.models.calls import CallCache
 from sensecheck.models.probe import probe
+from sensecheck.models.revisions import of_text
 from sensecheck.report.question import Question, slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.robust import figures
@@ -26,12 +29,15 @@ from sensecheck.robust.statements import KEEP
 from sensecheck.robust.systems import Access, Asking, classifier, faults_told
 from sensecheck.robust.systems import generator as generator_of
 from sensecheck.runs.collecting import Batch
+from sensecheck.runs.directory import RunDirectory
 from sensecheck.statistics.figure import IntervalOptions
 
 __all__ = ["QUESTION", "evaluate"]
 
 BATCH_PAIRS = 256
 CALLS = "calls.sqlite"
+CANDIDATES = 14
+_LONGEST_SETTINGS = 100
 
 
 def _verdict(result: Result) -> list[str]:
@@ -113,11 +119,12 @@ DEFAULTS = {
     "polarity": "both",
     "directions": "2",
     "keep": str(KEEP),
-    "candidates": "14",
+    "candidates": str(CANDIDATES),
     "regenerate": "15",
     "distances": "yes",
     "cosine": "no",
     "only-correct": "yes",
+    "seed": "12345",
 }
 
 
@@ -129,7 +136,7 @@ def evaluate(
     polarity: Literal["both", "positive", "negative"] = "both",
     directions: Literal[1, 2] = 2,
     keep: int = KEEP,
-    candidates: int = 14,
+    candidates: int = CANDIDATES,
     regenerate: bool = True,
     only_correct: bool = True,
     cosine: bool = False,
@@ -167,8 +174,18 @@ def evaluate(
     chosen_access = access or Access()
     asking: Asking | None = None
     if parity is not None:
-        from sensecheck.robust.parity import ASKING
+        from sensecheck.robust.parity import ASKING, VERSIONS
 
+        if parity not in VERSIONS:
+            raise InputError(field="parity", expected=", ".join(VERSIONS), got=shown(parity), reason="bad_option")
+        settled = {
+            "--directions": directions != 2, "--keep": keep != KEEP, "--candidates": candidates != CANDIDATES,
+            "--no-regenerate": not regenerate, "--all-pairs": not only_correct, "--cosine": cosine, "--slice": bool(by),
+        }  # fmt: skip
+        if any(settled.values()):
+            given = ", ".join(option for option, set_ in settled.items() if set_)
+            raise InputError(f"--as {parity} does what the original does: {given} cannot be given with it",
+                             hint="Leave it out, or leave out --as.", reason="bad_option")  # fmt: skip
         asking = ASKING
     m = classifier(model, chosen_access, asking)
     g = generator_of(generator, chosen_access, wordnet)
@@ -189,14 +206,36 @@ def evaluate(
         seed=seed,
     )
     name = {"name": system or m.identity.model}
-    described = {**name, "model": m.identity.model, "revision": m.identity.revision or "unknown"}
+    described = {
+        **name,
+        "model": m.identity.model,
+        "revision": m.identity.revision or "unknown",
+        "settings": _one_line(m.identity.prompt),
+    }
+    made_by = {
+        "generator": g.identity.model,
+        "generator-revision": g.identity.revision or "unknown",
+        "generator-settings": _one_line(g.identity.prompt),
+    }
     place = Path(cache) if cache is not None else Path(out) / CALLS if out is not None else None
     if parity is not None:
         from sensecheck.robust.parity import evaluate_as_original
 
         read = list(pairs)
-        with CallCache(None if cache is None else Path(cache)) as calls, faults_told(calls, ""):
-            return evaluate_as_original(
+        begun: RunDirectory | None = None
+        if out is not None:
+            # Begun before the first call: what is answered is kept there, and a stopped run can be taken up.
+            asked_for = {
+                "question": "robust", "as": parity, "polarity": polarity, "model": list(astuple(m.identity)), **made_by,
+                "seed": seed, "limit": limit, "skip_bad": skip_bad, "columns": dict(columns or {}),
+                "inputs": _identity(data),
+            }  # fmt: skip
+            begun = RunDirectory.begin(out, asked_for, resume=resume, overwrite=overwrite)
+        with (
+            CallCache(place) as calls,
+            faults_told(calls, "--resume" if out is not None else "", "--out DIR"),
+        ):
+            result = evaluate_as_original(
                 QUESTION,
                 read,
                 classifiers.Asked(m, calls),
@@ -205,13 +244,14 @@ def evaluate(
                 polarities=plan.polarities,
                 seed=seed,
                 system=described,
+                generator_method=made_by,
                 inputs=pairs.inputs(),
-                out=out,
-                overwrite=overwrite,
             )
+        if begun is not None:
+            result.save_to(begun)
+        return result
 
     notes: list[str] = []
-    kept: dict[str, Any] = {}
 
     def batches(done: int) -> Iterator[Batch]:
         # Opened only now: the run directory is begun (and, with overwrite, cleared) before the first batch is asked
@@ -228,8 +268,7 @@ def evaluate(
             for batch in islice(in_batches(iter(pairs), BATCH_PAIRS), done, None):
                 trials = work.trials(batch)
                 yield Batch(measurements(trials, extra_columns), examples(trials))
-            kept.update(asked=asked.asked, failures=asked.failures, statements=makes.asked)
-        notes.extend(_notes(m, pairs, asked))
+        notes.extend(_notes(m, pairs, asked, makes))
 
     def extra(result: Result) -> dict[str, Any]:
         frame = result.measurements
@@ -247,11 +286,12 @@ def evaluate(
         "candidates": str(candidates),
         "regenerate": str(plan.tries) if regenerate else "no",
         "only-correct": "yes" if only_correct else "no",
-        "generator": g.identity.model,
-        "generator-settings": " ".join(f"{g.identity.revision} {g.identity.prompt}".split())[:120],
+        **made_by,
         "distances": "yes",
         "cosine": "yes" if cosine else "no",
     }
+    if regenerate and Pipeline.resamples(g):
+        method["seed"] = str(seed)
     return conduct(
         QUESTION,
         batches,
@@ -272,33 +312,51 @@ def evaluate(
             "limit": limit,
             "skip_bad": skip_bad,
             "seed": seed,
-            "inputs": _described(data),
+            "columns": dict(columns or {}),
+            "inputs": _identity(data),
         },
     )
 
 
-def _described(data: Any) -> str:
-    if isinstance(data, (str, os.PathLike)):
-        return os.fspath(data)
-    if isinstance(data, (list, tuple)) and all(isinstance(d, (str, os.PathLike)) for d in data):
-        return ", ".join(os.fspath(d) for d in data)
-    return "in memory"
+def _identity(data: Any) -> list[dict[str, Any]]:
+    """What must not change between an interrupted run and its resumption."""
+    several = data if isinstance(data, (list, tuple)) else [data]
+    if not several or not all(isinstance(one, (str, os.PathLike)) for one in several):
+        return []
+    found = []
+    for source in sources(data):
+        if source.path is not None:
+            stat = source.path.stat()
+            found.append({"path": str(source.path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
+    return found
 
 
-def _notes(m: Any, pairs: Pairs, asked: classifiers.Asked) -> Iterator[str]:
+def _one_line(settings: str) -> str:
+    """Settings for the signature: in full where they are short, otherwise their beginning and a digest of all."""
+    line = " ".join(settings.split())
+    return line if len(line) <= _LONGEST_SETTINGS else f"{line[:60]}… #{of_text(settings)}"
+
+
+def _notes(m: Any, pairs: Pairs, asked: classifiers.Asked, makes: generators.Asked) -> Iterator[str]:
     yield from pairs.notes()
+    who = m.identity
+    yield f"model: {who.model}, revision {who.revision or 'unknown'}, {_one_line(who.prompt)}"
     card = getattr(m, "card", None)
     if card:
         scores = ", ".join(f"{value:.1%} on {name}" for name, value in card["accuracy"].items())
         yield f"the model is the small one that ships with sensecheck ({scores}): good for a first look, not for claims"
     cut = getattr(getattr(m, "truncated", None), "pairs", 0)
     if cut:
-        yield f"{cut:,} pairs were longer than the model's positions and were cut"
+        yield f"{cut:,} pairs were as long as the model can read, or longer and were cut"
     halved = getattr(m, "halved", 0)
     if halved:
         yield f"{halved:,} batches did not fit in memory and were halved"
     for reason, count in asked.failures.items():
         yield f"{count:,} calls without an answer: {reason}"
+    if asked.unread:
+        yield f"{len(asked.unread):,} answers held no label that could be read, such as {shown(asked.example)}"
+    if makes.failed:
+        yield f"{makes.failed:,} calls to the generator without an answer"
 
 
 def _histograms(result: Result) -> dict[str, dict[str, list[int]]]:

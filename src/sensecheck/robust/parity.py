@@ -4,7 +4,6 @@ else.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,9 +36,8 @@ def evaluate_as_original(
     polarities: Sequence[str],
     seed: int,
     system: dict[str, str],
+    generator_method: dict[str, str],
     inputs: list[dict[str, Any]],
-    out: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
 ) -> Result:
     """The original's tables for each polarity. A pair without gold keeps the label -1, which no model predicts."""
     version = VERSIONS[name]
@@ -55,15 +53,21 @@ def evaluate_as_original(
             labels = [order.index(order.index(label)) if label >= 0 else label for label in labels]
         return labels
 
+    def request(hypothesis: str, positive: bool, stricter: bool) -> Request:
+        return Request(hypothesis, positive, original.CANDIDATES_PER_CALL, "diverse" if stricter else "beam")
+
     def generate(prompt: str, hypothesis: str, n: int, stricter: bool) -> list[str]:
-        request = Request(hypothesis, prompt == original.POSITIVE_PROMPT, n, "diverse" if stricter else "beam")
-        return (generator.statements([request])[0] or [])[:n]
+        return (made[request(hypothesis, prompt == original.POSITIVE_PROMPT, stricter)] or [])[:n]
 
     stored = _stored(generator, hypotheses)
     if stored is not None:
         negative, positive = stored
         repeated: list[int] = []
     else:
+        # All at once, so that an endpoint gets as many calls at a time as it may; drawn from in the original's order.
+        both = (False, True)
+        wanted_ones = [request(h, follows, stricter) for h in hypotheses for follows in both for stricter in both]
+        made = dict(zip(wanted_ones, generator.statements(wanted_ones), strict=True))
         negative, positive, repeated = original.draw_statements(hypotheses, generate, np.random.default_rng(seed))
     calls = 0
 
@@ -153,10 +157,10 @@ def evaluate_as_original(
     method = {
         "as": name,
         "polarity": "both" if len(polarities) == 2 else polarities[0],
-        "generator": generator.identity.model,
+        **generator_method,
         "seed": str(seed),
     }
-    result = Result(
+    return Result(
         question,
         Signature("robust", method, system),
         Estimates(figures),
@@ -167,9 +171,6 @@ def evaluate_as_original(
         inputs=inputs,
         extra={"original_funnel": funnel},
     )
-    if out is not None:
-        result.save(out, overwrite=overwrite)
-    return result
 
 
 def _stored(generator: generators.Asked, hypotheses: Sequence[str]) -> tuple[Any, Any] | None:

@@ -110,7 +110,12 @@ class Pipeline:
         self._progress = progress
         self._share = _Share(progress, 0)
         self.decodes = bool(getattr(generator.model, "decodes", False))
-        self.samples = self.decodes or bool(getattr(generator.model, "samples", False))
+        self.samples = self.resamples(generator.model)
+
+    @staticmethod
+    def resamples(generator: object) -> bool:
+        """Whether a generator has something new to say when it is asked again."""
+        return bool(getattr(generator, "decodes", False) or getattr(generator, "samples", False))
 
     def trials(self, pairs: Sequence[Pair]) -> list[Trial]:
         """All trials of some pairs, pair by pair, polarity by polarity."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import CallableClassifier, Classifier, SmallClassifier, TableClassifier, read_answer
 from sensecheck.models.generators import CallableGenerator, Generator, RuleGenerator, StoredStatements
@@ -40,6 +41,8 @@ class Access:
     device: str | None = None
     dtype: str | None = None
     revision: str | None = None
+    """of the model: a commit of the hub; at a URL whatever tells two models of one name apart"""
+    generator_revision: str | None = None
     label_names: Sequence[str] | None = None
     prompt: str | None = None
     model_name: str | None = None
@@ -119,20 +122,22 @@ def _endpoint(url: str, access: Access, **settings: Any) -> Any:
     )  # fmt: skip
 
 
-def _function(spec: str, option: str) -> Callable[..., Any]:
+def _function(spec: str, option: str) -> tuple[Callable[..., Any], str, str]:
+    """The function, what it is called, and a digest of its module."""
     module, _, name = spec.removeprefix("py:").partition(":")
     if not module or not name:
         raise InputError(field=option, expected="py:module:function", got=spec, reason="bad_option")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
-        found = getattr(importlib.import_module(module), name, None)
+        loaded = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or module.split(".")[0] != error.name.split(".")[0]:
             raise  # the module is there, and lacks something itself
         raise InputError(
             f"{option}: there is no module {module!r} in this folder or on Python's path", reason="bad_option"
         ) from None
+    found = getattr(loaded, name, None)
     if not callable(found):
         raise InputError(f"{option}: module {module!r} has no function {name!r}", reason="bad_option")
 
@@ -145,7 +150,10 @@ def _function(spec: str, option: str) -> Callable[..., Any]:
                 f"{option} {spec} raised {type(error).__name__}: {error}", reason="user_function"
             ) from error
 
-    return told
+    # What the function calls and loads stands beside it: the whole module decides whether answers are still its own.
+    source = Path(loaded.__file__) if loaded.__file__ is not None else None
+    known = source is not None and source.suffix == ".py" and source.is_file()
+    return told, spec, revisions.of_text(source.read_text("utf-8")) if known and source is not None else ""
 
 
 def _is_sequence_classifier(path: str, access: Access) -> bool:
@@ -180,15 +188,15 @@ def classifier(spec: Any, access: Access | None = None, asking: Asking | None = 
 
         endpoint = _endpoint(spec, access, max_tokens=access.max_tokens or 64)
         if asking is not None:
-            return EndpointClassifier(endpoint, access.prompt or asking.prompt, asking.read)
-        return EndpointClassifier(endpoint, access.prompt or NLI_PROMPT)
+            return EndpointClassifier(endpoint, access.prompt or asking.prompt, asking.read, access.revision or "")
+        return EndpointClassifier(endpoint, access.prompt or NLI_PROMPT, revision=access.revision or "")
     if spec.startswith("table:"):
         from sensecheck.robust.records import predictions_in_file
 
         path = spec.removeprefix("table:")
         return TableClassifier(predictions_in_file(path), Path(path).name)
     if spec.startswith("py:"):
-        return CallableClassifier(_function(spec, "--model"), spec)
+        return CallableClassifier(*_function(spec, "--model"))
     from sensecheck.models.huggingface import PromptedModel, SequenceClassifier
 
     path = spec.removeprefix("hf:")
@@ -219,22 +227,23 @@ def generator(spec: Any, access: Access | None = None, wordnet: bool = False) ->
     if spec.startswith(("http://", "https://")):
         from sensecheck.models.endpoint import EndpointGenerator
 
-        return EndpointGenerator(_endpoint(spec, access, max_tokens=access.max_tokens or 1024))
+        endpoint = _endpoint(spec, access, max_tokens=access.max_tokens or 1024)
+        return EndpointGenerator(endpoint, revision=access.generator_revision or "")
     if spec.startswith("file:"):
         from sensecheck.robust.records import statements_in_file
 
         path = spec.removeprefix("file:")
         return StoredStatements(statements_in_file(path), Path(path).name)
     if spec.startswith("py:"):
-        return CallableGenerator(_function(spec, "--generator"), spec)
+        return CallableGenerator(*_function(spec, "--generator"))
     from sensecheck.models.huggingface import PromptedModel, configuration
 
     path = spec.removeprefix("hf:")
     _check_device(access)
-    configuration(path, access.revision, access.offline)  # says in one sentence what is wrong with the name
+    configuration(path, access.generator_revision, access.offline)  # says in one sentence what is wrong with the name
     return PromptedModel(
         path,
-        revision=access.revision,
+        revision=access.generator_revision,
         device=access.device,
         dtype=access.dtype,
         offline=access.offline,

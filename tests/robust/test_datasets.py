@@ -13,9 +13,11 @@ import pytest
 
 from sensecheck.cli import main
 from sensecheck.inputs.errors import InputError
+from sensecheck.models.classifiers import Asked
 from sensecheck.robust import evaluate, pairs_of
 from sensecheck.robust.fetching import fetch
 from sensecheck.robust.pipeline import Pair
+from sensecheck.robust.systems import classifier
 
 TEXTS = [
     ("A man is playing a guitar on a stage.", "A man is playing a guitar."),
@@ -260,3 +262,18 @@ def test_fetch_with_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert [(p.gold, p.coarse) for p in pairs_of(target)] == [(1, True), (None, False)]
     assert main(["robust", "fetch", "qnli", "--split", "test", "-o", str(target)]) == 2
     assert "has no split 'test'; there are train, validation" in capsys.readouterr().err
+
+
+def test_headers_in_capitals(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("Premise,Hypothesis,Gold Label\nA dog runs.,An animal runs.,E\nA dog runs.,A cat sleeps.,-\n")
+    assert [(p.premise, p.gold) for p in pairs_of(path)] == [("A dog runs.", 0), ("A dog runs.", None)]
+
+
+def test_stored_predictions_are_found_by_the_texts_of_the_file(tmp_path: Path) -> None:
+    """Texts are asked about with a full stop at their end; the table has them as the user's file has them."""
+    path = tmp_path / "predictions.csv"
+    path.write_text("premise,hypothesis,prediction\nA dog  runs,An animal runs,0\nA dog runs.,An animal runs.,2\n")
+    labels = Asked(classifier(f"table:{path}")).labels
+    assert labels([("A dog runs.", "An animal runs."), ("A dog runs", "An animal runs.")]) == [2, 0]
+    assert labels([("A dog runs.", "A cat runs.")]) == [None]

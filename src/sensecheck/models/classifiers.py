@@ -183,13 +183,34 @@ def _as_answer(value: Any) -> Answer:
 class TableClassifier:
     """Stored predictions as M: a pair that is not in the table has no answer, and that is counted."""
 
-    def __init__(self, rows: Iterable[tuple[str, str, object]], name: str = "table", revision: str = "") -> None:
+    def __init__(
+        self,
+        rows: Iterable[tuple[str, str, object]],
+        name: str = "table",
+        revision: str = "",
+        written: Callable[[str], str] | None = None,
+    ) -> None:
+        """`written`: how texts are written when the model is asked (final full stop, spaces); a pair that is not in the
+        table to the letter is looked up in that form.
+        """
         self._table = {pair_text((premise, hypothesis)): value for premise, hypothesis, value in rows}
         self.identity = Identity(name, revision or revisions.of_rows(self._table.items()), "table")
+        self._written = written
+        self._as_written: dict[str, object] = {}
+        if written is not None:
+            for key, value in self._table.items():
+                premise, _, hypothesis = key.partition("\x1f")
+                self._as_written.setdefault(pair_text((written(premise), written(hypothesis))), value)
+
+    def _found(self, pair: Pair) -> object:
+        value = self._table.get(pair_text(pair))
+        if value is None and self._written is not None:
+            value = self._as_written.get(pair_text((self._written(pair[0]), self._written(pair[1]))))
+        return value
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         absent = Answer(None, failure="not in the table of predictions")
-        found = (self._table.get(pair_text(pair)) for pair in pairs)
+        found = (self._found(pair) for pair in pairs)
         yield [(i, absent if value is None else _as_answer(value)) for i, value in enumerate(found)]
 
 

@@ -79,6 +79,10 @@ class Pairs:
         for name in ALIASES[ours]:
             if name in there:
                 return name
+        for name in ALIASES[ours]:
+            same = [column for column in there if column.strip().lower().replace(" ", "_") == name.lower()]
+            if len(same) == 1:
+                return same[0]
         if ours == "id":
             return None
         batch.require([ours])

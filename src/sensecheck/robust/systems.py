@@ -17,6 +17,7 @@ from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import CallableClassifier, Classifier, SmallClassifier, TableClassifier, read_answer
 from sensecheck.models.generators import CallableGenerator, Generator, RuleGenerator, StoredStatements
 from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT
+from sensecheck.robust.statements import standardise
 from sensecheck.runs.stopping import Stopped
 
 SMALL = "small"
@@ -194,7 +195,7 @@ def classifier(spec: Any, access: Access | None = None, asking: Asking | None = 
         from sensecheck.robust.records import predictions_in_file
 
         path = spec.removeprefix("table:")
-        return TableClassifier(predictions_in_file(path), Path(path).name)
+        return TableClassifier(predictions_in_file(path), Path(path).name, written=standardise)
     if spec.startswith("py:"):
         return CallableClassifier(*_function(spec, "--model"))
     from sensecheck.models.huggingface import PromptedModel, SequenceClassifier

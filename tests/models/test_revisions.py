@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,6 +53,21 @@ def test_callable_objects_differ_by_what_they_were_made_with() -> None:
     assert CallableGenerator(Model("a")).identity == CallableGenerator(Model("a")).identity
     assert CallableGenerator(Model("a")).identity != CallableGenerator(Model("b")).identity
     assert revisions.of_function(len) == ""
+
+
+def test_a_function_is_the_same_in_every_process() -> None:
+    code = (
+        "from sensecheck.models import revisions\n"
+        "def judge(p, h): return 0 if h in {'yes', 'no', 'perhaps', 'never', 'often'} else 2\n"
+        "print(revisions.of_function(judge))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(found) == 1
 
 
 def test_stored_statements_and_predictions_that_were_edited(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def of_function(function: Any) -> str:
 def _code(code: CodeType) -> list[str]:
     parts = [code.co_code.hex(), repr(code.co_names), repr(code.co_varnames)]
     for constant in code.co_consts:
-        parts += _code(constant) if isinstance(constant, CodeType) else [repr(constant)]
+        parts += _code(constant) if isinstance(constant, CodeType) else [_fixed(constant)]
     return parts
 
 
@@ -88,4 +88,6 @@ def _fixed(value: object) -> str:
         return repr(value)
     if isinstance(value, tuple):
         return f"({', '.join(map(_fixed, value))})"
+    if isinstance(value, frozenset):
+        return f"{{{', '.join(sorted(map(_fixed, value)))}}}"
     return type(value).__qualname__

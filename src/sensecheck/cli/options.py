@@ -258,7 +258,7 @@ def _gate(name: str, limit: float, under: bool, on: str) -> Callable[[Result], s
             return f"{name} has no value"
         if (value < limit) if under else (value > limit):
             what = f"the interval's {'lower' if under else 'upper'} end of {name}" if on == "bound" else name
-            return f"{what} is {value:.4f}, {'under' if under else 'over'} {limit:g}"
+            return f"{what} is {value:.6g}, {'under' if under else 'over'} {limit:g}"
         return ""
 
     return judge

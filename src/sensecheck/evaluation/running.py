@@ -254,7 +254,7 @@ def _judged(cell: Cell, name: str, limit: float, under: bool) -> str:
     if not isinstance(value, float) or value != value:
         return f"{name} has no value"
     if (value < limit) if under else (value > limit):
-        return f"{name} is {value:.4f}, {'under' if under else 'over'} {limit:g}"
+        return f"{name} is {value:.6g}, {'under' if under else 'over'} {limit:g}"
     return ""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sensecheck.inputs.errors import escaped
 from sensecheck.plotting.svg import Axes, number, safe, style_sheet
 
 
@@ -75,6 +76,11 @@ class Chart:
                 f"cannot save a picture as {kind or 'a file without ending'}: use .svg, .html, .png or .pdf"
             )
         return target
+
+    def __repr__(self) -> str:
+        # What the picture says, not its markup.
+        said = escaped(self.alt)
+        return f"<Chart {self.name!r}: {said if len(said) <= 200 else said[:199] + '…'}>"
 
     def _repr_svg_(self) -> str:
         return self.svg()

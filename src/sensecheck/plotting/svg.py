@@ -70,7 +70,7 @@ def safe(words: str) -> str:
 
 def number(x: float) -> str:
     """A coordinate: two decimals at most."""
-    return f"{x:.2f}".rstrip("0").rstrip(".") if isfinite(x) else "0"
+    return f"{x:z.2f}".rstrip("0").rstrip(".") if isfinite(x) else "0"
 
 
 def label(value: float, step: float) -> str:
@@ -80,7 +80,7 @@ def label(value: float, step: float) -> str:
     decimals = max(0, -floor(log10(step) + 1e-9)) if step > 0 else 2
     if step > 0 and abs(round(step, decimals) - step) > step * 1e-6:
         decimals += 1  # steps of 2.5: 0.025 must not read 0.03
-    return f"{value:,.{decimals}f}"
+    return f"{value:z,.{decimals}f}"
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:

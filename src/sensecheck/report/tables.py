@@ -133,14 +133,14 @@ def _dim(text: str, coloured: bool) -> str:
 
 
 def decimal(value: float | tuple[float, ...] | None, digits: int = 4) -> str:
-    """A figure as text: four decimals, or a dash where there is none."""
+    """A figure as text: four decimals, or a dash where there is none. What rounds to zero has no sign."""
     if isinstance(value, tuple):
         return " ".join(decimal(v, digits) for v in value)
     if value is None or not isfinite(value):
         return "–"
     if abs(value) >= 1000:
         return f"{value:,.1f}"
-    return f"{value:.{digits}f}"
+    return f"{value:z.{digits}f}"
 
 
 def interval(figure: Figure) -> str:

@@ -227,3 +227,32 @@ def test_a_terminal_without_the_signs_gets_the_figures(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "ECE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("asked", "figure"),
+    [("ECE", "ece"), ("Brier Score", "brier"), ("brier: resolution", "brier_resolution"), ("E-AURC", "e_aurc")],
+)
+def test_a_figure_is_explained_by_the_name_in_the_table(
+    asked: str, figure: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", asked]) == 0
+    assert capsys.readouterr().out.startswith(f"{figure} — ")
+
+
+@pytest.mark.parametrize(("asked", "near"), [("eec", "'ece'"), ("Brie", "'brier'"), ("accuracy at 75%", "_at_50'")])
+def test_near_misses_of_figures_are_suggested(asked: str, near: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", asked]) == 2
+    assert near in capsys.readouterr().err
+
+
+def test_slices_are_crossed_alike_everywhere(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from sensecheck import calibrated
+    from sensecheck.report.question import slicings
+
+    assert slicings(["a×b", "c * d", ("a×b",), "e", "e"]) == [("a", "b"), ("c", "d"), ("a×b",), ("e",)]
+    result = calibrated.evaluate(table, slices=["kind×turn"])
+    assert list(result.estimates.slices) == [("kind", "turn")]
+    assert len(result.slices("turn*kind")) == 4
+    assert main(["calibrated", table, "--slice", "kind×"]) == 2
+    assert "columns crossed as in a×b, got 'kind×'" in capsys.readouterr().err

@@ -28,9 +28,7 @@ def test_no_table_shows_a_negative_zero(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_picture_is_told_in_a_line() -> None:
-    result = calibrated.evaluate(
-        confidence=[0.7, 0.2] * 20, correct=[True, False] * 20, system="a\x1b[31m" + "b" * 300
-    )
+    result = calibrated.evaluate(confidence=[0.7, 0.2] * 20, correct=[True, False] * 20, system="a\x1b[31m" + "b" * 300)
     for chart in result.charts():
         told = repr(chart)
         assert told.startswith(f"<Chart {chart.name!r}: ")

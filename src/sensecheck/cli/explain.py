@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 from sensecheck.cli.options import Parser
+from sensecheck.inputs.errors import shown
 from sensecheck.report.question import available, question
 from sensecheck.statistics.statistic import AnyStatistic
 
@@ -28,13 +30,31 @@ def run(args: argparse.Namespace) -> int:
         for figure, homes in known.items():
             sys.stdout.write(f"{figure:<28} {', '.join(h for h, _ in homes):<12} {homes[0][1].label}\n")
         return 0
-    if args.figure not in known:
-        close = get_close_matches(args.figure, known, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else " `sensecheck explain` lists them all."
-        raise ValueError(f"there is no figure {args.figure!r}.{hint}")
-    for home, statistic in known[args.figure]:
+    for home, statistic in known[found(args.figure, known)]:
         sys.stdout.write(explanation(home, statistic))
     return 0
+
+
+def found(text: str, known: Mapping[str, Sequence[tuple[str, AnyStatistic]]]) -> str:
+    """The figure that is meant: by its name or by what tables call it, in any spelling of case and signs."""
+    if text in known:
+        return text
+    spelled: dict[str, str] = {}
+    for name, homes in known.items():
+        for _, statistic in homes:
+            for written in (name, statistic.label):
+                spelled.setdefault(_letters(written), name)
+    wanted = _letters(text)
+    if wanted in spelled:
+        return spelled[wanted]
+    close = get_close_matches(wanted, spelled, n=5) or [s for s in spelled if len(wanted) > 2 and wanted in s][:5]
+    names = list(dict.fromkeys(repr(spelled[s]) for s in close))[:3]
+    hint = f" Did you mean {' or '.join(names)}?" if names else ""
+    raise ValueError(f"there is no figure {shown(text)}.{hint} `sensecheck explain` lists them all.")
+
+
+def _letters(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 def explanation(home: str, statistic: AnyStatistic) -> str:

@@ -12,6 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from sensecheck.report.question import slicings
 from sensecheck.report.result import Result
 from sensecheck.statistics.figure import DEFAULT_SEED, IntervalOptions
 
@@ -149,8 +150,7 @@ class Shared:
         options = IntervalOptions(
             "none" if args.no_ci else args.ci, args.ci_level, args.resamples, args.seed, args.jobs
         )
-        slices = [tuple(p.strip() for p in s.replace("*", "×").split("×")) for s in args.slice]
-        return cls(options, slices, dict(pair(c, "--columns", "NAME=COLUMN") for c in args.columns))
+        return cls(options, slicings(args.slice), dict(pair(c, "--columns", "NAME=COLUMN") for c in args.columns))
 
 
 def every_question(args: argparse.Namespace) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from sensecheck.cli.options import FORMATS, Parser
+from sensecheck.report.question import slicings
 from sensecheck.report.result import load
 
 
@@ -19,15 +20,15 @@ def parser() -> argparse.ArgumentParser:
         metavar="COLUMN",
         action="append",
         default=[],
-        help="figures for every value of a column (repeatable)",
+        help="figures for every value of a column; 'a×b' (or 'a*b') crosses two (repeatable)",
     )
     return made
 
 
 def run(args: argparse.Namespace) -> int:
     result = load(args.run)
-    for by in args.slice:
-        result.slices(tuple(p.strip() for p in by.replace("*", "×").split("×")))
+    for by in slicings(args.slice):
+        result.slices(by)
     target = result.to_html(args.html or f"{args.run}/report.html")
     result.show(args.format)
     (sys.stdout if args.format == "table" else sys.stderr).write(f"  report: {target}\n")

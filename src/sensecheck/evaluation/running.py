@@ -21,6 +21,7 @@ from sensecheck.evaluation.file import Entry, Evaluation, with_secrets
 from sensecheck.evaluation.options import evaluator
 from sensecheck.report.comparison import Comparison, Comparisons, compare
 from sensecheck.report.overview import Cell, Row, overview_page
+from sensecheck.report.question import slicings
 from sensecheck.report.result import Result, load
 from sensecheck.runs.directory import MANIFEST, RunDirectory, RunError
 from sensecheck.runs.stopping import Stopped
@@ -138,7 +139,7 @@ class _Work:
         }
         call = {**with_secrets(dict(given)), **{k: v for k, v in own.items() if k in known}}
         if isinstance(slices, list):
-            call["slices"] = [tuple(s) if isinstance(s, list) else _crossed(s) for s in slices]
+            call["slices"] = slicings(slices)
         try:
             result = function(**call)
         except RunError:
@@ -256,11 +257,6 @@ def _judged(cell: Cell, name: str, limit: float, under: bool) -> str:
     if (value < limit) if under else (value > limit):
         return f"{name} is {value:.6g}, {'under' if under else 'over'} {limit:g}"
     return ""
-
-
-def _crossed(text: str) -> str | tuple[str, ...]:
-    parts = tuple(p.strip() for p in text.replace("*", "×").split("×"))
-    return parts if len(parts) > 1 else text
 
 
 def _strings(value: Any) -> Iterator[str]:

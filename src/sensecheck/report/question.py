@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sensecheck.inputs.errors import InputError, shown
 from sensecheck.plotting.chart import Chart
 from sensecheck.statistics.statistic import AnyStatistic
 
@@ -54,5 +55,17 @@ def available() -> list[str]:
 
 
 def slicings(given: str | Sequence[str | Sequence[str]]) -> list[tuple[str, ...]]:
-    """What to slice by, as a user may write it: one column, several, and crossings of some."""
-    return [(s,) if isinstance(s, str) else tuple(s) for s in ([given] if isinstance(given, str) else given)]
+    """What to slice by, as a user may write it: one column, several, and crossings of some ('a×b' or 'a*b').
+
+    A column whose own name holds such a sign is given as a tuple of one.
+    """
+    found = []
+    for one in [given] if isinstance(given, str) else given:
+        parts = tuple(p.strip() for p in one.replace("*", "×").split("×")) if isinstance(one, str) else tuple(one)
+        if not parts or not all(parts):
+            raise InputError(
+                field="slices (--slice)", expected="a column, or columns crossed as in a×b", got=shown(one),
+                reason="bad_option",
+            )  # fmt: skip
+        found.append(parts)
+    return list(dict.fromkeys(found))

@@ -15,7 +15,7 @@ import polars as pl
 
 from sensecheck.inputs.errors import did_you_mean
 from sensecheck.plotting.chart import Chart
-from sensecheck.report.question import Question, question
+from sensecheck.report.question import Question, question, slicings
 from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table
 from sensecheck.runs.collecting import Batch, Collected, collect
 from sensecheck.runs.directory import REPORT, RunDirectory, RunError
@@ -104,7 +104,7 @@ class Result:
 
     def slices(self, by: str | Sequence[str]) -> list[list[Figure]]:
         """All figures for every value of a column (or of several, crossed)."""
-        key: Slice = (by,) if isinstance(by, str) else tuple(by)
+        (key,) = slicings([by])
         if key not in self.estimates.slices:
             statistics = self.question.statistics(self.signature.method)
             made = estimate(self.rows, statistics, slices=[key], options=self.options, anchors=self.estimates.anchors)

@@ -326,3 +326,22 @@ def test_equal_runs_give_equal_files(tmp_path, logits):
         calibrated.evaluate(logits, slices=["kind"], out=tmp_path / name)
     for name in ("summary.json", "measurements-00000.parquet", "report.html"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_fields_of_token_files_and_answers_are_renamed(tmp_path):
+    line = {"top_logits": [[2.0, 1.0]], "top_logit_idxs": [[1, 2]], "labels": [1], "qid": "a", "hard": "yes"}
+    tokens = tmp_path / "m.logits"
+    tokens.write_text("".join(json.dumps({**line, "qid": f"q{i}"}) + "\n" for i in range(3)))
+    result = calibrated.evaluate(tokens, columns={"id": "qid", "level": "hard"}, slices=["level"])
+    assert result.measurements["id"].to_list() == ["q0:0", "q1:0", "q2:0"]
+    assert result.slices("level")[0][0].slice == {"level": "yes"}
+    answer = {"qid": "a", "truth": "yes", "logprobs": {"content": [{"token": "yes", "logprob": -0.1}]}, "k": "x"}
+    answers = tmp_path / "a.jsonl"
+    answers.write_text(json.dumps(answer) + "\n")
+    result = calibrated.evaluate(answers, columns={"id": "qid", "gold": "truth", "kind": "k"}, slices=["kind"])
+    assert result.measurements.select("id", "correct", "kind").rows() == [("a", True, "x")]
+    for path in (tokens, answers):
+        with pytest.raises(InputError, match="id: expected a column 'nope'"):
+            calibrated.evaluate(path, columns={"id": "nope"})
+        with pytest.raises(InputError, match="got 'confidence'"):
+            calibrated.evaluate(path, columns={"confidence": "top_logits"})

@@ -194,6 +194,8 @@ def test_what_cannot_work_is_told_before_anything_is_measured(
     table.write_text("confidence,correct,strict\n" + "0.9,1,0\n0.2,0,0\n" * 20)
     for options, words in (
         (["--columns", "corect=strict"], "Did you mean 'correct'?"),
+        (["--columns", "strict=correct"], "The question's name comes first: correct=strict."),
+        (["--columns", "topic=strict"], "(id, confidence, correct, probabilities, label), got 'topic'"),
         (["--plot", str(tmp_path / "x.jpg")], "pictures are .svg"),
         (["--plot", str(tmp_path / "no" / "x.svg")], "there is no folder"),
         (["--report", str(tmp_path / "no" / "x.html")], "there is no folder"),
@@ -256,3 +258,20 @@ def test_slices_are_crossed_alike_everywhere(table: str, capsys: pytest.CaptureF
     assert len(result.slices("turn*kind")) == 4
     assert main(["calibrated", table, "--slice", "kind×"]) == 2
     assert "columns crossed as in a×b, got 'kind×'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("question", "record", "renamed"),
+    [
+        ("faithful", {"query": "SELECT a FROM b", "sentence": "the a of b"}, "sentense"),
+        ("correct", {"prediction": "SELECT 1", "gold": "SELECT 1", "mine": "x"}, "predicton"),
+        ("diverse", {"hypotheses": ["a b"], "references": ["a"]}, "hypothesis"),
+        ("robust", {"premise": "a", "hypothesis": "b", "label": "neutral"}, "premis"),
+        ("calibrated", {"confidence": 0.5, "correct": True}, "confidenc"),
+    ],
+)
+def test_every_question_says_which_names_it_asks_for(question: str, record: dict[str, object], renamed: str) -> None:
+    from importlib import import_module
+
+    with pytest.raises(ValueError, match=rf"names that are asked for here .*got '{renamed}'\. Did you mean"):
+        import_module(f"sensecheck.{question}").evaluate([record], columns={renamed: "mine"})

@@ -208,10 +208,24 @@ def test_renaming() -> None:
     )
 
 
+def test_only_what_is_asked_for_is_renamed() -> None:
+    asked = ["id", "confidence", "correct"]
+    assert error_of("conf,correct\n1,1\n", columns={"confidnce": "conf"}, asked=asked) == (
+        "columns (--columns NAME=COLUMN): expected one of the names that are asked for here (id, confidence, correct), "
+        "got 'confidnce'. Did you mean 'confidence'?"
+    )
+    assert error_of("conf,correct\n1,1\n", columns={"conf": "confidence"}, asked=asked).endswith(
+        "The question's name comes first: confidence=conf."
+    )
+    assert table("conf,correct\n1,1\n", columns={"confidence": "conf"}, asked=asked).columns[1:] == [
+        "confidence", "correct",
+    ]  # fmt: skip
+
+
 def test_headers() -> None:
     assert error_of("0.5 1\n0.25 0\n") == (
         "<stream>:1: expected a header with the names of the columns, got '0.5 1'. "
-        "Name the 2 columns, e.g. --columns confidence,correct (names= in Python)."
+        "Put a line with the 2 names before it, e.g. confidence correct"
     )
     names = ["grade", "conf"]
     assert table("Correct 0.5\nWrong 0.25\n", names=names)["grade"].to_list() == ["Correct", "Wrong"]

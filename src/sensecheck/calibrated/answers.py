@@ -79,7 +79,7 @@ def answers_of(item: Any, number: int, path: str, columns: Mapping[str, str]) ->
         raise _bad(path, number, "a JSON object", shown(item))
     body, outer = _body(item)
     kept = {k: v for k, v in outer.items() if not isinstance(v, (dict, list))}
-    given = _first(outer, ("id", "custom_id", "i"))
+    given = _first(outer, (columns["id"],) if "id" in columns else ("id", "custom_id", "i"))
     name = str(next(v for v in (given, body.get("id"), number) if v is not None))
     correct = _correct(outer, columns.get("correct", "correct"), path, number)
     gold_names = (columns["gold"],) if "gold" in columns else GOLD_NAMES

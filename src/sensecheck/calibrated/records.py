@@ -23,7 +23,7 @@ from sensecheck.calibrated.token_kinds import KIND, RANGE, TokenKinds, position_
 from sensecheck.calibrated.verbalised import CONTESTED, spoken
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.opening import Source, is_path, sources
-from sensecheck.inputs.tables import Format, TableBatch, TableReader
+from sensecheck.inputs.tables import Format, TableBatch, TableReader, check_columns, check_names
 from sensecheck.runs.collecting import Batch
 
 InputFormat = Literal["auto", "logits", "miso", "logprobs", "csv", "tsv", "text", "jsonl", "json", "parquet"]
@@ -136,10 +136,11 @@ class Records:
             variant = "hf" if self.kind == "logits" else "miso"
         if o.weight is not None:
             raise InputError("tokens of a .logits file have no weights", field="weight", reason="bad_option")
+        check_names(o.columns, self._asked("id", *_TOKEN_TEXTS))
         self._logits = LogitsReader(
             self.data, variant=variant, scale=o.scale, top_k=o.top_k, ignore_tokens=o.ignore_tokens,
             ignore_by=o.ignore_by, skip_bad=o.skip_bad, limit=o.limit, jobs=o.jobs,
-            fields=[*dict.fromkeys(["id", *o.keep, *([o.cluster] if o.cluster else []), *_TOKEN_TEXTS])],
+            fields=[*dict.fromkeys(self._theirs(n) for n in self._asked("id", *_TOKEN_TEXTS))],
             with_input_str=True,
         )  # fmt: skip
         several = len(_listed(self.data)) > 1
@@ -147,6 +148,9 @@ class Records:
             prefix = f"{Path(columns.path).name}:" if several else ""
             frame = tokens(columns, prefix) if o.level == "token" else sequences(columns, o.aggregate, prefix)
             frame = self._with_kinds(frame, columns)
+            if not self._rows:
+                met = [name for name, values in columns.fields.items() if any(v is not None for v in values)]
+                check_columns(o.columns, met, columns.path)
             frame, texts = self._with_fields(frame, columns, prefix)
             self._rows += len(frame)
             self._note_range(frame["confidence"])
@@ -172,7 +176,7 @@ class Records:
         o = self.options
         lines = pl.Series(columns.lines).cast(pl.String)
         per = pl.DataFrame({"_key": prefix + lines if prefix else lines})
-        ids = columns.fields.get("id")
+        ids = columns.fields.get(self._theirs("id"))
         named = ids is not None and all(i is not None for i in ids)
         per = per.with_columns(
             pl.Series("_name", [str(i) for i in ids], dtype=pl.String)
@@ -180,7 +184,7 @@ class Records:
             else pl.col("_key").alias("_name")
         )
         for name in o.keep:
-            found = columns.fields.get(name)
+            found = columns.fields.get(self._theirs(name))
             if name in frame.columns:
                 continue
             if found is None or all(v is None for v in found):
@@ -191,7 +195,7 @@ class Records:
             per = per.with_columns(pl.Series(name, [None if v is None else str(v) for v in found], dtype=pl.String))
         own = "cluster" if "cluster" in frame.columns else "id"
         if o.cluster:
-            owners = columns.fields.get(o.cluster)
+            owners = columns.fields.get(self._theirs(o.cluster))
             if owners is None or any(v is None for v in owners):
                 raise InputError(
                     path=columns.path, field=o.cluster, expected="this field in every line, to cluster by",
@@ -225,7 +229,7 @@ class Records:
             ("gold", "tokens", columns.label),
             ("predicted", "predicted", columns.predicted),
         ):
-            words = columns.fields.get(field_name)
+            words = columns.fields.get(self._theirs(field_name))
             if name not in self._worded:
                 # Decided by the first batch: a column has one type in all shards.
                 self._worded[name] = numbers.dtype == object or (words is not None and any(words))
@@ -246,6 +250,14 @@ class Records:
             made.append(_lists("each_confidence", confidence, columns.lengths))
             made.append(_lists("each_correct", pl.Series(columns.correct), columns.lengths))
         return made
+
+    def _asked(self, *names: str) -> list[str]:
+        o = self.options
+        return [*names, *o.keep, *filter(None, [o.weight, o.cluster])]
+
+    def _theirs(self, name: str) -> str:
+        """What the input calls a field of ours."""
+        return self.options.columns.get(name, name)
 
     def _bad_rows(self, bad: Mapping[str, int]) -> pl.DataFrame:
         """A row for every line that could not be scored, so that it is counted and not lost."""
@@ -290,6 +302,7 @@ class Records:
         o = self.options
         if o.weight is not None:
             raise InputError("answers with log-probabilities have no weights", field="weight", reason="bad_option")
+        check_names(o.columns, self._asked("id", "correct", "gold"))
         self._sources = list(sources(self.data))
         left = o.limit
         for source in self._sources:
@@ -310,6 +323,7 @@ class Records:
                     found.append(Answer(f"{number} (bad)", str(number), "", [], None, None, {}, bad.reason))
                 left = None if left is None else left - 1
             if found:
+                check_columns(o.columns, dict.fromkeys(name for a in found for name in a.fields), source.name)
                 yield self._answered(found, prefix)
 
     def _answered(self, found: list[Answer], prefix: str) -> Batch:
@@ -336,7 +350,7 @@ class Records:
         for name in (*o.keep, *([o.cluster] if o.cluster else [])):
             if name in frame.columns:
                 continue
-            values = [a.fields.get(name) for a in found]
+            values = [a.fields.get(self._theirs(name)) for a in found]
             if all(v is None for v in values):
                 raise InputError(
                     field=name, expected="a field of this name beside the log-probabilities", got="none",
@@ -366,6 +380,7 @@ class Records:
             self.data,
             format=_table_format(self.kind),
             columns=o.columns,
+            asked=self._asked("id", "confidence", "correct", "probabilities", "label"),
             limit=o.limit,
             skip_bad=o.skip_bad,
         )

@@ -157,7 +157,6 @@ def every_question(args: argparse.Namespace) -> dict[str, Any]:
     """What every question's `evaluate` is told alike. What cannot be written later is refused now."""
     shared = Shared.of(args)
     _check_targets(args)
-    _check_names(shared, args)
     return {
         "columns": shared.columns,
         "slices": shared.slices,
@@ -167,12 +166,6 @@ def every_question(args: argparse.Namespace) -> dict[str, Any]:
 
 
 _PICTURES = (".svg", ".html", ".png", ".pdf")
-# What the questions ask of their inputs by name.
-_FIELDS = (
-    "confidence", "correct", "probability", "score", "query", "sentence", "question", "prediction", "predictions",
-    "gold", "answer", "results", "hypothesis", "hypotheses", "references", "premise", "label", "labels", "input",
-    "system", "db_id", "database",
-)  # fmt: skip
 
 
 def _check_targets(args: argparse.Namespace) -> None:
@@ -183,22 +176,6 @@ def _check_targets(args: argparse.Namespace) -> None:
             raise ValueError(f"--plot: cannot save a picture as {target}: pictures are {', '.join(_PICTURES)}")
         if not place.parent.is_dir():
             raise ValueError(f"{option} {target}: there is no folder {str(place.parent)!r}; make it first")
-
-
-def _check_names(shared: Shared, args: argparse.Namespace) -> None:
-    """A misspelt name in --columns would be passed over, and another column measured."""
-    wanted = {name for by in shared.slices for name in by} | {
-        getattr(args, "weight", None),
-        getattr(args, "cluster", None),
-    }
-    for name in shared.columns:
-        if name in _FIELDS or name in wanted:
-            continue
-        close = get_close_matches(name, _FIELDS, n=1, cutoff=0.8)
-        if close:
-            raise ValueError(
-                f"--columns {name}={shared.columns[name]}: no question asks for {name!r}. Did you mean {close[0]!r}?"
-            )
 
 
 def pair(text: str, option: str, form: str) -> tuple[str, str]:

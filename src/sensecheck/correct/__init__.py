@@ -245,7 +245,7 @@ def _sniff(reader: Reader) -> Language:
     """SPARQL or SQL, by the first gold query or prediction that can tell."""
     if hasattr(reader.data, "read") or reader.data == "-":
         return "sparql"  # a stream can be read only once
-    for batch in Reader(reader.data, reader.columns, limit=50, skip_bad=True).batches():
+    for batch in Reader(reader.data, reader.columns, reader.keep, limit=50, skip_bad=True).batches():
         for record in batch:
             text = record.gold or record.prediction
             if text:

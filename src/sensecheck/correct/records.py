@@ -22,7 +22,7 @@ import orjson
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
 from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, loads
 from sensecheck.inputs.opening import Source, is_path, sources
-from sensecheck.inputs.tables import TableReader, detect_table_format
+from sensecheck.inputs.tables import TableReader, check_columns, check_names, detect_table_format
 
 BATCH_RECORDS = 4096  # after so many, what was answered is safe on disk
 UNASKED_RECORDS = 16384  # where nothing is asked, a batch costs time only
@@ -136,6 +136,9 @@ class Reader:
         several = False
         left: Records | None = None
         for rows, path, first, more in self._rows():
+            if self.columns and not taken:
+                there = dict.fromkeys(name for row in rows if isinstance(row, Mapping) for name in row)
+                check_columns(self.columns, there, path)
             several = several or more
             prefix = f"{Path(path).name}:" if several and path else ""
             start = 0
@@ -277,10 +280,7 @@ class Reader:
     # ---- one record
 
     def _check_columns(self) -> None:
-        for ours in self.columns:
-            if ours not in NAMES:
-                hint = did_you_mean(ours, NAMES) or f"The names are {', '.join(NAMES)}."
-                raise InputError(field="columns", expected="one of our names", got=shown(ours), hint=hint)
+        check_names(self.columns, [*NAMES, *self.keep])
 
     def _records(self, rows: Sequence[Any], path: str, first: int, prefix: str) -> Records:
         made = self._alike(rows, first, prefix)
@@ -338,7 +338,7 @@ class Reader:
             distances,
             databases,
             [turn.rpartition("#")[0] for turn in turns] if talk is None else [str(value) for value in column(talk)],
-            [{name: _text_of(row, name) for name in self.keep} for row in rows]
+            [{name: _text_of(row, self.columns.get(name, name)) for name in self.keep} for row in rows]
             if self.keep
             else [_NOTHING] * len(rows),
             [""] * len(rows),
@@ -429,7 +429,9 @@ class Reader:
             "none" if distance is None else str(distance),
             database or "",
             conversation,
-            {column: _text_of(row, column) for column in self.keep} if self.keep else _NOTHING,
+            {column: _text_of(row, self.columns.get(column, column)) for column in self.keep}
+            if self.keep
+            else _NOTHING,
         )
 
     def _name(self, ours: str, row: Mapping[str, Any]) -> str | None:

@@ -112,6 +112,7 @@ def evaluate(
             if not some:
                 break
             if number == 0:
+                reader.check_columns()
                 _check_columns(kept, some, reader)
             held["any"] = held["any"] or any(record.groups for record in some)
             if number >= done:

@@ -33,7 +33,7 @@ import polars as pl
 from sensecheck.diverse.groups import EOS, ordered_keys
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
 from sensecheck.inputs.opening import Source, is_path, sources
-from sensecheck.inputs.tables import TableReader
+from sensecheck.inputs.tables import TableReader, check_columns, check_names
 
 SEPARATORS = ("</s>", "<EOS>", "<eos>", "</S>", "<|endoftext|>", "[SEP]", "<sep>", "|||", "\t")
 """Separators seen in the wild: looked for when the one given splits no line at all."""
@@ -43,6 +43,7 @@ POOL = 1024
 
 DONORS = 5
 
+ASKED = ("id", "query", "hypotheses", "references")
 _NAMES = {
     "hypotheses": ("hypotheses", "hypothesis", "responses", "predictions", "generations", "outputs"),
     "references": ("references", "reference", "groups"),
@@ -97,6 +98,7 @@ class SetReader:
         self._eos = EOS if eos is None else eos
         self._eos_given = eos is not None
         self._columns, self._keep = dict(columns or {}), tuple(keep)
+        check_names(self._columns, [*ASKED, *self._keep])
         self._limit, self._skip_bad = limit, skip_bad
         self._donors, self._seed = donors, seed
         self.counts: Counter[str] = Counter()
@@ -344,10 +346,12 @@ class SetReader:
 
         name = next((n for n in _NAMES["hypotheses"] if n in row), None)
         if name is None:
+            wanted = self._columns.get("hypotheses", "hypotheses")
             raise InputError(
-                path=path or None, line=place, expected="a field 'hypotheses'",
+                path=path or None, line=place, expected=f"a field {shown(wanted, 60)}",
                 got=f"the fields {', '.join(shown(n, 30) for n in list(row)[:10])}",
-                hint="Name it with --columns hypotheses=YOURS.", reason="no_hypotheses_field",
+                hint=did_you_mean(wanted, row) or "Name it with --columns hypotheses=YOURS.",
+                reason="no_hypotheses_field",
             )  # fmt: skip
         value = row[name]
         texts = [value] if isinstance(value, str) else [] if value is None else value
@@ -373,6 +377,11 @@ class SetReader:
             str(place) if own_id is None else str(own_id), hypotheses, groups, names,
             query if isinstance(query, str) else "", "", self._kept(row), own_id is not None,
         )  # fmt: skip
+
+    def check_columns(self) -> None:
+        """Refuse a renaming of what no record read so far has."""
+        if self.known:
+            check_columns(self._columns, self.known, self._names()[0])
 
     def _kept(self, row: Mapping[str, Any]) -> dict[str, Any]:
         if len(self.known) < 1000:

@@ -26,6 +26,7 @@ SENTENCE_NAMES = (
     "question_toks",
 )  # fmt: skip
 DB_NAMES = ("db_id", "db", "database", "database_id")
+ASKED = ("id", "query", "sentence", "db_id", "reference")
 REFERENCE_NAMES = ("reference", "truth", "gold_sentence", "target")
 
 _BLOCK_BYTES = 1 << 21
@@ -71,6 +72,7 @@ class Records:
         self._table = TableReader(
             self.data,
             columns=o.columns,
+            asked=[*ASKED, *o.keep, *filter(None, [o.weight, o.cluster])],
             limit=o.limit,
             skip_bad=o.skip_bad,
             block_bytes=_BLOCK_BYTES,

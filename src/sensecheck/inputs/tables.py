@@ -12,7 +12,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
@@ -150,6 +150,7 @@ class TableReader:
     """Reads tables batch by batch: iterate over it for `TableBatch`, then look at `files`.
 
     columns: our name -> the input's name, e.g. `{"confidence": "conf"}`; the column is handed out as ours.
+    asked: all names of ours that the caller will ask for; a name in `columns` that is none of them is refused.
     names: the column names of text without a header.
     header: whether the first line of CSV, TSV or text holds names; "auto" looks.
     limit: read at most this many rows in all.
@@ -163,6 +164,7 @@ class TableReader:
         *,
         format: Format = "auto",
         columns: Mapping[str, str] | None = None,
+        asked: Iterable[str] | None = None,
         names: Sequence[str] | None = None,
         header: bool | Literal["auto"] = "auto",
         limit: int | None = None,
@@ -181,6 +183,9 @@ class TableReader:
         self._data = data
         self._format = format
         self._columns = dict(columns or {})
+        self._asked = None if asked is None else list(asked)
+        if self._asked is not None:
+            check_names(self._columns, self._asked)
         self._names = list(names) if names is not None else None
         self._header = header
         self._limit = limit
@@ -215,9 +220,7 @@ class TableReader:
             yield TableReport("", "memory", type(self._data).__name__), self._in_memory(self._data)
 
     def _renamed(self, frame: pl.DataFrame, path: str) -> pl.DataFrame:
-        for ours, theirs in self._columns.items():
-            if theirs not in frame.columns[1:]:
-                raise _unknown_column(theirs, frame.columns[1:], path, ours)
+        check_columns(self._columns, frame.columns[1:], path)
         # what the caller calls `confidence` wins over a column that happens to have that name
         moved = set(self._columns.values())
         clash = [ours for ours in self._columns if ours in frame.columns and ours not in moved]
@@ -449,12 +452,14 @@ class TableReader:
                 is_header = self._header
             return self._names, is_header
         if self._header is False or (self._header == "auto" and has_number(0)):
+            wanted = [name for name in self._asked or () if name != "id"][: len(first)] or ["confidence", "correct"]
+            example = (separator or " ").join(wanted).replace("\t", "<TAB>")
             raise InputError(
                 path=report.path,
                 line=int(numbers[0]),
                 expected="a header with the names of the columns",
                 got=shown(lines[0], 60),
-                hint=f"Name the {len(first)} columns, e.g. --columns confidence,correct (names= in Python).",
+                hint=f"Put a line with the {len(first)} names before it, e.g. {example}",
                 reason="no_header",
             )
         named = [cell or f"column_{at}" for at, cell in enumerate(first, 1)]
@@ -553,6 +558,29 @@ class TableReader:
             )
 
 
+def check_names(columns: Mapping[str, str], asked: Iterable[str]) -> None:
+    """Refuse a renaming of what nobody asks for: it would be passed over, and another column measured."""
+    known = list(dict.fromkeys(asked))
+    for ours, theirs in columns.items():
+        if ours in known:
+            continue
+        swapped = f"The question's name comes first: {theirs}={ours}." if theirs in known else ""
+        raise InputError(
+            field="columns (--columns NAME=COLUMN)",
+            expected=f"one of the names that are asked for here ({', '.join(known)})",
+            got=shown(ours, 60),
+            hint=swapped or did_you_mean(ours, known),
+            reason="bad_option",
+        )
+
+
+def check_columns(columns: Mapping[str, str], known: Collection[str], path: str) -> None:
+    """Refuse a renaming of a column that is not there."""
+    for ours, theirs in columns.items():
+        if theirs not in known:
+            raise _unknown_column(theirs, list(known), path, ours)
+
+
 def read_table(data: Any, **options: Any) -> pl.DataFrame:
     """Everything as one frame; the options are those of `TableReader`, which reads in bounded memory."""
     frames = [batch.frame for batch in TableReader(data, **options)]
@@ -616,8 +644,8 @@ def _unknown_column(name: str, known: Sequence[str], path: str, ours: str | None
         path=path or None,
         field=ours,
         expected=f"a column {shown(name, 60)}",
-        got=f"the columns {held}" if known else "no columns",
-        hint=did_you_mean(name, known) or "Name the right one with --columns.",
+        got=f"the columns {held}" if known else "none of those asked for",
+        hint=did_you_mean(name, known) or "Name the right one with --columns NAME=COLUMN (columns= in Python).",
         reason="unknown_column",
     )
 

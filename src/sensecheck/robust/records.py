@@ -43,6 +43,7 @@ class Pairs:
         self._reader = TableReader(
             self._data,
             columns=self._columns,
+            asked=[*ALIASES, *self._slices],
             limit=self._limit,
             skip_bad=self._skip_bad,
             spelled=[*ALIASES["label"], *filter(None, [self._columns.get("label")])],
@@ -145,7 +146,7 @@ def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> l
     from sensecheck.robust.statements import standardise
 
     rows = []
-    for batch in TableReader(data, columns=columns):
+    for batch in TableReader(data, columns=columns, asked=["hypothesis", "polarity", "statement"]):
         batch.require(["hypothesis", "polarity", "statement"])
         frame = batch.frame
         for i, (hypothesis, polarity, statement) in enumerate(

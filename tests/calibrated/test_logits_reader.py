@@ -22,7 +22,7 @@ from sensecheck.calibrated.logits_lines import parse_lines, read_carefully
 from sensecheck.calibrated.logits_plan import Plan
 from sensecheck.inputs.errors import InputError
 
-SKIP = "Fix the line or pass --skip-bad to count it as unscored."
+SKIP = "Fix the line or pass --skip-bad (skip_bad=True) to count it as unscored."
 
 
 def stream(*lines: object, end: bytes = b"\n") -> io.BytesIO:
@@ -495,7 +495,7 @@ LINE_ERRORS: list[tuple[object, str]] = [
     (
         record([[0.1, 17.5]], [[3, 4]], [4]),
         "top_logits: expected probabilities (as recognised in the first 1,024 tokens), got 17.5 in row 1, above 1. "
-        "If the file holds something else, say so with --scale. ",
+        "If the file holds something else, say so with --scale (scale=). ",
     ),
 ]
 
@@ -747,7 +747,7 @@ def test_a_stored_normaliser_gives_the_true_probability() -> None:
     low = scored([1.0, 3.0], logsumexp=[2.0])
     assert error_of(stream(line, low)) == (
         "<stream>:2: top_logits: expected logits (as recognised in the first 1,024 tokens), got 3 in row 1, "
-        f"above what logsumexp allows. If the file holds something else, say so with --scale. {SKIP}"
+        f"above what logsumexp allows. If the file holds something else, say so with --scale (scale=). {SKIP}"
     )
 
 
@@ -768,11 +768,11 @@ def test_the_labels_logit_tightens_the_bound() -> None:
 def test_what_cannot_be_recognised_is_asked_for() -> None:
     assert error_of(stream(scored([0.9, 0.8]))) == (
         "<stream>: top_logits: expected a scale that can be recognised, got values in [0, 1] in rows that sum to 1.7. "
-        "Say what they are with --scale probabilities, logits or logprobs."
+        "Say what they are with --scale (scale=) probabilities, logits or logprobs."
     )
     assert error_of(stream(scored([0.0, 0.0]))) == (
         "<stream>: top_logits: expected a scale that can be recognised, got values that are all 0. "
-        "Say what they are with --scale probabilities, logits or logprobs."
+        "Say what they are with --scale (scale=) probabilities, logits or logprobs."
     )
     assert error_of(stream(scored([12.5], [3.0]))) == (
         "<stream>: top_logits: expected probabilities, log-probabilities, or a 'logsumexp' for each row of raw "
@@ -786,15 +786,15 @@ def test_a_given_scale_is_taken_and_checked() -> None:
     assert str(decision) == "probabilities (given: by the caller; the first 1 token run from 0.8 to 0.9)"
     assert error_of(stream(scored([0.5, 3.0])), scale="probabilities") == (
         "<stream>:1: top_logits: expected probabilities (as given), got 3 in row 1, above 1. "
-        f"If the file holds something else, say so with --scale. {SKIP}"
+        f"If the file holds something else, say so with --scale (scale=). {SKIP}"
     )
     assert error_of(stream(scored([0.5, -3.0])), scale="probabilities") == (
         "<stream>:1: top_logits: expected probabilities (as given), got -3 in row 1, below 0. "
-        f"If the file holds something else, say so with --scale. {SKIP}"
+        f"If the file holds something else, say so with --scale (scale=). {SKIP}"
     )
     assert error_of(stream(scored([-0.5], [0.5])), scale="logprobs") == (
         "<stream>:1: top_logits: expected logprobs (as given), got 0.5 in row 2, above 0. "
-        f"If the file holds something else, say so with --scale. {SKIP}"
+        f"If the file holds something else, say so with --scale (scale=). {SKIP}"
     )
     assert decided(scored([0.5, 0.2]), scale="logits").normaliser == "top_k"
 
@@ -807,7 +807,7 @@ def test_the_scale_does_not_depend_on_blocks() -> None:
         assert decided(*lines, block_bytes=block_bytes).scale == "logits"
         assert error_of(stream(*late), block_bytes=block_bytes) == (
             "<stream>:1025: top_logits: expected probabilities (as recognised in the first 1,024 tokens), "
-            f"got 9 in row 1, above 1. If the file holds something else, say so with --scale. {SKIP}"
+            f"got 9 in row 1, above 1. If the file holds something else, say so with --scale (scale=). {SKIP}"
         )
 
 
@@ -819,7 +819,7 @@ def test_a_few_broken_rows_do_not_turn_a_file_into_raw_logits(row: list[float], 
     lines = [*[scored(row)] * 30, scored(row, odd), scored(row)]
     assert error_of(stream(*lines)) == (
         f"<stream>:31: top_logits: expected {scale}, as 32 of the first 33 tokens are, got {odd}. "
-        "Name the scale of the file with --scale; then fix the line or pass --skip-bad."
+        "Name the scale of the file with --scale (scale=). Fix the line or pass --skip-bad (skip_bad=True) to count it as unscored."
     )
     table = read_logits(stream(*lines), scale=scale, skip_bad=True)
     assert len(table.columns) == 31

@@ -71,7 +71,7 @@ def test_wrong_separator(tmp_path: Path, references: str) -> None:
     said = refused(path, references)
     assert said == (
         f"{path}: the separator '</s>' occurs in no line, but '<EOS>' does in 2. "
-        "Pass --eos '<EOS>', or a text that is in no line if each line is one hypothesis."
+        "Pass --eos '<EOS>' (eos=), or a text that is in no line if each line is one hypothesis."
     )
     assert [one.hypotheses for one in read(path, references, eos="<EOS>")] == [("a", "b"), ("c", "d")]
     # One hypothesis a line is fine where no other separator is in sight.
@@ -86,7 +86,7 @@ def test_unequal_corpora(tmp_path: Path, references: str) -> None:
     path = write(tmp_path, "h.txt", "a\nb\nc\n")
     assert refused(path, references) == (
         f"{path} has 3 queries, {references} has 2. They are matched line by line: is a line missing or twice? "
-        "--queries FILE matches them by text."
+        "--queries FILE (queries=) matches by text."
     )
     short = write(tmp_path, "short.txt", "a\n")
     assert f"{short} has 1 queries, {references} has 2" in refused(short, references)
@@ -165,7 +165,7 @@ def test_bad_rows(tmp_path: Path) -> None:
     path = write(tmp_path, "r.jsonl", text)
     assert refused(path) == (
         f"{path}:2: hypotheses: expected a list of texts, got 3. "
-        "Fix the line or pass --skip-bad to count it as unscored."
+        "Fix the line or pass --skip-bad (skip_bad=True) to count it as unscored."
     )
     kept = read(path, skip_bad=True)
     assert [(one.id, one.reason) for one in kept] == [

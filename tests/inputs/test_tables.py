@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.tables import TableBatch, TableReader, detect_table_format, read_table
 
-SKIP = "Fix the line or pass --skip-bad to count it as unscored."
+SKIP = "Fix the line or pass --skip-bad (skip_bad=True) to count it as unscored."
 ROWS = [{"conf": 0.5, "correct": 1}, {"conf": 0.25, "correct": 0}, {"conf": 1.0, "correct": 1}]
 
 

@@ -73,18 +73,26 @@ def test_a_killed_run_leaves_a_readable_directory_that_resume_completes(tmp_path
 def test_resume_refuses_another_plan(tmp_path, table):
     out = tmp_path / "run"
     calibrated.evaluate(table, out=out, limit=100)
-    with pytest.raises(RunError, match=r"cannot be resumed: method was .* limit was 100, now 200"):
-        calibrated.evaluate(table, out=out, limit=200, bins=10, resume=True)
+    with pytest.raises(RunError) as told:
+        calibrated.evaluate(table, out=out, limit=200, bins=10, slices=["a×b", "c"], resume=True)
+    assert str(told.value) == (
+        f"{out} was begun differently and cannot be resumed: bins was 20, now 10; slices was not set, now a×b, c; "
+        "limit was 100, now 200. Resume with the same inputs and options, or choose another directory."
+    )
+    with pytest.raises(RunError, match="columns was not set, now correct=strict"):
+        calibrated.evaluate(table, out=out, limit=100, columns={"correct": "strict"}, resume=True)
     time.sleep(0.01)
     os.utime(table)
-    with pytest.raises(RunError, match="inputs was"):
+    with pytest.raises(RunError, match=rf"{table.name} was [\d,]+ bytes of .*, now [\d,]+ bytes of"):
         calibrated.evaluate(table, out=out, limit=100, resume=True)
 
 
 def test_a_directory_in_the_way_is_not_touched(tmp_path, table):
     out = tmp_path / "run"
     calibrated.evaluate(table, out=out, limit=50)
-    with pytest.raises(RunError, match="already holds a complete run; pass --overwrite"):
+    with pytest.raises(
+        RunError, match=r"already holds a complete run; pass --overwrite \(overwrite=True\) to replace it"
+    ):
         calibrated.evaluate(table, out=out, limit=50)
     calibrated.evaluate(table, out=out, limit=60, overwrite=True)
     assert sensecheck.load(out).rows.height == 60
@@ -138,3 +146,12 @@ def test_a_damaged_summary_is_said_to_be_damaged(tmp_path, table):
     (out / "summary.json").write_text("{")
     with pytest.raises(RunError, match="damaged"):
         sensecheck.load(out)
+
+
+def test_a_run_that_measured_nothing_is_begun_anew(tmp_path, table):
+    out = tmp_path / "run"
+    with pytest.raises(ValueError, match="expected a column 'no'"):
+        calibrated.evaluate(table, out=out, slices=["no"])
+    (out / ".manifest.json.partial").write_bytes(b"{")
+    assert calibrated.evaluate(table, out=out, limit=50).rows.height == 50
+    assert RunDirectory.open(out).manifest()["state"] == "complete"

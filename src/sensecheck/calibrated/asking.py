@@ -16,6 +16,7 @@ from sensecheck.calibrated.plots import plots
 from sensecheck.calibrated.records import InputFormat, Level, Options, Records, Scale
 from sensecheck.calibrated.token_kinds import KIND, TokenKinds
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.opening import identity
 from sensecheck.report.question import Question, slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
@@ -161,7 +162,15 @@ def evaluate(
         out=out,
         resume=resume,
         overwrite=overwrite,
-        plan={"inputs": records.identity(), "slices": by, "limit": limit, "skip_bad": skip_bad},
+        plan={
+            "inputs": identity(data),
+            "input_format": input_format,
+            "columns": dict(columns or {}),
+            "slices": by,
+            "token_kinds": token_kinds,
+            "limit": limit,
+            "skip_bad": skip_bad,
+        },
         inputs=records.inputs,
         progress=progress,
         late_method=lambda: {"scale": records.scale(), **_classes(records)},

@@ -24,7 +24,7 @@ from sensecheck.calibrated.logits_plan import (
     per_token,
     row_sums,
 )
-from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.opening import Block
 
 
@@ -52,7 +52,7 @@ def decide_scale(plan: Plan, runs: list[Run], requested: Literal["auto"] | Scale
             field="top_logits",
             expected="a scale that can be recognised",
             got=f"values in [0, 1] in rows that sum to {total:.6g}" if high > 0 else "values that are all 0",
-            hint="Say what they are with --scale probabilities, logits or logprobs.",
+            hint="Say what they are with --scale (scale=) probabilities, logits or logprobs.",
             reason="scale",
         )
     _refuse_mixture(plan, runs, matrices)
@@ -91,7 +91,7 @@ def _refuse_mixture(plan: Plan, runs: list[Run], matrices: list[Floats]) -> None
             field="top_logits",
             expected=f"{scale}, as {like:,} of the first {len(fitting):,} tokens are",
             got=shown(values.tolist(), 60),
-            hint="Name the scale of the file with --scale; then fix the line or pass --skip-bad.",
+            hint=f"Name the scale of the file with --scale (scale=). {SKIP_HINT}",
             reason="scale",
         )
 

@@ -240,7 +240,7 @@ def _contradictions(
                 field="top_logits",
                 expected=f"{decision.scale} ({known})",
                 got=f"{extreme:.6g} in row {step}, {why}",
-                hint=f"If the file holds something else, say so with --scale. {SKIP_HINT}",
+                hint=f"If the file holds something else, say so with --scale (scale=). {SKIP_HINT}",
                 reason="scale",
             )
     return found

@@ -119,7 +119,7 @@ def _read_as_original(data: Any, kind: str, ignore_tokens: Sequence[int | str], 
                 raise InputError(
                     f"the original's reader fails here: {type(failure).__name__}: {failure}",
                     path=source.name,
-                    hint="Without --as, the file is read with a message for the line at fault.",
+                    hint="Without --as (with evaluate), the file is read with a message for the line at fault.",
                     reason="original_fails",
                 ) from None
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])

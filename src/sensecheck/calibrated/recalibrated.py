@@ -92,7 +92,8 @@ def recalibrate(
     if ways != 1:
         raise InputError(
             "say where the map comes from: another file to fit on, a share to split off, or a saved map",
-            hint="One of --fit-on FILE, --split SHARE, --map FILE (or --same-rows, to fit and report on all rows).",
+            hint="One of --fit-on FILE (fit_on=), --split SHARE (split=), --map FILE (fitted=), or, to fit and report "
+            "on all rows, --same-rows (same_rows=True).",
             reason="bad_option",
         )
     quick = IntervalOptions(method="none")
@@ -189,7 +190,7 @@ def _refuse_same(reported: Result, learned: Result) -> None:
     if same:
         raise InputError(
             "the map would be fitted on the rows it is reported on, which flatters it",
-            hint="Fit on another file or use --split; --same-rows does it all the same.",
+            hint="Fit on another file or use --split (split=); --same-rows (same_rows=True) does it all the same.",
             reason="same_rows",
         )
 

@@ -104,7 +104,7 @@ class Records:
             raise InputError(
                 "a table of (confidence, correct) has no tokens to put together",
                 field="level",
-                hint="--level sequence needs a .logits file.",
+                hint="--level sequence (level='sequence') needs a .logits file.",
                 reason="bad_option",
             )
 
@@ -533,7 +533,7 @@ class Records:
             field=name,
             expected=expected,
             got=f"{values[row]:g}",
-            hint="Fix the line, say what the numbers are with --scale, or pass --skip-bad to count it as unscored.",
+            hint=f"Say what the numbers are with --scale (scale=). {SKIP_HINT}",
             reason="outside_unit_interval",
         )
 
@@ -547,7 +547,7 @@ class Records:
             raise InputError(
                 "the confidences are all 0 or 1 and the correctness holds fractions: the two look swapped",
                 path=batch.path or None,
-                hint="Swap the two columns: --columns confidence=… --columns correct=…",
+                hint="Swap the two: --columns confidence=… --columns correct=… (columns={'confidence': …, …}).",
                 reason="swapped",
             )
 
@@ -570,7 +570,7 @@ class Records:
             self.notes.append(
                 "the confidences are raw logits, not probabilities: figures that need probabilities are unscored, "
                 "and only those of the order (AUROC, AURC, accuracy at coverage) are made. "
-                "Give normalised ones, or --scale logits where each is the log-odds of being right."
+                "Give normalised ones, or --scale logits (scale='logits') where each is the log-odds of being right."
                 + (" Percentages are read as such with their sign: 85%." if self._like_percentages() else "")
             )
         if self._verbalised:
@@ -651,15 +651,6 @@ class Records:
 
     def _paths(self) -> list[str]:
         return [p.name if isinstance(p, Source) else str(p) for p in _listed(self.data)]
-
-    def identity(self) -> list[dict[str, Any]]:
-        """What must not change between an interrupted run and its resumption."""
-        found = []
-        for item in _listed(self.data):
-            if isinstance(item, Source) and item.path is not None:
-                stat = item.path.stat()
-                found.append({"path": str(item.path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
-        return found
 
 
 def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
@@ -744,7 +735,7 @@ def _column(batch: TableBatch, ours: str, known: Iterable[str], taken: str | Non
         field=ours,
         expected=f"a column named {ours!r}",
         got=f"the columns {', '.join(shown(c, 40) for c in batch.frame.columns[1:]) or 'none'}",
-        hint=f"Say which one it is: --columns {ours}=NAME.",
+        hint=f"Say which one it is: --columns {ours}=NAME (columns=).",
         reason="no_column",
     )
 

@@ -17,6 +17,7 @@ from sensecheck.correct.measure import CONVENTIONS, T2S, Choices, Language
 from sensecheck.correct.plots import plots
 from sensecheck.correct.records import UNASKED_RECORDS, Reader, read_distances
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.opening import identity
 from sensecheck.report.question import Question, slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
@@ -169,7 +170,13 @@ def evaluate(
             out=out,
             resume=resume,
             overwrite=overwrite,
-            plan={"inputs": _identity(data), "slices": by, "limit": limit, "skip_bad": skip_bad},
+            plan={
+                "inputs": identity(data),
+                "columns": dict(columns or {}),
+                "slices": by,
+                "limit": limit,
+                "skip_bad": skip_bad,
+            },
             inputs=lambda: reader.files,
             notes=notes,
             progress=progress,

@@ -404,7 +404,7 @@ class Reader:
         if gold is None and results is None and answer is None:
             raise InputError(
                 path=path or None, record=number, expected="a gold query or a gold answer", got="neither",
-                hint=f"Looked for {', '.join(NAMES['gold'][:4])}, …; name it with --columns gold=COLUMN.",
+                hint=f"Looked for {', '.join(NAMES['gold'][:4])}, …; name it with --columns gold=COLUMN (columns=).",
                 reason="no gold",
             )  # fmt: skip
         turn = turn if type(turn) is str else "" if turn is None else str(turn)
@@ -446,7 +446,7 @@ class Reader:
         return InputError(
             path=path or None, record=number, field=wanted, expected="a field for the prediction",
             got=f"the fields {', '.join(shown(name, 30) for name in list(row)[:12])}" if row else "no field at all",
-            hint=did_you_mean(wanted, list(row)) or "Name it with --columns prediction=COLUMN.",
+            hint=did_you_mean(wanted, list(row)) or "Name it with --columns prediction=COLUMN (columns=).",
             reason="no prediction field",
         )  # fmt: skip
 
@@ -454,7 +454,7 @@ class Reader:
     def _wrong(path: str, number: int, name: str | None, expected: str, got: object) -> InputError:
         return InputError(
             path=path or None, record=number, field=name, expected=expected, got=shown(got, 60),
-            hint="Fix the record or pass --skip-bad to count it as unscored.",
+            hint="Fix the record or pass --skip-bad (skip_bad=True) to count it as unscored.",
             reason=f"{name or 'record'} of another kind",
         )  # fmt: skip
 

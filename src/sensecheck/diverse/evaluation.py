@@ -16,7 +16,7 @@ from sensecheck.diverse.measure import MAX_PAIRED, Alignment, MeasureOptions, Se
 from sensecheck.diverse.ngrams import Tokens, offsets
 from sensecheck.diverse.parity import evaluate_as_original
 from sensecheck.diverse.question import QUESTION
-from sensecheck.diverse.records import DONORS, SetReader, SetRecord, identity, name_of, path_of
+from sensecheck.diverse.records import DONORS, SetReader, SetRecord, files_behind, name_of, path_of
 from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
@@ -97,7 +97,8 @@ def evaluate(
         donors=donors, seed=seed,
     )  # fmt: skip
     plan = {
-        "inputs": [identity(one) for one in (data, references, queries)], "slices": crossed, "limit": limit,
+        "inputs": [file for one in (data, references, queries) for file in files_behind(one)],
+        "columns": dict(columns or {}), "slices": crossed, "limit": limit,
         "skip_bad": skip_bad, "eos": eos, "weight": weight, "cluster": cluster,
     }  # fmt: skip
     held = {"any": False}

@@ -32,7 +32,7 @@ import polars as pl
 
 from sensecheck.diverse.groups import EOS, ordered_keys
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
-from sensecheck.inputs.opening import Source, is_path, sources
+from sensecheck.inputs.opening import Source, identity, is_path, sources
 from sensecheck.inputs.tables import TableReader, check_columns, check_names
 
 SEPARATORS = ("</s>", "<EOS>", "<eos>", "</S>", "<|endoftext|>", "[SEP]", "<sep>", "|||", "\t")
@@ -296,7 +296,7 @@ class SetReader:
         raise InputError(
             f"the separator {shown(self._eos)} occurs in no line, but {shown(likely)} does in {more}{lines}",
             path=self._names()[0],
-            hint=f"Pass --eos {shown(likely)}, or a text that is in no line if each line is one hypothesis.",
+            hint=f"Pass --eos {shown(likely)} (eos=), or a text that is in no line if each line is one hypothesis.",
             reason="wrong_eos",
         )
 
@@ -350,7 +350,7 @@ class SetReader:
             raise InputError(
                 path=path or None, line=place, expected=f"a field {shown(wanted, 60)}",
                 got=f"the fields {', '.join(shown(n, 30) for n in list(row)[:10])}",
-                hint=did_you_mean(wanted, row) or "Name it with --columns hypotheses=YOURS.",
+                hint=did_you_mean(wanted, row) or "Name it with --columns hypotheses=YOURS (columns=).",
                 reason="no_hypotheses_field",
             )  # fmt: skip
         value = row[name]
@@ -413,7 +413,7 @@ _DROPPED = "files with blank lines after the last query (dropped)"
 def _unequal(one: str, its: int, other: str, others: int) -> InputError:
     return InputError(
         f"{one} has {its:,} queries, {other} has {others:,}",
-        hint="They are matched line by line: is a line missing or twice? --queries FILE matches them by text.",
+        hint="They are matched line by line: is a line missing or twice? --queries FILE (queries=) matches by text.",
         reason="unequal_corpora",
     )
 
@@ -613,14 +613,9 @@ def name_of(data: Any) -> str:
     return "stdin" if path == "-" else Path(path).name.split(".")[0] or path
 
 
-def identity(data: Any) -> list[dict[str, Any]]:
+def files_behind(data: Any) -> list[dict[str, Any]]:
     """What must not change between an interrupted run and its resumption."""
-    found = []
-    for source in sources(data) if names_files(data) else []:
-        if source.path is not None:
-            stat = source.path.stat()
-            found.append({"path": str(source.path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
-    return found
+    return identity(data) if names_files(data) else []
 
 
 class _Peeked(Source):

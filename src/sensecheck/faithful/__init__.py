@@ -14,6 +14,7 @@ from sensecheck.faithful.measure import STRICT_THRESHOLD, THRESHOLD, Checker, Ve
 from sensecheck.faithful.plots import plots
 from sensecheck.faithful.records import Options, Records, identity_of, load_schemas
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.opening import identity
 from sensecheck.report.question import Question, slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
@@ -165,7 +166,10 @@ def evaluate(
     return conduct(
         QUESTION, batches, method=method, defaults=DEFAULTS, system={"name": name}, slices=by, options=options, out=out,
         resume=resume, overwrite=overwrite,
-        plan={"inputs": records.identity(), "slices": by, "limit": limit, "skip_bad": skip_bad},
+        plan={
+            "inputs": identity(data), "columns": dict(columns or {}), "slices": by, "limit": limit,
+            "skip_bad": skip_bad,
+        },
         inputs=records.inputs, progress=progress, notes=records.notes,
     )  # fmt: skip
 

@@ -137,18 +137,6 @@ class Records:
             if f.path
         ]
 
-    def identity(self) -> list[str]:
-        """What names the inputs in a run's plan."""
-        if isinstance(self.data, (str, os.PathLike)):
-            return [os.fspath(self.data)]
-        if (
-            isinstance(self.data, (list, tuple))
-            and self.data
-            and all(isinstance(d, (str, os.PathLike)) for d in self.data)
-        ):
-            return [os.fspath(d) for d in self.data]
-        return ["memory"]
-
 
 def _column(
     batch: TableBatch, ours: str, names: Sequence[str], renamed: Mapping[str, str], taken: str | None = None
@@ -168,7 +156,7 @@ def _column(
     raise InputError(
         path=batch.path or None, field=ours, expected=f"a column of this name (or {', '.join(names[1:5])}, …)",
         got=f"the columns {', '.join(shown(c, 40) for c in there[:8])}" if there else "no other column",
-        hint=f"Name yours with --columns {ours}=COLUMN.", reason="no_column",
+        hint=f"Name yours with --columns {ours}=COLUMN (columns=).", reason="no_column",
     )  # fmt: skip
 
 
@@ -182,7 +170,8 @@ def _texts(batch: TableBatch, name: str, skip_bad: bool) -> list[str | None]:
             if text is None:
                 raise batch.error(
                     row, field=name, expected="a text", got="none",
-                    hint="Fill it in, or pass --skip-bad to count the pair as unscored.", reason="missing_text",
+                    hint="Fill it in, or pass --skip-bad (skip_bad=True) to count the pair as unscored.",
+                    reason="missing_text",
                 )  # fmt: skip
     return texts
 

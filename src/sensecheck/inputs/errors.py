@@ -10,7 +10,7 @@ from typing import Any
 SHOWN = 120
 """Longest piece of file content that a message repeats, in characters."""
 
-SKIP_HINT = "Fix the line or pass --skip-bad to count it as unscored."
+SKIP_HINT = "Fix the line or pass --skip-bad (skip_bad=True) to count it as unscored."
 """The hint of every error that concerns one line and that skipping can get past."""
 
 

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TypeGuard, cast
+from typing import Any, BinaryIO, TypeGuard, cast
 
 import numpy as np
 import zstandard
@@ -395,6 +395,19 @@ def _is_stream(item: object) -> TypeGuard[BinaryIO]:
 def is_path(item: object) -> TypeGuard[PathInput]:
     """Whether an input names a file (or a glob, or stdin) rather than holding data."""
     return isinstance(item, (str, os.PathLike))
+
+
+def identity(data: object) -> list[dict[str, Any]]:
+    """What must not change between an interrupted run and its resumption: the files behind the data, if any."""
+    several = isinstance(data, (list, tuple)) and bool(data) and all(is_path(d) or _is_stream(d) for d in data)
+    if not (is_path(data) or _is_stream(data) or several):
+        return []
+    found = []
+    for source in sources(cast("Iterable[PathInput | BinaryIO]", data)):
+        if source.path is not None:
+            stat = source.path.stat()
+            found.append({"path": str(source.path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
+    return found
 
 
 def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> list[Source]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import polars as pl
 
 from sensecheck.inputs.errors import InputError, shown
-from sensecheck.inputs.opening import sources
+from sensecheck.inputs.opening import identity
 from sensecheck.models import classifiers, generators
 from sensecheck.models.calls import CallCache
 from sensecheck.models.probe import probe
@@ -312,23 +312,10 @@ def evaluate(
             "limit": limit,
             "skip_bad": skip_bad,
             "seed": seed,
+            "inputs": identity(data),
             "columns": dict(columns or {}),
-            "inputs": _identity(data),
         },
     )
-
-
-def _identity(data: Any) -> list[dict[str, Any]]:
-    """What must not change between an interrupted run and its resumption."""
-    several = data if isinstance(data, (list, tuple)) else [data]
-    if not several or not all(isinstance(one, (str, os.PathLike)) for one in several):
-        return []
-    found = []
-    for source in sources(data):
-        if source.path is not None:
-            stat = source.path.stat()
-            found.append({"path": str(source.path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
-    return found
 
 
 def _one_line(settings: str) -> str:

@@ -106,7 +106,7 @@ class Pairs:
                         field=field,
                         expected="a text",
                         got=shown(text),
-                        hint="Fix it, or pass --skip-bad to count it.",
+                        hint="Fix it, or pass --skip-bad (skip_bad=True) to count it.",
                         reason="not_a_text",
                     )
                 return Pair(name, str(text or ""), "", None, extra, BAD_TEXT)
@@ -120,7 +120,7 @@ class Pairs:
                     field="label",
                     expected="entailment, neutral, contradiction, 0, 1, 2, or '-' for no gold",
                     got=shown(cells["label"][i]),
-                    hint="Fix it, or pass --skip-bad to count it.",
+                    hint="Fix it, or pass --skip-bad (skip_bad=True) to count it.",
                     reason="not_a_label",
                 ) from None
             return Pair(name, texts[0], texts[1], None, extra, BAD_LABEL)

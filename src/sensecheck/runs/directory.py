@@ -54,10 +54,11 @@ class RunDirectory:
         """
         run = cls(path)
         if run.path.exists() and not run.path.is_dir():
-            raise RunError(f"{run.path} is a file; --out takes a directory")
-        occupied = run.path.is_dir() and any(run.path.iterdir())
+            raise RunError(f"{run.path} is a file; --out (out=) takes a directory")
+        # A run that was stopped before anything was measured (a bad option, say) is in nobody's way.
+        occupied = run.path.is_dir() and any(run.path.iterdir()) and not run._is_bare()
         if occupied and not run.is_run():
-            raise RunError(f"{run.path} is not empty and holds no run; choose another directory for --out")
+            raise RunError(f"{run.path} is not empty and holds no run; choose another directory for --out (out=)")
         if occupied and resume:
             run._check_plan(plan)
             run._clear_leftovers()
@@ -70,7 +71,11 @@ class RunDirectory:
                 shard.unlink()
         elif occupied:
             state = run.manifest().get("state")
-            advice = "--resume to complete it" if state == "running" else "--overwrite to replace it"
+            advice = (
+                "--resume (resume=True) to complete it"
+                if state == "running"
+                else "--overwrite (overwrite=True) to replace it"
+            )
             raise RunError(f"{run.path} already holds a {state} run; pass {advice}, or choose another directory")
         run.path.mkdir(parents=True, exist_ok=True)
         run._write(
@@ -103,14 +108,16 @@ class RunDirectory:
         except (OSError, ValueError):
             return False
 
+    def _is_bare(self) -> bool:
+        """Whether nothing but the manifest of an unfinished run is here."""
+        kept = {p.name for p in self.path.iterdir() if not (p.name.startswith(".") and p.name.endswith(".partial"))}
+        return not kept or (kept == {MANIFEST} and self.is_run() and self.manifest().get("state") == "running")
+
     def _check_plan(self, plan: Mapping[str, Any]) -> None:
-        begun = self.manifest().get("plan", {})
-        wanted = _jsonable(plan)
-        changed = [k for k in dict.fromkeys([*begun, *wanted]) if begun.get(k) != wanted.get(k)]
-        if changed:
-            told = "; ".join(f"{k} was {_cut(begun.get(k))}, now {_cut(wanted.get(k))}" for k in changed)
+        told = _differences(self.manifest().get("plan", {}), _jsonable(plan))
+        if told:
             raise RunError(
-                f"{self.path} was begun differently and cannot be resumed: {told}. "
+                f"{self.path} was begun differently and cannot be resumed: {'; '.join(told)}. "
                 "Resume with the same inputs and options, or choose another directory."
             )
 
@@ -133,9 +140,11 @@ class RunDirectory:
         try:
             loaded: dict[str, Any] = orjson.loads((self.path / SUMMARY).read_bytes())
         except FileNotFoundError:
-            raise RunError(f"{self.path} has no {SUMMARY}: the run did not finish; complete it with --resume") from None
+            raise RunError(
+                f"{self.path} has no {SUMMARY}: the run did not finish; complete it with --resume (resume=True)"
+            ) from None
         except ValueError:
-            raise RunError(f"{self.path / SUMMARY} is damaged; run again with --overwrite") from None
+            raise RunError(f"{self.path / SUMMARY} is damaged; run again with --overwrite (overwrite=True)") from None
         return loaded
 
     def shards(self, kind: str) -> list[Path]:
@@ -235,6 +244,43 @@ def _jsonable(value: Any) -> Any:
     return orjson.loads(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS, default=str))
 
 
-def _cut(value: Any, limit: int = 80) -> str:
-    text = repr(value)
+def _differences(begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """What differs between two plans, each in a few words: the option, what it was, what it is now."""
+    told = []
+    for key in dict.fromkeys([*begun, *wanted]):
+        was, now = begun.get(key), wanted.get(key)
+        if was == now:
+            continue
+        if key == "method" and isinstance(was, dict) and isinstance(now, dict):
+            told += _differences(was, now)
+        elif key == "inputs" and all(isinstance(i, dict) for i in [*(was or []), *(now or [])]):
+            told += _other_files({i["path"]: i for i in was or []}, {i["path"]: i for i in now or []})
+        else:
+            told.append(f"{key} was {_spelled(was)}, now {_spelled(now)}")
+    return told
+
+
+def _other_files(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    told = [f"{path} is no longer read" for path in was if path not in now]
+    told += [f"{path} was not read before" for path in now if path not in was]
+    for path in was:
+        if path in now and was[path] != now[path]:
+            told.append(f"{path} was {_version(was[path])}, now {_version(now[path])}")
+    return told or ["inputs come in another order"]
+
+
+def _version(file: Mapping[str, Any]) -> str:
+    changed = datetime.fromtimestamp(file["modified"] / 1e9, UTC).isoformat(sep=" ", timespec="milliseconds")
+    return f"{file['bytes']:,} bytes of {changed}"
+
+
+def _spelled(value: Any, limit: int = 80) -> str:
+    if value is None or value == [] or value == {}:
+        return "not set"
+    if isinstance(value, dict):
+        text = ", ".join(f"{k}={v}" for k, v in value.items())
+    elif isinstance(value, list):
+        text = ", ".join("×".join(map(str, v)) if isinstance(v, list) else str(v) for v in value)
+    else:
+        text = str(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"

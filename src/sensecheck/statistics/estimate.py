@@ -1217,7 +1217,7 @@ def most_resampled(statistics: Sequence[RowStatistic]) -> int:
 
 def _row_interval_absent(n: int, independent: int, clustered: bool, options: IntervalOptions, most: int) -> str:
     if n > MOST_ROWS:
-        return f"figures of single rows are made up to {MOST_ROWS:,} rows: slice, or use --limit"
+        return f"figures of single rows are made up to {MOST_ROWS:,} rows: slice, or use --limit (limit=)"
     if options.method == "none":
         return "intervals were turned off"
     if n == 0:
@@ -1225,7 +1225,7 @@ def _row_interval_absent(n: int, independent: int, clustered: bool, options: Int
     if independent < 2:
         return "one cluster alone says nothing about the others" if clustered else "one row alone"
     if n > most:
-        return f"figures of single rows are resampled up to {most:,} rows: slice, or use --limit"
+        return f"figures of single rows are resampled up to {most:,} rows: slice, or use --limit (limit=)"
     return ""
 
 

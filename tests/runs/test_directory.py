@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -155,3 +156,22 @@ def test_a_run_that_measured_nothing_is_begun_anew(tmp_path, table):
     (out / ".manifest.json.partial").write_bytes(b"{")
     assert calibrated.evaluate(table, out=out, limit=50).rows.height == 50
     assert RunDirectory.open(out).manifest()["state"] == "complete"
+
+
+def test_rows_that_share_an_id_are_resampled_together(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    confidence = rng.random(300)
+    rows = {"id": [f"q{i % 60}" for i in range(300)], "confidence": confidence, "correct": rng.random(300) < confidence}
+    same = calibrated.evaluate({**rows, "group": rows["id"]}, cluster="group")
+    held = calibrated.evaluate(rows)
+    kept = calibrated.evaluate(rows, out=tmp_path / "run")
+    again = calibrated.evaluate(rows, out=tmp_path / "run", resume=True)
+    monkeypatch.setattr("sensecheck.runs.collecting.IN_MEMORY_ROWS", 100)
+    spilt = calibrated.evaluate(rows)
+    for result in (held, kept, again, spilt, sensecheck.load(tmp_path / "run")):
+        assert [f.to_dict() for f in result.figures] == [f.to_dict() for f in same.figures]
+        assert "300 rows share 60 ids: rows of one id are resampled together" in result.notes
+        assert result["accuracy"].clusters == 60
+    one = calibrated.evaluate({**rows, "id": ["q"] * 300})
+    assert one["brier"].low is None and "one cluster" in one["brier"].absent
+    assert not any("share" in note for note in calibrated.evaluate({**rows, "id": [*map(str, range(300))]}).notes)

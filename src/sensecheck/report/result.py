@@ -299,8 +299,12 @@ def conduct(
     usual = {**(defaults or {}), "ci": ci_text(IntervalOptions(), collected.measurements)}
     signature = Signature(asked.name, full, dict(system or {}), usual)
     made = estimate(collected.measurements, asked.statistics(full), slices=slices, options=options)
+    said = list(notes or [])
+    if collected.ids is not None:
+        named = f"{collected.ids:,} id{'s' if collected.ids > 1 else ''}"
+        said.append(f"{collected.measurements.height:,} rows share {named}: rows of one id are resampled together")
     result = Result(
-        asked, signature, made, collected.measurements, collected.examples, options, list(notes or []),
+        asked, signature, made, collected.measurements, collected.examples, options, said,
         inputs() if inputs else [], collected.directory,
     )  # fmt: skip
     if extra is not None:

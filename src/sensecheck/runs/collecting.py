@@ -11,11 +11,13 @@ from typing import Any
 
 import polars as pl
 
-from sensecheck.runs.directory import RunDirectory
+from sensecheck.runs.directory import RunDirectory, Shards
 from sensecheck.statistics.measurements import Frames, Measurements
 
 # Rows held in memory before they go to a temporary directory.
 IN_MEMORY_ROWS = 1_000_000
+# Rows up to which ids are looked at for repeats.
+CHECKED_ROWS = 5_000_000
 
 
 @dataclass
@@ -33,6 +35,8 @@ class Collected:
     measurements: Measurements
     examples: Measurements | None
     directory: RunDirectory | None = None
+    ids: int | None = None
+    """How many ids there are, where rows share them and nothing else says which rows belong together."""
 
 
 def collect(
@@ -47,7 +51,34 @@ def collect(
     """Measure everything. `batches(done)` yields the batches from number `done` on, always cut the same way."""
     if out is not None:
         run = RunDirectory.begin(out, plan or {}, resume=resume, overwrite=overwrite)
-        return _into(run, batches, run.completed(), progress)
+        return _by_id(_into(run, batches, run.completed(), progress))
+    return _by_id(_held(batches, progress))
+
+
+def _by_id(found: Collected) -> Collected:
+    """Rows that share an id become a cluster: their weights come from the id, so they are resampled together."""
+    rows = found.measurements
+    if "unit" in rows.schema or rows.height > CHECKED_ROWS:
+        return found
+    if "cluster" in rows.schema:
+        # A resumed run may have been through this already.
+        first = next(iter(rows.batches(["id", "cluster"])))
+        if isinstance(rows, Frames) or not bool((first["id"] == first["cluster"].cast(pl.String)).all()):
+            return found
+    ids = pl.concat([batch["id"] for batch in rows.batches(["id"])])
+    distinct = ids.n_unique()
+    if distinct == len(ids):
+        return found
+    found.ids = distinct
+    if "cluster" not in rows.schema:
+        if isinstance(rows, Frames):
+            rows.frames = [frame.with_columns(cluster=pl.col("id")) for frame in rows.frames]
+        elif isinstance(rows, Shards):
+            rows.rewrite(lambda frame: frame.with_columns(cluster=pl.col("id")))
+    return found
+
+
+def _held(batches: Callable[[int], Iterator[Batch]], progress: Callable[[int], None] | None) -> Collected:
     frames: list[pl.DataFrame] = []
     texts: list[pl.DataFrame] = []
     rows = 0

@@ -16,7 +16,7 @@ import contextlib
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -161,8 +161,8 @@ class RunDirectory:
         if measurements.columns[0] != "id":
             raise ValueError("the first column of measurements is `id`")
         if examples is not None:
-            self._write_parquet(f"examples-{index:05d}.parquet", examples)
-        self._write_parquet(f"measurements-{index:05d}.parquet", measurements)
+            _write_parquet(self.path / f"examples-{index:05d}.parquet", examples)
+        _write_parquet(self.path / f"measurements-{index:05d}.parquet", measurements)
 
     def finish(self, summary: Mapping[str, Any], *, inputs: Sequence[Mapping[str, Any]]) -> None:
         self._write(SUMMARY, _jsonable(summary))
@@ -186,11 +186,6 @@ class RunDirectory:
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
         partial = self.path / f".{name}.partial"
         partial.write_bytes(orjson.dumps(content, option=_PLAIN))
-        partial.replace(self.path / name)
-
-    def _write_parquet(self, name: str, frame: pl.DataFrame) -> None:
-        partial = self.path / f".{name}.partial"
-        frame.write_parquet(partial, compression="zstd", compression_level=1, statistics=False)
         partial.replace(self.path / name)
 
     # -- reading ---------------------------------------------------------------------------------------------
@@ -230,9 +225,21 @@ class Shards:
             self._height = int(pl.scan_parquet(self.paths).select(pl.len()).collect().item())
         return self._height
 
+    def rewrite(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
+        """Change every shard: the last first, as the first one's columns stand for all."""
+        for path in reversed(self.paths):
+            _write_parquet(path, change(pl.read_parquet(path, memory_map=False)))
+        self._schema = None
+
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         for path in self.paths:
             yield pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
+
+
+def _write_parquet(target: Path, frame: pl.DataFrame) -> None:
+    partial = target.with_name(f".{target.name}.partial")
+    frame.write_parquet(partial, compression="zstd", compression_level=1, statistics=False)
+    partial.replace(target)
 
 
 def _now() -> str:

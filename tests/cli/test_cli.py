@@ -275,3 +275,21 @@ def test_every_question_says_which_names_it_asks_for(question: str, record: dict
 
     with pytest.raises(ValueError, match=rf"names that are asked for here .*got '{renamed}'\. Did you mean"):
         import_module(f"sensecheck.{question}").evaluate([record], columns={renamed: "mine"})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["calibrated", "--mended"], "--mended says how the original does it: it needs --as calibration_metric"),
+        (["calibrated", "--as", "calibration_metric", "--slice", "kind"], "--slice has no meaning with --as"),
+        (["calibrated", "--as", "calibration_metric", "--plot", "no/x.svg"], "there is no folder 'no'"),
+        (["recalibrate", "--split", "0.5", "--resume"], "--resume has no meaning here"),
+        (["recalibrate", "--split", "0.5", "--write", "x.txt"], "--write takes a .csv, .jsonl or .parquet file"),
+        (["recalibrate", "--split", "0.5", "--save", "no/map.json"], "there is no folder 'no'"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(
+    options: list[str], words: str, table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([options[0], table, *options[1:]]) == 2
+    assert words in capsys.readouterr().err

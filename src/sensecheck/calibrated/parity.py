@@ -54,6 +54,11 @@ def evaluate_as_original(
     """calibration_metric's five figures; where it raises, the figure is unscored with that reason."""
     records = Records(data, Options(input_format=input_format, columns=dict(columns or {}), top_k=top_k, limit=limit))
     if records.tokens:
+        if limit is not None:
+            raise InputError(
+                "the original reads whole files", field="limit (--limit)", hint="Cut the file first.",
+                reason="bad_option",
+            )  # fmt: skip
         confidence, correct = _read_as_original(data, records.kind, ignore_tokens, top_k)
     else:
         frames = [batch.measurements for batch in records.batches()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
@@ -21,7 +21,7 @@ from sensecheck.report.comparison import Comparison
 from sensecheck.report.question import slicings
 from sensecheck.report.result import Result, conduct
 from sensecheck.runs.collecting import Batch
-from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.figure import DEFAULT_SEED, IntervalOptions
 from sensecheck.statistics.hashing import hash_ids, scramble, seed_key
 
 
@@ -75,7 +75,7 @@ def recalibrate(
     split: float | None = None,
     fitted: Recalibration | str | os.PathLike[str] | None = None,
     same_rows: bool = False,
-    seed: int = 0,
+    seed: int = DEFAULT_SEED,
     options: IntervalOptions | None = None,
     slices: Sequence[str | Sequence[str]] = (),
     bins: int = figures.DEFAULT_BINS,
@@ -88,7 +88,7 @@ def recalibrate(
     A split keeps clusters whole and follows from their names and `seed` alone. To fit and report on the same rows
     flatters the map: it is refused unless `same_rows` says that you want it. `reading` are options of `evaluate`.
     """
-    ways = sum(x is not None for x in (fit_on, split, fitted)) + bool(same_rows and fit_on is None)
+    ways = sum(x is not None for x in (fit_on, split, fitted)) + bool(same_rows and fit_on is None and fitted is None)
     if ways != 1:
         raise InputError(
             "say where the map comes from: another file to fit on, a share to split off, or a saved map",
@@ -100,10 +100,10 @@ def recalibrate(
     measured = evaluate(data, options=quick, slices=slices, bins=bins, **reading)
     reported, learned = measured.measurements, None
     source: dict[str, Any] = {}
-    if isinstance(fitted, Recalibration):
-        found = fitted
-    elif fitted is not None:
-        found = load(fitted)
+    if fitted is not None:
+        found = fitted if isinstance(fitted, Recalibration) else load(fitted)
+        if not same_rows:
+            _refuse_fitted_on(measured, found)
     else:
         if split is not None:
             learned, reported = _parted(reported, split, seed)
@@ -182,17 +182,28 @@ def _parted(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, 
 
 
 def _refuse_same(reported: Result, learned: Result) -> None:
-    digests = [{i.get("sha256") for i in r.inputs if i.get("sha256")} for r in (reported, learned)]
-    same = bool(digests[0] & digests[1])
-    if not same and not (digests[0] and digests[1]):
-        a, b = (_usable(r.measurements).select("confidence", "correct") for r in (reported, learned))
-        same = a.equals(b)
-    if same:
+    a, b = (_usable(r.measurements).select("confidence", "correct") for r in (reported, learned))
+    # The same file, or the same rows in another one (compressed, in another format, in memory).
+    if _digests(reported.inputs) & _digests(learned.inputs) or a.equals(b):
         raise InputError(
             "the map would be fitted on the rows it is reported on, which flatters it",
             hint="Fit on another file or use --split (split=); --same-rows (same_rows=True) does it all the same.",
             reason="same_rows",
         )
+
+
+def _refuse_fitted_on(reported: Result, fitted: Recalibration) -> None:
+    """A saved map remembers the files that it was fitted on (or on a part of)."""
+    if _digests(reported.inputs) & _digests(fitted.source.get("inputs", [])):
+        raise InputError(
+            "the map was fitted on rows of this file, which flatters it here",
+            hint="Report on another file; --same-rows (same_rows=True) does it all the same.",
+            reason="same_rows",
+        )
+
+
+def _digests(inputs: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {str(i["sha256"]) for i in inputs if i.get("sha256")}
 
 
 __all__ = ["Recalibrated", "recalibrate"]

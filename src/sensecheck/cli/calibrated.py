@@ -8,7 +8,16 @@ from sensecheck.calibrated import evaluate
 from sensecheck.calibrated.figures import DEFAULT_BINS, DEFAULT_COVERAGES
 from sensecheck.calibrated.measure import AGGREGATES
 from sensecheck.calibrated.records import INPUT_FORMATS, SCALES
-from sensecheck.cli.options import Parser, Shared, add_common, every_question, finish, positive
+from sensecheck.cli.options import (
+    Parser,
+    Shared,
+    add_common,
+    check_targets,
+    every_question,
+    finish,
+    positive,
+    refuse_idle,
+)
 from sensecheck.cli.progress import progress
 
 _EXAMPLES = """
@@ -19,6 +28,14 @@ examples:
   sensecheck calibrated dev.logits --as calibration_metric
   sensecheck calibrated new.csv --fail-over ece=0.05 --gate-on bound
 """
+
+
+# What the original does not know, and what only the original knows.
+_NOT_THE_ORIGINALS = (
+    "scale", "level", "aggregate", "ignore_by", "token_kinds", "coverages", "slice", "skip_bad", "weight", "cluster",
+    "ci", "ci_level", "resamples", "resume",
+)  # fmt: skip
+_ORIGINALS = ("binning", "weighted", "weight_key", "mended")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -111,6 +128,9 @@ def run(args: argparse.Namespace) -> int:
     if args.parity:
         from sensecheck.calibrated.parity import evaluate_as_original
 
+        refuse_idle(args, parser(), _NOT_THE_ORIGINALS, f"has no meaning with --as {args.parity}: leave one out")
+        check_targets(args)
+
         result = evaluate_as_original(
             files,
             n_bins=args.bins,
@@ -128,6 +148,7 @@ def run(args: argparse.Namespace) -> int:
             system=args.system,
         )
         return finish(result, args)
+    refuse_idle(args, parser(), _ORIGINALS, "says how the original does it: it needs --as calibration_metric")
     with progress("reading and measuring", "rows") as advance:
         result = evaluate(
             files,

@@ -156,7 +156,7 @@ class Shared:
 def every_question(args: argparse.Namespace) -> dict[str, Any]:
     """What every question's `evaluate` is told alike. What cannot be written later is refused now."""
     shared = Shared.of(args)
-    _check_targets(args)
+    check_targets(args)
     return {
         "columns": shared.columns,
         "slices": shared.slices,
@@ -168,9 +168,21 @@ def every_question(args: argparse.Namespace) -> dict[str, Any]:
 _PICTURES = (".svg", ".html", ".png", ".pdf")
 
 
-def _check_targets(args: argparse.Namespace) -> None:
+def refuse_idle(args: argparse.Namespace, parser: argparse.ArgumentParser, idle: Sequence[str], why: str) -> None:
+    """Refuse options that were given and would do nothing: a figure must not look as if they had been heeded."""
+    flags = {a.dest: a.option_strings[0] for a in parser._actions if a.option_strings}
+    for name in idle:
+        if getattr(args, name) != parser.get_default(name):
+            raise ValueError(f"{flags[name]} {why}")
+
+
+def check_targets(args: argparse.Namespace) -> None:
+    """Refuse what could not be written after all the work."""
     targets = [("--plot", p.partition("=")[2] or p) for p in args.plot]
-    for option, target in [*targets, *([("--report", args.report)] if args.report else [])]:
+    for option in ("report", "save", "write"):
+        if target := getattr(args, option, None):
+            targets.append((f"--{option}", target))
+    for option, target in targets:
         place = Path(target)
         if option == "--plot" and place.suffix.lower() not in _PICTURES:
             raise ValueError(f"--plot: cannot save a picture as {target}: pictures are {', '.join(_PICTURES)}")

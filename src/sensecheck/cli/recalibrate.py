@@ -12,7 +12,7 @@ from sensecheck.calibrated.measure import AGGREGATES
 from sensecheck.calibrated.recalibrated import recalibrate
 from sensecheck.calibrated.recalibration import METHODS
 from sensecheck.calibrated.records import INPUT_FORMATS, SCALES
-from sensecheck.cli.options import Parser, Shared, add_common, read_gates
+from sensecheck.cli.options import Parser, Shared, add_common, check_targets, read_gates, refuse_idle
 from sensecheck.report.escaping import visible
 
 _EXAMPLES = """
@@ -21,6 +21,9 @@ examples:
   sensecheck recalibrate answers.csv --split 0.5 --method platt --plot before-after.svg
   sensecheck recalibrate new.csv --map map.json --write new-confidences.csv
 """
+
+
+_TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,6 +61,10 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     shared = Shared.of(args)
+    refuse_idle(args, parser(), ["resume"], "has no meaning here: a recalibration is not resumed, run it again")
+    check_targets(args)
+    if args.write and Path(args.write).suffix.lower() not in _TABLES:
+        raise ValueError(f"--write takes a .csv, .jsonl or .parquet file, got {Path(args.write).name!r}")
     files = args.files[0] if len(args.files) == 1 else args.files
     found = recalibrate(
         files, method=args.method, fit_on=args.fit_on, split=args.split, fitted=args.map, same_rows=args.same_rows,
@@ -110,8 +117,6 @@ def _written(table: object, target: Path) -> Path:
         table.write_csv(target)
     elif kind in (".jsonl", ".ndjson"):
         table.write_ndjson(target)
-    elif kind == ".parquet":
-        table.write_parquet(target)
     else:
-        raise ValueError(f"--write takes a .csv, .jsonl or .parquet file, got {target.name!r}")
+        table.write_parquet(target)
     return target

@@ -136,10 +136,10 @@ def test_the_same_rows_are_refused_unless_asked_for(tmp_path: Path) -> None:
     assert recalibrate(copy, same_rows=True, options=QUICK).fitted.rows == 300
     packed = tmp_path / "packed.csv.gz"
     packed.write_bytes(gzip.compress(dev.read_bytes()))
-    with pytest.raises(InputError, match="fitted on the rows it is reported on"):
+    with pytest.raises(sensecheck.InputError, match="fitted on the rows it is reported on"):
         recalibrate(packed, fit_on=dev, options=QUICK)
     kept = recalibrate(dev, split=0.5, options=QUICK).fitted.save(tmp_path / "map.json")
-    with pytest.raises(InputError, match="the map was fitted on rows of this file"):
+    with pytest.raises(sensecheck.InputError, match="the map was fitted on rows of this file"):
         recalibrate(dev, fitted=kept, options=QUICK)
     assert recalibrate(dev, fitted=kept, same_rows=True, options=QUICK).flattered
     with pytest.raises(sensecheck.InputError, match="where the map comes from"):

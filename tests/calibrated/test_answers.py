@@ -252,3 +252,37 @@ def test_whole_distributions(tmp_path: Path) -> None:
     path.write_text('{"probabilities": [0.5, 0.5], "label": 2}')
     with pytest.raises(sensecheck.InputError, match="one of the classes 0, 1"):
         sensecheck.calibrated.evaluate(path)
+
+
+@pytest.mark.parametrize(
+    ("steps", "confidence"),
+    [
+        ([{"content": "a", "probs": [{"tok_str": "a", "prob": 0.5}, {"tok_str": "b", "prob": 0.5}]}], 0.5),
+        ([{"content": "a", "probs": [{"tok_str": "a", "prob": 0}]}], 0.0),
+        (
+            [{"content": "a", "probs": [{"tok_str": "b", "prob": 0.9}]}],
+            "probability of the token 'a' among its `probs`",
+        ),
+        ([{"content": "a", "probs": [3]}], "`probs` with objects"),
+        ([{"content": "a", "probs": None}], "`probs` with objects"),
+        ([1, 2], "an object for every token"),
+    ],
+)
+def test_older_llama_cpp(tmp_path: Path, steps: list[Any], confidence: float | str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"completion_probabilities": steps, "correct": "yes"}) + "\n")
+    if isinstance(confidence, float):
+        made = sensecheck.calibrated.evaluate(path).measurements
+        assert made.select("confidence", "correct").rows() == [(pytest.approx(confidence), True)]
+        return
+    with pytest.raises(sensecheck.InputError, match=f"record 1: completion_probabilities: .*{confidence}"):
+        sensecheck.calibrated.evaluate(path)
+    assert sensecheck.calibrated.evaluate(path, skip_bad=True).unscored() == {"bad_logprobs": 1}
+
+
+@pytest.mark.parametrize("mark", [True, 1, 1.0, "1", "yes", "True", "Correct"])
+def test_answers_are_marked_as_tables_are(tmp_path: Path, mark: Any) -> None:
+    path = tmp_path / "a.jsonl"
+    made = {"choices": [{"text": "a", "logprobs": {"tokens": None, "token_logprobs": [-0.1]}}], "correct": mark}
+    path.write_text(json.dumps(made) + "\n")
+    assert sensecheck.calibrated.evaluate(path).measurements["correct"].to_list() == [True]

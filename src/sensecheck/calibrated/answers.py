@@ -20,11 +20,10 @@ from typing import Any
 import orjson
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.tables import MARKS
 
 GOLD_NAMES = ("gold", "target", "reference", "answer", "expected")
 _MARKS = (b'"logprobs"', b'"token_logprobs"', b'"completion_probabilities"')
-# 1 and 0 are equal to True and False, and so are found by them.
-_RIGHT = {True: True, False: False, "true": True, "false": False, "correct": True, "wrong": False}
 
 
 @dataclass
@@ -120,36 +119,49 @@ def _tokens(choice: Mapping[str, Any], path: str, number: int) -> tuple[list[str
     elif isinstance(given, Mapping) and isinstance(given.get("token_logprobs"), list):
         # With `echo`, the first token of the prompt has none.
         raw = given["token_logprobs"]
-        texts = [str(t) for t in given.get("tokens", [])]
+        texts = [str(t) for t in given.get("tokens") or []]
         if raw and raw[0] is None:
             raw, texts = raw[1:], texts[1:]
     elif isinstance(given, list):
         raw = [t.get("logprob") if isinstance(t, Mapping) else t for t in given]
     elif isinstance(choice.get("completion_probabilities"), list):
-        raw, texts = _llama(choice["completion_probabilities"])
+        raw, texts = _llama(choice["completion_probabilities"], path, number)
     if raw is None:
         return [], []
     values = []
     for value in raw:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value) or value > 1e-6:
-            raise _bad(path, number, "log-probabilities of at most 0", shown(value))
+            raise _bad(path, number, "a log-probability of at most 0 for every token", shown(value))
         values.append(min(float(value), 0.0))
     return texts, values
 
 
-def _llama(steps: Sequence[Any]) -> tuple[list[Any], list[str]]:
+def _llama(steps: Sequence[Any], path: str, number: int) -> tuple[list[Any], list[str]]:
     """llama.cpp's own form: `logprob`, or in older versions `probs` with the chosen token's `prob`."""
+
+    def bad(expected: str, got: Any) -> InputError:
+        return _bad(path, number, expected, shown(got, 60), field="completion_probabilities")
+
     values: list[Any] = []
     texts = []
     for step in steps:
+        if not isinstance(step, Mapping):
+            raise bad("an object for every token", step)
         said = str(step.get("token", step.get("content", "")))
         texts.append(said)
         if "logprob" in step:
             values.append(step["logprob"])
             continue
-        chosen = [p.get("prob") for p in step.get("probs", []) if p.get("tok_str", p.get("token")) == said]
-        chance = chosen[0] if chosen else None
-        values.append(math.log(chance) if isinstance(chance, (int, float)) and chance > 0 else chance)
+        listed = step.get("probs")
+        if not isinstance(listed, list) or not all(isinstance(p, Mapping) for p in listed):
+            raise bad("`logprob`, or `probs` with objects, for every token", step)
+        chance = next((p.get("prob") for p in listed if p.get("tok_str", p.get("token")) == said), None)
+        if isinstance(chance, bool) or not isinstance(chance, (int, float)) or not 0 <= chance <= 1 + 1e-6:
+            raise bad(
+                f"the probability of the token {shown(said, 30)} among its `probs`",
+                listed if chance is None else chance,
+            )
+        values.append(math.log(chance) if chance > 0 else -math.inf)
     return values, texts
 
 
@@ -167,11 +179,9 @@ def _correct(item: Mapping[str, Any], name: str, path: str, number: int) -> bool
     value = item.get(name)
     if value is None:
         return None
-    key = value.strip().lower() if isinstance(value, str) else value
-    try:
-        return _RIGHT[key]
-    except (KeyError, TypeError):
-        raise _bad(path, number, "true or false", shown(value), field=name) from None
+    if isinstance(value, (str, bool, int, float)) and (said := str(value).strip().lower()) in MARKS:
+        return MARKS[said]
+    raise _bad(path, number, "right or wrong (true/false, 1/0, Correct/Wrong, yes/no)", shown(value), field=name)
 
 
 def _first(item: Mapping[str, Any], names: Sequence[str]) -> Any:

@@ -37,6 +37,8 @@ _MAX_DOCUMENT_BYTES = 4 * 1024**3
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 _TRUE = ("true", "correct", "right", "yes", "y", "t", "1", "1.0")
 _FALSE = ("false", "wrong", "incorrect", "no", "n", "f", "0", "0.0")
+MARKS = {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}
+"""How right and wrong are written, in small letters."""
 
 
 class TableFormat(NamedTuple):
@@ -117,8 +119,7 @@ class TableBatch:
         if column.dtype == pl.Boolean:
             return column
         said = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-        known = {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}
-        found = said.replace_strict(known, default=None, return_dtype=pl.Boolean)
+        found = said.replace_strict(MARKS, default=None, return_dtype=pl.Boolean)
         wrong = found.is_null() & column.is_not_null()
         if wrong.any():
             row = int(wrong.arg_max() or 0)

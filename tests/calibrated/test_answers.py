@@ -96,7 +96,7 @@ def test_bad_answers_are_named_or_counted(tmp_path: Path) -> None:
     broken["choices"][0]["logprobs"]["content"][0]["logprob"] = 3.0
     path.write_text(json.dumps(chat("x", 0.5, correct=True)) + "\n" + json.dumps(broken) + "\n{torn\n")
     with pytest.raises(
-        sensecheck.InputError, match=r"a.jsonl: record 2: logprobs: expected log-prob.*at most 0, got 3"
+        sensecheck.InputError, match=r"a.jsonl: record 2: logprobs: expected a log-prob.*at most 0 .*, got 3"
     ):
         sensecheck.calibrated.evaluate(path)
     made = sensecheck.calibrated.evaluate(path, skip_bad=True, options=NONE)

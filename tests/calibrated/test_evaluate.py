@@ -345,3 +345,11 @@ def test_fields_of_token_files_and_answers_are_renamed(tmp_path):
             calibrated.evaluate(path, columns={"id": "nope"})
         with pytest.raises(InputError, match="got 'confidence'"):
             calibrated.evaluate(path, columns={"confidence": "top_logits"})
+
+
+def test_bca_of_curves_with_empty_bins_warns_of_nothing(recwarn):
+    confidence = [0.62, 0.71, 0.88, 0.93] * 10
+    options = IntervalOptions(method="bca", replicates=100)
+    result = calibrated.evaluate(confidence=confidence, correct=[i % 4 != 1 for i in range(40)], options=options)
+    assert result["accuracy"].low is not None
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]

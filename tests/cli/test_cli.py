@@ -293,3 +293,10 @@ def test_an_option_that_would_do_nothing_is_refused(
 ) -> None:
     assert main([options[0], table, *options[1:]]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_robust_has_clusters_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["robust", "pairs.jsonl", "--weight", "w"])
+    assert stop.value.code == 2
+    assert "unrecognized arguments: --weight" in capsys.readouterr().err

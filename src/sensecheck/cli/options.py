@@ -37,8 +37,9 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def add_common(parser: argparse.ArgumentParser, *, parity: Sequence[str] = ()) -> None:
-    """Options of every question. `parity` names the originals that `--as` can reproduce here."""
+def add_common(parser: argparse.ArgumentParser, *, parity: Sequence[str] = (), weighted: bool = True) -> None:
+    """Options of every question. `parity` names the originals that `--as` can reproduce here; `weighted` says
+    whether rows may have weights and clusters of the user's."""
     out = parser.add_argument_group("output")
     out.add_argument("--out", metavar="DIR", help="keep the run here: measurements, summary.json, report.html")
     out.add_argument("--resume", action="store_true", help="go on with the interrupted run in --out")
@@ -70,8 +71,9 @@ def add_common(parser: argparse.ArgumentParser, *, parity: Sequence[str] = ()) -
     )
     what.add_argument("--limit", metavar="N", type=positive, help="only the first N records")
     what.add_argument("--skip-bad", action="store_true", help="count bad records as unscored instead of stopping")
-    what.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
-    what.add_argument("--cluster", metavar="COLUMN", help="rows that belong together and are resampled together")
+    if weighted:
+        what.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
+        what.add_argument("--cluster", metavar="COLUMN", help="rows that belong together and are resampled together")
     if parity:
         what.add_argument(
             "--as",

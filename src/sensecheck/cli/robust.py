@@ -76,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--all-pairs", action="store_true", help="judge also pairs that the model gets wrong")
     how.add_argument("--cosine", action="store_true", help="also compare embeddings of hypothesis and statement")
-    add_common(made, parity=("breaknli", "breaknli-april"))
+    add_common(made, parity=("breaknli", "breaknli-april"), weighted=False)
     return made
 
 

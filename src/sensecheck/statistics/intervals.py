@@ -49,7 +49,8 @@ def bca(value: Floats, spread: Floats, accelerated: Floats, level: float) -> tup
 
 def acceleration(left_out: Floats) -> Floats:
     """Skewness of the leave-one-out values over six: how fast the spread changes with the value."""
-    deviation = np.nanmean(left_out, axis=0) - left_out
+    known = np.sum(~np.isnan(left_out), axis=0)  # none where a part of a vector (an empty bin) has no value at all
+    deviation = np.nansum(left_out, axis=0) / np.maximum(known, 1) - left_out
     square = np.nansum(deviation**2, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         a = np.nansum(deviation**3, axis=0) / (6 * square**1.5)

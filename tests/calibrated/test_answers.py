@@ -103,7 +103,7 @@ def test_bad_answers_are_named_or_counted(tmp_path: Path) -> None:
     assert made.rows.height == 3 and made["accuracy"].n == 1
     assert made["accuracy"].unscored == {"bad_logprobs": 1, "bad_json": 1}
     path.write_text(json.dumps(chat("x", 0.5, correct="perhaps")))
-    with pytest.raises(sensecheck.InputError, match="true or false"):
+    with pytest.raises(sensecheck.InputError, match="true/false, 1/0"):
         sensecheck.calibrated.evaluate(path)
     empty = chat("x", correct=True)
     path.write_text(json.dumps(empty))

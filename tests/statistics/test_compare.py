@@ -187,3 +187,31 @@ def test_repeated_ids_are_paired_one_by_one():
     b = pl.DataFrame({"id": ["x", "x", "y", "y"], "right": [True, True, True, False]})
     found = flips(Frames(a), Frames(b), "right")
     assert sorted(found.rows()) == [("x", False, True), ("y", True, False)]
+
+
+@pytest.mark.parametrize(
+    ("role", "mine", "theirs", "words"),
+    [
+        (
+            "weight",
+            [1.0, 2.0, 1.0, 1.0],
+            [1.0, 3.0, 1.0, 1.0],
+            "other weights for 1 of the same units: 'b' has 2.0 in A",
+        ),
+        (
+            "cluster",
+            ["x", "x", "y", "y"],
+            ["x", "y", "x", "y"],
+            "other clusters for 2 of the same units: 'b' has 'x' in A",
+        ),
+    ],
+)
+def test_other_weights_or_clusters_of_the_same_units_are_refused(role, mine, theirs, words):
+    rows = pl.DataFrame({"id": ["a", "b", "c", "d"], "right": [True, False, True, True]})
+    a, b = (Frames(rows.with_columns(pl.Series(role, held))) for held in (mine, theirs))
+    compare(a, a, [mean_of("right")])
+    with pytest.raises(ComparisonError, match=words):
+        compare(a, b, [mean_of("right")])
+    if role == "weight":
+        with pytest.raises(ComparisonError, match="only A has weights"):
+            compare(a, Frames(rows), [mean_of("right")])

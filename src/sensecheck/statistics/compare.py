@@ -152,7 +152,35 @@ def check_units(a: Measurements, b: Measurements, names: tuple[str, str] = ("A",
                 f"{len(sets[0]) - len(only_a):,} in both. Compare runs over the same input."
             )
         counts.append(len(sets[0]))
+    for role in ("cluster", "weight"):
+        _check_alike(a, b, role, names)
     return counts[1]
+
+
+def _check_alike(a: Measurements, b: Measurements, role: str, names: tuple[str, str]) -> None:
+    """Refuse runs that put the same unit into another cluster, or give it another weight."""
+    held = [role in m.schema for m in (a, b)]
+    if not any(held):
+        return
+    if not all(held):
+        if role == "weight":
+            raise ComparisonError(f"only {names[held.index(True)]} has weights. Compare runs weighted alike.")
+        return
+    told = []
+    for m in (a, b):
+        unit = "unit" if "unit" in m.schema else "id"
+        rows = concatenated(m, [unit, role]).select(pl.col(unit).cast(pl.String).alias("_of"), pl.col(role))
+        told.append(rows.group_by("_of").agg(least=pl.col(role).min(), most=pl.col(role).max()))
+    both = told[0].join(told[1], on="_of")
+    other = both.filter((pl.col("least") != pl.col("least_right")) | (pl.col("most") != pl.col("most_right"))).sort(
+        "_of"
+    )
+    if len(other):
+        of, mine, theirs = other.row(0, named=True)["_of"], other["least"][0], other["least_right"][0]
+        raise ComparisonError(
+            f"the two runs have other {role}s for {len(other):,} of the same units: {of!r} has {mine!r} in {names[0]} "
+            f"and {theirs!r} in {names[1]}. Compare runs over the same input."
+        )
 
 
 @dataclass

@@ -353,3 +353,15 @@ def test_bca_of_curves_with_empty_bins_warns_of_nothing(recwarn):
     result = calibrated.evaluate(confidence=confidence, correct=[i % 4 != 1 for i in range(40)], options=options)
     assert result["accuracy"].low is not None
     assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
+
+
+def test_lines_that_are_no_rows_are_counted_as_unscored(tmp_path):
+    path, clean = tmp_path / "t.csv", tmp_path / "clean.csv"
+    clean.write_text("confidence,correct,w,doc\n" + "0.9,1,2,a\n0.2,0,1,b\n" * 20)
+    path.write_text(clean.read_text() + "0.5,1,3\n")
+    for given in ({}, {"weight": "w"}, {"cluster": "doc"}, {"out": tmp_path / "run"}):
+        result = calibrated.evaluate(path, skip_bad=True, **given)
+        assert result["ece"].n == 40 and result["ece"].unscored == {"cell_count": 1}
+        assert result.measurements["id"][-1] == "t.csv:42 (bad)"
+        whole = calibrated.evaluate(clean, **{k: v for k, v in given.items() if k != "out"})
+        assert result["ece"].value == whole["ece"].value and result["auroc"].value == whole["auroc"].value

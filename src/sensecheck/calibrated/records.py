@@ -390,6 +390,28 @@ class Records:
             frame, texts = self._measured(batch, prefix)
             self._rows += len(frame)
             yield Batch(frame, texts)
+        if self._rows and (lost := self._lost_lines(frame)) is not None:
+            yield Batch(lost)
+
+    def _lost_lines(self, like: pl.DataFrame) -> pl.DataFrame | None:
+        """A row for every line that is no row of the table, so that it is counted and not lost."""
+        assert self._table is not None
+        ids, reasons = [], []
+        for file in self._table.files:
+            name = Path(file.path).name or "data"
+            ids += [f"{name}:{record.line} (bad)" for record in file.bad_records]
+            reasons += [record.reason for record in file.bad_records]
+            more = file.bad - len(file.bad_records)
+            ids += [f"{name}: unreadable line {i} (bad)" for i in range(1, more + 1)]
+            reasons += ["unreadable line"] * more
+        if not ids:
+            return None
+        rows = pl.DataFrame({"id": ids, "scored": [False] * len(ids), "reason": reasons})
+        if "cluster" in like.columns:
+            rows = rows.with_columns(cluster=pl.col("id"))
+        if "weight" in like.columns:
+            rows = rows.with_columns(weight=pl.lit(1.0))
+        return pl.concat([like.clear(), rows], how="diagonal_relaxed")
 
     def _measured(self, batch: TableBatch, prefix: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         o = self.options

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -255,3 +257,22 @@ def test_the_noise_floor_of_equal_confidences_is_exact_and_takes_leading_axes() 
         assert np.isnan(slices[2])
     large = noise_floor("ece", [1e6], [5e5], [2.5e5])
     assert float(large) == pytest.approx(np.sqrt(2 / np.pi * 2.5e5) / 1e6, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["ece", "rmsce"])
+@pytest.mark.parametrize("accuracy", [0.6, 0.65, 0.75, 0.8])
+def test_a_confidence_met_exactly_is_no_proof_of_calibration(kind: Kind, accuracy: float) -> None:
+    """All rows with one confidence: the coverage over every number of right answers, weighed by its probability."""
+    n, confidence = 40, 0.7
+    rng = np.random.default_rng(0)
+    covered = 0.0
+    for right in range(1, n):
+        drawn = rng.binomial(n, right / n, (500, 1)).astype(float)
+        sizes = np.full((500, 1), float(n))
+        found = debiased_interval(kind, [n], [n * confidence], [right], (sizes, sizes * confidence, drawn))
+        assert found.low is not None and found.high is not None
+        chance = math.comb(n, right) * accuracy**right * (1 - accuracy) ** (n - right)
+        covered += chance * (found.low <= abs(confidence - accuracy) <= found.high)
+        if right == round(n * confidence):
+            assert found.high > 0.1
+    assert covered > 0.93

@@ -245,15 +245,20 @@ def _inverted(kind: Kind, model: _Model, tail: float) -> Debiased:
     observed = float(_figure(kind, model.gap, model.share))
     weights = model.share * model.shares
 
+    # Answers come whole and draws do not: a gap of exactly 0 stands for all up to half a row.
+    half = (-0.5 if kind == "under" else 0.5) / model.size
+    widest = float(_figure(kind, np.where(np.abs(model.gap) * model.size < 1e-6, half, model.gap), model.share))
+
     def at(family: Callable[[float], Array], probability: float, floor: float, ceiling: float) -> float:
         """The figure of that member of the family under which the observed one sits at this probability."""
+        most = observed if family is cautious else widest
 
         def excess(s: float) -> float:
             gap = family(s)
             figures = _figure(kind, model.seen(gap), weights)
-            return _point(figures, probability) - observed
+            return _point(figures, probability) - most
 
-        return float(_figure(kind, family(_rising(excess, floor, ceiling, CLOSE * observed)), model.share))
+        return float(_figure(kind, family(_rising(excess, floor, ceiling, CLOSE * most)), model.share))
 
     cautious, generous = _concentrated(model), _spread(kind, model, tail)
     least = -8.0 - float(np.abs(model.gap / model.reference()).max())

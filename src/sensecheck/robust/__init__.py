@@ -228,7 +228,7 @@ def evaluate(
             asked_for = {
                 "question": "robust", "as": parity, "polarity": polarity, "model": list(astuple(m.identity)), **made_by,
                 "seed": seed, "limit": limit, "skip_bad": skip_bad, "columns": dict(columns or {}),
-                "inputs": _identity(data),
+                "inputs": identity(data),
             }  # fmt: skip
             begun = RunDirectory.begin(out, asked_for, resume=resume, overwrite=overwrite)
         with (

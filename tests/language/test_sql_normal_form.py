@@ -17,7 +17,7 @@ SAME = [
      "select x, count(*) from t group by x order by count(*) desc"),
     ("select x from t union select x from u", "select x from u union select x from t"),
     ("select x from t where a = 'B'", 'select t.x from t where "B" = a'),
-    ("select x from t where y >= 1.0", "select x from t where 1 <= y"),
+    ("select x from t where y >= 1.50", "select x from t where 1.5 <= y"),
     ("with c as (select x from t) select x from c", "with d as (select x from t) select d.x from d"),
 ]  # fmt: skip
 DIFFERENT = [

@@ -146,8 +146,9 @@ def evaluate(
     if language is None:
         language = spoken if opened is not None else _sniff(reader)
     choices = Choices(
-        language, opened is not None, normalise, gold, _fitting(conventions, language), ignore_distinct, coerce, known
-    )
+        language, opened is not None, normalise, gold, _fitting(conventions, language), ignore_distinct, coerce, known,
+        getattr(opened, "dialect", "sqlite"),
+    )  # fmt: skip
     if cache is None and out is not None:
         cache = Path(out) / CACHE_NAME
     asker = Asker(reader, choices, opened, Path(cache) if cache is not None else None, cluster=cluster, weight=weight)

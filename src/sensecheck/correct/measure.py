@@ -67,6 +67,7 @@ class Choices:
     ignore_distinct: bool = False
     coerce: bool = False
     prefixes: Mapping[str, str] = field(default_factory=lambda: STANDARD_PREFIXES)
+    dialect: str = "sqlite"
 
 
 # ---- exact match
@@ -94,7 +95,8 @@ class NormalForms:
     def _of(self, text: str) -> tuple[Shape | None, int | None]:
         """The normal form and the number of triple patterns, or nothing where the text is no query."""
         if self.choices.language == "sql":
-            return sql_normal_form(text), None
+            choices = self.choices
+            return sql_normal_form(text, choices.dialect, set_semantics=choices.ignore_distinct), None
         try:
             query = parse(text, self.choices.prefixes).query
             return normal_form(query, set_semantics=self.choices.ignore_distinct), triple_count(query)

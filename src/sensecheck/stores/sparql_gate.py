@@ -107,7 +107,7 @@ def _objections(query: Query, services: frozenset[str]) -> Iterator[str]:
 
 def _in_select(query: Query, services: frozenset[str]) -> Iterator[str]:
     if query.datasets:
-        yield f"FROM <{query.datasets[0]}> names another graph"
+        yield f"FROM {query.datasets[0]} names another graph"
     yield from _in_group(query.where, services)
     for column in query.projection or ():
         if column.expression is not None:

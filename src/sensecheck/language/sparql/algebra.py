@@ -43,11 +43,12 @@ _MIRRORED = {">": "<", ">=": "<="}
 class _Scope:
     """Numbers for the variables of one SELECT; a subquery shares only what it projects."""
 
-    __slots__ = ("counter", "numbers")
+    __slots__ = ("counter", "distinct_rows", "numbers")
 
     def __init__(self, counter: list[int]) -> None:
         self.numbers: dict[str, int] = {}
         self.counter = counter
+        self.distinct_rows = False  # COUNT(DISTINCT *) was met: all variables count, not those that are named alone
 
     def number(self, name: str) -> int:
         found = self.numbers.get(name)
@@ -105,6 +106,7 @@ def _expression(expression: Expression, scope: _Scope) -> Tree:
         label = f"<{name}>" if expression.is_iri else name
         if expression.distinct:
             label += " DISTINCT"
+            scope.distinct_rows = scope.distinct_rows or not arguments
         if expression.separator is not None:
             arguments.append(f"separator {expression.separator!r}")
         return Node(label, tuple(arguments))
@@ -143,7 +145,7 @@ def _triples(subject: Tree, verb: Verb, object_: Tree, scope: _Scope) -> Iterato
 
 
 def _join(items: list[Tree]) -> Tree:
-    """Joins flatten into one bag; a triple pattern said twice is said once."""
+    """Joins flatten into one bag; a triple pattern said twice is said once, unless its path counts ways."""
     flat: list[Tree] = []
     seen: set[Tree] = set()
     for item in items:
@@ -153,11 +155,16 @@ def _join(items: list[Tree]) -> Tree:
             parts = (item,)
         for part in parts:
             if isinstance(part, Node) and part.label == "triple":
-                if part in seen:
+                if part in seen and not _counts_ways(part.children[1]):
                     continue
                 seen.add(part)
             flat.append(part)
     return flat[0] if len(flat) == 1 else Node("join", tuple(flat), False)
+
+
+def _counts_ways(verb: Tree) -> bool:
+    """Whether a path matches a pair as often as there are ways, so that joining it with itself gives more rows."""
+    return isinstance(verb, Node) and verb.label in ("alternative", "negated")
 
 
 def _variables(tree: Tree, found: set[int]) -> set[int]:
@@ -208,7 +215,8 @@ def _values(values: Values, scope: _Scope) -> Tree:
     return bag("values", *rows)
 
 
-def _pattern(group: Group, scope: _Scope) -> Tree:
+def _pattern(group: Group, scope: _Scope, *, optional: bool = False) -> Tree:
+    """`optional`: the group is that of an OPTIONAL, whose own filters, and no inner ones, see what stands before it."""
     items: list[Tree] = []
     filters: list[Tree] = []
     for element in group.elements:
@@ -217,7 +225,7 @@ def _pattern(group: Group, scope: _Scope) -> Tree:
         elif isinstance(element, Filter):
             filters += [_expression(part, scope) for part in _conjuncts(element.condition)]
         elif isinstance(element, Optional):
-            items = [_left_join(_join(items), _pattern(element.pattern, scope))]
+            items = [_left_join(_join(items), _pattern(element.pattern, scope, optional=True))]
         elif isinstance(element, Minus):
             removed = _pattern(element.pattern, scope)
             base = _join(items)
@@ -251,6 +259,8 @@ def _pattern(group: Group, scope: _Scope) -> Tree:
         else:
             items.append(_pattern(element, scope))
     joined = _join(items)
+    if optional and isinstance(joined, Node) and joined.label == "filter":
+        joined = node("group", joined)
     if filters:
         # A filter over a filtered group is one filter with both conditions.
         if isinstance(joined, Node) and joined.label == "filter":
@@ -282,6 +292,11 @@ def _visible(tree: Tree, found: set[int]) -> set[int]:
     return found
 
 
+def _shown_by_star(where: Tree, scope: _Scope) -> list[int]:
+    blank = {number for name, number in scope.numbers.items() if name.startswith("_:")}
+    return sorted(_visible(where, set()) & (set(scope.numbers.values()) - blank))
+
+
 def _select(query: Query, outer: _Scope, *, set_semantics: bool = False) -> Tree:
     if query.projection is None:
         scope = outer
@@ -296,9 +311,7 @@ def _select(query: Query, outer: _Scope, *, set_semantics: bool = False) -> Tree
 
     columns: list[Tree] = []
     if query.projection is None:
-        blank = {number for name, number in scope.numbers.items() if name.startswith("_:")}
-        named = set(scope.numbers.values()) - blank
-        star = [node("column", number) for number in sorted(_visible(where, set()) & named)]
+        star = [node("column", number) for number in _shown_by_star(where, scope)]
         shown = bag("columns", *star) if len(star) > 1 else node("columns", *star)
     else:
         for column in query.projection:
@@ -329,6 +342,8 @@ def _select(query: Query, outer: _Scope, *, set_semantics: bool = False) -> Tree
                 *(node("desc" if k.descending else "asc", _expression(k.expression, scope)) for k in query.order_by),
             )
         )
+    if scope.distinct_rows:
+        parts.append(bag("counted", *_shown_by_star(where, scope)))
     if query.limit is not None:
         parts.append(f"limit {query.limit}")
     if query.offset:
@@ -338,6 +353,7 @@ def _select(query: Query, outer: _Scope, *, set_semantics: bool = False) -> Tree
             parts.append("distinct")
         elif query.reduced:
             parts.append("reduced")
+    parts += [f"from {name}" for name in sorted(query.datasets)]
     return Node("select", tuple(parts))
 
 
@@ -377,9 +393,8 @@ def _whole(query: Query, set_semantics: bool) -> Tree:
             if query.order_by:
                 parts.append(node("order", *(_expression(key.expression, scope) for key in query.order_by)))
             parts += [f"limit {query.limit}", f"offset {query.offset}"]
+        parts += [f"from {name}" for name in sorted(query.datasets)]
         tree = Node(query.form.lower(), tuple(parts))
-    for name in sorted(query.datasets):
-        tree = node("from", name, tree)
     return tree
 
 

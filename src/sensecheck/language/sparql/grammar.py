@@ -422,8 +422,8 @@ class Parser:
     def datasets(self) -> list[str]:
         found: list[str] = []
         while self.accept_word("FROM"):
-            self.accept_word("NAMED")
-            found.append(self.iri().value)
+            named = "NAMED " if self.accept_word("NAMED") else ""
+            found.append(f"{named}<{self.iri().value}>")
         return found
 
     def where(self) -> Group:

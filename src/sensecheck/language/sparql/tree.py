@@ -148,7 +148,7 @@ class Query:
     values: Values | None = None
     template: list[Triple] = field(default_factory=list)  # CONSTRUCT
     described: list[Term] = field(default_factory=list)  # DESCRIBE
-    datasets: list[str] = field(default_factory=list)  # FROM and FROM NAMED
+    datasets: list[str] = field(default_factory=list)  # FROM and FROM NAMED: `<iri>`, `NAMED <iri>`
 
 
 Element: TypeAlias = (

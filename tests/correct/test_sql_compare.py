@@ -50,6 +50,37 @@ def test_repetition_counts_and_null_is_a_value() -> None:
     assert not compare(table((None,)), table(("",)), GoldPlan()).equal
 
 
+def test_numbers_are_near_whatever_side_of_a_whole_number_they_fall_on() -> None:
+    assert compare(table((1,)), table((0.1 * 3 + 0.7,)), GoldPlan()).equal
+    assert compare(table((0.9999999999999999,)), table((1.0,)), GoldPlan()).equal
+    assert compare(table((0,)), table((0.1 + 0.2 - 0.3,)), GoldPlan()).equal
+    assert compare(table((10**18,)), table((1e18,)), GoldPlan()).equal
+    assert not compare(table((3,)), table((3.00000001,)), GoldPlan()).equal
+    assert not compare(table((1_600_000_001,)), table((1_600_000_002,)), GoldPlan()).equal
+    assert not compare(table((2**53,)), table((2**53 + 1,)), GoldPlan()).equal
+    assert not compare(table((10**400,)), table((1e300,)), GoldPlan()).equal
+    nan, infinite = float("nan"), float("inf")
+    assert compare(table((nan, infinite)), table((infinite, nan)), GoldPlan()).equal
+    assert not compare(table(("NaN",)), table((nan,)), GoldPlan()).equal
+
+
+def test_noise_in_many_rows_is_still_noise() -> None:
+    values = [(i * i / 7 + i / 10,) for i in range(3000)]
+    noisy = [(value * (1 + (-1) ** i * 4e-16),) for i, (value,) in enumerate(values)]
+    assert compare(table(*values), table(*noisy), GoldPlan()).equal
+
+
+def test_a_choice_among_ties_does_not_excuse_the_order_above_them() -> None:
+    plan = plan_gold("SELECT name FROM t ORDER BY score DESC LIMIT 3")
+    keyed = Answer(["name", "k"], [("a", 9), ("b", 8), ("c", 7), ("d", 7)])
+    gold = table(("a",), ("b",), ("c",))
+    assert compare(gold, table(("a",), ("b",), ("d",)), plan, keyed) == Verdict(True, tie=True)
+    assert compare(gold, table(("a",), ("b",), ("d",), ("c",)), plan, keyed) == Verdict(True, tie=True)
+    assert not compare(gold, table(("b",), ("a",), ("d",)), plan, keyed).equal
+    assert not compare(gold, table(("d",), ("b",), ("a",)), plan, keyed).equal
+    assert not compare(gold, table(("a",), ("b",), ("e",)), plan, keyed).equal
+
+
 def test_numbers_are_equal_by_value_within_nine_digits() -> None:
     assert compare(table((0.1 + 0.2,)), table((0.3,)), GoldPlan()).equal
     assert compare(table((2,)), table((2.0,)), GoldPlan()).equal

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 from zlib import crc32
 
@@ -350,13 +351,16 @@ def score_sql(
             return scored
         outcome = found.get(Request(record.prediction, file)) if record.prediction is not None else None
         if not number:
-            scored.outcome = _failed(outcome) or "answered"
             scored.gold_text = shown_answer(gold)
             scored.answer_text = shown_answer(outcome) if isinstance(outcome, Answer) else ""
+        if not number or (scored.outcome == "answered" and isinstance(outcome, Failure)):
+            scored.outcome = _failed(outcome) or "answered"
             scored.message = outcome.message if isinstance(outcome, Failure) else ""
         if isinstance(outcome, Answer):
             keyed = found.get(Request(plan.keyed, file)) if plan.keyed else None
             verdict = compare(gold, outcome, plan, keyed if isinstance(keyed, Answer) else None, coerce=choices.coerce)
+            if number and scored.correct and not verdict.equal:
+                scored.message = f"right on {Path(files[0]).name}, other rows on {Path(file).name}"
             scored.correct = bool(scored.correct and verdict.equal)
             scored.vacuous = bool(scored.vacuous and verdict.vacuous)
             scored.tie = bool(scored.tie or verdict.tie)
@@ -364,6 +368,7 @@ def score_sql(
             scored.correct, scored.vacuous = False, False
         for name in choices.conventions:
             scored.named[name] = bool(scored.named[name] and _by_convention(name, record, file, gold, outcome, found))
+    scored.tie = bool(scored.tie and scored.correct)
     return scored
 
 

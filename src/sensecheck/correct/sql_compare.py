@@ -7,9 +7,11 @@ instead is there under their names, quirk by quirk.
 
 from __future__ import annotations
 
+import bisect
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,39 +24,58 @@ Row: TypeAlias = "tuple[Any, ...]"
 
 # Permutations of columns tried at most; columns that differ in their values are told apart without trying.
 _MOST_TRIALS = 20_000
+_NEAR = 1e-9  # numbers that differ by less, relative to their size, are equal
+_NEAR_ZERO = 1e-12  # and so are these, whatever their size: what is left of 0.1 + 0.2 - 0.3
+_NAN = ("not a number",)
 _NUMBER = re.compile(r"\s*[+-]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})\s*")
 
 
 # ---- bags of rows under a permutation of columns
 
 
-def _number_key(value: Any, scale: float) -> Hashable:
-    """Equal for numbers that are equal within about nine digits; text, blobs and NULL stay themselves."""
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, float):
-        if value != value:
-            return "NaN"
-        if value.is_integer() and abs(value) < 2**53:
-            return int(value)
-        rounded = float(f"{value * scale:.9g}")
-        return ("float", rounded)
-    return value  # type: ignore[no-any-return]
+def _cell_key(value: Any) -> Hashable:
+    """Python's own equality has 3 = 3.0 = True and keeps text, blobs and NULL apart; NaN is to equal itself."""
+    return _NAN if value != value else value  # type: ignore[no-any-return]
 
 
-def _keyed(rows: Sequence[Row], scale: float) -> list[Row]:
-    return [tuple([_number_key(cell, scale) for cell in row]) for row in rows]
+def _keyed(rows: Sequence[Row]) -> list[Row]:
+    return [tuple([_cell_key(cell) for cell in row]) for row in rows]
 
 
-def _near_keyed(gold: Sequence[Row], predicted: Sequence[Row]) -> list[tuple[list[Row], list[Row]]]:
-    """The rows ready to compare: once, and again with shifted rounding where floats are at stake.
+def _numbers(rows: Iterable[Row]) -> set[float]:
+    return {cell for row in rows for cell in row if isinstance(cell, int | float) and abs(cell) != math.inf}
 
-    Two floats that differ in their last bits may round apart at one place; they do not at two.
+
+def _near(gold: Sequence[Row], predicted: Sequence[Row]) -> list[Row]:
+    """The predicted rows with each number that is no gold number in place of the nearest one, where that is near.
+
+    Whole numbers are near to themselves alone: 1600000001 is not 1600000002. Both tables come from `_keyed`.
     """
-    pairs = [(_keyed(gold, 1.0), _keyed(predicted, 1.0))]
-    if any(isinstance(cell, float) for row in (*gold, *predicted) for cell in row):
-        pairs.append((_keyed(gold, 1 + 4.7e-10), _keyed(predicted, 1 + 4.7e-10)))
-    return pairs
+    wanted = _numbers(gold)
+    others = _numbers(predicted) - wanted
+    if not wanted or not others:
+        return list(predicted)
+    ranked = sorted(wanted)
+    moved: dict[float, float] = {}
+    for number in others:
+        place = bisect.bisect_left(ranked, number)
+        for other in ranked[max(0, place - 1) : place + 1]:
+            if _are_near(number, other) and (number not in moved or abs(other - number) < abs(moved[number] - number)):
+                moved[number] = other
+    if not moved:
+        return list(predicted)
+    return [
+        tuple([moved.get(cell, cell) if isinstance(cell, int | float) else cell for cell in row]) for row in predicted
+    ]
+
+
+def _are_near(left: float, right: float) -> bool:
+    if isinstance(left, int) and isinstance(right, int):
+        return False
+    try:
+        return abs(left - right) <= max(_NEAR * max(abs(left), abs(right)), _NEAR_ZERO)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def _permutations(gold: Sequence[Row], predicted: Sequence[Row]) -> Any:
@@ -123,22 +144,25 @@ def _same_blocks(gold: Sequence[Row], keys: Sequence[Row], predicted: Sequence[R
     if len(gold) != len(predicted) or not gold or len(gold[0]) != len(predicted[0]):
         return False
     for order in _permutations(gold, predicted):
-        shown = [tuple([row[k] for k in order]) for row in predicted]
-        start = 0
-        for end in range(1, len(gold) + 1):
-            if end == len(gold) or keys[end] != keys[start]:
-                if Counter(gold[start:end]) != Counter(shown[start:end]):
-                    break
-                start = end
-        else:
+        if _in_blocks(gold, keys, [tuple([row[k] for k in order]) for row in predicted]):
             return True
     return False
+
+
+def _in_blocks(gold: Sequence[Row], keys: Sequence[Row], shown: Sequence[Row]) -> bool:
+    start = 0
+    for end in range(1, len(gold) + 1):
+        if end == len(gold) or keys[end] != keys[start]:
+            if Counter(gold[start:end]) != Counter(shown[start:end]):
+                return False
+            start = end
+    return True
 
 
 def _within_ties(everything: Sequence[Row], keys: Sequence[Row], kept: int, predicted: Sequence[Row]) -> bool:
     """Is `predicted` another choice among the rows that tie at the cut of LIMIT, or all of them?
 
-    `everything` is the gold without its LIMIT, sorted; rows above the tie must all be there.
+    `everything` is the gold without its LIMIT, sorted; rows above the tie must all be there, and in their order.
     """
     if not predicted or len(everything) <= kept or keys[kept - 1] != keys[kept]:
         return False
@@ -150,11 +174,11 @@ def _within_ties(everything: Sequence[Row], keys: Sequence[Row], kept: int, pred
     above, tied = everything[:first], everything[first : last + 1]
     if len(predicted) not in (kept, last + 1):
         return False
-    pool = Counter(above) + Counter(tied)
+    pool = Counter(tied)
     width = len(everything[0])
     for order in _all_orders(width):
-        shown = Counter(tuple([row[k] for k in order]) for row in predicted)
-        if not (shown - pool) and not (Counter(above) - shown):
+        shown = [tuple([row[k] for k in order]) for row in predicted]
+        if not Counter(shown[first:]) - pool and _in_blocks(above, keys, shown[:first]):
             return True
     return False
 
@@ -254,14 +278,16 @@ def compare(
         return Verdict(True, vacuous=True)
     if gold.rows and predicted.rows and len(gold.columns) != len(predicted.columns):
         return Verdict(False)
-    for wanted, shown in _near_keyed(gold.rows, predicted.rows):
-        if same_list(wanted, shown) if plan.sorts else same_bag(wanted, shown):
-            return Verdict(True)
+    wanted = _keyed(gold.rows)
+    found = _keyed(predicted.rows)
+    shown = _near(wanted, found)
+    if same_list(wanted, shown) if plan.sorts else same_bag(wanted, shown):
+        return Verdict(True)
     if plan.sorts and keyed is not None and plan.keys and len(keyed.columns) == len(gold.columns) + plan.keys:
         width = len(gold.columns)
-        everything = _keyed([row[:width] for row in keyed.rows], 1.0)
-        keys = _keyed([row[width:] for row in keyed.rows], 1.0)
-        shown = _keyed(predicted.rows, 1.0)
+        everything = _keyed([row[:width] for row in keyed.rows])
+        keys = _keyed([row[width:] for row in keyed.rows])
+        shown = _near(everything, found)
         kept = len(gold.rows)
         if _same_blocks(everything[:kept], keys[:kept], shown):
             return Verdict(True, tie=True)

@@ -181,7 +181,7 @@ def evaluate(
             inputs=lambda: reader.files,
             notes=notes,
             progress=progress,
-            extra=lambda result: _last_notes(result, reader),
+            extra=lambda result: _last_notes(result, reader, asker),
         )
     finally:
         if opened is not None and store is None:
@@ -189,8 +189,12 @@ def evaluate(
     return result
 
 
-def _last_notes(result: Result, reader: Reader) -> dict[str, Any]:
+def _last_notes(result: Result, reader: Reader, asker: Asker) -> dict[str, Any]:
     """What is known only after everything was read and asked."""
+    if asker.missing:
+        first = next(iter(asker.missing.values()))
+        others = len(asker.missing) - 1
+        result.notes.append(first + (f"; nor are {others:,} others there" if others else ""))
     result.notes += [
         f"{count:,} bad {'record' if count == 1 else 'records'}: {why}" for why, count in sorted(reader.bad.items())
     ]

@@ -6,10 +6,12 @@ equals text. Precision and recall of nothing are a matter of convention, so each
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from decimal import Decimal
+from typing import Any, TypeAlias
 
 from sensecheck.language.sparql import Query
 from sensecheck.language.sparql.tree import XSD, Var
@@ -32,37 +34,66 @@ def number_of(text: str) -> float | None:
     return float(text) if _NUMBER.fullmatch(text.strip()) else None
 
 
+def number_key(text: str) -> float | None:
+    """What a number is compared by: whole ones digit for digit (an ISBN has thirteen), others by twelve digits."""
+    number = number_of(text)
+    if number is None or not math.isfinite(number):
+        return number
+    exact = Decimal(text.strip())
+    return int(exact) if exact == exact.to_integral_value() else float(f"{number:.12g}")
+
+
 # ---- values
 
 
 def value_key(cell: Cell, *, short: bool = False) -> Key:
-    """What a cell is compared by. `short`: gold answers are bare identifiers (Q42), so IRIs shrink to their
-    last part and text stands for itself."""
+    """What a cell is compared by. `short`: gold answers are bare identifiers (Q42) or text, which say nothing
+    of their kind, so IRIs shrink to their last part and every literal is its text."""
     if isinstance(cell, Term):
-        if cell.kind == "iri":
-            return cell.value.rsplit("/", 1)[-1] if short else ("iri", cell.value)
-        if cell.datatype in NUMERIC_TYPES:
-            number = number_of(cell.value)
-            if number is not None:
-                return f"{number:.12g}" if short else ("number", float(f"{number:.12g}"))
         if short:
-            return cell.value
+            return bare_key(cell.value.rsplit("/", 1)[-1] if cell.kind == "iri" else cell.value)
+        if cell.kind == "iri":
+            return ("iri", cell.value)
+        if cell.datatype in NUMERIC_TYPES:
+            number = number_key(cell.value)
+            if number is not None:
+                return ("number", number)
         if cell.language:
-            return ("text", cell.value, cell.language)
+            return ("text", cell.value, cell.language.lower())
+        if cell.datatype == XSD + "boolean":
+            return ("boolean", cell.value in ("true", "1"))
         if cell.datatype in ("", XSD + "string"):
             return ("text", cell.value, "")
         return ("typed", cell.value, cell.datatype)
     if isinstance(cell, bool):
         return ("boolean", cell)
-    if isinstance(cell, int | float):
-        return ("number", float(f"{cell:.12g}"))
-    return cell
+    if isinstance(cell, float):
+        return ("number", number_key(repr(cell)) or cell)
+    return ("number", cell) if isinstance(cell, int) else cell
 
 
 def bare_key(text: str) -> Key:
     """The key of a gold answer that is only text: the counterpart of value_key with `short`."""
-    number = number_of(text)
-    return f"{number:.12g}" if number is not None else text
+    number = number_key(text)
+    return ("number", number) if number is not None else text
+
+
+def listed_key(value: Any) -> Key:
+    """The key of one gold answer as JSON has it: a value, a row of values (a list, or an object by column), or a
+    term of SPARQL's own JSON. Nothing at all is None."""
+    if isinstance(value, Mapping):
+        value = value["value"] if "value" in value and "type" in value else list(value.values())
+    if isinstance(value, list | tuple):
+        keys = [listed_key(part) for part in value]
+        if all(key is None for key in keys):
+            return None
+        return keys[0] if len(keys) == 1 else tuple(keys)
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = value if isinstance(value, str) else repr(value) if isinstance(value, int | float) else str(value)
+    return bare_key(text.rsplit("/", 1)[-1] if text.startswith("http") else text)
 
 
 def row_set(answer: Answer, *, short: bool = False) -> set[Key]:
@@ -79,20 +110,18 @@ def row_set(answer: Answer, *, short: bool = False) -> set[Key]:
     return found
 
 
-def best_column_order(gold: Answer, predicted: Answer) -> set[Key]:
-    """The predicted rows under the order of columns that has most in common with the gold."""
+def best_column_order(wanted: set[Key], predicted: Answer, *, short: bool = False) -> set[Key]:
+    """The predicted rows under the order of columns that has most in common with the gold's."""
     from itertools import islice, permutations
 
-    wanted = row_set(gold)
-    shown = row_set(predicted)
+    shown = row_set(predicted, short=short)
     width = len(predicted.columns)
-    if width < 2 or width != len(gold.columns) or wanted == shown:
+    if width < 2 or wanted == shown or not any(type(row) is tuple and len(row) == width for row in wanted):
         return shown
     best = shown
     most = len(wanted & shown)
-    rows = [[value_key(cell) for cell in row] for row in predicted.rows]
     for order in islice(permutations(range(width)), 1, 120):
-        turned: set[Key] = {tuple([row[i] for i in order]) for row in rows}
+        turned: set[Key] = {tuple([row[i] for i in order]) for row in shown if isinstance(row, tuple)}
         common = len(wanted & turned)
         if common > most:
             best, most = turned, common

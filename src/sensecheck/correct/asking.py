@@ -66,6 +66,7 @@ class Asker:
         self._forms = NormalForms(choices) if choices.normalise else None
         self._plans: dict[str, GoldPlan] = {}
         self._cuts: dict[str, Cut | None] = {}
+        self.missing: dict[str, str] = {}  # databases that records name and the store does not have
 
     def batches(self, done: int, progress: Callable[[int], None] | None = None) -> Iterator[Batch]:
         if self.cache_path is not None and self.store is not None:
@@ -132,15 +133,17 @@ class Asker:
                 files[name] = [str(file) for file in self.store.files(name)]
             except StoreError as error:
                 missing[name] = str(error)
+                self.missing.setdefault(name, str(error))
         found = self._ask(sql_requests(records, files, plans, self.choices))
         scores = []
         for record in records:
             if record.fault:
                 scores.append(Scored("table", outcome="bad record", unscored=record.fault))
             elif record.gold is None:
-                scores.append(Scored("table", unscored="no gold query"))
+                scores.append(Scored("table", outcome="not run", unscored="no gold query"))
             elif record.database in missing:
-                scores.append(Scored("table", unscored="no such database", message=missing[record.database]))
+                why = missing[record.database]
+                scores.append(Scored("table", outcome="not run", unscored="no such database", message=why))
             else:
                 plan = plans[record.gold]
                 scores.append(score_sql(record, files[record.database], found, plan, self.choices))

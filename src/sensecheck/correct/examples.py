@@ -28,7 +28,8 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
     shown = "(no prediction)" if row.get("prediction") is None else "(empty)"
     parts.append({"label": "prediction", "spans": predicted or [[shown, "muted"]]})
     if row.get("message"):
-        parts.append({"label": "why", "spans": [[f"{row.get('outcome')}: {row['message']}", "bad"]]})
+        what = row.get("outcome") if row.get("scored", True) else row.get("reason")
+        parts.append({"label": "why", "spans": [[f"{what}: {row['message']}", "bad"]]})
     if "gold_answer" in row:
         parts.append({"label": "answers", "head": ["gold", "predicted"], "rows": _answers(row)})
     return {"title": f"{row['id']} · {_verdict(row)}", "parts": parts}

@@ -20,10 +20,10 @@ from sensecheck.correct.answer_sets import (
     Key,
     Overlap,
     SetF,
-    bare_key,
     best_column_order,
     count_of,
     flat_relevant,
+    listed_key,
     number_of,
     overlap,
     row_set,
@@ -127,22 +127,32 @@ def kind_of(record: Record, gold: Answer | None, choices: Choices) -> str:
         return "boolean"
     if record.question_type in COUNT_TYPES:
         return "count"
-    if gold is not None and gold.boolean is not None:
+    if gold is not None:
+        return "set" if gold.boolean is None else "boolean"
+    # What is listed says it: one true or false, or a YES or NO on its own.
+    listed = record.results if record.results is not None else [record.answer]
+    if len(listed) == 1 and (isinstance(listed[0], bool) or (record.results is None and _is_verdict(listed[0]))):
         return "boolean"
     return "set"
+
+
+def _is_verdict(answer: Any) -> bool:
+    return isinstance(answer, str) and _YES_NO.fullmatch(answer.strip()) is not None
 
 
 def uses_gold_query(record: Record, choices: Choices) -> bool:
     """Whether the gold answer comes from running the gold query."""
     if choices.language == "sql" or choices.gold == "query":
         return True
-    return choices.gold == "auto" and record.results is None
+    return choices.gold == "auto" and record.results is None and record.gold is not None
 
 
 def _gold_verdict(record: Record) -> tuple[bool, ...] | None:
     """YES and NO in the order in which the answer says them."""
     if isinstance(record.answer, bool):
         return (record.answer,)
+    if record.answer is None and record.results and isinstance(record.results[0], bool):
+        return tuple(record.results)
     words = _YES_NO.findall(str(record.answer))
     return tuple([word.lower() in ("yes", "true") for word in words]) or None
 
@@ -187,7 +197,10 @@ def _failed(outcome: Outcome | None) -> str:
 def score_sparql(record: Record, predicted: Outcome | None, gold: Outcome | None, choices: Choices) -> Scored:
     """`predicted` is None without a prediction; `gold` is the gold query's outcome where that is what counts."""
     if isinstance(gold, Failure):
-        return Scored("set", unscored=f"gold query: {gold.reason}", message=gold.message)
+        failed = f"gold query: {gold.reason}"
+        return Scored("set", _failed(predicted) or "answered", unscored=failed, message=gold.message)
+    if gold is None and uses_gold_query(record, choices):
+        return Scored("set", _failed(predicted) or "answered", unscored="no gold query")
     kind = kind_of(record, gold, choices)
     scored = Scored(kind, outcome=_failed(predicted) or "answered")
     if isinstance(predicted, Failure):
@@ -310,19 +323,25 @@ def _compare_count(scored: Scored, wanted: float | None, answer: Answer | None) 
     scored.correct = found.value is not None and wanted is not None and abs(found.value - wanted) <= 1e-9 * abs(wanted)
 
 
+def _listed_text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return " | ".join(map(_listed_text, value)) if isinstance(value, list | tuple) else str(value)
+
+
 def _score_set(scored: Scored, record: Record, answer: Answer | None, gold: Answer | None) -> None:
     found: set[Key] = set()
     if gold is not None:
         wanted = row_set(gold)
         scored.gold_text = shown_answer(gold)
         if answer is not None and answer.boolean is None:
-            found = best_column_order(gold, answer)
-    elif record.results is not None:
-        listed = [value if isinstance(value, str) else str(value) for value in record.results]
-        wanted = {bare_key(value.rsplit("/", 1)[-1] if value.startswith("http") else value) for value in listed}
-        scored.gold_text = "\n".join(sorted(listed)[:_SHOWN_ROWS])
+            found = best_column_order(wanted, answer)
+    elif record.results is not None or record.answer is not None:
+        listed = record.results if record.results is not None else [record.answer]
+        wanted = {listed_key(value) for value in listed} - {None}
+        scored.gold_text = "\n".join(sorted(map(_listed_text, listed))[:_SHOWN_ROWS])
         if answer is not None and answer.boolean is None:
-            found = row_set(answer, short=True)
+            found = best_column_order(wanted, answer, short=True)
     else:
         scored.unscored = "no gold answer"
         return
@@ -348,6 +367,7 @@ def score_sql(
         gold = found[Request(record.gold, file)]
         if isinstance(gold, Failure):
             scored.unscored, scored.message = f"gold query: {gold.reason}", gold.message
+            scored.outcome = _failed(found.get(Request(record.prediction or "", file))) or "answered"
             return scored
         outcome = found.get(Request(record.prediction, file)) if record.prediction is not None else None
         if not number:

@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"\s*[+-]?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})\s*")
 
 def _cell_key(value: Any) -> Hashable:
     """Python's own equality has 3 = 3.0 = True and keeps text, blobs and NULL apart; NaN is to equal itself."""
-    return _NAN if value != value else value  # type: ignore[no-any-return]
+    return _NAN if value != value else value
 
 
 def _keyed(rows: Sequence[Row]) -> list[Row]:

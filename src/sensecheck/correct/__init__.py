@@ -177,6 +177,7 @@ def evaluate(
                 "slices": by,
                 "limit": limit,
                 "skip_bad": skip_bad,
+                "store": opened.state() if isinstance(opened, Databases) else getattr(opened, "fingerprint", "none"),
             },
             inputs=lambda: reader.files,
             notes=notes,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from .limits import Limits
 from .outcomes import Outcome, Request
 from .pool import StoreError, WorkerPool
-from .sparql_gate import STANDARD_PREFIXES
+from .sparql_gate import STANDARD_PREFIXES, prefixes_print
 
 
 def file_fingerprint(path: Path) -> str:
@@ -70,7 +71,7 @@ class Graph(_Embedded):
             raise StoreError("an Oxigraph folder cannot be combined with other graphs")
         if on_disk and not (files[0] / "CURRENT").is_file():
             raise StoreError(f"graph {files[0]}: a folder that holds no Oxigraph store; name the RDF files in it")
-        config = {
+        config: dict[str, Any] = {
             "kind": "oxigraph",
             "paths": [str(path) for path in files],
             "on_disk": on_disk,
@@ -78,10 +79,13 @@ class Graph(_Embedded):
             "tolerant": tolerant,
         }
         if on_disk:
-            stamps = sorted((p.name, p.stat().st_size) for p in files[0].iterdir() if p.suffix == ".sst")
+            # What was written last lies in the log until the store tidies up.
+            parts = [p for p in files[0].iterdir() if p.suffix in (".sst", ".log")]
+            stamps = sorted((p.name, p.stat().st_size) for p in parts)
             print_ = f"oxigraph {files[0]} {stamps}"
         else:
             print_ = "graph " + " ".join(file_fingerprint(path) for path in files)
+        print_ += prefixes_print(config["prefixes"])
         if not tolerant:
             print_ += " strict"
         super().__init__(WorkerPool(config, limits or Limits(), workers), print_)
@@ -150,8 +154,22 @@ class Databases(_Embedded):
         return Request(text, str(file))
 
     def file_print(self, file: str) -> str:
-        """The fingerprint of one database file's content."""
+        """The fingerprint of one database file's content, and of what waits beside it in a write-ahead log."""
         found = self._prints.get(file)
         if found is None:
-            found = self._prints[file] = file_fingerprint(Path(file))
+            found = file_fingerprint(Path(file))
+            for log in (Path(f"{file}-wal"), Path(f"{file}.wal")):
+                if log.is_file() and log.stat().st_size:
+                    found += " " + file_fingerprint(log)
+            self._prints[file] = found
         return found
+
+    def state(self) -> str:
+        """Of all the files together by size and time of change: a stopped run goes on only where nothing changed."""
+        digest = hashlib.blake2b(digest_size=16)
+        found = [self.path] if self.path.is_file() else sorted(self.path.rglob("*"))
+        for file in found:
+            if file.is_file() and (file == self.path or file.suffix in (*self._ENDINGS, ".wal") or "-wal" in file.name):
+                about = file.stat()
+                digest.update(f"{file} {about.st_size} {about.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+        return f"{self.dialect} {digest.hexdigest()}"

@@ -16,7 +16,7 @@ from sensecheck.language.sparql.tree import RDF, XSD
 
 from .limits import Limits
 from .outcomes import Answer, Cell, EndpointDeadError, Failure, Outcome, Reason, Request, Term
-from .sparql_gate import STANDARD_PREFIXES, admit
+from .sparql_gate import STANDARD_PREFIXES, admit, prefixes_print
 
 _MEDIA_TYPE = "application/sparql-results+json"
 _CONNECT_SECONDS = 5.0
@@ -78,7 +78,7 @@ class Endpoint:
 
     @property
     def fingerprint(self) -> str:
-        return f"endpoint {self.url}"
+        return f"endpoint {self.url}{prefixes_print(self.prefixes)}"
 
     # ---- one exchange
 

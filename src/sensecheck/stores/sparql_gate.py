@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -55,6 +56,17 @@ STANDARD_PREFIXES: dict[str, str] = {
     "dct": "http://purl.org/dc/terms/",
     **WIKIDATA_PREFIXES,
 }
+
+
+def prefixes_print(prefixes: Mapping[str, str]) -> str:
+    """What a store's fingerprint says of the prefixes that its queries may use: nothing of the usual ones.
+
+    `ex:Q1` is another query under another `ex`, and one that failed without a prefix may run with it.
+    """
+    if dict(prefixes) == STANDARD_PREFIXES:
+        return ""
+    listed = repr(sorted(prefixes.items())).encode("utf-8", "surrogatepass")
+    return f" prefixes {hashlib.blake2b(listed, digest_size=8).hexdigest()}"
 
 
 @dataclass(slots=True)

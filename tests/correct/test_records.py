@@ -80,6 +80,20 @@ def test_batches_are_cut_the_same_way_whatever_the_file(tmp_path: Path, name: st
     assert sum(len(batch) for batch in Reader(path, batch_records=700, limit=701).batches()) == 701
 
 
+@pytest.mark.parametrize("name", ["id", "turnID", "context_distance", "conversation"])
+@pytest.mark.parametrize("value", [["x"], {"a": 1}])
+def test_names_are_text_or_numbers(name: str, value: object) -> None:
+    good = {"id": "1", "turnID": "t#1", "context_distance": 1, "conversation": "c", "prediction": "a", "gold": "b"}
+    with pytest.raises(InputError, match=f"record 2: {name}: expected text or a number"):
+        list(Reader([good, {**good, name: value}]).batches())
+
+
+def test_records_without_a_conversation_are_not_one_conversation() -> None:
+    rows = [{"id": str(i), "conversation": None, "prediction": "a", "gold": "b"} for i in range(3)]
+    for made in (rows, [*rows, {"prediction": "a", "gold": "b", "conversation": None}]):  # column by column, one by one
+        assert {record.conversation for batch in Reader(made).batches() for record in batch} == {""}
+
+
 def test_reading_leaves_the_garbage_collector_on(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text(json.dumps([plain(1)])[:-5])

@@ -322,6 +322,9 @@ class Reader:
             distances = [self.distances.get(turn, "none") for turn in turns]
         elif distance_name is not None:
             distances = ["none" if distance is None else str(distance) for distance in column(distance_name)]
+        for name in (key, distance_name, talk):
+            if name is not None and not _SEVERAL.isdisjoint(map(type, column(name))):
+                return None
         labels = column(key)
         if key is None or set(map(type, labels)) != {str}:
             labels = [f"{prefix}{i}" if label is None else str(label) for i, label in enumerate(labels, first)]
@@ -337,7 +340,9 @@ class Reader:
             turns,
             distances,
             databases,
-            [turn.rpartition("#")[0] for turn in turns] if talk is None else [str(value) for value in column(talk)],
+            [turn.rpartition("#")[0] for turn in turns]
+            if talk is None
+            else ["" if value is None else str(value) for value in column(talk)],
             [{name: _text_of(row, self.columns.get(name, name)) for name in self.keep} for row in rows]
             if self.keep
             else [_NOTHING] * len(rows),
@@ -397,6 +402,11 @@ class Reader:
                                 (asked, question), (base, database)):  # fmt: skip
                 if value is not None and type(value) is not str:
                     raise self._wrong(path, number, name, "text", value)
+        label = row[key] if key else None
+        talked = row[talk] if talk else None
+        for name, value in ((key, label), (turn_name, turn), (distance_name, distance), (talk, talked)):
+            if type(value) in _SEVERAL:
+                raise self._wrong(path, number, name, "text or a number", value)
         if results is not None and type(results) is not list:
             if type(results) is not str:
                 raise self._wrong(path, number, results_name, "a list of answers", results)
@@ -410,9 +420,8 @@ class Reader:
         turn = turn if type(turn) is str else "" if turn is None else str(turn)
         if self.distances is not None:
             distance = self.distances.get(turn)
-        label = row[key] if key else None
         if talk:
-            conversation = str(row[talk])
+            conversation = "" if talked is None else str(talked)
         else:
             # `test#QA_81#QA_16#2` is turn 2 of a conversation; its turns are resampled together.
             conversation = turn[: turn.rindex("#")] if "#" in turn else ""
@@ -463,6 +472,7 @@ _NOTHING: dict[str, str] = {}
 _NONE = {type(None)}
 _TEXT = {str, type(None)}
 _LIST = {list, type(None)}
+_SEVERAL = {list, dict}
 
 
 @contextmanager

@@ -34,6 +34,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked: list[str] = []
         self.connections = 0
+        self.refusing = 0  # the status with which all queries are turned away
 
     def handle_error(self, *_: object) -> None:
         """A client that gave up is what is tested here."""
@@ -68,7 +69,13 @@ class Handler(BaseHTTPRequestHandler):
         query = parse_qs(self.rfile.read(length).decode())["query"][0]
         self.server.asked.append(query)
         seen = self.server.asked.count(query)
-        if "once" in query and seen == 1:
+        if self.server.refusing:
+            self.reply(self.server.refusing, b"who are you?")
+        elif "too_often" in query and seen == 1:
+            self.reply(429, b"slow down", Retry_After="0")
+        elif "forbidden" in query:
+            self.reply(403, b"not this one")
+        elif "once" in query and seen == 1:
             self.reply(503, b"busy")
         elif "never" in query:
             self.reply(500, b"internal error")
@@ -147,6 +154,7 @@ def test_terms_keep_their_kind(server: Server) -> None:
         ("elsewhere", Reason.ENDPOINT_ERROR),
         ("garbage", Reason.ENDPOINT_ERROR),
         ("never", Reason.ENDPOINT_ERROR),
+        ("forbidden", Reason.ENDPOINT_ERROR),
         ("huge", Reason.TOO_LARGE),
         ("capped", Reason.TOO_LARGE),
     ],
@@ -162,6 +170,19 @@ def test_failures_have_names(server: Server, word: str, reason: Reason) -> None:
 def test_a_busy_server_is_asked_again(server: Server) -> None:
     assert isinstance(ask(server, "once"), Answer)
     assert len(server.asked) == 2
+
+
+def test_a_server_that_is_asked_too_often_is_asked_again(server: Server) -> None:
+    assert isinstance(ask(server, "too_often"), Answer)
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("status", [302, 401, 403, 404, 405])
+def test_a_server_that_refuses_every_query_stops_the_run(server: Server, status: int) -> None:
+    server.refusing = status
+    with pytest.raises(EndpointDeadError, match=f"refuses every query .HTTP {status}: who are you"):
+        ask(server, "x")
+    assert len(server.asked) == 2  # the query, and a trivial one to be sure
 
 
 def test_a_timeout_of_the_server_is_not_asked_again(server: Server) -> None:

@@ -154,10 +154,10 @@ class Asker:
         try:
             return dict(answers(self.store, requests, self._cache))
         except EndpointDeadError as error:
-            again = "Start the server and run the same command again; with --out, what was answered is kept."
+            again = "Put it right and run the same command again; with --out, what was answered is kept."
             if self.cache_path is not None:
                 again = (
                     f"The answers so far are kept in {self.cache_path}. "
-                    "Start the server again and run the same command with --resume."
+                    "Put it right and run the same command with --resume."
                 )
             raise Stopped(f"{error}. {again}") from None

@@ -29,9 +29,10 @@ class _GoneError(Exception):
 class Endpoint:
     """A SPARQL endpoint.
 
-    A 5xx answer and a lost connection are tried again with growing pauses. When they persist, a trivial query
-    decides whether this query or the server is to blame: the first is an `endpoint error`, the second raises
-    EndpointDeadError, so that a run stops instead of scoring zeros.
+    A 5xx answer, "too many requests" (429) and a lost connection are tried again with growing pauses. When they
+    persist, a trivial query decides whether this query or the server is to blame: the first is an `endpoint error`,
+    the second raises EndpointDeadError, so that a run stops instead of scoring zeros. The same goes for a server that
+    is there and refuses: no rights, nothing at that address, a redirect.
     """
 
     language = "sparql"
@@ -136,15 +137,19 @@ class Endpoint:
             connection.close()
             raise _GoneError(f"{type(error).__name__}: {error}") from error
 
-    def _alive(self) -> bool:
+    def _probe(self) -> int | None:
         for attempt in range(2):
             try:
                 status, _, _ = self._exchange("ASK {}", min(_CONNECT_SECONDS, self.limits.seconds))
             except (_GoneError, TimeoutError):
                 time.sleep(self.pause * (attempt + 1))
                 continue
-            return status < 500
-        return False
+            return status
+        return None
+
+    def _alive(self) -> bool:
+        status = self._probe()
+        return status is not None and status < 500
 
     # ---- queries
 
@@ -155,9 +160,10 @@ class Endpoint:
             return admitted
         started = time.monotonic()
         trouble = ""
+        wait = 0.0  # what a server that is asked too often wants
         for attempt in range(self.retries + 1):
             if attempt:
-                time.sleep(min(self.pause * 2 ** (attempt - 1), 30.0))
+                time.sleep(min(max(wait, self.pause * 2 ** (attempt - 1)), 30.0))
             try:
                 status, headers, body = self._exchange(admitted.text, self.limits.seconds)
             except _GoneError as gone:
@@ -168,6 +174,14 @@ class Endpoint:
             if status >= 500 and not _ran_out_of_time(body):
                 trouble = f"HTTP {status}: {_start_of(body)}"
                 continue
+            if status == 429:
+                trouble = f"HTTP {status}: {_start_of(body)}"
+                asked = headers.get("Retry-After", "")
+                wait = float(asked) if asked.isascii() and asked.isdigit() else 0.0
+                continue
+            if _is_refusal(status) and _is_refusal(self._probe() or 0):
+                said = f"HTTP {status}: {_start_of(body)}".rstrip(": ")
+                raise EndpointDeadError(f"{self.url} refuses every query ({said})")
             self._timeouts_in_a_row = 0
             self._answered = True
             outcome = _interpret(status, headers, body, self.limits)
@@ -246,6 +260,10 @@ class Endpoint:
                 connection.close()
             self._connections.clear()
         self._local = threading.local()
+
+
+def _is_refusal(status: int) -> bool:
+    return 300 <= status < 400 or status in (401, 403, 404, 405, 407)
 
 
 def _start_of(body: bytes) -> str:

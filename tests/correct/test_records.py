@@ -94,6 +94,20 @@ def test_records_without_a_conversation_are_not_one_conversation() -> None:
         assert {record.conversation for batch in Reader(made).batches() for record in batch} == {""}
 
 
+@pytest.mark.parametrize("kind", ["json", "jsonl", "csv", "one"])
+def test_streams_are_read_as_files_are(tmp_path: Path, kind: str) -> None:
+    rows = [{"id": str(i), "prediction": f"SELECT {i}", "gold": "SELECT 1"} for i in range(1 if kind == "one" else 3)]
+    text = {
+        "json": json.dumps(rows),
+        "csv": "id,prediction,gold\n" + "".join(",".join(row.values()) + "\n" for row in rows),
+    }.get(kind, "".join(json.dumps(row) + "\n" for row in rows))
+    file = tmp_path / f"records.{'jsonl' if kind == 'one' else kind}"
+    file.write_text(text)
+    with file.open("rb") as stream:
+        read = [record.prediction for batch in Reader(stream).batches() for record in batch]
+    assert read == [row["prediction"] for row in rows]
+
+
 def test_reading_leaves_the_garbage_collector_on(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text(json.dumps([plain(1)])[:-5])

@@ -14,7 +14,7 @@ import polars as pl
 
 from sensecheck.correct import QUESTION, original
 from sensecheck.correct.question_types import QUESTION_TYPES
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.opening import sources
 from sensecheck.report.result import Result
 from sensecheck.runs.signature import Signature
@@ -109,6 +109,18 @@ def strict_results(link: str, records: list[dict[str, Any]]) -> Callable[[str], 
     return execute
 
 
+def _check(records: Any, path: str) -> None:
+    """What the original could make nothing of is told before anything runs."""
+    if not isinstance(records, list):
+        raise InputError(path=path, expected="a JSON list of records", got=shown(records, 60), reason="not_a_list")
+    for number, record in enumerate(records, 1):
+        if not isinstance(record, dict):
+            raise InputError(path=path, record=number, expected="an object", got=shown(record, 60), reason="bad_record")
+        if not isinstance(record.get("actions"), str | None):
+            got = shown(record["actions"], 60)
+            raise InputError(path=path, record=number, field="actions", expected="text", got=got, reason="bad_record")
+
+
 def evaluate_as_spice(
     data: Any,
     link: Any,
@@ -127,7 +139,9 @@ def evaluate_as_spice(
         records = list(data)
     else:
         for source in sources(data):
-            records += original.read_records(source.name, False)
+            listed = original.read_records(source.name, False)
+            _check(listed, source.name)
+            records += listed
             source.digest_file()
             inputs.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
     records = records[:limit]

@@ -8,6 +8,7 @@ gives. Records come in batches that are always cut the same way, so that a stopp
 from __future__ import annotations
 
 import gc
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -180,14 +181,31 @@ class Reader:
             for batch in TableReader(self.data):
                 yield batch.frame.drop(batch.place).to_dicts(), "", int(batch.frame[batch.place][0]), False
 
+    def _stream(self, source: Source) -> Iterator[tuple[Sequence[Any], int]]:
+        """Standard input or an open stream: its kind shows only once it is read."""
+        text = source.read()
+        kind = detect_table_format(text[:4096], source.name).name
+        if kind == "json":
+            yield self._whole(text, source), 1
+        elif kind == "jsonl":
+            lines = text.rstrip().splitlines()
+            rows = self._lines(lines, source.name, 1)
+            yield self._unwrapped(rows[0]) if len(rows) == 1 and isinstance(rows[0], dict) else rows, 1
+        else:
+            for batch in TableReader(io.BytesIO(text), skip_bad=self.skip_bad):
+                yield batch.frame.drop(batch.place).to_dicts(), int(batch.frame[batch.place][0])
+
     def _file(self, source: Source) -> Iterator[tuple[Sequence[Any], int]]:
+        if source.path is None:
+            yield from self._stream(source)
+            return
         head = source.head(4096)
         name = source.name.lower()
         if head.startswith((b"PAR1", b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) or not head:
             packed = not head.startswith(b"PAR1")
             plain = name.removesuffix(".gz").removesuffix(".zst").removesuffix(".zstd")
             if not packed or not plain.endswith((".json", ".jsonl")):
-                for batch in TableReader(source.path if source.path is not None else source, skip_bad=self.skip_bad):
+                for batch in TableReader(source.path, skip_bad=self.skip_bad):
                     yield batch.frame.drop(batch.place).to_dicts(), int(batch.frame[batch.place][0])
                 return
             kind = "json" if plain.endswith(".json") else "jsonl"

@@ -154,3 +154,40 @@ def test_a_difference_of_rounding_noise_needs_no_astronomical_number() -> None:
     found = sensecheck.compare([system("A", 5), system("B", 5)])
     orjson.dumps(found.to_dict(), option=orjson.OPT_SERIALIZE_NUMPY)
     assert all(d.units_needed is None or d.units_needed < 1e12 for d in found["B"])
+
+
+def numbered(name: str, order: range, *, question: bool = True) -> Result:
+    columns: dict[str, list[Any]] = {
+        "confidence": [0.5 + i / 200 for i in order],
+        "correct": [i % 3 > 0 for i in order],
+    }
+    if question:
+        columns["question"] = [f"question {i}" for i in order]
+    return calibrated.evaluate(pl.DataFrame(columns), system=name)
+
+
+def test_a_comparison_says_when_examples_are_paired_by_line(tmp_path: Path) -> None:
+    same = sensecheck.compare([numbered("A", range(60)), numbered("B", range(60))])
+    assert same["B"].pairing.to_dict() == {
+        "by": "number",
+        "texts": [{"text": "question", "pairs": 60, "differing": 0}],
+    }
+    assert any("paired by number" in n and "question the same in all 60 pairs" in n for n in same["B"].table().notes)
+    assert not any("Careful" in s for s in same.verdict())
+    bare = sensecheck.compare([numbered("A", range(60), question=False), numbered("B", range(60), question=False)])
+    said = "no text is there to check it by: the files must list the same examples in the same order"
+    assert any(said in n for n in bare["B"].table().notes)
+    assert said in bare.to_html(tmp_path / "page.html").read_text()
+
+
+def test_pairs_that_are_not_the_same_examples_are_told_first() -> None:
+    found = sensecheck.compare([numbered("A", range(60)), numbered("B", range(59, -1, -1))])
+    first = found.verdict()[0]
+    assert first.startswith("Careful: 60 of 60 pairs do not have the same question (the first: 1)")
+    assert "are both files in the same order?" in first
+    assert found["B"].to_dict()["pairing"]["texts"][0]["differing"] == 60
+
+
+def test_named_examples_need_no_remark(three: Comparisons) -> None:
+    assert three["B"].to_dict()["pairing"]["by"] == "id"
+    assert not any("paired by" in n for n in three["B"].table().notes)

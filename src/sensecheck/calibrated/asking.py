@@ -75,6 +75,7 @@ QUESTION = Question(
     statistics=figures.statistics,
     headline=("ece", "adaptive_ece", "brier", "accuracy", "confidence_gap"),
     outcome="correct",
+    given=("input", "question", "prompt"),
     plots=plots,
     example_page=example_page,
     verdict=_verdict,

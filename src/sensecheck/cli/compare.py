@@ -11,7 +11,9 @@ import orjson
 from sensecheck.cli.options import FORMATS, Parser, positive
 from sensecheck.report.comparison import Comparison, compare
 from sensecheck.report.escaping import visible
+from sensecheck.report.examples import outcome_words
 from sensecheck.report.result import load
+from sensecheck.report.tables import decimal
 
 _EXAMPLES = """
 examples:
@@ -86,5 +88,7 @@ def _changed(pair: Comparison, most: int) -> None:
         return
     a, b = (visible(name) for name in pair.names)
     sys.stdout.write(f"\n  changed between {a} and {b} ({min(most, len(pair.flips)):,} of {len(pair.flips):,}):\n")
+    no, yes = outcome_words(pair.a.question)
     for row in pair.flips.head(most).iter_rows(named=True):
-        sys.stdout.write(f"    {visible(str(row['id']), 60)}: {a} {row['a']}, {b} {row['b']}\n")
+        was, now = ((yes if v else no) if isinstance(v, bool) else decimal(v) for v in (row["a"], row["b"]))
+        sys.stdout.write(f"    {visible(str(row['id']), 60)}: {a} {was}, {b} {now}\n")

@@ -61,6 +61,7 @@ QUESTION = Question(
         "text2sparql",
     ),
     outcome="correct",
+    given=("question", "gold"),
     plots=plots,
     example_page=example_page,
     verdict=_verdict,

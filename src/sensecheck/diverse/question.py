@@ -13,6 +13,7 @@ QUESTION = Question(
     statistics=statistics,
     headline=("mds", "mds_over_chance", "pds", "max_bleu", "max_score"),
     outcome="mds",
+    given=("query",),
     plots=plots.plots,
     example_page=example_page,
     verdict=verdict,

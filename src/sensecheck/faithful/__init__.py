@@ -61,6 +61,7 @@ QUESTION = Question(
     statistics=figures.statistics,
     headline=("consistent", "missing", "contradicted", "added"),
     outcome="consistent",
+    given=("query",),
     plots=plots,
     example_page=example_page,
     verdict=_verdict,

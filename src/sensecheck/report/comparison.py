@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.report.examples import outcome_direction
+from sensecheck.report.pairing import Pairing, pairing
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Cell, Table, decimal
 from sensecheck.statistics.compare import ALPHA, ComparisonError, Difference, holm
@@ -43,6 +45,11 @@ class Comparison:
                 return d
         raise KeyError(name)
 
+    @cached_property
+    def pairing(self) -> Pairing:
+        """By what examples are paired, and whether their texts agree."""
+        return pairing(self.a, self.b)
+
     def table(self) -> Table:
         a, b = self.names
         columns = ["figure", a, b, "difference", "95% interval", "p", "p (Holm)", "detectable", "better"]
@@ -58,6 +65,7 @@ class Comparison:
             )  # fmt: skip
         if any(d.better for d in self.differences):
             table.notes.append(f"{DAGGER} differs from {a} at p < 0.05 after Holm's correction")
+        table.notes += self.pairing.notes()
         if (said := self._changes()) is not None:
             table.notes.append(said)
         lost = [f"{name}: {n:,}" for name, r in zip(self.names, (self.a, self.b), strict=True) if (n := _lost(r))]
@@ -84,7 +92,7 @@ class Comparison:
     def verdict(self) -> list[str]:
         """What the comparison shows, in plain sentences."""
         a, b = self.names
-        said = []
+        said = [self.pairing.doubt] if self.pairing.doubt else []
         for d in self.differences:
             if d.direction == "none" or d.name not in self.a.question.headline:
                 continue
@@ -172,6 +180,7 @@ class Comparison:
             "question": self.a.question.name,
             "a": {"name": self.names[0], "signature": self.a.signature.to_dict()},
             "b": {"name": self.names[1], "signature": self.b.signature.to_dict()},
+            "pairing": self.pairing.to_dict(),
             "differences": [d.to_dict() for d in self.differences],
             "verdict": self.verdict(),
             "flips": [] if self.flips is None else self.flips.to_dicts(),

@@ -36,6 +36,8 @@ class Question:
     """Texts of some examples (rows of measurements joined with their texts) → parts to show, see `report.examples`."""
     verdict: Callable[[Result], Sequence[str]] | None = None
     """One to three plain sentences that a reader should take away."""
+    given: tuple[str, ...] = ()
+    """Text columns of the examples that are the input's and not the system's: two runs of one input share them."""
     ignored_in_comparison: frozenset[str] = field(default=frozenset({"ci"}))
     """Choices of the method that change no value."""
 

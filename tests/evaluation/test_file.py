@@ -81,6 +81,9 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ("bins = 10", 'out = "x"', 14, "Set out at the top"),
         ("bins = 10", 'weight = "${HOME}"', 14, "secrets only"),
         ("bins = 10", "limit = 1.5", 14, "expected a whole number"),
+        ('"{system}/dev.csv"', '"{sytem}/dev.csv"', 18, "got {sytem} in '{sytem}/dev.csv'. Did you mean '{system}'?"),
+        ('"{system}/dev.csv"', '"{lang}/{system}.csv"', 18, "expected no placeholder but {system}, got {lang}"),
+        ('A = "a.csv"', 'A = "{}.csv"', 12, "expected no placeholder but {system}, got {}"),
         ('name = "tokens"', 'name = "calibrated"', 17, "two entries are called 'calibrated'"),
         ("accuracy = 0.5", "acuracy = 0.5", 19, "Did you mean 'accuracy'?"),
         ("accuracy = 0.5", 'accuracy = "half"', 19, "expected a number"),
@@ -91,6 +94,28 @@ def test_every_mistake_is_shown_with_its_line(tmp_path: Path, old: str, new: str
     found = problems(tmp_path, GOOD.replace(old, new, 1))
     assert any(at == line and words in said for at, said in found), found
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "setting", "words"),
+    [
+        ("correct", "limits = { second = 3 }", "there is no setting of limits 'second'. Did you mean 'seconds'?"),
+        ("correct", 'limits = { rows = "x" }', "limits.rows: expected a whole number, got 'x'"),
+        ("correct", "limits = { seconds = -1 }", "limit seconds must be above 0, not -1"),
+        ("correct", "limits = 3", "expected a table (seconds, memory, rows, bytes, query_bytes), got 3"),
+        ("correct", 'store = "x"', "there is no option of correct 'store'"),
+        ("robust", "access = { timeout = 0 }", "expected more than 0, got 0"),
+    ],
+)
+def test_tables_of_settings_are_checked(tmp_path: Path, question: str, setting: str, words: str) -> None:
+    text = f'[[evaluate]]\nquestion = "{question}"\ndata = "a.csv"\n{setting}\n'
+    ((line, said),) = problems(tmp_path, text)
+    assert line == 4 and words in said
+
+
+def test_a_file_may_be_called_by_a_brace(tmp_path: Path) -> None:
+    (tmp_path / "{x}.csv").touch()
+    assert read(write(tmp_path, GOOD.replace("{system}/dev.csv", "{x}.csv"))).entries
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:

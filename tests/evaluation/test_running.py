@@ -174,6 +174,37 @@ def test_dry_run_and_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert not (folder / "runs" / "easy-half").exists()
 
 
+def test_a_dry_run_looks_whether_the_data_are_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "evaluation.toml"
+    (folder / "data" / "A.csv").rename(folder / "data" / "A1.csv")
+    path.write_text(FILE + '[[evaluate]]\nquestion = "diverse"\ndata = "data/B.csv"\nreferences = "data/refs.json"\n')
+    assert main(["run", str(path), "--dry-run"]) == 2
+    told = capsys.readouterr()
+    assert "answers · B: would be measured" in told.out and "answers · A" not in told.out
+    lines = [line.split("evaluation.toml:")[1] for line in told.err.splitlines()]
+    assert lines[0] == "8: answers · A: data: data/A.csv: no such file. Did you mean 'A1.csv'?"
+    assert lines[1].startswith("13: easy half · A: data: data/A.csv: no such file")
+    assert lines[2].startswith("18: diverse · A: references: there is no such file: 'data/refs.json'.")
+    assert not (folder / "runs").exists()
+
+
+def test_a_table_of_settings_reaches_the_question(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sensecheck import correct
+    from sensecheck.stores.limits import Limits
+
+    given: list[Any] = []
+
+    def evaluate(data: Any, *, limits: Limits | None = None, out: Any = None) -> Any:
+        given.append(limits)
+        raise ValueError("far enough")
+
+    monkeypatch.setattr(correct, "evaluate", evaluate)
+    head = 'systems = ["A"]\n[[evaluate]]\nquestion = "correct"\n'
+    (folder / "evaluation.toml").write_text(f'{head}data = "data/A.csv"\nlimits = {{ seconds = 2.5 }}\n')
+    run(read(folder / "evaluation.toml"))
+    assert given == [Limits(seconds=2.5)]
+
+
 def test_every_mistake_is_one_line_on_stderr(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "evaluation.toml"
     path.write_text(FILE.replace("limit", "limt").replace("slices", "slice"))

@@ -32,7 +32,9 @@ def parser() -> argparse.ArgumentParser:
         "--only", metavar="NAME", action="append", default=[], help="measure this entry alone (repeatable)"
     )
     made.add_argument("--force", action="store_true", help="measure everything again")
-    made.add_argument("--dry-run", action="store_true", help="check the file and say what would be measured")
+    made.add_argument(
+        "--dry-run", action="store_true", help="check the file and that its data are there; say what would be measured"
+    )
     return made
 
 

@@ -77,7 +77,8 @@ def _lines(demo: bool) -> Iterator[str]:
             yield f"{off}{key} = {chosen.get(key) or _PLACES.get(key, json.dumps('…'))}"
         if name == live[0]:
             yield "# In any value, {system} stands for the system's name; or give each its own: { A = …, B = … }."
-            yield '# Secrets, and nothing else, may come from the environment: api_key = "${MY_API_KEY}".'
+            yield "# A model behind a URL takes its key from an environment variable, so that no secret stands here:"
+            yield '# access = { key_variable = "MY_API_KEY" } (robust; default: OPENAI_API_KEY).'
             yield "# fail_under = { FIGURE = 0.9 }   # exit code 1 when a figure is below (fail_over: above)"
         others = [k for k in known if k not in chosen and k != "data" and not known[k].required]
         yield f"# other options of {name}, with their defaults:"

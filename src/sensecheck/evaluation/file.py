@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sensecheck.evaluation.lines import Lines, Place, parsed
-from sensecheck.evaluation.options import OWN, options, takes_anything
+from sensecheck.evaluation.options import OWN, Option, options, takes_anything
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.report.question import QUESTIONS, available, question
 from sensecheck.statistics.figure import IntervalOptions
@@ -32,6 +32,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 # people with the same file would measure different things.
 _SECRET = re.compile(r"(?:^|_)(?:api_?key|key|token|secret|password|auth|authorization|headers?)$", re.IGNORECASE)
 _PLACEHOLDER = "{system}"
+_ANY_PLACEHOLDER = re.compile(r"\{\w*\}")
 
 
 class EvaluationError(ValueError):
@@ -244,12 +245,44 @@ class _Checker:
                 self.wrong(place, f"no value for the system {shown(missing[0])}", hint="Name every system.")
             values = list(value.values())
         for one in values:
+            if self.settings(place, key, known[key], one):
+                continue
             if not known[key].accepts(one):
                 self.wrong(place, expected=known[key].expected(), got=shown(one))
                 break
         for inner, text in _texts(value, place):
+            if known[key].reads_files:
+                self.placeholders(inner, text)
             if _VARIABLE.search(text) and not any(_SECRET.search(str(step)) for step in inner[len(place) - 1 :]):
                 self.wrong(inner, _ENVIRONMENT)
+
+    def settings(self, place: Place, key: str, option: Option, value: Any) -> bool:
+        """Check a table of settings one by one; false where the option is no such table."""
+        parts = option.parts
+        if not parts or not isinstance(value, Mapping):
+            return False
+        before = len(self.problems)
+        for name, one in value.items():
+            if name not in parts:
+                self.unknown((*place, name), parts, what=f"setting of {key}")
+            elif not parts[name].accepts(one):
+                self.wrong((*place, name), expected=parts[name].expected(), got=shown(one))
+        if len(self.problems) == before:
+            try:
+                option.built(value)
+            except ValueError as error:
+                self.wrong(place, str(error))
+        return True
+
+    def placeholders(self, place: Place, text: str) -> None:
+        """`{system}` is all that is filled in; a file may still be called by another one."""
+        for found in _ANY_PLACEHOLDER.findall(_VARIABLE.sub("", text)):
+            if found != _PLACEHOLDER and not (Path(self.path).resolve().parent / text).exists():
+                self.wrong(
+                    place, expected=f"no placeholder but {_PLACEHOLDER}", got=f"{found} in {shown(text)}",
+                    hint=did_you_mean(found, [_PLACEHOLDER]) or "Give each system its own: { A = …, B = … }.",
+                )  # fmt: skip
+                return
 
     def gate(self, place: Place, asked: str, value: Any) -> Mapping[str, float]:
         if not isinstance(value, Mapping):

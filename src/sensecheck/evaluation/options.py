@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
 import inspect
 import os
 import types
@@ -15,6 +16,8 @@ from typing import Any, Literal, Union
 
 # What `run` decides itself: where runs go, how intervals are made, what a system is called.
 OWN = frozenset({"options", "out", "resume", "overwrite", "progress", "system"})
+# Files whose options take tables and lists as well, so that their hints do not tell.
+_READ = frozenset({"data", "references", "queries", "schema", "labels"})
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,25 @@ class Option:
 
     def expected(self) -> str:
         return _described(self.hint)
+
+    @property
+    def parts(self) -> dict[str, Option]:
+        """The settings of an option that is a table of them (`limits`, `access`)."""
+        return next((_settings(kind) for kind in _members(self.hint) if dataclasses.is_dataclass(kind)), {})
+
+    def built(self, value: Any) -> Any:
+        """The value as `evaluate` takes it: a table of settings becomes what holds them."""
+        kind = next((kind for kind in _members(self.hint) if dataclasses.is_dataclass(kind)), None)
+        return kind(**value) if isinstance(kind, type) and isinstance(value, Mapping) else value
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether its texts name files that must be there (a cache is made where there is none)."""
+        parts = [self.hint, *typing.get_args(self.hint)]
+        paths = any(
+            (typing.get_origin(p) or p) is os.PathLike for part in parts for p in (part, *typing.get_args(part))
+        )
+        return self.name in _READ or (paths and self.name != "cache")
 
 
 @cache
@@ -45,8 +67,15 @@ def options(question: str) -> dict[str, Option]:
         if name in OWN or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         required = parameter.default is parameter.empty
-        found[name] = Option(name, hints.get(name, Any), None if required else parameter.default, required)
+        hint = hints.get(name, Any)
+        if _is_any(hint) or _members(hint):
+            found[name] = Option(name, hint, None if required else parameter.default, required)
     return found
+
+
+def _settings(kind: Any) -> dict[str, Option]:
+    hints = typing.get_type_hints(kind)
+    return {f.name: Option(f.name, hints[f.name], f.default, False) for f in dataclasses.fields(kind)}
 
 
 def takes_anything(question: str) -> bool:
@@ -64,6 +93,10 @@ def _accepts(hint: Any, value: Any) -> bool:
     return not kinds or any(_one(kind, value) for kind in kinds)
 
 
+def _is_any(hint: Any) -> bool:
+    return hint is Any or hint is None or Any in typing.get_args(hint)
+
+
 def _members(hint: Any) -> list[Any]:
     """The alternatives of a hint that a file can hold; none of them means: leave it to the question."""
     if hint is Any or hint is None:
@@ -76,7 +109,8 @@ def _members(hint: Any) -> list[Any]:
 
 def _expressible(hint: Any) -> bool:
     origin = typing.get_origin(hint) or hint
-    return hint in (bool, int, float, str) or origin is Literal or _is(origin, (list, tuple)) or _is(origin, (dict,))
+    plain = hint in (bool, int, float, str) or origin is Literal or dataclasses.is_dataclass(hint)
+    return plain or _is(origin, (list, tuple)) or _is(origin, (dict,))
 
 
 def _is(origin: Any, kinds: tuple[type, ...]) -> bool:
@@ -98,6 +132,9 @@ def _one(hint: Any, value: Any) -> bool:
         return isinstance(value, str)
     if origin is Literal:
         return value in typing.get_args(hint)
+    if dataclasses.is_dataclass(hint):
+        known = _settings(hint)
+        return isinstance(value, Mapping) and all(k in known and known[k].accepts(v) for k, v in value.items())
     arguments = [a for a in typing.get_args(hint) if a is not Ellipsis]
     if _is(origin, (list, tuple)):
         return isinstance(value, list) and (not arguments or all(_accepts(arguments[0], v) for v in value))
@@ -118,6 +155,8 @@ def _described(hint: Any) -> str:
         elif _is(origin, (list, tuple)):
             inner = _described(arguments[0]) if arguments else ""
             words.append(f"a list ({inner})" if inner else "a list")
+        elif dataclasses.is_dataclass(kind):
+            words.append(f"a table ({', '.join(_settings(kind))})")
         elif _is(origin, (dict,)):
             words.append("a table")
         else:
@@ -135,6 +174,9 @@ def schema_of(hint: Any) -> dict[str, Any]:
             found.append({"enum": list(arguments)})
         elif _is(origin, (list, tuple)):
             found.append({"type": "array", **({"items": schema_of(arguments[0])} if arguments else {})})
+        elif dataclasses.is_dataclass(kind):
+            inner = {name: schema_of(option.hint) for name, option in _settings(kind).items()}
+            found.append({"type": "object", "additionalProperties": False, "properties": inner})
         elif _is(origin, (dict,)):
             found.append({"type": "object"})
         else:

@@ -18,7 +18,9 @@ import orjson
 
 from sensecheck._version import __version__
 from sensecheck.evaluation.file import Entry, Evaluation, with_secrets
-from sensecheck.evaluation.options import evaluator
+from sensecheck.evaluation.options import evaluator, options
+from sensecheck.inputs.errors import shown
+from sensecheck.inputs.opening import sources
 from sensecheck.report.comparison import Comparison, Comparisons, compare
 from sensecheck.report.overview import Cell, Row, overview_page
 from sensecheck.report.question import slicings
@@ -106,6 +108,10 @@ class _Work:
                 self.say(f"{label}: unchanged")
             return Cell(system, found, _link(folder, self.out), "" if found else "not measured yet"), False
         if self.dry:
+            if lacking := _lacking(entry, given):
+                line, problem = lacking
+                self.result.failed[label] = f"{self.evaluation.path}:{line}: {label}: {problem}"
+                return Cell(system, None, "", problem), False
             self.result.measured.append(label)
             self.say(f"{label}: would be measured")
             return Cell(system, None, "", "would be measured"), False
@@ -137,7 +143,9 @@ class _Work:
             "resume": going_on,
             "overwrite": not going_on,
         }
-        call = {**with_secrets(dict(given)), **{k: v for k, v in own.items() if k in known}}
+        kinds = options(entry.question)
+        told = {k: kinds[k].built(v) if k in kinds else v for k, v in with_secrets(dict(given)).items()}
+        call = {**told, **{k: v for k, v in own.items() if k in known}}
         if isinstance(slices, list):
             call["slices"] = slicings(slices)
         try:
@@ -257,6 +265,37 @@ def _judged(cell: Cell, name: str, limit: float, under: bool) -> str:
     if (value < limit) if under else (value > limit):
         return f"{name} is {value:.6g}, {'under' if under else 'over'} {limit:g}"
     return ""
+
+
+def _lacking(entry: Entry, given: Mapping[str, Any]) -> tuple[int, str] | None:
+    """What a run would miss before it reads anything, with its line: a file, a secret."""
+    known = options(entry.question)
+    for key, value in given.items():
+        line = entry.lines.get(key) or entry.line
+        try:
+            with_secrets(value)
+        except ValueError as error:
+            return line, f"{key}: {error}"
+        named = isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value))
+        if key == "data" and named:
+            try:
+                sources(value)
+            except ValueError as error:
+                return line, f"{key}: {error}"
+        elif key in known and known[key].reads_files:
+            absent = next((text for text in _strings(value) if not _there(key, text)), None)
+            if absent is not None:
+                return (
+                    line,
+                    f"{key}: there is no such file: {shown(absent)}. Paths are relative to the evaluation file.",
+                )
+    return None
+
+
+def _there(key: str, text: str) -> bool:
+    # Kinds of tokens that come with the package are called by name.
+    named = key == "token_kinds" and not any(c in text for c in "./")
+    return named or "://" in text or Path(text).exists() or bool(_files(text))
 
 
 def _strings(value: Any) -> Iterator[str]:

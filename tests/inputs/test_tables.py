@@ -341,3 +341,15 @@ def test_real_grades_and_confidences(shared: Path) -> None:
         right += int(batch.marks("correct").sum())
     assert (len(reader.files), count, right) == (24, 10_360, 6_016)
     assert {report.format for report in reader.files} == {"text"}
+
+
+@pytest.mark.parametrize("mark", [";", "|"])
+@pytest.mark.parametrize("name", ["t.csv", "t.txt"])
+def test_another_separator_is_told_as_such(tmp_path, mark, name):
+    path = tmp_path / name
+    path.write_text(f"confidence{mark}correct{mark}note\n0,5{mark}1{mark}a, b\n")
+    with pytest.raises(InputError) as caught:
+        read_table(path, skip_bad=True)
+    said = str(caught.value)
+    assert f"{name}:1: expected cells parted by commas or tabs" in said and f"parted by '{mark}'" in said
+    assert f"polars.read_csv(FILE, separator='{mark}')" in said

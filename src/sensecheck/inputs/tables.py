@@ -39,6 +39,8 @@ _TRUE = ("true", "correct", "right", "yes", "y", "t", "1", "1.0")
 _FALSE = ("false", "wrong", "incorrect", "no", "n", "f", "0", "0.0")
 MARKS = {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}
 """How right and wrong are written, in small letters."""
+# What else parts cells in files called CSV; no name of a column that any question reads holds one.
+_OTHER_MARKS = (";", "|", "\t")
 
 
 class TableFormat(NamedTuple):
@@ -445,6 +447,16 @@ class TableReader:
             return any(_NUMBER.fullmatch(cell) for cell in cells(row))
 
         first = cells(0)
+        if len(first) == 1 and (mark := next((m for m in _OTHER_MARKS if m in first[0]), None)) is not None:
+            raise InputError(
+                path=report.path,
+                line=int(numbers[0]),
+                expected="cells parted by commas or tabs",
+                got=f"{shown(lines[0], 60)}, parted by {mark!r}",
+                hint="Save the table with commas or tabs (and numbers with a point), "
+                f"e.g. polars.read_csv(FILE, separator={mark!r}).write_csv(NEW).",
+                reason="other_separator",
+            )
         if self._names is not None:
             if self._header == "auto":
                 # a header is a first line without numbers above lines with them

@@ -345,7 +345,7 @@ def test_real_grades_and_confidences(shared: Path) -> None:
 
 @pytest.mark.parametrize("mark", [";", "|"])
 @pytest.mark.parametrize("name", ["t.csv", "t.txt"])
-def test_another_separator_is_told_as_such(tmp_path, mark, name):
+def test_another_separator_is_told_as_such(tmp_path: Path, mark: str, name: str) -> None:
     path = tmp_path / name
     path.write_text(f"confidence{mark}correct{mark}note\n0,5{mark}1{mark}a, b\n")
     with pytest.raises(InputError) as caught:

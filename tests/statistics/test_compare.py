@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,7 +11,7 @@ import scipy.stats
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
-from sensecheck.statistics.compare import ComparisonError, compare, flips, mcnemar
+from sensecheck.statistics.compare import ComparisonError, compare, flips, holm, mcnemar
 from sensecheck.statistics.estimate import estimate
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.measurements import Frames
@@ -44,6 +46,25 @@ def test_the_smallest_detectable_difference_is_that_of_the_normal_test():
     assert found.detectable == pytest.approx((1.95996 + 0.84162) * error, rel=0.08)
     assert found.units == 500
     assert found.units_needed == pytest.approx(500 * (found.detectable / found.difference) ** 2, rel=0.01)
+
+
+def test_power_is_told_at_the_corrected_level():
+    rng = np.random.default_rng(2)
+    a, b = rng.normal(0, 1, 500), rng.normal(0.05, 1, 500)
+    alone = compare(run(a), run(b), [mean_of("x")])[0]
+    ten = holm([alone] * 10)
+    level = 1 - 0.05 / 10 / 2
+    assert alone.better == "" and {d.better for d in ten} == {""}
+    for found in (*ten, *holm(ten)):
+        expected = (scipy.stats.norm.ppf(level) + scipy.stats.norm.ppf(0.8)) * alone.standard_error
+        assert found.detectable == pytest.approx(expected, rel=1e-6)
+        assert found.units_needed == pytest.approx(500 * (found.detectable / found.difference) ** 2, rel=0.01)
+    # What has passed leaves the others fewer to be corrected for.
+    sure = replace(alone, p_randomisation=1e-6)
+    left = holm([sure] * 4 + [alone] * 6)
+    level = 1 - 0.05 / 6 / 2
+    expected = (scipy.stats.norm.ppf(level) + scipy.stats.norm.ppf(0.8)) * alone.standard_error
+    assert left[-1].detectable == pytest.approx(expected, rel=1e-6) and left[0].detectable > left[3].detectable
 
 
 def test_clusters_count_as_units_and_swap_together():

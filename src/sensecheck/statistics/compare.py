@@ -72,15 +72,17 @@ class Difference:
     p_corrected: float | None
     """Holm's correction over the figures compared, of the randomisation p (the bootstrap's where there is none)."""
     detectable: float | None
-    """The smallest difference found with power 0.8 at α 0.05, given these data."""
+    """The smallest difference found with power 0.8 at α 0.05 after Holm's correction, given these data."""
     units_needed: int | None
-    """About how many units it would take to tell the observed difference from none."""
+    """About how many units it would take to tell the observed difference from none, likewise."""
     n_a: int
     n_b: int
     units: int
     """Independent units: clusters where there are clusters."""
     direction: str = "none"
     note: str = ""
+    standard_error: float | None = None
+    """Of the difference, by the bootstrap."""
 
     def to_dict(self) -> dict[str, Any]:
         plain = {k: (None if isinstance(v, float) and not np.isfinite(v) else v) for k, v in vars(self).items()}
@@ -363,22 +365,31 @@ def _difference(
 ) -> Difference:
     difference = values[1] - values[0]
     known = spread[np.isfinite(spread)]
-    p_boot = detectable = needed = None
+    p_boot = error = None
     low: Any = None
     high: Any = None
     if units >= 2 and len(known) > len(spread) / 2:
         low, high = percentile(spread, 0.95)
         p_boot = _exceeding(known - known.mean(), difference)
-        deviation = float(known.std(ddof=1))
-        detectable = (_NORMAL.inv_cdf(1 - ALPHA / 2) + _NORMAL.inv_cdf(POWER)) * deviation
-        if difference != 0 and np.isfinite(difference):
-            wanted = units * (detectable / difference) ** 2 if detectable > 0 else float(units)
-            # Where the difference is rounding noise, no number of units that anyone could collect would do.
-            needed = int(np.ceil(wanted)) if wanted < _MOST_UNITS else None
-    return Difference(
+        error = float(known.std(ddof=1))
+    made = Difference(
         statistic.name, statistic.label, values[0], values[1], difference, low, high, p_boot, p_swap, p_mcnemar, None,
-        detectable, needed, n_a, n_b, units, statistic.direction, note,
+        None, None, n_a, n_b, units, statistic.direction, note, error,
     )  # fmt: skip
+    return _with_power(made, ALPHA)
+
+
+def _with_power(d: Difference, level: float) -> Difference:
+    """What these data could show, and how many units would show the difference they have, in a test at this level."""
+    if d.standard_error is None:
+        return d
+    detectable = (_NORMAL.inv_cdf(1 - level / 2) + _NORMAL.inv_cdf(POWER)) * d.standard_error
+    needed = None
+    if d.difference != 0 and np.isfinite(d.difference):
+        wanted = d.units * (detectable / d.difference) ** 2 if detectable > 0 else float(d.units)
+        # Where the difference is rounding noise, no number of units that anyone could collect would do.
+        needed = int(np.ceil(wanted)) if wanted < _MOST_UNITS else None
+    return replace(d, detectable=detectable, units_needed=needed)
 
 
 def _exceeding(spread: Floats, difference: float) -> float | None:
@@ -442,12 +453,20 @@ def flips(a: Measurements, b: Measurements, column: str) -> pl.DataFrame:
 
 
 def holm(found: list[Difference]) -> list[Difference]:
-    """Holm's step-down correction over all figures that have a p-value."""
+    """Holm's step-down correction over all figures that have a p-value.
+
+    Power is told at the level that a figure meets here: with many figures compared, α alone would promise too much.
+    """
     chosen = [d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap for d in found]
     ranked = sorted((p, i) for i, p in enumerate(chosen) if p is not None)
     corrected: dict[int, float] = {}
+    levels: dict[int, float] = {}
     largest = 0.0
+    passed = 0
     for rank, (p, i) in enumerate(ranked):
         largest = max(largest, min(1.0, p * (len(ranked) - rank)))
         corrected[i] = largest
-    return [replace(d, p_corrected=corrected.get(i)) for i, d in enumerate(found)]
+        # What has not passed would, if it did, pass next.
+        levels[i] = ALPHA / (len(ranked) - passed)
+        passed += largest < ALPHA
+    return [_with_power(replace(d, p_corrected=corrected.get(i)), levels.get(i, ALPHA)) for i, d in enumerate(found)]

@@ -15,7 +15,7 @@ import pytest
 import sensecheck
 from sensecheck import calibrated
 from sensecheck.cli import main
-from sensecheck.report.comparison import Comparisons
+from sensecheck.report.comparison import Comparisons, unscored
 from sensecheck.report.page import comparison_page
 from sensecheck.report.result import Result
 from sensecheck.statistics.compare import ComparisonError
@@ -191,3 +191,40 @@ def test_pairs_that_are_not_the_same_examples_are_told_first() -> None:
 def test_named_examples_need_no_remark(three: Comparisons) -> None:
     assert three["B"].to_dict()["pairing"]["by"] == "id"
     assert not any("paired by" in n for n in three["B"].table().notes)
+
+
+def test_what_a_system_did_itself_is_not_called_a_slice_of_the_input() -> None:
+    def run(name: str, right: int) -> Result:
+        frame = pl.DataFrame(
+            {
+                "id": [f"q{i}" for i in range(40)],
+                "confidence": [0.8] * 40,
+                "correct": [i % 10 < right for i in range(40)],
+                "kind": ["xy"[i % 2] for i in range(40)],
+                "ended": ["well" if i % 10 < right else "badly" for i in range(40)],
+            }
+        )
+        return calibrated.evaluate(frame, slices=["kind", "ended"], system=name)
+
+    found = sensecheck.compare([run("A", 5), run("B", 7)])
+    assert [t.title for t in found["B"].flip_tables()] == ["changes by kind", "changes by ended of A"]
+
+
+def test_an_outcome_with_words_of_its_own_is_told_in_them() -> None:
+    from dataclasses import replace
+
+    results = [system("A", 5), system("B", 7)]
+    for result in results:
+        words = ("keeps the logic", "breaks the logic")
+        result.question = replace(result.question, outcome_words=words, absent={"confidence": "never asked"})
+    head, _, _ = page_data(found := sensecheck.compare(results))
+    assert [v[0] for v in head["state"]["values"][:4]] == [
+        "only B breaks the logic",
+        "only A breaks the logic",
+        "both: breaks the logic",
+        "both: keeps the logic",
+    ]
+    assert "breaks the logic: 60 only in B, 0 only in A" in found["B"].table().notes
+    first = replace(results[0].figures[0], unscored={"no confidence": 3, "other": 1})
+    results[0].estimates.overall[0] = first
+    assert unscored(results[0]) == {"never asked": 3, "other": 1}

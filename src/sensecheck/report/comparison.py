@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from sensecheck.report.examples import outcome_direction
+from sensecheck.report.examples import outcome_direction, outcome_words
 from sensecheck.report.pairing import Pairing, pairing
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Cell, Table, decimal
@@ -85,6 +85,7 @@ class Comparison:
         column, (a, b) = self.a.question.outcome.replace("_", " "), self.names
         if self.flips["a"].dtype == pl.Boolean:
             gained = int((~self.flips["a"]).sum())
+            column = outcome_words(self.a.question)[1]
             return f"{column}: {gained:,} only in {b}, {len(self.flips) - gained:,} only in {a}"
         up = int((self.flips["b"] > self.flips["a"]).sum())
         return f"{column}: higher in {b} for {up:,} examples, lower for {len(self.flips) - up:,}"
@@ -151,13 +152,27 @@ class Comparison:
             .sort([pl.col("net").abs(), pl.col("rows")], descending=True)
         )
 
+    def _shared(self, column: str) -> bool:
+        """Whether a column says the same of every row in both runs."""
+        if column not in self.b.rows.schema:
+            return False
+        a, b = (
+            concatenated(run.rows, ["id", column]).with_columns(pl.int_range(pl.len()).over("id").alias("_nth"))
+            for run in (self.a, self.b)
+        )
+        joined = a.join(b, on=["id", "_nth"], how="inner")
+        return bool(joined[column].eq_missing(joined[f"{column}_right"]).all())
+
     def flip_tables(self) -> list[Table]:
         if self.flips is None or not len(self.flips):
             return []
         a, b = self.names
         made = []
         for column in self.slice_columns():
-            table = Table(f"changes by {column}", [column, "rows", f"{b} better", f"{a} better", "net", "net share"])
+            # What a system did itself (its errors, say) is no slice of the input: it is the first run's.
+            of = "" if self._shared(column) else f" of {a}"
+            heads = [column, "rows", f"{b} better", f"{a} better", "net", "net share"]
+            table = Table(f"changes by {column}{of}", heads)
             found = self.flips_by(column)
             if len(found) < 2:
                 continue
@@ -325,7 +340,9 @@ def _lost(result: Result) -> int:
 def unscored(result: Result) -> dict[str, int]:
     """Why rows have no part in the first headline figure: what a reader of it must know."""
     first = next((f for f in result.figures if f.name in result.question.headline), None)
-    return dict(first.unscored) if first is not None else result.unscored()
+    told = first.unscored if first is not None else result.unscored()
+    words = {f"no {column}": why for column, why in result.question.absent.items()}
+    return {words.get(why, why): n for why, n in told.items()}
 
 
 def _lowered(sentence: str) -> str:

@@ -556,6 +556,15 @@ def _change_states(
             (f"both {words}", ""),
             ("neither", ""),
         ]
+        if question.outcome_words:
+            # "only A" would leave open whether A alone is right or wrong.
+            no, yes = question.outcome_words
+            values = [
+                (f"only {b} {yes}", "worse" if lower else "better"),
+                (f"only {a} {yes}", "better" if lower else "worse"),
+                (f"both: {yes}", ""),
+                (f"both: {no}", ""),
+            ]
     elif two:
         a, b = names
         up, down = ("worse", "better") if lower else ("better", "worse")

@@ -133,7 +133,8 @@
   const shownNumber = (v) => v === null ? "–" : Number.isInteger(v) ? v.toLocaleString("en") : String(v);
   const columns = [{ name: "id", width: "minmax(5rem,8rem)", text: (i) => head.ids[i], sort: (i) => i }];
   if (head.state) columns.push({
-    name: head.state.name, width: "minmax(9.2rem,10.5rem)", state: true,
+    // As wide as its longest words: they are what the table is read for. Every row is a grid of its own, so in rem.
+    name: head.state.name, width: Math.min(20, Math.max(9.2, ...head.state.values.map((v) => 3.2 + 0.46 * v[0].length))).toFixed(1) + "rem", state: true,
     text: (i) => head.state.values[head.state.codes[i]][0], sort: (i) => head.state.codes[i],
   });
   columns.push({ name: "example", width: "minmax(14rem,3fr)", text: (i) => titles[i], sort: (i) => titles[i] });
@@ -219,8 +220,9 @@
       });
     }
     order = Int32Array.from(kept);
-    told.textContent = order.length === N ? `${N.toLocaleString("en")} examples`
-      : `${order.length.toLocaleString("en")} of ${N.toLocaleString("en")} examples`;
+    const noun = N === 1 ? "example" : "examples";
+    told.textContent = order.length === N ? `${N.toLocaleString("en")} ${noun}`
+      : `${order.length.toLocaleString("en")} of ${N.toLocaleString("en")} ${noun}`;
     $("x-csv").disabled = !order.length;
     $("x-clear").disabled = !(wanted.q || wanted.state || wanted.by.size);
     $("x-none").hidden = order.length > 0;
@@ -302,7 +304,7 @@
   for (const c of columns) {
     const th = make("div", c.number ? "x-cell n" : "x-cell");
     th.setAttribute("role", "columnheader"); th.dataset.name = c.name;
-    const button = make("button", "", c.name);
+    const button = make("button", "", c.name.replaceAll("_", " "));
     button.type = "button"; button.title = "sort by " + c.name;
     button.addEventListener("click", () => {
       wanted.sort = wanted.sort === c.name ? "-" + c.name : wanted.sort === "-" + c.name ? "" : c.name;

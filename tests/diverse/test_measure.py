@@ -28,6 +28,7 @@ from sensecheck.diverse.bleu import NltkBleu, SentenceBleu
 from sensecheck.diverse.evaluation import measured
 from sensecheck.diverse.measure import MeasureOptions, Sets, align, measure, reached_by
 from sensecheck.diverse.records import SetRecord
+from sensecheck.inputs.errors import InputError
 
 GROUPS = (("the kitchen", "went to the cinema"), ("somewhere",), ("i do not know", "god knows"))
 
@@ -225,6 +226,16 @@ def test_embedding_aligners(tmp_path: Path) -> None:
     np.savez(tmp_path / "w.npz", texts=np.array(["a"]))
     with pytest.raises(ValueError, match="expected arrays 'texts' and 'vectors'"):
         read_vectors(tmp_path / "w.npz")
+    with pytest.raises(InputError, match=r"x\.npz: no such file"):
+        read_vectors(tmp_path / "x.npz")
+    for name, words in (
+        ("b.npz", "it is no archive"),
+        ("b.parquet", "vectors in Parquet"),
+        ("b.jsonl", "vectors in JSON lines"),
+    ):
+        (tmp_path / name).write_text('{"text": ')
+        with pytest.raises(InputError, match=f"cannot be read as .*{words}|{words}"):
+            read_vectors(tmp_path / name)
 
 
 def test_an_aligner_of_ones_own() -> None:

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.diverse.bleu import (
@@ -26,6 +28,8 @@ from sensecheck.diverse.bleu import (
 )
 from sensecheck.diverse.ngrams import Floats, NGramIndex, Tokens, index_sets, offsets
 from sensecheck.diverse.nist import nist
+from sensecheck.inputs.errors import InputError, escaped, shown
+from sensecheck.inputs.opening import sources
 
 Encoder = Callable[[list[str]], Any]
 
@@ -210,21 +214,33 @@ def stored_vectors(vectors: Mapping[str, Any], name: str = "stored") -> Embeddin
 def read_vectors(path: str | Path) -> EmbeddingAligner:
     """Stored vectors from a file: .npz with arrays `texts` and `vectors`, or .parquet/.jsonl with those columns
     named `text` and `vector`."""
-    source = Path(path)
-    if source.suffix == ".npz":
-        with np.load(source, allow_pickle=False) as arrays:
-            try:
-                texts, rows = arrays["texts"].tolist(), arrays["vectors"]
-            except KeyError as missing:
-                raise ValueError(f"{source}: expected arrays 'texts' and 'vectors', {missing}") from None
-    else:
-        import polars as pl
-
-        frame = pl.read_parquet(source) if source.suffix == ".parquet" else pl.read_ndjson(source)
-        if not {"text", "vector"} <= set(frame.columns):
-            raise ValueError(f"{source}: expected columns 'text' and 'vector', found {', '.join(frame.columns)}")
-        texts, rows = frame["text"].to_list(), frame["vector"].to_list()
+    (found,) = sources(str(path))  # a file that is not there is told here
+    source = found.path or Path(path)
+    try:
+        texts, rows = _vector_file(source)
+    except KeyError as missing:
+        raise ValueError(f"{source}: expected arrays 'texts' and 'vectors', {missing}") from None
+    except (pl.exceptions.PolarsError, BadZipFile, OSError, ValueError) as error:
+        kind = {".npz": "a NumPy archive", ".parquet": "Parquet"}.get(source.suffix, "JSON lines")
+        raise InputError(
+            f"cannot be read as vectors in {kind} ({escaped(str(error).splitlines()[0][:200])})",
+            path=str(source),
+            hint="Give .npz with arrays 'texts' and 'vectors', or .parquet/.jsonl with columns 'text' and 'vector'.",
+            reason="bad_vectors",
+        ) from None
     return stored_vectors(dict(zip(texts, rows, strict=True)), source.name)
+
+
+def _vector_file(source: Path) -> tuple[list[str], Any]:
+    if source.suffix == ".npz":
+        if not is_zipfile(source):  # NumPy would advise to unpickle it
+            raise ValueError("it is no archive")
+        with np.load(source, allow_pickle=False) as arrays:
+            return arrays["texts"].tolist(), arrays["vectors"]
+    frame = pl.read_parquet(source) if source.suffix == ".parquet" else pl.read_ndjson(source)
+    if not {"text", "vector"} <= set(frame.columns):
+        raise ValueError(f"expected columns 'text' and 'vector', found {', '.join(frame.columns)}")
+    return frame["text"].to_list(), frame["vector"].to_list()
 
 
 def hugging_face_encoder(model: str, *, batch_size: int = 64, device: str | None = None) -> EmbeddingAligner:
@@ -241,9 +257,16 @@ def hugging_face_encoder(model: str, *, batch_size: int = 64, device: str | None
             ) from missing
         if not loaded:
             where = device or ("cuda" if torch.cuda.is_available() else "cpu")
-            loaded.extend(
-                (AutoTokenizer.from_pretrained(model), AutoModel.from_pretrained(model).to(where).eval(), where)
-            )
+            try:
+                loaded.extend(
+                    (AutoTokenizer.from_pretrained(model), AutoModel.from_pretrained(model).to(where).eval(), where)
+                )
+            except (OSError, ValueError) as error:
+                raise InputError(
+                    f"the encoder {shown(model)} cannot be loaded ({escaped(str(error).splitlines()[0][:200])})",
+                    hint="Give the folder of a Hugging Face model, or its name where it can be fetched.",
+                    reason="no_model",
+                ) from None
         tokenizer, network, where = loaded
         rows = []
         with torch.inference_mode():

@@ -107,6 +107,7 @@ class _Facts:
             self.add("table", ref.name, ref.span, name=natural, optional=len(query.tables) > 1, also=name_of(ref.name))
             scope[ref.alias.lower()] = table
         full = {**outer, **scope}
+        joined = {part.text.lower() for on in query.joins for part in _parts(on) if part.kind == "column"}
         for on in query.joins:
             for part in _parts(on):
                 if part.kind == "column":
@@ -125,7 +126,10 @@ class _Facts:
         for key in query.group:
             if key.kind == "column":
                 natural = self.name(key, full, "group")
-                self.add("group", key.text, (key.start, key.end), name=natural, role="group", also=name_of(key.text))
+                self.add(
+                    "group", key.text, (key.start, key.end), name=natural, role="group", also=name_of(key.text),
+                    optional=key.text.lower() in joined,
+                )  # fmt: skip
         if query.having is not None:
             self.condition(query.having, full, "having", False, query, depth)
         self.tail(query, full, depth)

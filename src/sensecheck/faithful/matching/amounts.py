@@ -56,6 +56,8 @@ class Amounts(Degrees):
             phrase = " ".join(self.sentence.lows[signal.first : signal.last])
             if self.names_column_after(signal.last):
                 continue
+            if signal.first in self.sentence.by_low.get("count", ()) and self.names_column_before(signal.first):
+                continue  # page count, follower count: a column of numbers
             if phrase in ("how many", "count", "total number"):
                 if phrase == "how many" and self.numeric_select():
                     continue
@@ -95,6 +97,13 @@ class Amounts(Degrees):
             ):
                 return True
         return False
+
+    def names_column_before(self, position: int) -> bool:
+        """Whether the word before is of a column that the query gives."""
+        return any(
+            fact.kind == "column" and fact.role == "select" and position - 1 in self.mention(fact.name).positions
+            for fact in self.reading.facts
+        )
 
     def numeric_select(self) -> bool:
         """Whether the query gives a column that holds a number of things."""

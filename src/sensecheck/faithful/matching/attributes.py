@@ -79,12 +79,18 @@ class Attributes(Connectives):
                         continue
                 elif fact.number is None or 1500 <= fact.number <= 2100 or fact.number in (0, 1):
                     continue  # a year, a yes or no
+                elif not self.names_things(name):
+                    continue  # ran over 150 minutes: verbs tell of a measure in more ways than can be listed
             elif fact.kind == "order":
                 if fact.aggregate == "count" or ("id" in name.words and fact.aggregate):
+                    continue
+                if self.told_by_adjective(fact):
                     continue
             elif fact.kind == "group":
                 if name in selected or not self.guards["keys"].isdisjoint(name.words):
                     continue
+                if fact.optional:
+                    continue  # what tables are joined by stands for a thing: people name the thing
             else:
                 continue
             if (
@@ -96,6 +102,21 @@ class Attributes(Connectives):
             ):
                 return fact
         return None
+
+    def names_things(self, name: Name) -> bool:
+        """Whether a column holds names or keys, as far as its last word tells: nothing that one compares by size."""
+        return name.words[-1] in self.guards["keys"] or name.stems[-1] in self.vocabulary.named
+
+    def told_by_adjective(self, fact: Fact) -> bool:
+        """The busiest, the most valuable, from the most experienced on: the adjective stands for the measure, whatever its
+        column is called. High, large or most do not: they want a noun, and it should be the column's."""
+        if self.names_things(fact.name):
+            return False
+        classes, plain = self.vocabulary.classes, self.guards["plain_degrees"]
+        return any(
+            s.word not in plain and not classes.get(s.word, "").startswith(("time", "age"))
+            for s in self.kinds.get("superlative", ())
+        )
 
     def odd_group(self, selected: set[Name]) -> Fact | None:
         """One table, one column beside an aggregate, and the rows are grouped by another column."""

@@ -135,8 +135,6 @@ class Forms(Attributes):
             "an",
             "as",
             ":",
-            "were",
-            "are",
             "named",
             "by",
         ):

@@ -46,17 +46,24 @@ def _undouble(base: str) -> str:
     return base
 
 
+def _silent_e(base: str) -> str:
+    """rat of rated → rate: a short word that ended on its consonant would have doubled it. So note is not not."""
+    if len(base) == 3 and base[1] in "aeiouy" and base[0] not in "aeiou" and base[2] not in "aeiouwxy":
+        return base + "e"
+    return base
+
+
 @lru_cache(maxsize=131_072)
 def stem(word: str) -> str:
     """A key shared by the inflections of a word: price, prices, priced, pricing → pric."""
     base = lemma(word)
     n = len(base)
     if n > 5 and base.endswith("ing") and not _VOWELS.isdisjoint(base[:-3]):
-        base = _undouble(base[:-3])
+        base = _undouble(_silent_e(base[:-3]))
         base = _IRREGULAR.get(base, base)
     elif n > 4 and base.endswith("ed") and not base.endswith("eed") and not _VOWELS.isdisjoint(base[:-2]):
-        base = _undouble(base[:-2])
-    if len(base) > 3 and base.endswith("e"):
+        base = _undouble(_silent_e(base[:-2]))
+    if len(base) > 4 and base.endswith("e"):
         base = base[:-1]
     if len(base) > 2 and base.endswith("y") and base[-2] not in "aeiou":
         base = base[:-1] + "i"

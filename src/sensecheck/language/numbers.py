@@ -18,6 +18,8 @@ _ORDINAL: dict[str, int] = _WORDS["ordinals"]
 _SCALE: dict[str, int] = _WORDS["scales"]
 _TIMES: dict[str, int] = _WORDS["times"]
 _FRACTION: dict[str, float] = _WORDS["fractions"]
+SPANS: dict[str, list[int]] = _WORDS["spans"]
+"""Spans of time → how many of the shorter ones they hold: a stored 60 may be said as an hour."""
 _SHORT_SCALE: dict[str, int] = _WORDS["short_scales"]
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 NUMBER_WORDS = frozenset(_CARDINAL) | frozenset(_ORDINAL) | frozenset(_SCALE) | frozenset(_TIMES)

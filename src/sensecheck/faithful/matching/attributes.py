@@ -104,13 +104,17 @@ class Attributes(Connectives):
         return None
 
     def names_things(self, name: Name) -> bool:
-        """Whether a column holds names or keys, as far as its last word tells: nothing that one compares by size."""
-        return name.words[-1] in self.guards["keys"] or name.stems[-1] in self.vocabulary.named
+        """Whether a column holds names, keys or other text: nothing that one compares by size."""
+        return (
+            name in self.reading.textual
+            or name.words[-1] in self.guards["keys"]
+            or name.stems[-1] in self.vocabulary.named
+        )
 
     def told_by_adjective(self, fact: Fact) -> bool:
         """The busiest, the most valuable, from the most experienced on: the adjective stands for the measure, whatever its
         column is called. High, large or most do not: they want a noun, and it should be the column's."""
-        if self.names_things(fact.name):
+        if self.names_things(fact.name) or fact.name.stems[-1] in self.vocabulary.dated:
             return False
         classes, plain = self.vocabulary.classes, self.guards["plain_degrees"]
         return any(

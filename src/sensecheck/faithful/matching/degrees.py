@@ -28,7 +28,13 @@ class Degrees(Denials):
             for k in ("greater", "less", "at_least", "at_most", "after", "before", "multiple", "comparative")
             for s in kinds.get(k, ())
         ]
-        return [s for s in found if self.free(s)]
+        return self.best_known([s for s in found if self.free(s)])
+
+    def best_known(self, signals: list[Signal]) -> list[Signal]:
+        """Words that no list knows count only where they stand alone: steeper than, not more silver than."""
+        classes = self.vocabulary.classes
+        known = [s for s in signals if not s.word or s.word in classes]
+        return known or signals
 
     def told_the_other_way(self, fact: Fact) -> bool:
         """Whether the sentence names the second row first: B had fewer than A."""
@@ -179,7 +185,7 @@ class Degrees(Denials):
             for f in self.reading.facts
             if (f.kind == "aggregate" and f.aggregate in ("max", "min")) or (f.kind == "order" and f.limited)
         ]
-        signals = [s for k in ("superlative",) for s in self.kinds.get(k, ())]
+        signals = self.best_known(list(self.kinds.get("superlative", ())))
         used: set[Signal] = set()
         for fact in facts:
             name = fact.name
@@ -231,8 +237,8 @@ class Degrees(Denials):
                 for word, base in self.vocabulary.long_superlatives.get(low[0], ()):
                     if near(low, word) and self.vocabulary.points(base, fact.name) == fact.direction:
                         return True  # misspelt
-        comparatives = [s for s in kinds.get("comparative", ()) if self.way(s, fact.name) in (fact.direction, 0)]
-        if comparatives:
+        comparatives = self.best_known(kinds.get("comparative", []))
+        if any(self.way(s, fact.name) in (fact.direction, 0) for s in comparatives):
             return True
         if "other" in self.sentence.by_low or "all" in self.sentence.by_low:  # noqa: SIM102 (one question after the other)
             if any(self.way(s, fact.name) in (fact.direction, 0) for s in self.comparators()):
@@ -247,6 +253,8 @@ class Degrees(Denials):
         for signal in signals:
             if signal in used or not self.free(signal):
                 continue
+            if signal.word and signal.word not in self.vocabulary.classes:
+                continue  # looks like a superlative, and no list knows it
             if signal.word in ("first", "initial", "top", "leading", "last", "final", "bottom", "new", "original"):
                 continue
             before = self.sentence.lows[signal.first - 1] if signal.first else ""

@@ -47,7 +47,7 @@ class Forms(Attributes):
 
     def most_word(self) -> Signal | None:
         for signal in self.kinds.get("most_quantifier", ()):
-            if self.sentence.lows[signal.first] in ("most", "majority", "mostly"):
+            if self.sentence.lows[signal.first] in ("most", "majority", "mostly", "more", "over", "almost", "nearly"):
                 return signal
         return None
 
@@ -77,6 +77,8 @@ class Forms(Attributes):
     def sort_of(self, name: Name) -> str:
         """What sort of values a column holds, as far as its last telling word says."""
         vocabulary = self.vocabulary
+        if name.stems[-1] in vocabulary.measured and not self.guards["sites"].isdisjoint(name.words):
+            return ""  # location attendance: two columns in one
         for key in reversed(name.stems):
             if key in vocabulary.measured:
                 return "measured"

@@ -7,7 +7,8 @@ from sensecheck.faithful.matching.evidence import Evidence, range_of
 from sensecheck.faithful.matching.names import told
 from sensecheck.faithful.matching.sentence import Signal
 from sensecheck.faithful.matching.values import find_value
-from sensecheck.language.numbers import Number
+from sensecheck.language.morphology import lemma
+from sensecheck.language.numbers import SPANS, Number
 
 _UP = {"greater": 1, "at_least": 1, "after": 1, "multiple": 1, "less": -1, "at_most": -1, "before": -1}
 
@@ -187,6 +188,8 @@ class Literals(Evidence):
                     return True
                 if fact.op == "<" and value == number - 1 and inclusive:
                     return True
+        if said.form in ("digits", "word") and any(value * k == number for k in self.span_at(said.last)):
+            return True  # two decades for 20 years
         if said.form == "decade" and (
             said.value <= number < said.value + 10 or (fact.direction and abs(said.value - number) <= 10)
         ):
@@ -221,6 +224,10 @@ class Literals(Evidence):
                 return True
         return False
 
+    def span_at(self, position: int) -> list[int]:
+        """What a word for a span of time counts for: an hour, 60 minutes."""
+        return SPANS.get(lemma(self.sentence.lows[position]), []) if position < self.sentence.n else []
+
     def approximate(self) -> bool:
         lows = self.sentence.by_low
         return any(
@@ -239,6 +246,9 @@ class Literals(Evidence):
                 if best is None or signal.kind in _INCLUSIVE or (before >= 0 and before < said.first - best.last):
                     best = signal
         return best
+
+    def comparators_here(self) -> list[Signal]:
+        return [s for s in self.sentence.signals if s.kind in _UP or s.kind == "comparative"]
 
     def comparators_around(self, said: Number) -> list[Signal]:
         """Comparison words within a few tokens of a number, in order."""
@@ -274,6 +284,12 @@ class Literals(Evidence):
                 return True
         if number == 0 and self.has("negation"):
             return True
+        if any(number in self.span_at(i + 1) for word in ("a", "an", "one") for i in lows.get(word, ())):
+            return True  # longer than an hour
+        if number == 0 and fact.direction:  # noqa: SIM102 (one question after the other)
+            # below par, above sea level: the measure counts from there
+            if any(s.last in self.mention(fact.name).positions for s in self.comparators_here()):
+                return True
         if number == 1 and (op == "=" or not self.sql):
             if (
                 any(w in lows for w in ("a", "an", "only", "single", "once", "one", "sole", "unique", "first"))

@@ -16,6 +16,8 @@ _QUOTES = re.compile(r"\"([^\"]{1,200})\"|(?<![\w'])'([^'\"]{1,200})'(?!\w)|“(
 
 
 _QUOTE_SIGNS = frozenset("\"'“`")
+# What an `at least` may be followed by when it compares.
+_AMOUNTS = NUMBER_WORDS | {"average", "a", "an", "some", "any", "half", "as", "the", "that", "all"}
 
 
 class Signal(NamedTuple):
@@ -153,6 +155,10 @@ class Sentence:
                     tokens[k].kind == "number" or lows[k] in NUMBER_WORDS or lows[k] == "average" for k in ahead
                 ):
                     best = ((low,), ("negation",))  # not under the label of
+            if best is not None and low == "at" and best[1][0] in ("at_least", "at_most"):
+                ahead = range(i + 2, min(i + 4, n))
+                if not any(tokens[k].kind == "number" or lows[k] in _AMOUNTS for k in ahead):
+                    best = None  # at most games, at least partly
             step = 1
             if best is not None:
                 step = len(best[0])
@@ -161,7 +167,12 @@ class Sentence:
             if info.negative:
                 signals.append(Signal("negation", i, i + 1))
             if info.degree and (
-                step == 1 or (best is not None and best[1][0] in ("maximum", "minimum", "most_quantifier"))
+                step == 1
+                or (
+                    best is not None
+                    and best[1][0] in ("maximum", "minimum", "most_quantifier")
+                    and low not in ("more", "less")  # more than half
+                )
             ):
                 step = max(step, self._degree(i))
             i += step
@@ -180,4 +191,9 @@ class Sentence:
             self.signals.append(Signal("superlative", i, i + 1, vocabulary.superlatives[low]))
         elif low in vocabulary.comparatives:
             self.signals.append(Signal("comparative", i, i + 1, vocabulary.comparatives[low]))
+        elif low.endswith("est"):
+            if self.tokens[i].text[0].islower():  # not Budapest
+                self.signals.append(Signal("superlative", i, i + 1, low[:-3]))
+        elif follower == "than":
+            self.signals.append(Signal("comparative", i, i + 1, low[:-2]))
         return 1

@@ -111,6 +111,9 @@ class Vocabulary:
             base = self.superlatives.get(low) or self.comparatives.get(low)
             gradable = stem(base) if base is not None else key if low in self.classes else ""
             degree = low in self.superlatives or low in self.comparatives or low in ("more", "less", "most", "least")
+            if not degree and len(low) >= 6 and low.endswith(("est", "er")):
+                # A gradable word that no list has: steepest, steeper (than). Which way it points is not known.
+                degree = low not in self.guards["not_superlative"]
             negative = low.endswith("n't") or low == "cannot"
             found = self._words[low] = WordInfo(tuple(phrases), gradable, degree, negative)
         return found

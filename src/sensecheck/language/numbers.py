@@ -105,6 +105,9 @@ def find_numbers(tokens: Sequence[Token]) -> list[Number]:
             found.append(Number(float(_TIMES[low]), i, i + 1, "times"))
         elif low in _SCALE and i and tokens[i - 1].low in ("a", "an", "one"):
             found.append(Number(float(_SCALE[low]), i, i + 1, "word"))
+        elif low in _FRACTION and i + 2 < n and tokens[i + 1].low in ("a", "an") and tokens[i + 2].low in _SCALE:
+            found.append(Number(_FRACTION[low] * _SCALE[tokens[i + 2].low], i, i + 3, "word"))  # half a dozen
+            i += 2
         elif low in _FRACTION:
             found.append(Number(_FRACTION[low], i, i + 1, "fraction"))
         i += 1

@@ -65,6 +65,10 @@ class Attributes(Connectives):
                     and any(self.mention(t).score >= 0.5 for t in tables)
                 ):
                     continue  # which song: its title
+                if fact.role == "select" and self.stands_for_thing(name, tables):
+                    continue  # find the thinnest pipe: its id
+                if self.vocabulary.amounts.issuperset(name.stems) and any(self.mention(t).literal > 0 for t in tables):
+                    continue  # the average fine: its amount
                 if name in grouped and self.mention(name).literal > 0:
                     continue  # for each investor: its id
             elif fact.kind == "comparison":
@@ -84,7 +88,7 @@ class Attributes(Connectives):
             elif fact.kind == "order":
                 if fact.aggregate == "count" or ("id" in name.words and fact.aggregate):
                     continue
-                if self.told_by_adjective(fact):
+                if self.told_by_adjective(fact) or self.told_by_age(fact):
                     continue
             elif fact.kind == "group":
                 if name in selected or not self.guards["keys"].isdisjoint(name.words):
@@ -103,6 +107,22 @@ class Attributes(Connectives):
                 return fact
         return None
 
+    def stands_for_thing(self, name: Name, tables: list[Name]) -> bool:
+        """Whether a column only tells which thing is meant (a key, a nickname, a first and last name), and the sentence
+        asks for the things themselves, naming no such column."""
+        sentence, naming = self.sentence, self.guards["naming"]
+        if not all(w in naming or k in self.reading.entities for w, k in zip(name.words, name.stems, strict=True)):
+            return False
+        if any(lemma(low) in naming for low in sentence.by_low):
+            return False
+        if "who" in sentence.by_low:
+            return True
+        where = sorted(i for t in tables for w in t.words for i in literal_positions(sentence, w))
+        if not where or "of" in sentence.lows[: where[0]]:
+            return False
+        after = where[0] + 1
+        return after >= sentence.n or sentence.tokens[after].stem not in self.reading.vocabulary
+
     def names_things(self, name: Name) -> bool:
         """Whether a column holds names, keys or other text: nothing that one compares by size."""
         return (
@@ -112,14 +132,21 @@ class Attributes(Connectives):
         )
 
     def told_by_adjective(self, fact: Fact) -> bool:
-        """The busiest, the most valuable, from the most experienced on: the adjective stands for the measure, whatever its
-        column is called. High, large or most do not: they want a noun, and it should be the column's."""
+        """The busiest, the most valuable, from the most experienced on: the adjective stands for the measure, whatever
+        its column is called. High, large or most do not: they want a noun, and it should be the column's."""
         if self.names_things(fact.name) or fact.name.stems[-1] in self.vocabulary.dated:
             return False
         classes, plain = self.vocabulary.classes, self.guards["plain_degrees"]
         return any(
             s.word not in plain and not classes.get(s.word, "").startswith(("time", "age"))
             for s in self.kinds.get("superlative", ())
+        )
+
+    def told_by_age(self, fact: Fact) -> bool:
+        """The oldest, the latest: any column of times."""
+        classes = self.vocabulary.classes
+        return bool(self.vocabulary.kinds_of(fact.name) & {"time", "age"}) and any(
+            classes.get(s.word, "").startswith(("time", "age")) for s in self.kinds.get("superlative", ())
         )
 
     def odd_group(self, selected: set[Name]) -> Fact | None:

@@ -115,6 +115,8 @@ class Denials(Literals):
             return True  # whether or not
         if low == "not" and after in ("only", "just"):
             return True
+        if low == "not" and after in ("all", "every") and any(f.op == "most" for f in self.reading.of("quantifier")):
+            return True
         if low == "no" and after in (".", "1", "2", "3"):
             return True
         if low in ("rather", "instead") and not self.sql:

@@ -9,6 +9,7 @@ from sensecheck.faithful.matching.attributes import Attributes
 from sensecheck.faithful.matching.names import told
 from sensecheck.faithful.matching.sentence import Signal
 from sensecheck.faithful.matching.values import find_value
+from sensecheck.language.morphology import lemma
 from sensecheck.language.numbers import as_number
 
 _MONTHS = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter)")
@@ -28,6 +29,8 @@ class Forms(Attributes):
                     self.note("contradicted", fact, "only_denied", range(signal.first, signal.last))
                 elif signal is not None:
                     self.note("said", fact, "only", range(signal.first, signal.last))
+                elif (one := self.lone_one()) >= 0:
+                    self.note("said", fact, "only", [one])
                 else:
                     self.note("missing", fact, "only_missing")
             elif fact.op == "most":
@@ -45,6 +48,15 @@ class Forms(Attributes):
         if "only" not in ops and not facts:
             pass
 
+    def lone_one(self) -> int:
+        """`there was one race that`, `one player was`: one thing, counted; -1 when none."""
+        lows = self.sentence.lows
+        for i in self.sentence.by_low.get("one", ()):
+            start = i == 0 or lows[i - 1] == "," or (i > 1 and lows[i - 2] == "there")
+            if start and lows[i + 1 : i + 2] != ["of"]:
+                return i
+        return -1
+
     def most_word(self) -> Signal | None:
         for signal in self.kinds.get("most_quantifier", ()):
             if self.sentence.lows[signal.first] in ("most", "majority", "mostly", "more", "over", "almost", "nearly"):
@@ -60,7 +72,7 @@ class Forms(Attributes):
                 said = self.mention(fact.name)
                 self.note("said" if said.score >= 0.5 else "unsaid", fact, "column", said.positions)
             elif fact.kind == "aggregate" and fact.aggregate in ("avg", "sum"):
-                if fact.name.stems[-1] in self.vocabulary.named:
+                if fact.name.stems[-1] in self.vocabulary.named and fact.name.words[-1] == lemma(fact.name.words[-1]):
                     self.note("contradicted", fact, "aggregate_wrong_sort")
                 elif self.untold(fact.name):
                     self.note("missing", fact, "column_untold_logic")
@@ -79,11 +91,11 @@ class Forms(Attributes):
         vocabulary = self.vocabulary
         if name.stems[-1] in vocabulary.measured and not self.guards["sites"].isdisjoint(name.words):
             return ""  # location attendance: two columns in one
-        for key in reversed(name.stems):
+        for word, key in zip(reversed(name.words), reversed(name.stems), strict=True):
             if key in vocabulary.measured:
                 return "measured"
             if key in vocabulary.named:
-                return "named"
+                return "named" if word == lemma(word) else ""  # titles: how many
             if key in vocabulary.dated:
                 return "dated"
         return ""
@@ -146,7 +158,11 @@ class Forms(Attributes):
         for i in candidates:
             if 0 <= i < sentence.n and not sentence.owner[i]:
                 key = sentence.tokens[i].stem
-                if key in self.vocabulary.nouns and key not in named and not sentence.lows[i].endswith(("ed", "ing")):
+                low = sentence.lows[i]
+                # A singular: kanto ranks first is no rank.
+                if key in self.vocabulary.nouns and key not in named and low == lemma(low):
+                    if low.endswith(("ed", "ing")):
+                        continue
                     return i
         return -1
 

@@ -13,6 +13,9 @@ from sensecheck.language.numbers import SPANS, Number
 _UP = {"greater": 1, "at_least": 1, "after": 1, "multiple": 1, "less": -1, "at_most": -1, "before": -1}
 
 
+_DIGITS = {"single": (10, -1), "double": (10, 1), "triple": (100, 1)}
+"""In so many digits → where such numbers end or begin."""
+
 _INCLUSIVE = frozenset(("at_least", "at_most"))
 
 
@@ -87,6 +90,10 @@ class Literals(Evidence):
         low = value.lower().replace(" / ", "/")
         if not value:
             return True
+        if low in self.vocabulary.no and any(
+            prefix + word in self.sentence.by_low for word in fact.name.words for prefix in ("un", "in", "dis", "non")
+        ):
+            return True  # unpaid
         if low in self.vocabulary.yes or low in self.vocabulary.no:
             return (
                 not self.sql
@@ -190,6 +197,16 @@ class Literals(Evidence):
                     return True
         if said.form in ("digits", "word") and any(value * k == number for k in self.span_at(said.last)):
             return True  # two decades for 20 years
+        if (
+            said.form == "ordinal"
+            and self.sentence.lows[said.last : said.last + 1] == ["century"]
+            and (
+                100 * (value - 1) < number <= 100 * value
+                if not fact.direction
+                else abs(number - 100 * (value - (fact.direction > 0))) <= 1
+            )
+        ):
+            return True  # in the 20th century
         if said.form == "decade" and (
             said.value <= number < said.value + 10 or (fact.direction and abs(said.value - number) <= 10)
         ):
@@ -286,6 +303,11 @@ class Literals(Evidence):
             return True
         if any(number in self.span_at(i + 1) for word in ("a", "an", "one") for i in lows.get(word, ())):
             return True  # longer than an hour
+        if ("digit" in lows or "digits" in lows) and any(
+            word in lows and number in (limit, limit - 1) and fact.direction == way
+            for word, (limit, way) in _DIGITS.items()
+        ):
+            return True  # in double digits
         if number == 0 and fact.direction:  # noqa: SIM102 (one question after the other)
             # below par, above sea level: the measure counts from there
             if any(s.last in self.mention(fact.name).positions for s in self.comparators_here()):

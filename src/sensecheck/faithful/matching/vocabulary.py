@@ -14,6 +14,8 @@ from sensecheck.language.tokens import tokenize
 
 FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards")
 
+_SPANS = frozenset(("days", "months", "weeks", "years", "terms"))
+
 Phrase = tuple[tuple[str, ...], tuple[str, ...]]  # keys, signals
 
 
@@ -65,6 +67,7 @@ class Vocabulary:
         self.synonyms = {word: frozenset(others) for word, others in collected.items()}
         self.abbreviations: dict[str, str] = dict(lexicon["abbreviations"])
         self.generic = frozenset(stem(w) for w in lexicon["generic"])
+        self.amounts = frozenset(stem(w) for w in lexicon["amounts"])
         self.measured = frozenset(stem(w) for w in lexicon["measured"])
         self.named = frozenset(stem(w) for w in lexicon["named"])
         self.dated = frozenset(stem(w) for w in lexicon["dated"])
@@ -126,6 +129,8 @@ class Vocabulary:
         """Which way a gradable word points on a column: 1 to the large end, -1 to the small, 0 cannot tell."""
         kind = self.classes.get(adjective, "")
         kinds = self.kinds_of(name)
+        if adjective == "long" and "time" in kinds and "duration" not in kinds and name.words[0] not in _SPANS:
+            return 0  # in office for longest: since the earliest date
         if kind == "up":
             return (
                 0 if "rank" in kinds and adjective in ("high", "great", "strong", "successful", "many", "large") else 1

@@ -19,6 +19,8 @@ class Degrees(Denials):
             if not self.sql and signal.kind not in ("after", "before") and "rank" in self.vocabulary.kinds_of(name):
                 return 0  # at least third: third or a smaller number
             return _UP[signal.kind]
+        if not self.sql and not self.guards["ranks"].isdisjoint(self.sentence.lows[signal.last : signal.last + 2]):
+            return 0  # a higher position on the chart
         return self.vocabulary.points(signal.word, name) * signal.sign
 
     def comparators(self) -> list[Signal]:

@@ -7,6 +7,7 @@ from itertools import pairwise
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.literals import Literals
 from sensecheck.faithful.matching.sentence import Signal
+from sensecheck.language.morphology import lemma
 
 
 class Denials(Literals):
@@ -62,7 +63,7 @@ class Denials(Literals):
         if self.denied_by_value():
             return
         for cue in cues:
-            if self.idle_negation(cue):
+            if self.idle_negation(cue) or self.failure(cue):
                 continue
             self.added("negation", "negation_added", cue.first, cue.last)
             return
@@ -93,6 +94,17 @@ class Denials(Literals):
             if low.startswith(("no ", "not ", "non", "never", "did not")) or " not " in low or "without" in low:
                 return True
         return False
+
+    def failure(self, cue: Signal) -> bool:
+        """`did not make`, `never won` for a stored missed cut, loss or retired."""
+        ahead = self.sentence.lows[cue.last : cue.last + 3]
+        if not any(lemma(low) in self.guards["successes"] for low in ahead):
+            return False
+        return any(
+            not self.guards["failures"].isdisjoint(fact.value.lower().split())
+            for fact in self.reading.facts
+            if fact.kind == "comparison" and fact.op == "=" and fact.value is not None
+        )
 
     def idle_negation(self, cue: Signal) -> bool:
         """Words of negation that deny nothing."""

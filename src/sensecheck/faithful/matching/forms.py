@@ -78,7 +78,11 @@ class Forms(Attributes):
                     self.note("missing", fact, "column_untold_logic")
             elif fact.kind == "order":
                 kinds = self.vocabulary.kinds_of(fact.name)
-                if not kinds & {"time", "sequence", "rank"} and self.untold(fact.name):
+                if (
+                    not kinds & {"time", "sequence", "rank"}
+                    and self.untold(fact.name)
+                    and not self.told_by_adjective(fact)
+                ):
                     self.note("missing", fact, "column_untold_logic")
             elif fact.kind == "comparison" and fact.value is not None and fact.aggregate in ("", "max", "min"):
                 self.value_sort(fact)

@@ -308,6 +308,10 @@ class Literals(Evidence):
             for word, (limit, way) in _DIGITS.items()
         ):
             return True  # in double digits
+        if number == 0 and fact.direction:
+            words = self.guards["rising" if fact.direction > 0 else "falling"]
+            if not words.isdisjoint(lows):
+                return True  # the population decreased
         if number == 0 and fact.direction:  # noqa: SIM102 (one question after the other)
             # below par, above sea level: the measure counts from there
             if any(s.last in self.mention(fact.name).positions for s in self.comparators_here()):

@@ -75,10 +75,12 @@ _UNTOLD = frozenset(("the", "of", "in", "for", "and", "to", "by", "at", "on", "a
 def told(sentence: Sentence, name: Name, entities: frozenset[str]) -> float:
     """How much of what sets a column apart is said: words that also name tables tell little, `id` tells much."""
     total = said = 0.0
+    measured = False  # behind per: hours per week are hours
     for word, key in zip(name.words, name.stems, strict=True):
+        measured = measured or word == "per"
         if word in _UNTOLD:
             continue
-        if key in sentence.vocabulary.units:
+        if measured or key in sentence.vocabulary.units:
             weight = 0.1
         elif key in entities:
             weight = 0.2

@@ -54,7 +54,7 @@ class Vocabulary:
                 self.long_superlatives.setdefault(superlative[0], []).append((superlative, base))
         self.attributes = {
             kind: frozenset(stem(w) for w in lexicon[kind]["words"])
-            for kind in ("time", "sequence", "age", "rank", "duration", "speed")
+            for kind in ("time", "sequence", "age", "rank", "duration", "speed", "adverse")
         }
         self.synonyms: dict[str, frozenset[str]] = {}
         collected: dict[str, set[str]] = {}
@@ -149,7 +149,7 @@ class Vocabulary:
             return -way if "time" in kinds else 0
         if kind in ("good", "bad"):
             way = 1 if kind == "good" else -1
-            return 0 if kinds & {"rank", "duration", "time"} or not name.words else way
+            return 0 if kinds & {"rank", "duration", "time", "adverse"} or not name.words else way
         if kind in ("quick", "slow"):
             way = 1 if kind == "quick" else -1
             if "speed" in kinds:

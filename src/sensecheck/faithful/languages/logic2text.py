@@ -246,6 +246,9 @@ class _Facts:
             compares = _operators(node)
             if not compares & {"greater", "less", "diff"}:
                 rows = {_shape(r) for part in _conjuncts(node) for r in _row_sets(part)}
+                ends = {(_column(n), n.text.endswith("max")) for n in _nodes(node) if n.text in _EXTREMES}
+                if any((column, not up) in ends for column, up in ends):
+                    self.add("misfit", "the parts speak of both ends", (node.start, node.end), role="rows")
                 if "only" in compares and len(rows) > 1:
                     self.add("misfit", "the parts speak of different rows", (node.start, node.end), role="rows")
         for arg in node.args:
@@ -286,14 +289,19 @@ def _column(node: Node) -> str:
     return node.args[1].text if node.args and len(node.args) > 1 else ""
 
 
-def _operators(node: Node) -> set[str]:
-    found, todo = set(), [node]
-    while todo:
-        current = todo.pop()
-        if current.args is not None:
-            found.add(current.text)
-            todo.extend(current.args)
+_EXTREMES = frozenset(("max", "min", "argmax", "argmin", "nth_max", "nth_min", "nth_argmax", "nth_argmin"))
+
+
+def _nodes(node: Node) -> list[Node]:
+    """The operators of a form, itself first."""
+    found = [node] if node.args is not None else []
+    for current in found:
+        found.extend(arg for arg in current.args or () if arg.args is not None)
     return found
+
+
+def _operators(node: Node) -> set[str]:
+    return {current.text for current in _nodes(node)}
 
 
 def _filter_columns(node: Node) -> list[str]:

@@ -61,7 +61,10 @@ class Attributes(Connectives):
             if fact.kind == "column" and fact.role in ("select", "aggregate"):
                 if (
                     name.words[-1] in self.guards["identity"]
-                    and all(k in reading.entities or k in self.vocabulary.generic for k in name.stems)
+                    and all(
+                        k in self.vocabulary.generic or self.of_table(w, k)
+                        for w, k in zip(name.words, name.stems, strict=True)
+                    )
                     and any(self.mention(t).score >= 0.5 for t in tables)
                 ):
                     continue  # which song: its title
@@ -111,17 +114,24 @@ class Attributes(Connectives):
         """Whether a column only tells which thing is meant (a key, a nickname, a first and last name), and the sentence
         asks for the things themselves, naming no such column."""
         sentence, naming = self.sentence, self.guards["naming"]
-        if not all(w in naming or k in self.reading.entities for w, k in zip(name.words, name.stems, strict=True)):
+        if not all(w in naming or self.of_table(w, k) for w, k in zip(name.words, name.stems, strict=True)):
             return False
-        if any(lemma(low) in naming for low in sentence.by_low):
-            return False
+        if any(lemma(low) in naming and where != [0] for low, where in sentence.by_low.items()):
+            return False  # but `name the owners` names no column
         if "who" in sentence.by_low:
             return True
         where = sorted(i for t in tables for w in t.words for i in literal_positions(sentence, w))
-        if not where or "of" in sentence.lows[: where[0]]:
+        if not where:
             return False
+        if any(i < where[0] and sentence.lows[i - 1] not in ("list", "all") for i in sentence.by_low.get("of", ())):
+            return False  # the area of the country: no country is asked for
         after = where[0] + 1
         return after >= sentence.n or sentence.tokens[after].stem not in self.reading.vocabulary
+
+    def of_table(self, word: str, key: str) -> bool:
+        """Whether a word is that of a table, or a part of it: cust of customer, paper of newspaper."""
+        entities = self.reading.entities
+        return key in entities or (len(word) > 2 and any(e.startswith(word) or e.endswith(word) for e in entities))
 
     def names_things(self, name: Name) -> bool:
         """Whether a column holds names, keys or other text: nothing that one compares by size."""

@@ -296,7 +296,7 @@ class Degrees(Denials):
             self.note("contradicted", orders[-1], "order_opposite", range(descending.first, descending.last))
             return
         if ascending is None and descending is None and orders:
-            pair = self.from_to(orders[0].name)
+            pair = self.from_to(orders[0].name) or self.first_comes(orders[0].name)
             if pair is not None:
                 ascending, descending = (pair, None) if pair.sign < 0 else (None, pair)
         superlatives = self.kinds.get("superlative", [])
@@ -325,6 +325,15 @@ class Degrees(Denials):
                 if signal is not None and self.free(signal):
                     self.added("order", "order_added", signal.first, signal.last)
                     return
+
+    def first_comes(self, name: Name) -> Signal | None:
+        """`highest first`, `the most popular plan first`: which way a list runs."""
+        lows = self.sentence.lows
+        for signal in self.kinds.get("superlative", ()):
+            way = self.way(signal, name)
+            if way and signal.word != "first" and "first" in lows[signal.last : signal.last + 3]:
+                return Signal("order", signal.first, signal.last, signal.word, way)
+        return None
 
     def from_to(self, name: Name) -> Signal | None:
         """`from old to young`, `from the most recent to the oldest`, `oldest to youngest`: which way it runs."""

@@ -89,7 +89,7 @@ class Denials(Literals):
             low = fact.value.strip().lower().replace(" / ", "/")
             if low in self.vocabulary.no and not (self.sql and id(fact) in self.literally):
                 return True
-            if not low or fact.number == 0 or (fact.op == "<" and fact.number == 1):
+            if not low or self.denied_opposite(low) or fact.number == 0 or (fact.op == "<" and fact.number == 1):
                 return True
             if low.startswith(("no ", "not ", "non", "never", "did not")) or " not " in low or "without" in low:
                 return True
@@ -101,7 +101,7 @@ class Denials(Literals):
         if not any(lemma(low) in self.guards["successes"] for low in ahead):
             return False
         return any(
-            not self.guards["failures"].isdisjoint(fact.value.lower().split())
+            not self.guards["failures"].isdisjoint((*fact.value.lower().split(), *fact.name.words))
             for fact in self.reading.facts
             if fact.kind == "comparison" and fact.op == "=" and fact.value is not None
         )

@@ -36,7 +36,23 @@ class Literals(Evidence):
                 said += any(n.value == fact.number for n in self.sentence.numbers)
             else:
                 said += find_value(self.sentence, fact.value or "").score >= 0.45
-        return results if not said else []
+        return results if not said and not self.other_result(results) else []
+
+    def other_result(self, results: list[Fact]) -> bool:
+        """Whether a number stands where the results were left out: they tied with 72 points."""
+        wanted = {f.number for f in results if f.number is not None and self.looks_numeric(f.value or "")}
+        if len(wanted) != 1:
+            return False
+        asked = {f.number for f in self.reading.facts if f.number is not None}
+        said = {abs(n) for n in asked} | {0, 1, 2}
+        literals = " ".join(f.value for f in self.reading.facts if f.value is not None)
+        return any(
+            n.value not in said
+            and not 1700 <= n.value <= 2100
+            and n.form in ("digits", "word")
+            and self.sentence.lows[n.first] not in literals
+            for n in self.sentence.numbers
+        )
 
     def values(self) -> None:
         """Literal strings must be said."""
@@ -88,7 +104,7 @@ class Literals(Evidence):
     def unsaid_value(self, fact: Fact, value: str) -> bool:
         """Values that a sentence says by stating or denying the column."""
         low = value.lower().replace(" / ", "/")
-        if not value:
+        if not value or self.denied_opposite(low):
             return True
         if low in self.vocabulary.no and any(
             prefix + word in self.sentence.by_low for word in fact.name.words for prefix in ("un", "in", "dis", "non")
@@ -106,6 +122,18 @@ class Literals(Evidence):
             )
         if len(value) == 1 and not value.isdigit():
             return self.mention(fact.name).score > 0.5
+        return False
+
+    def denied_opposite(self, low: str) -> bool:
+        """`not paved` for unpaved."""
+        by_low = self.sentence.by_low
+        for prefix in ("un", "non", "in", "dis"):
+            rest = low.removeprefix(prefix).lstrip(" -")
+            if rest != low and len(rest) > 3 and rest in by_low:
+                return any(
+                    word.negative or any(len(keys) == 1 and "negation" in kinds for keys, kinds in word.phrases)
+                    for word in self.sentence.words
+                )
         return False
 
     def numbers(self) -> None:
@@ -225,6 +253,7 @@ class Literals(Evidence):
                 return True
             if (
                 said.form == "digits"
+                and not fact.direction
                 and value >= 100
                 and value % 100 == 0
                 and abs(value - number) <= 0.05 * abs(number)

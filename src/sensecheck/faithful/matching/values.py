@@ -113,6 +113,25 @@ def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
     return ()
 
 
+def _spelt_out(sentence: Sentence, initials: str) -> tuple[int, ...]:
+    """Where words stand one after the other whose first letters are the initials; short words may lie between."""
+    for start, low in enumerate(sentence.lows):
+        if low[0] != initials[0] or low in _FILLER or len(low) < 3:
+            continue
+        i, k, places = start + 1, 1, [start]
+        while i < sentence.n and k < len(initials):
+            word = sentence.lows[i]
+            if word[0] == initials[k] and len(word) > 2 and word not in _FILLER:
+                places.append(i)
+                k += 1
+            elif word not in _FILLER:
+                break
+            i += 1
+        if k == len(initials):
+            return tuple(places)
+    return ()
+
+
 def find_value(sentence: Sentence, text: str) -> Found:
     """How a sentence says a literal value."""
     tokens, bracketed = _value_tokens(text)
@@ -136,6 +155,11 @@ def find_value(sentence: Sentence, text: str) -> Found:
             start = sentence.find(words)
             if start >= 0:
                 return Found(0.95, tuple(range(start, start + len(words))))
+    if len(tokens) == 1 and 2 <= len(low) <= 5 and low.isalpha():
+        # Initials in the value, the name in full in the sentence: ge, general electric.
+        spelt = _spelt_out(sentence, low)
+        if spelt:
+            return Found(0.9, spelt)
     joined = "".join(t.low for t in tokens)
     if len(joined) >= 4:
         # Written together in one place and apart in the other.

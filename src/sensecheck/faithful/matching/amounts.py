@@ -77,6 +77,8 @@ class Amounts(Degrees):
 
     def count_word(self) -> Signal | None:
         """A word that asks for a count, not the `number` of a phone number or of a lowest number of days."""
+        if self.sentence.lows[1:2] == ["many"] and len(self.sentence.lows[0]) == 3:
+            return Signal("count", 0, 2)  # hom many
         ordered = any(f.kind == "order" and f.aggregate == "count" for f in self.reading.facts)
         for kind in ("count", "sum"):
             for signal in self.kinds.get(kind, ()):

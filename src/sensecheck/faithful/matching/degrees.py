@@ -206,7 +206,7 @@ class Degrees(Denials):
                 used.update(opposing)
                 self.note("contradicted", fact, "extreme_opposite", range(opposing[0].first, opposing[0].last))
                 continue
-            if opposing:
+            if opposing and not self.misspelt_extreme(fact):
                 self.note("missing", fact, "extreme_missing")
                 continue
             if self.unsaid_extreme(fact):
@@ -234,11 +234,8 @@ class Degrees(Denials):
                 return fact.number == 1 and any(w in self.sentence.by_low for w in ("ranked", "rank", "number"))
             if fact.optional and self.has("sorting"):
                 return True
-        for low in self.sentence.lows:
-            if len(low) >= 6 and low not in self.vocabulary.superlatives:
-                for word, base in self.vocabulary.long_superlatives.get(low[0], ()):
-                    if near(low, word) and self.vocabulary.points(base, fact.name) == fact.direction:
-                        return True  # misspelt
+        if self.misspelt_extreme(fact):
+            return True
         comparatives = self.best_known(kinds.get("comparative", []))
         if any(self.way(s, fact.name) in (fact.direction, 0) for s in comparatives):
             return True
@@ -248,6 +245,14 @@ class Degrees(Denials):
         if fact.direction > 0 and ("most_quantifier" in kinds and "most" in self.sentence.by_low):
             return True
         return "limit" in self.sentence.by_low
+
+    def misspelt_extreme(self, fact: Fact) -> bool:
+        for low in self.sentence.lows:
+            if len(low) >= 6 and low not in self.vocabulary.superlatives:
+                for word, base in self.vocabulary.long_superlatives.get(low[0], ()):
+                    if near(low, word) and self.vocabulary.points(base, fact.name) == fact.direction:
+                        return True
+        return False
 
     def added_extremes(self, facts: list[Fact], signals: list[Signal], used: set[Signal]) -> None:
         orders = [f for f in self.reading.facts if f.kind == "order"]

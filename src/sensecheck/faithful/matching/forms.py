@@ -40,7 +40,7 @@ class Forms(Attributes):
                 else:
                     self.note("missing", fact, "most_missing")
             elif fact.op == "all":
-                wrong = self.has("few_quantifier") or self.most_word()
+                wrong = self.has_free("few_quantifier") or self.most_word()
                 if wrong is not None:
                     self.note("contradicted", fact, "all_opposite", range(wrong.first, wrong.last))
                 else:
@@ -59,7 +59,8 @@ class Forms(Attributes):
 
     def most_word(self) -> Signal | None:
         for signal in self.kinds.get("most_quantifier", ()):
-            if self.sentence.lows[signal.first] in ("most", "majority", "mostly", "more", "over", "almost", "nearly"):
+            first = self.sentence.lows[signal.first]
+            if first in ("most", "majority", "mostly", "more", "over", "almost", "nearly") and self.free(signal):
                 return signal
         return None
 
@@ -154,7 +155,6 @@ class Forms(Attributes):
             "as",
             ":",
             "named",
-            "by",
         ):
             before -= 1
         candidates.append(before)

@@ -13,6 +13,11 @@ from sensecheck.language.numbers import SPANS, Number
 _UP = {"greater": 1, "at_least": 1, "after": 1, "multiple": 1, "less": -1, "at_most": -1, "before": -1}
 
 
+_MONTHS = (
+    "", "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+
 _DIGITS = {"single": (10, -1), "double": (10, 1), "triple": (100, 1)}
 """In so many digits → where such numbers end or begin."""
 
@@ -104,7 +109,7 @@ class Literals(Evidence):
     def unsaid_value(self, fact: Fact, value: str) -> bool:
         """Values that a sentence says by stating or denying the column."""
         low = value.lower().replace(" / ", "/")
-        if not value or self.denied_opposite(low):
+        if not value or self.denied_opposite(low) or self.month_of(fact):
             return True
         if low in self.vocabulary.no and any(
             prefix + word in self.sentence.by_low for word in fact.name.words for prefix in ("un", "in", "dis", "non")
@@ -123,6 +128,13 @@ class Literals(Evidence):
         if len(value) == 1 and not value.isdigit():
             return self.mention(fact.name).score > 0.5
         return False
+
+    def month_of(self, fact: Fact) -> bool:
+        """`in august` for a date that begins with 8/ or is 08."""
+        digits = (fact.value or "").strip(" /-.")
+        if not digits.isascii() or not digits.isdigit() or len(digits) > 2 or not 1 <= int(digits) <= 12:
+            return False
+        return _MONTHS[int(digits)] in self.sentence.by_low and "time" in self.vocabulary.kinds_of(fact.name)
 
     def denied_opposite(self, low: str) -> bool:
         """`not paved` for unpaved."""
@@ -286,12 +298,20 @@ class Literals(Evidence):
         best: Signal | None = None
         for signal in self.comparators_around(said):
             before = said.first - signal.last
-            if 0 <= before <= 4 or (0 <= signal.first - said.last <= 3 and signal.kind in _INCLUSIVE):
+            if 0 <= before <= 4 or self.closes(signal, said):
                 if before > 0 and any(i in self.number_starts for i in range(signal.last, said.first)):
                     continue
                 if best is None or signal.kind in _INCLUSIVE or (before >= 0 and before < said.first - best.last):
                     best = signal
         return best
+
+    def closes(self, signal: Signal, said: Number) -> bool:
+        """Whether a comparison stands behind its number: 5 or more, 5 points at least; not 5 and at least 2."""
+        if signal.kind not in _INCLUSIVE or not 0 <= signal.first - said.last <= 3:
+            return False
+        if any(i in self.number_starts for i in range(said.last, signal.first)):
+            return False
+        return self.sentence.lows[signal.first] in ("or", "and") or signal.last not in self.number_starts
 
     def comparators_here(self) -> list[Signal]:
         return [s for s in self.sentence.signals if s.kind in _UP or s.kind == "comparative"]
@@ -332,6 +352,8 @@ class Literals(Evidence):
             return True
         if any(number in self.span_at(i + 1) for word in ("a", "an", "one") for i in lows.get(word, ())):
             return True  # longer than an hour
+        if self.month_of(fact):
+            return True
         if ("digit" in lows or "digits" in lows) and any(
             word in lows and number in (limit, limit - 1) and fact.direction == way
             for word, (limit, way) in _DIGITS.items()

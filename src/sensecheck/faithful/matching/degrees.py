@@ -250,7 +250,11 @@ class Degrees(Denials):
         for low in self.sentence.lows:
             if len(low) >= 6 and low not in self.vocabulary.superlatives:
                 for word, base in self.vocabulary.long_superlatives.get(low[0], ()):
-                    if near(low, word) and self.vocabulary.points(base, fact.name) == fact.direction:
+                    if (
+                        -3 < len(low) - len(word) < 3
+                        and near(low, word)
+                        and self.vocabulary.points(base, fact.name) == fact.direction
+                    ):
                         return True
         return False
 

@@ -30,12 +30,19 @@ class Signal(NamedTuple):
     sign: int = 1  # -1 for less X, least X
 
 
+class Found(NamedTuple):
+    """How a sentence says a literal value."""
+
+    score: float  # 0 not said … 1 said word for word
+    positions: tuple[int, ...]
+
+
 class Sentence:
     """A sentence read once, before it is held against a query."""
 
     __slots__ = (
         "_by_root", "by_low", "by_stem", "gradable", "literal", "lows", "n", "numbers", "owner", "quotes", "signals",
-        "synonymous", "text", "tokens", "vocabulary", "words",
+        "synonymous", "text", "tokens", "values", "vocabulary", "words",
     )  # fmt: skip
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
@@ -51,6 +58,7 @@ class Sentence:
         self.gradable: dict[str, list[int]] = {}  # stem of a gradable word, in any degree → where
         self.literal: dict[str, list[int]] = {}  # look-ups of names.literal_positions
         self.synonymous: dict[str, list[int]] = {}  # look-ups of names.synonym_positions
+        self.values: dict[str, Found] = {}  # look-ups of values.find_value
         self._by_root: dict[str, list[int]] | None = None
         by_stem, by_low = self.by_stem, self.by_low
         for i, (_, low, key, _, _, _) in enumerate(self.tokens):

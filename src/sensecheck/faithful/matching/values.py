@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
-from sensecheck.faithful.matching.sentence import Sentence
+from sensecheck.faithful.matching.sentence import Found, Sentence
 from sensecheck.faithful.matching.spelling import near
 from sensecheck.language.morphology import root
 from sensecheck.language.numbers import find_numbers
 from sensecheck.language.tokens import Token, tokenize
-
-
-class Found(NamedTuple):
-    score: float  # 0 not said … 1 said word for word
-    positions: tuple[int, ...]
-
 
 _ABSENT = Found(0.0, ())
 _FILLER = frozenset(
@@ -134,6 +127,13 @@ def _spelt_out(sentence: Sentence, initials: str) -> tuple[int, ...]:
 
 def find_value(sentence: Sentence, text: str) -> Found:
     """How a sentence says a literal value."""
+    known = sentence.values.get(text)
+    if known is None:
+        known = sentence.values[text] = _find_value(sentence, text)
+    return known
+
+
+def _find_value(sentence: Sentence, text: str) -> Found:
     tokens, bracketed = _value_tokens(text)
     if not tokens:
         stripped = text.strip()
@@ -163,7 +163,9 @@ def find_value(sentence: Sentence, text: str) -> Found:
     joined = "".join(t.low for t in tokens)
     if len(joined) >= 4:
         # Written together in one place and apart in the other.
-        for i in range(sentence.n):
+        for i, word in enumerate(sentence.lows):
+            if word[0] != joined[0]:
+                continue
             glued = ""
             for j in range(i, min(i + 4, sentence.n)):
                 if sentence.tokens[j].kind != "sign":

@@ -53,6 +53,11 @@ def test_figures_slices_and_reasons(pairs: Path) -> None:
     assert result["contradicted"].value == pytest.approx(1 / 3)
     by_kind = {dict(f[0].slice)["kind"]: f[0].value for f in result.slices("kind")}
     assert by_kind == {"a": 0.5, "b": 1.0}
+    # n counts pairs, so what a share of facts is out of stands beside it.
+    values = result["values_kept"]
+    facts = result.measurements["values_facts"].sum()
+    assert (values.n, values.beside) == (3, {"facts": facts})
+    assert values.to_dict()["beside"] == {"facts": facts}
     frame = result.measurements
     assert frame["consistent"].to_list() == [True, False, None, True]
     assert frame["contradicted"].to_list() == [0, 1, None, 0]
@@ -149,6 +154,7 @@ def test_runs_resume_load_and_compare(tmp_path: Path, pairs: Path) -> None:
     b = faithful.evaluate(better, out=tmp_path / "b", system="b")
     again = load(tmp_path / "a")
     assert again["consistent"].value == a["consistent"].value
+    assert again["values_kept"].to_dict() == a["values_kept"].to_dict()
     comparison = a.compare(b)
     assert comparison["consistent"].difference == pytest.approx(1 / 3)
     assert comparison.flips is not None
@@ -213,7 +219,10 @@ def test_the_command(tmp_path: Path, pairs: Path, capsys: pytest.CaptureFixture[
     assert summary["figures"][0]["name"] == "consistent"
     assert (tmp_path / "run" / "report.html").exists()
     assert main(["faithful", str(pairs), "--fail-under", "consistent=0.9", "--no-ci"]) == 1
-    assert "gate failed" in capsys.readouterr().err
+    told = capsys.readouterr()
+    assert "gate failed" in told.err
+    row = next(line.split() for line in told.out.splitlines() if line.strip().startswith("values kept"))
+    assert row[-3:] == ["4", "3", "1"]  # facts, pairs, unscored
     one = tmp_path / "one.jsonl"
     one.write_text(
         '{"query": "SELECT name FROM singer WHERE country = \'France\'", "sentence": "Names of singers from France?"}\n'

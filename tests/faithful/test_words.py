@@ -19,6 +19,7 @@ from sensecheck.language.tokens import split_identifier, tokenize
         ("3.5 million; two hundred and five; twenty-one", [3.5e6, 205, 21]),
         ("the third, the 21st, the twenty first", [3, 21, 21]),
         ("twice in the 1940s, 5 %", [2, 1940, 5]),
+        ("half a dozen, half a million", [6, 5e5]),
         ("attendance often networked", []),
     ],
 )
@@ -66,6 +67,10 @@ def test_lemmas_keep_words_apart() -> None:
     assert stem("bus") != stem("bu")
     assert lemma("series") == "series"
     assert stem("universe") != stem("university")
+    # A short word with a silent e is not the word without it, and still one with its inflections.
+    assert stem("note") == stem("notes") == stem("noted") != stem("not")
+    assert stem("wine") != stem("win") == stem("winning")
+    assert stem("rate") == stem("rating") == stem("rated") != stem("rat")
 
 
 def test_identifiers() -> None:

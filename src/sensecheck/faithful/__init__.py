@@ -46,13 +46,18 @@ def _sentences(result: Result) -> Iterator[str]:
         share, what = max(faults)
         yield f"The commonest fault: {share:.1%} {what}."
     kinds = [
-        (f.value, name.removesuffix("_kept"))
+        (f.value, name.removesuffix("_kept"), f.beside["facts"])
         for name, f in figures_by_name.items()
         if name.endswith("_kept") and name != "facts_kept" and isinstance(f.value, float) and isfinite(f.value)
-    ]
+        and f.beside.get("facts", 0) >= FEW_FACTS
+    ]  # fmt: skip
     if kinds and min(kinds)[0] < 1:
-        share, kind = min(kinds)
-        yield f"The weakest kind of fact: {kind}, of which {share:.1%} are kept."
+        share, kind, facts = min(kinds)
+        yield f"The weakest kind of fact: {kind}; of {facts:,} such facts {share:.1%} are kept."
+
+
+FEW_FACTS = 10
+"""A kind of fact with fewer is not called the weakest."""
 
 
 QUESTION = Question(

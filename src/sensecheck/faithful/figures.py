@@ -44,7 +44,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             _MOVED,
             _BLEC)),
         Statistic("facts_kept", ("all_kept", "all_facts"), ratio, "facts kept", "higher", (0.0, 1.0), derived=DERIVED,
-            explanation=Explanation(
+            out_of="facts", explanation=Explanation(
                 "facts of the queries neither missing nor contradicted / facts of the queries",
                 "How much of what the queries say the sentences say too; long queries weigh more than short ones.",
                 _MOVED)),
@@ -77,9 +77,11 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 f"{group} kept",
                 "higher",
                 (0.0, 1.0),
+                out_of="facts",
                 explanation=Explanation(
                     f"facts of the kind {group} neither missing nor contradicted / all facts of the kind",
-                    f"How reliably {_GROUP_MEANING[group]} get into the sentence; no value where no query has any.",
+                    f"How reliably {_GROUP_MEANING[group]} get into the sentence; no value where no query has any. "
+                    "n counts pairs; beside it stands how many facts of the kind their queries hold.",
                     _MOVED,
                 ),
             )

@@ -20,7 +20,7 @@ from sensecheck.report.comparison import Comparison, Comparisons, unscored
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import MAX_EXAMPLES, Listing, choose, listing, listing_of_several
 from sensecheck.report.result import Result
-from sensecheck.report.tables import Table, decimal, figures_table, interval
+from sensecheck.report.tables import Table, aside, decimal, figures_table, interval
 from sensecheck.statistics.figure import Figure
 
 # A page of thousands of slice rows helps nobody and weighs on all: the rest is in summary.json.
@@ -231,7 +231,7 @@ def _card(figure: Figure, level: float) -> dict[str, Any]:
         "title": figure.title,
         "value": decimal(figure.value),
         "interval": f"{level:.0%} {ends}" if ends != "–" else figure.absent,
-        "beside": [(k, decimal(v)) for k, v in figure.beside.items()],
+        "beside": [(k, aside(v)) for k, v in figure.beside.items()],
     }
 
 

@@ -371,7 +371,7 @@ def _figure(plain: Mapping[str, Any]) -> Figure:
         plain["name"], plain["title"], number(plain["value"]), int(plain["n"]), plain["clusters"],
         dict(plain["unscored"]), None if ends is None else number(ends[0]), None if ends is None else number(ends[1]),
         plain["interval_method"] or "", plain["interval_absent"] or "",
-        {k: number(v) for k, v in plain["beside"].items()}, plain["direction"],
+        {k: v if isinstance(v, int) else number(v) for k, v in plain["beside"].items()}, plain["direction"],
         (_bound(plain["range"][0], -1), _bound(plain["range"][1], 1)), dict(plain["slice"]),
     )  # fmt: skip
 

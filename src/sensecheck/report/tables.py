@@ -143,6 +143,11 @@ def decimal(value: float | tuple[float, ...] | None, digits: int = 4) -> str:
     return f"{value:z.{digits}f}"
 
 
+def aside(value: float | None) -> str:
+    """What stands beside a figure: a count as it is, a figure with its decimals."""
+    return f"{value:,}" if isinstance(value, int) else decimal(value)
+
+
 def interval(figure: Figure) -> str:
     if figure.low is None or isinstance(figure.low, tuple):
         return "–"
@@ -159,7 +164,7 @@ def figures_table(title: str, figures: Sequence[Figure], level: float, notes: Se
     for f in figures:
         if isinstance(f.value, tuple):
             continue
-        row = [f.title, decimal(f.value), interval(f), *(decimal(f.beside.get(k)) for k in beside), f"{f.n:,}"]
+        row = [f.title, decimal(f.value), interval(f), *(aside(f.beside.get(k)) for k in beside), f"{f.n:,}"]
         row += ([f"{f.clusters:,}" if f.clusters is not None else "–"] if clustered else []) + [f"{f.unscored_total:,}"]
         table.rows.append(row)
     return table

@@ -946,6 +946,9 @@ def _figure(
             method = f"{kind}, {options.method}"
             if low is None:
                 absent = "the figure does not exist in enough replicates"
+    if statistic.out_of:
+        total = float(sums[used - 1])
+        beside[statistic.out_of] = int(total) if total.is_integer() else total
     return Figure(
         statistic.name,
         statistic.label,

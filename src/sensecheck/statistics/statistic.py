@@ -112,6 +112,8 @@ class Statistic:
     """Why a scored row may lack the columns of this figure, in words; without any, the columns are named."""
     absent_column: str = ""
     """A measurement column that says it row by row instead."""
+    out_of: str = ""
+    """What the last sum counts, where that is not rows: it is shown beside the figure under this name."""
 
     @property
     def label(self) -> str:

@@ -93,6 +93,8 @@ class Attributes(Connectives):
                     continue
                 if self.told_by_adjective(fact) or self.told_by_age(fact):
                     continue
+                if "alphabetical" in self.kinds and name.words[-1] in self.guards["identity"]:
+                    continue  # all films alphabetically: by their title
             elif fact.kind == "group":
                 if name in selected or not self.guards["keys"].isdisjoint(name.words):
                     continue
@@ -114,7 +116,11 @@ class Attributes(Connectives):
         """Whether a column only tells which thing is meant (a key, a nickname, a first and last name), and the sentence
         asks for the things themselves, naming no such column."""
         sentence, naming = self.sentence, self.guards["naming"]
-        if not all(w in naming or self.of_table(w, k) for w, k in zip(name.words, name.stems, strict=True)):
+        if name.words[-1] in ("name", "title"):
+            used = {k for t in tables for k in t.stems}
+            if any(k in self.reading.entities and k not in used for k in name.stems):
+                return False  # the name of something else
+        elif not all(w in naming or self.of_table(w, k) for w, k in zip(name.words, name.stems, strict=True)):
             return False
         if any(lemma(low) in naming and where != [0] for low, where in sentence.by_low.items()):
             return False  # but `name the owners` names no column
@@ -153,10 +159,11 @@ class Attributes(Connectives):
         )
 
     def told_by_age(self, fact: Fact) -> bool:
-        """The oldest, the latest: any column of times."""
+        """The oldest, the latest, for longest: any column of times."""
         classes = self.vocabulary.classes
         return bool(self.vocabulary.kinds_of(fact.name) & {"time", "age"}) and any(
-            classes.get(s.word, "").startswith(("time", "age")) for s in self.kinds.get("superlative", ())
+            s.word == "long" or classes.get(s.word, "").startswith(("time", "age"))
+            for s in self.kinds.get("superlative", ())
         )
 
     def odd_group(self, selected: set[Name]) -> Fact | None:

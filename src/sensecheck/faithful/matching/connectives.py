@@ -15,7 +15,9 @@ class Connectives(Amounts):
         setops = {f.op for f in facts if f.kind == "setop"}
         said_or = self.has("or")
         for fact in ors:
-            if fact.optional or said_or is not None:
+            if said_or is None and not fact.optional and self.listed_values():
+                self.note("unsaid", fact, "or")
+            elif fact.optional or said_or is not None:
                 positions = range(said_or.first, said_or.last) if said_or is not None else ()
                 self.note("said" if said_or is not None else "unsaid", fact, "or", positions)
             elif self.has("both"):
@@ -37,6 +39,17 @@ class Connectives(Amounts):
             if relative >= 0 and "and" in lows[relative:]:
                 fact = next(f for f in facts if f.kind == "setop" and f.op == "union")
                 self.note("contradicted", fact, "union_and")
+
+    def listed_values(self) -> bool:
+        """`cashiers and gardeners`: two values of one column, which no row has at once; `both` asks for that."""
+        facts = [f for f in self.reading.facts if f.kind == "comparison" and f.role == "where"]
+        return (
+            len(facts) > 1
+            and len({f.name for f in facts}) == 1
+            and all(f.op == "=" and id(f) in self.literally for f in facts)
+            and "and" in self.sentence.by_low
+            and self.has("both") is None
+        )
 
     def harmless_or(self, signal: Signal) -> bool:
         lows = self.sentence.lows

@@ -69,6 +69,7 @@ def joined_positions(sentence: Sentence, name: Name) -> list[int]:
     return [i for i, low in enumerate(sentence.lows) if len(low) >= 4 and (word.startswith(low) or word.endswith(low))]
 
 
+_MODIFIERS = frozenset(("max", "maximum", "min", "minimum", "avg", "average", "mean", "total", "overall", "current"))
 _UNTOLD = frozenset(("the", "of", "in", "for", "and", "to", "by", "at", "on", "a", "an", "is", "as", "with", "from"))
 
 
@@ -84,6 +85,8 @@ def told(sentence: Sentence, name: Name, entities: frozenset[str]) -> float:
             weight = 0.1
         elif key in entities:
             weight = 0.2
+        elif word in _MODIFIERS:
+            weight = 0.4
         elif key in sentence.vocabulary.generic and key != "id":
             weight = 0.6
         else:

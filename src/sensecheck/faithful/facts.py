@@ -86,6 +86,7 @@ class Reading:
     vocabulary: frozenset[str] = frozenset()  # stems of every name in the schema
     entities: frozenset[str] = frozenset()  # stems of the words that name tables
     textual: frozenset[Name] = frozenset()  # names of columns that hold text, as the schema says
+    timed: frozenset[Name] = frozenset()  # names of columns that hold dates and times, as the schema says
     language: str = "sql"
     opaque: bool = False  # it holds identifiers that nobody could say, so what the sentence names may be them
 

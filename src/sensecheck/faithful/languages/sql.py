@@ -40,6 +40,7 @@ class _Facts:
         self.names: list[Name] = []
         self.ends: dict[str, str] = {}  # alias → from or to
         self.textual: set[Name] = set()
+        self.timed: set[Name] = set()
 
     def add(self, kind: str, text: str, span: Span | None, **fields: object) -> Fact:
         fact = Fact(kind, text, span if self.placed else None, **fields)  # type: ignore[arg-type]
@@ -69,6 +70,8 @@ class _Facts:
             self.used_columns.add(("", found.name.lower()))
             if found.type == "text":
                 self.textual.add(natural)
+            elif found.type == "time":
+                self.timed.add(natural)
         else:
             natural = name_of(expr.text)
             if self.schema is not None and all(t is not None for t in scope.values()) and scope:
@@ -366,7 +369,7 @@ def read(text: str, context: Context) -> Reading:
     maker.query(query, {}, 0)
     reading = Reading(maker.facts, unique_names(maker.names))
     reading.entities = frozenset(s for f in maker.facts if f.kind == "table" for s in f.name.stems)
-    reading.textual = frozenset(maker.textual)
+    reading.textual, reading.timed = frozenset(maker.textual), frozenset(maker.timed)
     if schema is not None:
         used = {column for _, column in maker.used_columns}
         reading.vocabulary = schema.vocabulary

@@ -159,9 +159,13 @@ class Attributes(Connectives):
         )
 
     def told_by_age(self, fact: Fact) -> bool:
-        """The oldest, the latest, for longest: any column of times."""
+        """The oldest, the latest, for longest, in chronological order: any column of times."""
         classes = self.vocabulary.classes
-        return bool(self.vocabulary.kinds_of(fact.name) & {"time", "age"}) and any(
+        if fact.name not in self.reading.timed and not self.vocabulary.kinds_of(fact.name) & {"time", "age"}:
+            return False
+        if "chronological" in self.sentence.by_low or "chronologically" in self.sentence.by_low:
+            return True
+        return any(
             s.word == "long" or classes.get(s.word, "").startswith(("time", "age"))
             for s in self.kinds.get("superlative", ())
         )

@@ -48,23 +48,26 @@ def test_the_smallest_detectable_difference_is_that_of_the_normal_test():
     assert found.units_needed == pytest.approx(500 * (found.detectable / found.difference) ** 2, rel=0.01)
 
 
-def test_power_is_told_at_the_corrected_level():
+def test_the_units_needed_are_told_at_the_corrected_level():
     rng = np.random.default_rng(2)
     a, b = rng.normal(0, 1, 500), rng.normal(0.05, 1, 500)
     alone = compare(run(a), run(b), [mean_of("x")])[0]
+
+    def units(tests: int) -> float:
+        shown = (scipy.stats.norm.ppf(1 - 0.05 / tests / 2) + scipy.stats.norm.ppf(0.8)) * alone.standard_error
+        return 500 * (shown / alone.difference) ** 2
+
     ten = holm([alone] * 10)
-    level = 1 - 0.05 / 10 / 2
     assert alone.better == "" and {d.better for d in ten} == {""}
+    assert alone.units_needed == pytest.approx(units(1), rel=0.01)
     for found in (*ten, *holm(ten)):
-        expected = (scipy.stats.norm.ppf(level) + scipy.stats.norm.ppf(0.8)) * alone.standard_error
-        assert found.detectable == pytest.approx(expected, rel=1e-6)
-        assert found.units_needed == pytest.approx(500 * (found.detectable / found.difference) ** 2, rel=0.01)
+        assert found.units_needed == pytest.approx(units(10), rel=0.01)
+        assert found.detectable == alone.detectable
     # What has passed leaves the others fewer to be corrected for.
     sure = replace(alone, p_randomisation=1e-6)
     left = holm([sure] * 4 + [alone] * 6)
-    level = 1 - 0.05 / 6 / 2
-    expected = (scipy.stats.norm.ppf(level) + scipy.stats.norm.ppf(0.8)) * alone.standard_error
-    assert left[-1].detectable == pytest.approx(expected, rel=1e-6) and left[0].detectable > left[3].detectable
+    assert left[-1].units_needed == pytest.approx(units(6), rel=0.01)
+    assert left[0].units_needed > left[3].units_needed
 
 
 def test_clusters_count_as_units_and_swap_together():

@@ -72,9 +72,9 @@ class Difference:
     p_corrected: float | None
     """Holm's correction over the figures compared, of the randomisation p (the bootstrap's where there is none)."""
     detectable: float | None
-    """The smallest difference found with power 0.8 at α 0.05 after Holm's correction, given these data."""
+    """The smallest difference found with power 0.8 at α 0.05, given these data."""
     units_needed: int | None
-    """About how many units it would take to tell the observed difference from none, likewise."""
+    """About how many units it would take to tell the observed difference from none after Holm's correction."""
     n_a: int
     n_b: int
     units: int
@@ -374,22 +374,24 @@ def _difference(
         error = float(known.std(ddof=1))
     made = Difference(
         statistic.name, statistic.label, values[0], values[1], difference, low, high, p_boot, p_swap, p_mcnemar, None,
-        None, None, n_a, n_b, units, statistic.direction, note, error,
+        None if error is None else _found_with_power(error, ALPHA), None, n_a, n_b, units, statistic.direction, note,
+        error,
     )  # fmt: skip
-    return _with_power(made, ALPHA)
+    return replace(made, units_needed=_units_needed(made, ALPHA))
 
 
-def _with_power(d: Difference, level: float) -> Difference:
-    """What these data could show, and how many units would show the difference they have, in a test at this level."""
-    if d.standard_error is None:
-        return d
-    detectable = (_NORMAL.inv_cdf(1 - level / 2) + _NORMAL.inv_cdf(POWER)) * d.standard_error
-    needed = None
-    if d.difference != 0 and np.isfinite(d.difference):
-        wanted = d.units * (detectable / d.difference) ** 2 if detectable > 0 else float(d.units)
-        # Where the difference is rounding noise, no number of units that anyone could collect would do.
-        needed = int(np.ceil(wanted)) if wanted < _MOST_UNITS else None
-    return replace(d, detectable=detectable, units_needed=needed)
+def _found_with_power(error: float, level: float) -> float:
+    return (_NORMAL.inv_cdf(1 - level / 2) + _NORMAL.inv_cdf(POWER)) * error
+
+
+def _units_needed(d: Difference, level: float) -> int | None:
+    """How many units would show the difference that these data have, in a test at this level."""
+    if d.standard_error is None or d.difference == 0 or not np.isfinite(d.difference):
+        return None
+    shown = _found_with_power(d.standard_error, level)
+    wanted = d.units * (shown / d.difference) ** 2 if shown > 0 else float(d.units)
+    # Where the difference is rounding noise, no number of units that anyone could collect would do.
+    return int(np.ceil(wanted)) if wanted < _MOST_UNITS else None
 
 
 def _exceeding(spread: Floats, difference: float) -> float | None:
@@ -455,7 +457,8 @@ def flips(a: Measurements, b: Measurements, column: str) -> pl.DataFrame:
 def holm(found: list[Difference]) -> list[Difference]:
     """Holm's step-down correction over all figures that have a p-value.
 
-    Power is told at the level that a figure meets here: with many figures compared, α alone would promise too much.
+    The units needed are told at the level that a figure meets here: among many figures, as many as α alone asks for
+    would often end without a verdict.
     """
     chosen = [d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap for d in found]
     ranked = sorted((p, i) for i, p in enumerate(chosen) if p is not None)
@@ -469,4 +472,7 @@ def holm(found: list[Difference]) -> list[Difference]:
         # What has not passed would, if it did, pass next.
         levels[i] = ALPHA / (len(ranked) - passed)
         passed += largest < ALPHA
-    return [_with_power(replace(d, p_corrected=corrected.get(i)), levels.get(i, ALPHA)) for i, d in enumerate(found)]
+    return [
+        replace(d, p_corrected=corrected.get(i), units_needed=_units_needed(d, levels.get(i, ALPHA)))
+        for i, d in enumerate(found)
+    ]

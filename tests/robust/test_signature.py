@@ -96,9 +96,12 @@ def test_an_input_that_changed_is_not_resumed(tmp_path: Path, capsys: pytest.Cap
     path.write_text("".join(json.dumps(p) + "\n" for p in PAIRS))
     command = ["robust", str(path), "--no-ci", "--out", str(out)]
     assert main([*command, "--model", "http://127.0.0.1:9/v1#m"]) == 3
+    size = path.stat().st_size
     path.write_text("".join(json.dumps(p) + "\n" for p in PAIRS[1:]))
     assert main([*command, "--model", "http://127.0.0.1:9/v1#m", "--resume"]) == 2
-    assert "cannot be resumed: inputs was" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "cannot be resumed: " in told
+    assert f"pairs.jsonl was {size} bytes" in told
 
 
 def test_answers_that_cannot_be_read_are_told() -> None:

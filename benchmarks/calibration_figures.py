@@ -1,6 +1,6 @@
 """AUROC and AURC against one sort of the array, and smooth ECE against relplot, in one process.
 
-    PYTHONPATH=src python benchmarks/calibration_figures.py [ROWS]      # default: ten million
+    python -m benchmarks calibration_figures [ROWS]      # default: ten million
 
 Times are CPU seconds, the best of three (relplot: of one). Needs relplot for its line, and leaves it out without.
 """

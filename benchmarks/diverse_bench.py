@@ -1,10 +1,10 @@
 """How fast `diverse` scores pairs, beside nltk and sacrebleu in the same run; how its time grows; what it holds.
 
-    python benchmarks/diverse_bench.py GOLDEN [--files all] [--beam-sets N] [--stream N]
+    python -m benchmarks diverse_bench [GOLDEN] [--files all] [--beam-sets N] [--stream N]
 
-GOLDEN is the folder with `lsdscc/references.json` and `lsdscc/*.hyp.txt`. Times are CPU seconds from tokenised
-lists to scores, the best of several rounds for sensecheck and of one for the peers (they take long enough). Every
-peer's score is checked against ours while it is timed.
+GOLDEN (default: ../shared/golden/diverse beside the repository) is the folder with `lsdscc/references.json` and
+`lsdscc/*.hyp.txt`. Times are CPU seconds from tokenised lists to scores, the best of several rounds for sensecheck and
+of one for the peers (they take long enough). Every peer's score is checked against ours while it is timed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.golden import SHARED
 from sensecheck.diverse.bleu import NltkBleu, SentenceBleu, pair_counts
 from sensecheck.diverse.evaluation import measured
 from sensecheck.diverse.measure import MeasureOptions
@@ -141,7 +142,7 @@ def streaming(sets: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("golden", type=Path)
+    parser.add_argument("golden", type=Path, nargs="?", default=SHARED / "golden/diverse")
     parser.add_argument("--files", default="fake_hypo,corrupt20,generic6", help="comma-separated, or 'all'")
     parser.add_argument("--beam-sets", type=int, default=60, help="sets of beam50 to time (0: all 299)")
     parser.add_argument("--stream", type=int, default=20_000, help="sets to stream")

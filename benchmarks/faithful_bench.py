@@ -1,8 +1,8 @@
 """How good and how fast `faithful` is.
 
-    python benchmarks/faithful_bench.py quality [SHARED]   tables beside BLEC, both halves, per class
-    python benchmarks/faithful_bench.py predict SET OUT    predictions for the benchmark's own scorer
-    python benchmarks/faithful_bench.py speed [SHARED]     pairs a second on one core, and memory
+    python -m benchmarks faithful_bench [speed [SHARED]]   pairs a second on one core, and memory
+    python -m benchmarks faithful_bench quality [SHARED]   tables beside BLEC, both halves, per class
+    python -m benchmarks faithful_bench predict SET OUT    predictions for the benchmark's own scorer
 
 SHARED (default: ../shared beside the repository) holds bench/faithful and golden/faithful. Times are CPU time of this
 process, so that a busy machine tells nearly the same as an idle one; the best of several rounds is shown.
@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.golden import SHARED
 from sensecheck.faithful import Checker, original
 from sensecheck.faithful.measure import measure
 from sensecheck.faithful.records import load_schemas
 
-SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
 OPENINGS = ("Please tell me:", "I want to know:", "Here is a question:", "So:", "Well,")
 FIELDS = {"spider": ("sql", "question"), "logic2text": ("logic", "sentence")}
 
@@ -213,7 +213,7 @@ def stream(gold: list[dict[str, Any]], batches: int) -> Iterator[tuple[list[str]
 
 
 def main() -> None:
-    command, *rest = sys.argv[1:] or ["help"]
+    command, *rest = sys.argv[1:] or ["speed"]
     if command == "quality":
         quality(Path(rest[0]) if rest else SHARED)
     elif command == "predict" and len(rest) >= 2:

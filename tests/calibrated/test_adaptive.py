@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from pathlib import Path
 from typing import Any
 
@@ -197,21 +196,6 @@ def test_the_same_samples_in_two_orders(shared: Path) -> None:
             errors[label].add(round(float(np.sum(gaps * bins.count) / bins.count.sum()), 4))
     assert errors["input order"] == {0.0677, 0.0637}
     assert len(errors["default"]) == 1
-
-
-def test_it_is_fast() -> None:
-    rng = np.random.default_rng(5)
-    confidence = rng.beta(5, 1, 400_000)
-    correct = rng.random(400_000) < confidence
-    few = 20_000
-    start = time.process_time()
-    plain_loop(confidence[:few].tolist(), correct[:few].tolist())
-    loop = (time.process_time() - start) / few
-    adaptive_bins(confidence[:few], correct[:few])
-    start = time.process_time()
-    adaptive_bins(confidence, correct)
-    ours = (time.process_time() - start) / len(confidence)
-    assert loop > 15 * ours  # benchmarks/adaptive_binning.py has the figure; this only guards against a collapse
 
 
 def test_edges_from_a_histogram_are_those_of_the_samples_up_to_its_cells():

@@ -68,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
         packed = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
         sys.stdout.write(packed.decode() + "\n")
     elif args.format in ("markdown", "latex"):
-        made = [t.markdown() if args.format == "markdown" else t.latex() for t in found.paper_tables()]
+        tables = found.paper_tables(narrow=args.format == "latex")
+        made = [t.markdown() if args.format == "markdown" else t.latex() for t in tables]
         sys.stdout.write("\n".join(made))
     else:
         for table in found.tables():

@@ -271,9 +271,13 @@ class Comparisons:
             made += [pair.table(), *pair.flip_tables()]
         return made
 
-    def paper_tables(self) -> list[Table]:
-        """For Markdown and LaTeX: the systems first, then the differences."""
-        return [self.systems_table(), *(pair.table() for pair in self.pairs)]
+    def paper_tables(self, narrow: bool = False) -> list[Table]:
+        """For Markdown and LaTeX: the systems first, then the differences.
+
+        narrow: for a page, without what bold and the dagger say already, and without the power.
+        """
+        left_out = ("p", "detectable", "better") if narrow else ()
+        return [self.systems_table(), *(pair.table().without(*left_out) for pair in self.pairs)]
 
     def to_dict(self) -> dict[str, Any]:
         if len(self.pairs) == 1:

@@ -8,13 +8,15 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import IO
 from unicodedata import combining, east_asian_width
 
 from sensecheck.report.escaping import visible
 from sensecheck.statistics.figure import Figure
+
+_PAGE_POINTS = 345  # the text of LaTeX's article class is so wide
 
 
 class Cell(str):
@@ -51,14 +53,22 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def latex(self) -> str:
+        """With booktabs, and narrow enough for a page of one column where a smaller size can make it so."""
         spec = "".join("l" if i < self.left else "r" for i in range(len(self.columns)))
+        cells = [max((len(str(row[i])) for row in self.rows), default=0) for i in range(len(self.columns))]
+        heads = [[c] for c in self.columns]
+        if _size(sum(max(len(c), cell) for c, cell in zip(self.columns, cells, strict=True)), len(cells)):
+            # Too wide: heads of several words above narrow numbers are stacked first.
+            heads = [[c] if i < self.left else _stacked(c, cells[i]) for i, c in enumerate(self.columns)]
+        widest = [max(*map(len, head), cell) for head, cell in zip(heads, cells, strict=True)]
         lines = [
             r"% needs \usepackage{booktabs}",
             r"\begin{table}",
             r"\centering",
+            *_size(sum(widest), len(widest)),
             rf"\begin{{tabular}}{{{spec}}}",
             r"\toprule",
-            " & ".join(_tex(c) for c in self.columns) + r" \\",
+            " & ".join(map(_tex_head, heads)) + r" \\",
             r"\midrule",
             *(" & ".join(_tex(c) for c in row) + r" \\" for row in self.rows),
             r"\bottomrule",
@@ -68,6 +78,12 @@ class Table:
         if said:
             lines.append(rf"\caption{{{_tex(' '.join(said))}}}")
         return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+    def without(self, *names: str) -> Table:
+        """The table less some columns."""
+        kept = [i for i, column in enumerate(self.columns) if column not in names]
+        rows: list[Sequence[str]] = [[row[i] for i in kept] for row in self.rows]
+        return replace(self, columns=[self.columns[i] for i in kept], rows=rows)
 
     def print(self, stream: IO[str] | None = None) -> None:
         """To a terminal (or a file, without colours), no wider than it is."""
@@ -207,6 +223,34 @@ def _tex(text: str) -> str:
     made = "".join(_TEX.get(c, c) for c in visible(text) + getattr(text, "mark", ""))
     made = _NEGATIVE.sub("$-$", made)
     return rf"\textbf{{{made}}}" if getattr(text, "bold", False) else made
+
+
+def _tex_head(lines: Sequence[str]) -> str:
+    if len(lines) == 1:
+        return _tex(lines[0])
+    stack = r" \\ ".join(map(_tex, lines))
+    return rf"\shortstack[r]{{{stack}}}"
+
+
+def _stacked(head: str, room: int) -> list[str]:
+    """The words of a head in lines no longer than the cells below, or than its longest word."""
+    room = max(room, *(len(word) for word in head.split()), 1)
+    lines: list[str] = []
+    for word in head.split():
+        # An arrow stays with its word.
+        if lines and (word in "↑↓" or len(lines[-1]) + 1 + len(word) <= room):
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines or [head]
+
+
+def _size(characters: int, columns: int) -> list[str]:
+    """Commands that bring a table to the width of a page, as far as readable type can."""
+    sizes = (("", 5.0, 6), (r"\small", 4.5, 6), (r"\small", 4.5, 4), (r"\footnotesize", 4.0, 4))
+    fitting = (size for size in sizes if characters * size[1] + 2 * size[2] * columns <= _PAGE_POINTS)
+    command, _, gap = next(fitting, sizes[-1])
+    return [*([command] if command else []), *([rf"\setlength{{\tabcolsep}}{{{gap}pt}}"] if gap != 6 else [])]
 
 
 def _md(text: str) -> str:

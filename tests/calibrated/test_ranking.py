@@ -138,14 +138,14 @@ def test_coverages_of_ones_own(tmp_path: object) -> None:
 
 
 def test_too_many_rows_are_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sensecheck.statistics import estimate
+    from sensecheck.statistics import row_figures
 
-    monkeypatch.setattr(estimate, "MOST_RESAMPLED_ROWS", 50)
+    monkeypatch.setattr(row_figures, "MOST_RESAMPLED_ROWS", 50)
     p = np.linspace(0.01, 0.99, 99)
     made = sensecheck.calibrated.evaluate(confidence=p, correct=p > 0.5)
     assert made["auroc"].value == 1 and made["auroc"].low is None and "up to 50 rows" in made["auroc"].absent
     assert made["ece"].low is not None
-    monkeypatch.setattr(estimate, "MOST_ROWS", 50)
+    monkeypatch.setattr(row_figures, "MOST_ROWS", 50)
     made = sensecheck.calibrated.evaluate(confidence=p, correct=p > 0.5)
     assert np.isnan(made["auroc"].value) and "up to 50 rows" in made["auroc"].absent
 

@@ -11,13 +11,15 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sensecheck.statistics.estimate as module
+from sensecheck.statistics import row_figures, summing
+from sensecheck.statistics import table as rows_table
 from sensecheck.statistics.binning import bin_index
-from sensecheck.statistics.estimate import SliceError, estimate
+from sensecheck.statistics.estimate import estimate
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.measurements import Frames
 from sensecheck.statistics.statistic import ONE, Anchor, Bins, RowStatistic, Statistic, mean_of, ratio
+from sensecheck.statistics.table import SliceError
 
 F1 = Statistic("f1", ("tp", "fp", "fn"), lambda tp, fp, fn: ratio(2 * tp, 2 * tp + fp + fn), direction="higher")
 RATIO = Statistic("ratio", ("x", "y"), ratio)
@@ -281,9 +283,9 @@ def clustered_table(n: int, seed: int = 0) -> pl.DataFrame:
 @pytest.mark.parametrize("places", [0, 4096 * 3, 1 << 20])
 def test_groups_with_places_of_their_own_and_sorted_ones_give_the_same_digits(monkeypatch, places):
     frame = clustered_table(60_000, seed=3)
-    monkeypatch.setattr(module, "_UNGROUPED_ROWS", 1000)
+    monkeypatch.setattr(rows_table, "_UNGROUPED_ROWS", 1000)
     expected = estimate(Frames(frame), ALL, slices=[("kind",)], options=IntervalOptions(replicates=40))
-    monkeypatch.setattr(module, "_MOST_PLACES", places)
+    monkeypatch.setattr(summing, "_MOST_PLACES", places)
     split = Frames([frame[41_000:], frame[:20_500], frame[20_500:41_000]])
     found = estimate(split, ALL, slices=[("kind",)], options=IntervalOptions(replicates=40))
     assert found.overall == expected.overall and found.slices == expected.slices
@@ -315,7 +317,7 @@ MEDIAN = RowStatistic("median", ("x",), lambda c: c["x"], lambda x, w: np.full(l
 def test_rows_of_slices_are_held_a_few_slices_at_a_time(monkeypatch):
     frame = table(3000, seed=4)
     expected = estimate(Frames(frame), [MEDIAN], slices=[("kind", "turn")], options=IntervalOptions(replicates=20))
-    monkeypatch.setattr(module, "MOST_ROWS", 1100)
+    monkeypatch.setattr(row_figures, "MOST_ROWS", 1100)
     found = estimate(
         Frames(frame), [MEDIAN], slices=[("kind", "turn"), ("turn",)], options=IntervalOptions(replicates=20)
     )
@@ -335,7 +337,7 @@ def test_discrete_slices_and_the_whole_come_from_one_count(monkeypatch):
     chosen = [F1, mean_of("em")]
     found = estimate(Frames(frame), chosen, slices=[("kind",), ("turn",)])
     assert found.overall == estimate(Frames(frame), chosen).overall
-    monkeypatch.setattr(module, "MAX_DISTINCT", 3)
+    monkeypatch.setattr(rows_table, "MAX_DISTINCT", 3)
     assert estimate(Frames(frame), chosen, slices=[("kind",), ("turn",)]) == found
 
 
@@ -344,9 +346,9 @@ def test_very_many_rows_sorted_as_whole_numbers_are_the_same_rows(monkeypatch):
     hostile = pl.DataFrame({"confidence": [0.0, -0.0, 5e-324, 1.0, 1.0, 1e300], "correct": [True, False] * 3})
     rows = pl.concat([frame, hostile, frame[:100]])
     ranked = RowStatistic("r", ("confidence", "correct"), lambda c: c, lambda c, w: w.sum(1), sorted_by="confidence")
-    by_table = module.sorted_for([ranked], rows)
-    monkeypatch.setattr(module, "MOST_RESAMPLED_ROWS", 10)
-    packed = module.sorted_for([ranked], rows)
+    by_table = row_figures.sorted_for([ranked], rows)
+    monkeypatch.setattr(row_figures, "MOST_RESAMPLED_ROWS", 10)
+    packed = row_figures.sorted_for([ranked], rows)
     assert packed.columns == rows.columns
     assert packed["confidence"].equals(by_table["confidence"])
     count = [pl.len(), pl.col("correct").sum()]
@@ -354,4 +356,4 @@ def test_very_many_rows_sorted_as_whole_numbers_are_the_same_rows(monkeypatch):
         by_table.group_by("confidence").agg(count).sort("confidence")
     )  # fmt: skip
     below = rows.with_columns(confidence=pl.col("confidence") - 0.5)
-    assert module.sorted_for([ranked], below).equals(below.sort("confidence", maintain_order=True))
+    assert row_figures.sorted_for([ranked], below).equals(below.sort("confidence", maintain_order=True))

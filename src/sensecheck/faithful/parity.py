@@ -17,9 +17,10 @@ from sensecheck.inputs.errors import InputError
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 from sensecheck.runs.signature import Signature
-from sensecheck.statistics.estimate import Estimates, Slice
+from sensecheck.statistics.estimate import Estimates
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Frames
+from sensecheck.statistics.table import Slice
 
 NO_INTERVAL = "parity with the original: it gives no interval"
 

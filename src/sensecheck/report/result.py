@@ -21,9 +21,10 @@ from sensecheck.runs.collecting import Batch, Collected, collect
 from sensecheck.runs.directory import REPORT, RunDirectory, RunError
 from sensecheck.runs.signature import Signature
 from sensecheck.statistics.compare import ComparisonError, compare, flips
-from sensecheck.statistics.estimate import Estimates, Slice, estimate
+from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Measurements, concatenated
+from sensecheck.statistics.table import Slice
 
 if TYPE_CHECKING:
     from sensecheck.report.comparison import Comparison

@@ -16,31 +16,28 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sensecheck.statistics.estimate import (
-    MOST_ROWS,
-    Census,
-    Layout,
-    RowStates,
-    Table,
-    base_weights,
-    compute_anchors,
-    keyed,
-    most_resampled,
-    recentred,
-    replicate_steps,
-    row_groups,
-    scored_rows,
-    shaped,
-    sorted_for,
-    sum_rows,
-)
+from sensecheck.statistics.census import Census
+from sensecheck.statistics.estimate import compute_anchors, shaped
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.hashing import U64, scramble, seed_key
 from sensecheck.statistics.intervals import percentile
 from sensecheck.statistics.measurements import Measurements, concatenated
 from sensecheck.statistics.resample import coin_flips, poisson_weights
+from sensecheck.statistics.row_figures import (
+    MOST_ROWS,
+    RowStates,
+    base_weights,
+    keyed,
+    most_resampled,
+    recentred,
+    replicate_steps,
+    row_groups,
+    sorted_for,
+)
 from sensecheck.statistics.squeezing import Groups, Squeezed, squeezable
 from sensecheck.statistics.statistic import ONE, Anchors, AnyStatistic, RowStatistic, Statistic
+from sensecheck.statistics.summing import Layout, sum_rows
+from sensecheck.statistics.table import Table, scored_rows
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 IntervalMethod = Literal["percentile", "bca", "none"]
 DEFAULT_SEED = 12345
@@ -73,6 +77,11 @@ class Figure:
             "range": [_plain(self.range[0]), _plain(self.range[1])],
             "slice": dict(self.slice),
         }
+
+
+def as_number(value: NDArray[np.float64]) -> float | tuple[float, ...]:
+    """What a figure holds: one number, or as many as its vector has."""
+    return float(value) if value.ndim == 0 else tuple(float(v) for v in value)
 
 
 def _plain(value: Any) -> Any:

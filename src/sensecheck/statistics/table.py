@@ -1,0 +1,186 @@
+"""The rows of a set of measurements with the derived columns of its statistics, and what is known before summing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sensecheck.statistics.hashing import hash_ids
+from sensecheck.statistics.measurements import Measurements, present
+from sensecheck.statistics.statistic import AnyStatistic, RowStatistic, Statistic
+
+Slice = tuple[str, ...]
+
+MAX_DISTINCT = 200_000
+NO_VALUE = "(none)"
+# Rows are worked on in pieces that stay in a core's cache.
+PIECE = 1 << 16
+# Of more rows than this, units are put into random groups before they are resampled: see `summing.Waiting`.
+_UNGROUPED_ROWS = 262_144
+MOST_GROUPS, FEWEST_GROUPS = 16_384, 2_048
+_GROUPED_ROWS = 262_144
+
+
+class SliceError(ValueError):
+    """A slice that cannot be made: no such column, or a column that is no category."""
+
+
+class Table:
+    """Measurements with the derived columns of a set of statistics, and what can be said before summing."""
+
+    def __init__(self, measurements: Measurements, statistics: Sequence[AnyStatistic], slices: Sequence[Slice]) -> None:
+        self.measurements = measurements
+        self.statistics = list(statistics)
+        self.schema = measurements.schema
+        self.derived: dict[str, pl.Expr] = {}
+        for statistic in statistics:
+            self.derived.update(statistic.derived)
+        for statistic in statistics:
+            extra = statistic.interval_sums if isinstance(statistic, Statistic) else ()
+            for column in _roots([*statistic.columns, *extra], self.derived):
+                if column not in self.schema:
+                    raise KeyError(f"figure {statistic.name} needs the column {column!r}, which was not measured")
+        for columns in slices:
+            for column in columns:
+                if column not in self.schema:
+                    raise SliceError(f"cannot slice by {column!r}: the measurements have no such column")
+        self.cluster = next((c for c in ("cluster", "unit", "id") if c in self.schema), None)
+        self.clustered = self.cluster in ("cluster", "unit")
+        self.weight_scale = self._weight_scale()
+        self._many: bool | None = None
+        self._slices = [tuple(by) for by in slices]
+        self._crosses: dict[Slice, pl.DataFrame | None] = {}
+        self.absences = list(
+            dict.fromkeys(s.absent_column for s in statistics if isinstance(s, Statistic) and s.absent_column)
+        )
+
+    def _weight_scale(self) -> float:
+        """A power of two that brings the mean weight near 1, where the exact grids are finest."""
+        if "weight" not in self.schema:
+            return 1.0
+        total = rows = 0.0
+        for batch in self.measurements.batches(["weight"]):
+            weights = batch["weight"]
+            if weights.null_count() or bool((weights < 0).any()) or not bool(weights.is_finite().all()):
+                raise ValueError("weights must be numbers of at least 0, with none missing")
+            total += float(weights.sum())
+            rows += len(weights)
+        return 2.0 ** -round(np.log2(total / rows)) if total > 0 else 1.0
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Batches with all columns of `columns` that exist, derived ones included."""
+        needed = present([*_roots(columns, self.derived)], self.schema)
+        wanted = {c: self.derived[c] for c in columns if c in self.derived}
+        for batch in self.measurements.batches(needed):
+            for start in range(0, max(len(batch), 1), PIECE):
+                piece = batch.slice(start, PIECE)
+                yield piece.with_columns(**wanted) if wanted else piece
+
+    def many_units(self) -> bool:
+        """Whether there are so many units to resample (rows, or clusters) that groups of them do as well."""
+        if self._many is None:
+            enough = 4 * FEWEST_GROUPS
+            self._many = self.measurements.height > enough
+            if self._many and self.clustered and self.cluster is not None:
+                seen = np.empty(0, dtype=np.uint64)
+                for batch in self.measurements.batches([self.cluster]):
+                    seen = np.union1d(seen, hash_ids(batch[self.cluster]))
+                    if len(seen) > enough:
+                        break
+                self._many = len(seen) > enough
+        return self._many
+
+    def crossed(self, by: Slice) -> pl.DataFrame | None:
+        """The distinct rows and how often each occurs, where all figures are discrete: the rows are read once."""
+        if by not in self._crosses:
+            self._crosses[by] = self._cross(by)
+        return self._crosses[by]
+
+    def _cross(self, by: Slice) -> pl.DataFrame | None:
+        if not self.statistics or not all(self.discrete(s) for s in self.statistics):
+            return None
+        columns = dict.fromkeys(c for s in self.statistics for c in s.columns)
+        groups = present([*by, *columns, "scored", "reason", "weight", *self.absences], self.schema)
+        # The rows of all slices together are all rows: no need to read them again.
+        finer = self.crossed(self._slices[0]) if not by and self._slices else None
+        if finer is not None:
+            counted = [finer]
+        else:
+            counted = [batch.group_by(groups).len() for batch in self.measurements.batches(groups)]
+        if sum(map(len, counted)) > MAX_DISTINCT:
+            return None
+        return pl.concat(counted, how="vertical_relaxed").group_by(groups).agg(pl.col("len").sum())
+
+    def groups(self, cells: int) -> int:
+        """Into how many random groups so many units are put before resampling; 0 where each stands for itself."""
+        if self.measurements.height <= _UNGROUPED_ROWS or not self.many_units():
+            return 0
+        groups = MOST_GROUPS
+        while groups > FEWEST_GROUPS and groups * cells > _GROUPED_ROWS:
+            groups //= 2
+        return groups
+
+    def discrete(self, statistic: AnyStatistic) -> bool:
+        """True where the statistic's rows repeat by nature: whole numbers and true/false, unclustered."""
+        if self.clustered or isinstance(statistic, RowStatistic):
+            return False
+        columns = [*statistic.columns, *(["weight"] if "weight" in self.schema else [])]
+        if any(c in self.derived for c in columns):
+            return False
+        return all(self.schema[c] == pl.Boolean or self.schema[c].is_integer() for c in columns)
+
+
+def scored_rows(
+    measurements: Measurements,
+    columns: Sequence[str],
+    derived: Mapping[str, pl.Expr],
+    extra: Sequence[str] = (),
+) -> pl.DataFrame:
+    return pl.concat(list(scored_batches(measurements, columns, derived, extra)), how="vertical_relaxed")
+
+
+def scored_batches(
+    measurements: Measurements, columns: Sequence[str], derived: Mapping[str, pl.Expr], extra: Sequence[str] = ()
+) -> Iterator[pl.DataFrame]:
+    needed = present([*_roots(columns, derived), "scored", "weight", *extra], measurements.schema)
+    for batch in measurements.batches(needed):
+        rows = batch
+        if "scored" in batch.columns and not batch["scored"].all():
+            rows = batch.filter(pl.col("scored"))
+        wanted = {c: derived[c] for c in columns if c in derived}
+        rows = rows.with_columns(**wanted) if wanted else rows
+        lacking = [c for c in columns if lacks(rows, c)]
+        if lacking:
+            rows = rows.filter(pl.all_horizontal([is_defined(c, rows.schema) for c in lacking]))
+        yield rows.select(present([*columns, "weight", *extra], rows.schema))
+
+
+def _roots(columns: Sequence[str], derived: Mapping[str, pl.Expr]) -> list[str]:
+    roots: list[str] = []
+    for column in columns:
+        roots.extend(derived[column].meta.root_names() if column in derived else [column])
+    return roots
+
+
+def is_defined(column: str, schema: pl.Schema) -> pl.Expr:
+    expr = pl.col(column).is_not_null()
+    return expr & pl.col(column).is_not_nan() if schema[column].is_float() else expr
+
+
+def defined_rows(batch: pl.DataFrame, column: str) -> NDArray[np.bool_]:
+    return batch.select(is_defined(column, batch.schema)).to_series().to_numpy()
+
+
+def lacks(batch: pl.DataFrame, column: str) -> bool:
+    series = batch[column]
+    if series.null_count():
+        return True
+    # The smallest of numbers among which one is NaN is NaN: quicker than asking each of them.
+    return series.dtype.is_float() and len(series) > 0 and bool(np.isnan(series.to_numpy().min()))
+
+
+def slice_text(column: str) -> pl.Expr:
+    return pl.col(column).cast(pl.String).fill_null(NO_VALUE)

@@ -15,7 +15,7 @@ import pytest
 import sensecheck
 from sensecheck import calibrated
 from sensecheck.cli import main
-from sensecheck.report.comparison import Comparisons, unscored
+from sensecheck.report.comparison import Comparisons
 from sensecheck.report.page import comparison_page
 from sensecheck.report.result import Result
 from sensecheck.statistics.compare import ComparisonError
@@ -216,7 +216,7 @@ def test_an_outcome_with_words_of_its_own_is_told_in_them() -> None:
     results = [system("A", 5), system("B", 7)]
     for result in results:
         words = ("keeps the logic", "breaks the logic")
-        result.question = replace(result.question, outcome_words=words, absent={"confidence": "never asked"})
+        result.question = replace(result.question, outcome_words=words)
     head, _, _ = page_data(found := sensecheck.compare(results))
     assert [v[0] for v in head["state"]["values"][:4]] == [
         "only B breaks the logic",
@@ -225,6 +225,3 @@ def test_an_outcome_with_words_of_its_own_is_told_in_them() -> None:
         "both: keeps the logic",
     ]
     assert "breaks the logic: 60 only in B, 0 only in A" in found["B"].table().notes
-    first = replace(results[0].figures[0], unscored={"no confidence": 3, "other": 1})
-    results[0].estimates.overall[0] = first
-    assert unscored(results[0]) == {"never asked": 3, "other": 1}

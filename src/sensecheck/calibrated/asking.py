@@ -50,10 +50,11 @@ def _sentences(result: Result) -> Iterator[str]:
             yield f"Bin by bin, nothing stands out of noise: ECE {ece.value:.3f}, noise floor {floor:.3f}. But:"
         else:
             yield f"No miscalibration can be told from noise: ECE {ece.value:.3f}, noise floor {floor:.3f}."
+    points = f"{100 * abs(gap.value):.1f} percentage points"
     if leaning > 0:
-        yield f"Over-confident on the whole: it claims {gap.value:.1%} more than it gets right."
+        yield f"Over-confident on the whole: it claims {points} more than it gets right."
     elif leaning < 0:
-        yield f"Under-confident on the whole: it gets {-gap.value:.1%} more right than it claims."
+        yield f"Under-confident on the whole: it gets {points} more right than it claims."
 
 
 def _without_calibration(result: Result) -> Iterator[str]:

@@ -344,9 +344,7 @@ def _lost(result: Result) -> int:
 def unscored(result: Result) -> dict[str, int]:
     """Why rows have no part in the first headline figure: what a reader of it must know."""
     first = next((f for f in result.figures if f.name in result.question.headline), None)
-    told = first.unscored if first is not None else result.unscored()
-    words = {f"no {column}": why for column, why in result.question.absent.items()}
-    return {words.get(why, why): n for why, n in told.items()}
+    return dict(first.unscored) if first is not None else result.unscored()
 
 
 def _lowered(sentence: str) -> str:

@@ -31,8 +31,6 @@ class Question:
     """The measurement column whose changes are the flips of a comparison."""
     outcome_words: tuple[str, str] | None = None
     """What the page calls a true/false outcome of 0 and of 1 (default: "not correct", "correct")."""
-    absent: Mapping[str, str] = field(default_factory=dict)
-    """Why a scored row may lack a measurement, in words, by column."""
     plots: Callable[[Result], Sequence[Chart]] | None = None
     example_page: Callable[[pl.DataFrame], Sequence[Mapping[str, Any]]] | None = None
     """Texts of some examples (rows of measurements joined with their texts) → parts to show, see `report.examples`."""

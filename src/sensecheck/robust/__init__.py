@@ -109,7 +109,6 @@ QUESTION = Question(
     headline=("strictly_inequal", "inequal", "statement_violation", "accuracy", "coverage"),
     outcome="strict",
     outcome_words=("keeps the logic", "breaks the logic"),
-    absent={"strict": "without a statement that could be judged"},
     given=("premise", "hypothesis"),
     plots=plots,
     example_page=_example_page,

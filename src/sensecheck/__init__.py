@@ -4,60 +4,52 @@
     result = sensecheck.calibrated.evaluate("dev.logits")
     print(result)
 
-Rooms are imported when they are first used, so that `import sensecheck` costs nothing.
+What a room needs is imported when it is first used, so that `import sensecheck` costs nothing.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from sensecheck._version import __version__
+from sensecheck import lazily, rooms
+from sensecheck._version import __version__ as __version__
+from sensecheck.rooms import *  # noqa: F403 - the one list of questions
 
 if TYPE_CHECKING:
-    from sensecheck import calibrated, correct, diverse, faithful, robust
-    from sensecheck.inputs.errors import InputError
-    from sensecheck.report.comparison import Comparison, Comparisons, compare
-    from sensecheck.report.result import Result, load
-    from sensecheck.statistics.figure import Figure, IntervalOptions
+    from sensecheck.inputs.errors import InputError as InputError
+    from sensecheck.report.comparison import Comparison as Comparison
+    from sensecheck.report.comparison import Comparisons as Comparisons
+    from sensecheck.report.comparison import compare as compare
+    from sensecheck.report.result import Result as Result
+    from sensecheck.report.result import load as load
+    from sensecheck.statistics.figure import Figure as Figure
+    from sensecheck.statistics.figure import IntervalOptions as IntervalOptions
 
 _HOMES = {
-    "Result": "sensecheck.report.result",
-    "Comparison": "sensecheck.report.comparison",
-    "Comparisons": "sensecheck.report.comparison",
-    "compare": "sensecheck.report.comparison",
-    "load": "sensecheck.report.result",
-    "Figure": "sensecheck.statistics.figure",
-    "IntervalOptions": "sensecheck.statistics.figure",
-    "InputError": "sensecheck.inputs.errors",
+    "Result": ".report.result",
+    "Comparison": ".report.comparison",
+    "Comparisons": ".report.comparison",
+    "compare": ".report.comparison",
+    "load": ".report.result",
+    "Figure": ".statistics.figure",
+    "IntervalOptions": ".statistics.figure",
+    "InputError": ".inputs.errors",
 }
-_ROOMS = ("calibrated", "correct", "diverse", "faithful", "robust")
+_look_up = lazily.names(__name__, _HOMES)
 
-__all__ = [
-    "Comparison",
-    "Comparisons",
-    "Figure",
-    "InputError",
-    "IntervalOptions",
-    "Result",
-    "__version__",
-    "calibrated",
-    "compare",
-    "correct",
-    "diverse",
-    "faithful",
-    "load",
-    "robust",
-]
+__all__ = sorted([*_HOMES, "__version__", *(name for name in vars(rooms) if not name.startswith("_"))])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"sensecheck.{name}")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'sensecheck' has no attribute {name!r}")
+    # `from sensecheck import x` asks here first, also for modules of ours: packages are not searched for those.
+    if name in _HOMES or name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:
+        return _look_up(name)
+    # A question of another installed package is met here like one of ours.
+    instruments = import_module("sensecheck.instruments")
+    return instruments.room(name) if name in instruments.plugins() else _look_up(name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *import_module("sensecheck.instruments").plugins()})

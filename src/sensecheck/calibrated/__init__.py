@@ -1,21 +1,22 @@
-"""Is the model's confidence the rate at which it is right?
-
-`evaluate` and `QUESTION` are imported when they are first used: the shell over the original needs neither of them.
-"""
+"""Calibrated: is the model's confidence the rate at which it is right?"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sensecheck import lazily
 
 if TYPE_CHECKING:
-    from sensecheck.calibrated.asking import QUESTION, evaluate
+    from sensecheck.calibrated.evaluation import evaluate
+    from sensecheck.calibrated.question import QUESTION
 
-__all__ = ["QUESTION", "evaluate"]
+__all__ = ["ASKS", "QUESTION", "evaluate"]
 
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from sensecheck.calibrated import asking
-
-        return getattr(asking, name)
-    raise AttributeError(f"module 'sensecheck.calibrated' has no attribute {name!r}")
+ASKS = "Is the model's confidence the rate at which it is right?"
+__getattr__ = lazily.names(
+    __name__,
+    {
+        "QUESTION": ".question",
+        "evaluate": ".evaluation",
+    },
+)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from sensecheck.calibrated import original
-from sensecheck.calibrated.asking import QUESTION
+from sensecheck.calibrated.evaluation import QUESTION
 from sensecheck.calibrated.records import InputFormat, Options, Records
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import sources

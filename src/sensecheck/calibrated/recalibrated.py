@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from sensecheck.calibrated import figures
-from sensecheck.calibrated.asking import QUESTION, evaluate
+from sensecheck.calibrated.evaluation import QUESTION, evaluate
 from sensecheck.calibrated.plots import overlay
 from sensecheck.calibrated.recalibration import Method, Recalibration, fit, load
 from sensecheck.inputs.errors import InputError

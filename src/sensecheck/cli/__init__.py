@@ -8,19 +8,20 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
+from sensecheck import instruments
 from sensecheck._version import __version__
 
-# Command → what it does, in one line; its module is cli/<command>.py.
-COMMANDS = {
+# Command → what it does, in one line; its module is cli/<command>.py. Questions have a command of their own each.
+BEFORE_QUESTIONS = {
     "demo": "run the questions on a small world that comes with the package",
-    "faithful": "does the sentence say what the query says, and nothing else?",
-    "correct": "does the predicted query give the right answer?",
-    "diverse": "do the responses cover the different good answers?",
-    "robust": "does the NLI model obey the logic of its own labels?",
-    "calibrated": "is the model's confidence the rate at which it is right?",
+}
+AFTER_QUESTIONS = {
     "recalibrate": "learn what each confidence is worth; figures before and after",
     "compare": "two runs on the same input: is the difference real?",
     "run": "carry out an evaluation file: systems × questions × data, only what changed",
@@ -28,6 +29,15 @@ COMMANDS = {
     "report": "write a run's HTML report again, or print its figures",
     "explain": "what a figure is: formula, range, direction, what moves it, citation",
 }
+OTHERS = {**BEFORE_QUESTIONS, **AFTER_QUESTIONS}
+
+
+def commands() -> dict[str, str]:
+    """Every command with what it does, in the order in which --help shows them."""
+    questions = {name: instruments.summary(name) for name in instruments.names() if name not in OTHERS}
+    lower = {name: words[:1].lower() + words[1:] for name, words in questions.items()}
+    return {**BEFORE_QUESTIONS, **lower, **AFTER_QUESTIONS}
+
 
 DONE, GATE_FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
 _BUG = 70
@@ -44,24 +54,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[0] in ("-V", "--version"):
         sys.stdout.write(f"sensecheck {__version__}\n")
         return DONE
+    warnings.showwarning = _say_warning
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a sign gets another one, not an error after all the work.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     name, rest = arguments[0], arguments[1:]
-    if name not in COMMANDS:
+    if name not in OTHERS and name not in instruments.OWN and name not in commands():
         from difflib import get_close_matches
 
-        close = get_close_matches(name, COMMANDS, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else f" The commands are {', '.join(COMMANDS)}."
+        close = get_close_matches(name, commands(), n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else f" The commands are {', '.join(commands())}."
         return _refuse(f"there is no command {name!r}.{hint}")
     return _call(name, rest)
 
 
+def _say_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """A warning in one line, without the place in our code that gave it."""
+    if issubclass(category, instruments.InstrumentWarning):
+        sys.stderr.write(f"sensecheck: note: {message}\n")
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, *where[:2]))
+
+
 def _call(name: str, rest: Sequence[str]) -> int:
-    module = import_module(f"sensecheck.cli.{name}")
     try:
-        parser = module.parser()
+        if find_spec(f"sensecheck.cli.{name}") is not None:
+            module = import_module(f"sensecheck.cli.{name}")
+            parser = module.parser()
+        else:
+            module = import_module("sensecheck.cli.question")
+            parser = module.parser(name)
         code = module.run(parser.parse_args(rest))
         sys.stdout.flush()
         return int(code)
@@ -103,14 +126,15 @@ def _refuse(words: str) -> int:
 
 
 def _help() -> str:
-    width = max(map(len, COMMANDS))
+    known = commands()
+    width = max(map(len, known))
     lines = [
         "usage: sensecheck COMMAND [OPTIONS]",
         "",
         "Is it faithful, correct, diverse, robust, calibrated? Figures with intervals, slices and a report.",
         "",
         "commands:",
-        *(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items()),
+        *(f"  {name:<{width}}  {what}" for name, what in known.items()),
         "",
         "  sensecheck COMMAND --help   all options of a command",
         "  sensecheck --version        the version",

@@ -9,7 +9,8 @@ from difflib import get_close_matches
 
 from sensecheck.cli.options import Parser
 from sensecheck.inputs.errors import shown
-from sensecheck.report.question import available, question
+from sensecheck.instruments import available
+from sensecheck.report.question import question
 from sensecheck.statistics.statistic import AnyStatistic
 
 

@@ -1,22 +1,21 @@
-"""Options that every question shares, and what they mean."""
+"""Options on the command line: flags read off what a function takes, and those that only a terminal has."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from sensecheck.report.question import slicings
+from sensecheck.options import Parameter, alternatives, default_words, parameters, settings_of
 from sensecheck.report.result import Result
-from sensecheck.statistics.figure import DEFAULT_SEED, IntervalOptions
 
 FORMATS = ("table", "json", "markdown", "latex")
+_PICTURES = (".svg", ".html", ".png", ".pdf")
 
 
 class Parser(argparse.ArgumentParser):
@@ -25,6 +24,13 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **given: Any) -> None:
         given.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(allow_abbrev=False, **given)
+        self._headings: dict[str, argparse._ArgumentGroup] = {}
+
+    def heading(self, title: str) -> argparse._ArgumentGroup:
+        """The group of options under that heading."""
+        if title not in self._headings:
+            self._headings[title] = self.add_argument_group(title)
+        return self._headings[title]
 
     def error(self, message: str) -> Any:
         if message.startswith("unrecognized arguments:"):
@@ -37,13 +43,146 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
-def add_common(parser: argparse.ArgumentParser, *, parity: Sequence[str] = (), weighted: bool = True) -> None:
-    """Options of every question. `parity` names the originals that `--as` can reproduce here; `weighted` says
-    whether rows may have weights and clusters of the user's."""
-    out = parser.add_argument_group("output")
-    out.add_argument("--out", metavar="DIR", help="keep the run here: measurements, summary.json, report.html")
-    out.add_argument("--resume", action="store_true", help="go on with the interrupted run in --out")
-    out.add_argument("--overwrite", action="store_true", help="replace the run in --out")
+# -- flags of a function's parameters ----------------------------------------------------------------------------
+
+
+def add_parameters(parser: Parser, function: Callable[..., Any], without: Iterable[str] = ()) -> None:
+    """A flag for every parameter that has an `Option`; the first parameter is the files."""
+    for place, parameter in enumerate(parameters(function).values()):
+        option = parameter.option
+        if option is None or option.hidden or parameter.name in without:
+            continue
+        if place == 0:
+            parser.add_argument(parameter.name, metavar=option.metavar or "FILE", nargs="+", help=_help(parameter))
+        elif parameter.settings is not None:
+            for field in settings_of(parameter.settings).values():
+                if field.option is not None:
+                    heading = parser.heading(field.option.group or option.group)
+                    _add(heading, field, dest=f"{parameter.name}.{field.name}")
+        else:
+            _add(parser.heading(option.group or "options"), parameter)
+
+
+def _add(group: argparse._ArgumentGroup, parameter: Parameter, dest: str = "") -> None:
+    option = parameter.option
+    assert option is not None
+    # What is not given is not passed on: the function's own default holds.
+    flags = [parameter.flag, *filter(None, [option.short])]
+    shared: dict[str, Any] = {"dest": dest or parameter.name, "default": argparse.SUPPRESS, "help": _help(parameter)}
+    kind = _kind(parameter)
+    if kind is bool:
+        group.add_argument(*flags, action="store_false" if parameter.default is True else "store_true", **shared)
+        return
+    how: dict[str, Any] = {"metavar": option.metavar or None}
+    choices = option.choices or (typing.get_args(kind) if typing.get_origin(kind) is Literal else ())
+    if choices:
+        how |= {"choices": list(choices), "type": type(choices[0])}
+    elif option.separator or kind in (int, float):
+        how["type"] = _reader(parameter)
+    if not option.separator and (option.repeat or _is(kind, Mapping) or _is(kind, Sequence)):
+        how["action"] = "append"
+    group.add_argument(*flags, **how, **shared)
+    for flag, (value, words) in option.others.items():
+        group.add_argument(flag, action="store_const", const=value, **{**shared, "help": words})
+
+
+def values(args: argparse.Namespace, function: Callable[..., Any]) -> dict[str, Any]:
+    """What the function is called with: all that was given, in the forms that it takes."""
+    given = vars(args)
+    call: dict[str, Any] = {}
+    for place, parameter in enumerate(parameters(function).values()):
+        if place == 0 and parameter.name in given:
+            files = given[parameter.name]
+            call[parameter.name] = files[0] if len(files) == 1 else [Path(file) for file in files]
+        elif parameter.settings is not None:
+            fields = settings_of(parameter.settings).values()
+            settings = {f.name: _value(given[f"{parameter.name}.{f.name}"], f) for f in fields
+                        if f"{parameter.name}.{f.name}" in given}  # fmt: skip
+            if settings:
+                call[parameter.name] = parameter.settings(**settings)
+        elif parameter.name in given:
+            call[parameter.name] = _value(given[parameter.name], parameter)
+    return call
+
+
+def _value(given: Any, parameter: Parameter) -> Any:
+    option, kind = parameter.option, _kind(parameter)
+    if _is(kind, Mapping):
+        form = (option.metavar if option is not None else "") or "NAME=VALUE"
+        return dict(pair(text, parameter.flag, form) for text in given)
+    if option is not None and option.repeat and len(given) == 1:
+        return given[0]
+    return given
+
+
+def _kind(parameter: Parameter) -> Any:
+    """The one kind of value that a flag of this parameter reads: of several, the first that is no path."""
+    return alternatives(parameter.hint)[0]
+
+
+def _is(kind: Any, shape: type) -> bool:
+    origin = typing.get_origin(kind)
+    return isinstance(origin, type) and issubclass(origin, shape)
+
+
+def _help(parameter: Parameter) -> str:
+    assert parameter.option is not None
+    return (parameter.option.help + default_words(parameter)).replace("%", "%%")
+
+
+def _reader(parameter: Parameter) -> Callable[[str], Any]:
+    """From the text behind a flag to the value, or to several."""
+    option, kind = parameter.option, _kind(parameter)
+    assert option is not None
+    part = typing.get_args(kind)[0] if _is(kind, Sequence) else kind
+    kinds = alternatives(part)
+
+    def one(text: str) -> Any:
+        if kinds == [int]:
+            return whole(text, option.at_least) * option.scale
+        return number(text) if kinds == [float] else text
+
+    def several(text: str) -> tuple[Any, ...]:
+        return tuple(one(piece.strip()) for piece in text.split(option.separator) if piece.strip())
+
+    return several if option.separator else one
+
+
+def whole(text: str, at_least: int | None = None) -> int:
+    expected = "a whole number" if at_least is None else f"a whole number of at least {at_least}"
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}") from None
+    if at_least is not None and value < at_least:
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {value}")
+    return value
+
+
+def positive(text: str) -> int:
+    return whole(text, 1)
+
+
+def number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number, got {text!r}") from None
+
+
+def pair(text: str, option: str, form: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name or not value:
+        raise ValueError(f"{option} takes {form}, got {text!r}")
+    return name.strip(), value.strip()
+
+
+# -- what only a terminal has ------------------------------------------------------------------------------------
+
+
+def add_output(parser: Parser) -> None:
+    """How figures are shown, and the gates."""
+    out = parser.heading("output")
     out.add_argument("--format", choices=FORMATS, default="table", help="how figures are printed (default: table)")
     out.add_argument("--report", metavar="FILE", help="write the HTML report to this file")
     out.add_argument(
@@ -53,60 +192,7 @@ def add_common(parser: argparse.ArgumentParser, *, parity: Sequence[str] = (), w
         default=[],
         help="save a picture: .svg, .html, .png or .pdf; NAME=FILE chooses which (repeatable)",
     )
-    out.add_argument("--system", metavar="NAME", help="what to call the system in tables and reports")
-    what = parser.add_argument_group("what is measured")
-    what.add_argument(
-        "--slice",
-        metavar="COLUMN",
-        action="append",
-        default=[],
-        help="figures for every value of a column; 'a×b' (or 'a*b') crosses two (repeatable)",
-    )
-    what.add_argument(
-        "--columns",
-        metavar="NAME=COLUMN",
-        action="append",
-        default=[],
-        help="the input calls NAME by another name: COLUMN (repeatable)",
-    )
-    what.add_argument("--limit", metavar="N", type=positive, help="only the first N records")
-    what.add_argument("--skip-bad", action="store_true", help="count bad records as unscored instead of stopping")
-    if weighted:
-        what.add_argument("--weight", metavar="COLUMN", help="how much each row counts")
-        what.add_argument("--cluster", metavar="COLUMN", help="rows that belong together and are resampled together")
-    if parity:
-        what.add_argument(
-            "--as",
-            dest="parity",
-            choices=list(parity),
-            metavar="ORIGINAL",
-            help=f"reproduce an original's figures, quirks included: {', '.join(parity)}",
-        )
-    sure = parser.add_argument_group("intervals")
-    sure.add_argument(
-        "--ci",
-        choices=("percentile", "bca"),
-        default="percentile",
-        help="how bootstrap intervals are made (default: percentile)",
-    )
-    sure.add_argument("--no-ci", action="store_true", help="no intervals")
-    sure.add_argument(
-        "--ci-level", type=float, default=0.95, metavar="P", help="coverage of the intervals (default: 0.95)"
-    )
-    sure.add_argument(
-        "--resamples", type=positive, default=1000, metavar="N", help="bootstrap replicates (default: 1000)"
-    )
-    sure.add_argument(
-        "--seed", type=int, default=DEFAULT_SEED, metavar="N", help=f"of resampling (default: {DEFAULT_SEED})"
-    )
-    sure.add_argument(
-        "--jobs",
-        type=positive,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="threads; figures do not depend on it (default: all cores)",
-    )
-    gate = parser.add_argument_group("gates for continuous integration (exit code 1 when one fails)")
+    gate = parser.heading("gates for continuous integration (exit code 1 when one fails)")
     gate.add_argument(
         "--fail-under",
         metavar="FIGURE=VALUE",
@@ -129,55 +215,6 @@ def add_common(parser: argparse.ArgumentParser, *, parity: Sequence[str] = (), w
     )
 
 
-def positive(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}") from None
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {value}")
-    return value
-
-
-@dataclass(frozen=True)
-class Shared:
-    """The shared options, understood."""
-
-    options: IntervalOptions
-    slices: list[tuple[str, ...]]
-    columns: dict[str, str]
-
-    @classmethod
-    def of(cls, args: argparse.Namespace) -> Shared:
-        options = IntervalOptions(
-            "none" if args.no_ci else args.ci, args.ci_level, args.resamples, args.seed, args.jobs
-        )
-        return cls(options, slicings(args.slice), dict(pair(c, "--columns", "NAME=COLUMN") for c in args.columns))
-
-
-def every_question(args: argparse.Namespace) -> dict[str, Any]:
-    """What every question's `evaluate` is told alike. What cannot be written later is refused now."""
-    shared = Shared.of(args)
-    check_targets(args)
-    return {
-        "columns": shared.columns,
-        "slices": shared.slices,
-        "options": shared.options,
-        **{name: getattr(args, name) for name in ("limit", "skip_bad", "out", "resume", "overwrite", "system")},
-    }
-
-
-_PICTURES = (".svg", ".html", ".png", ".pdf")
-
-
-def refuse_idle(args: argparse.Namespace, parser: argparse.ArgumentParser, idle: Sequence[str], why: str) -> None:
-    """Refuse options that were given and would do nothing: a figure must not look as if they had been heeded."""
-    flags = {a.dest: a.option_strings[0] for a in parser._actions if a.option_strings}
-    for name in idle:
-        if getattr(args, name) != parser.get_default(name):
-            raise ValueError(f"{flags[name]} {why}")
-
-
 def check_targets(args: argparse.Namespace) -> None:
     """Refuse what could not be written after all the work."""
     targets = [("--plot", p.partition("=")[2] or p) for p in args.plot]
@@ -190,13 +227,6 @@ def check_targets(args: argparse.Namespace) -> None:
             raise ValueError(f"--plot: cannot save a picture as {target}: pictures are {', '.join(_PICTURES)}")
         if not place.parent.is_dir():
             raise ValueError(f"{option} {target}: there is no folder {str(place.parent)!r}; make it first")
-
-
-def pair(text: str, option: str, form: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign or not name or not value:
-        raise ValueError(f"{option} takes {form}, got {text!r}")
-    return name.strip(), value.strip()
 
 
 def finish(result: Result, args: argparse.Namespace) -> int:

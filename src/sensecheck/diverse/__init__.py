@@ -1,6 +1,23 @@
-"""Diverse: does a set of responses cover the different good answers?"""
+"""Diverse: do the responses cover the different good answers?"""
 
-from sensecheck.diverse.evaluation import alignments, evaluate
-from sensecheck.diverse.question import QUESTION
+from __future__ import annotations
 
-__all__ = ["QUESTION", "alignments", "evaluate"]
+from typing import TYPE_CHECKING
+
+from sensecheck import lazily
+
+if TYPE_CHECKING:
+    from sensecheck.diverse.evaluation import alignments, evaluate
+    from sensecheck.diverse.question import QUESTION
+
+__all__ = ["ASKS", "QUESTION", "alignments", "evaluate"]
+
+ASKS = "Do the responses cover the different good answers?"
+__getattr__ = lazily.names(
+    __name__,
+    {
+        "QUESTION": ".question",
+        "evaluate": ".evaluation",
+        "alignments": ".evaluation",
+    },
+)

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from sensecheck.evaluation.options import options, plain_default
-from sensecheck.report.question import available, question
+from sensecheck.instruments import available
+from sensecheck.report.question import question
 
 # What the demo's data need, for those questions that have some: (option, value as TOML).
 DEMO: dict[str, list[tuple[str, str]]] = {

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sensecheck import instruments
 from sensecheck.evaluation.lines import Lines, Place, parsed
 from sensecheck.evaluation.options import OWN, Option, options, takes_anything
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
-from sensecheck.report.question import QUESTIONS, available, question
+from sensecheck.report.question import question
 from sensecheck.statistics.figure import IntervalOptions
 
 TOP = {
@@ -204,15 +205,18 @@ class _Checker:
 
     def entry(self, place: Place, entry: Mapping[str, Any], systems: Sequence[str]) -> Entry | None:
         asked = entry.get("question")
-        if not isinstance(asked, str) or asked not in QUESTIONS:
+        if not isinstance(asked, str) or asked not in instruments.names():
+            known = ", ".join(instruments.names())
             if asked is None:
-                self.wrong(place, "the entry has no question", hint=f"One of {', '.join(QUESTIONS)}.")
+                self.wrong(place, "the entry has no question", hint=f"One of {known}.")
             else:
-                hint = did_you_mean(str(asked), QUESTIONS)
-                self.wrong((*place, "question"), expected=f"one of {', '.join(QUESTIONS)}", got=shown(asked), hint=hint)
+                hint = did_you_mean(str(asked), instruments.names())
+                self.wrong((*place, "question"), expected=f"one of {known}", got=shown(asked), hint=hint)
             return None
-        if asked not in available():
-            self.wrong((*place, "question"), f"this version cannot ask {shown(asked)}")
+        try:
+            instruments.room(asked)
+        except instruments.InstrumentError as error:
+            self.wrong((*place, "question"), str(error))
             return None
         name = entry.get("name", asked)
         if not isinstance(name, str) or not name:

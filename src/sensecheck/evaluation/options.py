@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import collections.abc
 import dataclasses
-import inspect
 import os
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any, Literal, Union
+
+import sensecheck.options
+from sensecheck.instruments import room
+from sensecheck.options import parameters, settings_of
 
 # What `run` decides itself: where runs go, how intervals are made, what a system is called.
 OWN = frozenset({"options", "out", "resume", "overwrite", "progress", "system"})
@@ -56,35 +58,23 @@ class Option:
 @cache
 def options(question: str) -> dict[str, Option]:
     """Every option of a question that a file may set."""
-    function = evaluator(question)
-    try:
-        hints = typing.get_type_hints(function)
-    except (NameError, TypeError):
-        # A hint that only a type checker can resolve: names are still checked, kinds are left to the question.
-        hints = {}
-    found = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name in OWN or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        required = parameter.default is parameter.empty
-        hint = hints.get(name, Any)
-        if _is_any(hint) or _members(hint):
-            found[name] = Option(name, hint, None if required else parameter.default, required)
-    return found
+    return {
+        name: Option(name, parameter.hint, None if parameter.required else parameter.default, parameter.required)
+        for name, parameter in parameters(evaluator(question)).items()
+        if name not in OWN and (_is_any(parameter.hint) or _members(parameter.hint))
+    }
 
 
 def _settings(kind: Any) -> dict[str, Option]:
-    hints = typing.get_type_hints(kind)
-    return {f.name: Option(f.name, hints[f.name], f.default, False) for f in dataclasses.fields(kind)}
+    return {p.name: Option(p.name, p.hint, p.default, False) for p in settings_of(kind).values()}
 
 
 def takes_anything(question: str) -> bool:
-    parameters = inspect.signature(evaluator(question)).parameters.values()
-    return any(p.kind is p.VAR_KEYWORD for p in parameters)
+    return sensecheck.options.takes_anything(evaluator(question))
 
 
 def evaluator(question: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = import_module(f"sensecheck.{question}").evaluate
+    function: Callable[..., Any] = room(question).evaluate
     return function
 
 

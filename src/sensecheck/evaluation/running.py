@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import glob
 import hashlib
-import inspect
 import os
 import re
 import time
@@ -21,6 +20,7 @@ from sensecheck.evaluation.file import Entry, Evaluation, with_secrets
 from sensecheck.evaluation.options import evaluator, options
 from sensecheck.inputs.errors import shown
 from sensecheck.inputs.opening import sources
+from sensecheck.options import parameters
 from sensecheck.report.comparison import Comparison, Comparisons, compare
 from sensecheck.report.overview import Cell, Row, overview_page
 from sensecheck.report.question import slicings
@@ -134,7 +134,7 @@ class _Work:
 
     def _measure(self, entry: Entry, system: str, given: Mapping[str, Any], folder: Path, going_on: bool) -> Result:
         function = evaluator(entry.question)
-        known = inspect.signature(function).parameters
+        known = parameters(function)
         slices = given.get("slices")
         own: dict[str, Any] = {
             "options": self.evaluation.intervals,

@@ -6,7 +6,8 @@ from typing import Any
 
 from sensecheck.evaluation.file import GATES, TOP
 from sensecheck.evaluation.options import options, plain_default, schema_of, takes_anything
-from sensecheck.report.question import available, question
+from sensecheck.instruments import available
+from sensecheck.report.question import question
 
 
 def schema() -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 
-from sensecheck.faithful.measure import GROUP_NAMES
+from sensecheck.faithful.measure import GROUP_NAMES, THRESHOLD
+from sensecheck.runs.signature import Method, spelled
 from sensecheck.statistics.statistic import AnyStatistic, Explanation, Statistic, mean_of, ratio
 
 _BLEC = (
@@ -33,10 +32,10 @@ _GROUP_MEANING = {
 }
 
 
-def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
+def statistics(method: Method) -> list[AnyStatistic]:
     """All figures under a signature's choices."""
-    threshold = method.get("threshold", "0.5")
-    made: list[AnyStatistic] = [
+    threshold = spelled(method.get("threshold", THRESHOLD))
+    figures: list[AnyStatistic] = [
         mean_of("consistent", title="consistent", direction="higher", explanation=Explanation(
             "pairs without a finding against them / scored pairs",
             "The share of sentences that say what their query says and nothing else, as far as rules can see. "
@@ -54,7 +53,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
         ("contradicted", "something that the sentence says the other way round"),
         ("added", "something that the sentence says and the query does not"),
     ):
-        made.append(
+        figures.append(
             mean_of(
                 f"any_{status}",
                 name=status,
@@ -69,7 +68,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
             )
         )
     for group in GROUP_NAMES:
-        made.append(
+        figures.append(
             Statistic(
                 f"{group}_kept",
                 (f"{group}_kept", f"{group}_facts"),
@@ -86,4 +85,4 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 ),
             )
         )
-    return made
+    return figures

@@ -18,7 +18,9 @@ from sensecheck.faithful.languages import LANGUAGES, Context
 from sensecheck.faithful.matching.rules import Finding, check, spans_of
 from sensecheck.faithful.matching.sentence import Sentence
 from sensecheck.faithful.matching.vocabulary import Vocabulary, load_vocabulary
+from sensecheck.faithful.records import Pairs
 from sensecheck.faithful.schema import Schema
+from sensecheck.runs.collecting import Batch
 
 THRESHOLD = 0.5
 """A finding this sure makes a pair inconsistent."""
@@ -159,77 +161,68 @@ class Checker:
         return Verdict(sound, None, "", findings, read)
 
 
-def measure(
-    checker: Checker,
-    ids: Sequence[str],
-    queries: Sequence[str | None],
-    sentences: Sequence[str | None],
-    db_ids: Sequence[str | None] | None = None,
-    *,
-    evidence: bool = True,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+def measure(checker: Checker, pairs: Pairs, *, evidence: bool = True) -> Batch:
     """One row of measurements for every pair, and the texts with their evidence."""
-    n = len(ids)
-    consistent: list[bool | None] = [None] * n
-    reasons: list[str | None] = [None] * n
-    confidences: list[float | None] = [None] * n
-    counts: dict[str, list[int | None]] = {status: [None] * n for status in _FAULTS}
-    facts: dict[str, list[int | None]] = {group: [None] * n for group in GROUP_NAMES}
-    kept: dict[str, list[int | None]] = {group: [None] * n for group in GROUP_NAMES}
-    found: list[str | None] = [None] * n
-    threshold = checker.threshold
-    for i in range(n):
-        query, sentence = queries[i], sentences[i]
-        if query is None or sentence is None:
-            reasons[i] = "missing_query" if query is None else "missing_sentence"
-            continue
-        verdict = checker.check(query, sentence, db_ids[i] if db_ids is not None else None)
-        consistent[i], reasons[i] = verdict.consistent, verdict.reason
-        if verdict.consistent is None:
-            continue
-        tally = dict.fromkeys(_FAULTS, 0)
-        asked = dict.fromkeys(GROUP_NAMES, 0)
-        held = dict.fromkeys(GROUP_NAMES, 0)
-        surest = 0.0
-        for finding in verdict.findings:
-            status = finding.status
-            counted = status in _FAULTS and finding.confidence >= threshold
-            if counted:
-                tally[status] += 1
-            if status in _FAULTS and finding.confidence > surest:
-                surest = finding.confidence
-            group = GROUPS.get(finding.kind)
-            if group is not None and status != "added":
-                asked[group] += 1
-                held[group] += not counted
-        for status in _FAULTS:
-            counts[status][i] = tally[status]
-        for group in GROUP_NAMES:
-            facts[group][i], kept[group][i] = asked[group], held[group]
-        confidences[i] = surest
-        if evidence:
-            found[i] = orjson.dumps(verdict.evidence()).decode()
+    verdicts = [_verdict(checker, pairs, row) for row in range(len(pairs.queries))]
+    tallies = [None if verdict.consistent is None else _tally(verdict, checker.threshold) for verdict in verdicts]
+
+    def counts(part: str, name: str) -> pl.Series:
+        return pl.Series([None if tally is None else getattr(tally, part)[name] for tally in tallies], dtype=pl.Int32)
+
     measurements = pl.DataFrame(
         {
-            "id": pl.Series(ids, dtype=pl.String),
-            "scored": pl.Series([c is not None for c in consistent], dtype=pl.Boolean),
-            "reason": pl.Series(reasons, dtype=pl.String),
-            "consistent": pl.Series(consistent, dtype=pl.Boolean),
-            "doubt": pl.Series(confidences, dtype=pl.Float64),
-            **{status: pl.Series(values, dtype=pl.Int32) for status, values in counts.items()},
-            **{f"{group}_facts": pl.Series(facts[group], dtype=pl.Int32) for group in GROUP_NAMES},
-            **{f"{group}_kept": pl.Series(kept[group], dtype=pl.Int32) for group in GROUP_NAMES},
+            "scored": pl.Series([tally is not None for tally in tallies], dtype=pl.Boolean),
+            "reason": pl.Series([verdict.reason for verdict in verdicts], dtype=pl.String),
+            "consistent": pl.Series([verdict.consistent for verdict in verdicts], dtype=pl.Boolean),
+            "doubt": pl.Series([None if tally is None else tally.surest for tally in tallies], dtype=pl.Float64),
+            **{status: counts("faults", status) for status in _FAULTS},
+            **{f"{group}_facts": counts("facts", group) for group in GROUP_NAMES},
+            **{f"{group}_kept": counts("kept", group) for group in GROUP_NAMES},
         }
     )
-    texts = pl.DataFrame(
-        {
-            "id": measurements["id"],
-            "query": pl.Series(list(queries), dtype=pl.String),
-            "sentence": pl.Series(list(sentences), dtype=pl.String),
-            "evidence": pl.Series(found, dtype=pl.String),
-        }
-    )
-    return measurements, texts
+    shown = [
+        orjson.dumps(verdict.evidence()).decode() if evidence and verdict.consistent is not None else None
+        for verdict in verdicts
+    ]
+    texts = {"query": pairs.queries, "sentence": pairs.sentences, "evidence": shown}
+    return Batch(measurements, pl.DataFrame({name: pl.Series(list(t), dtype=pl.String) for name, t in texts.items()}))
+
+
+def _verdict(checker: Checker, pairs: Pairs, row: int) -> Verdict:
+    query, sentence = pairs.queries[row], pairs.sentences[row]
+    if query is None or sentence is None:
+        return Verdict(None, "missing_query" if query is None else "missing_sentence")
+    return checker.check(query, sentence, pairs.db_ids[row] if pairs.db_ids is not None else None)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the findings of one pair come to."""
+
+    faults: dict[str, int]
+    """Findings that count against the pair, by their status."""
+    facts: dict[str, int]
+    """Facts of the query, by the group that they are reported in."""
+    kept: dict[str, int]
+    """Those of them that the sentence keeps."""
+    surest: float = 0.0
+    """How sure the surest fault is, be it over the threshold or not."""
+
+
+def _tally(verdict: Verdict, threshold: float) -> Tally:
+    tally = Tally(dict.fromkeys(_FAULTS, 0), dict.fromkeys(GROUP_NAMES, 0), dict.fromkeys(GROUP_NAMES, 0))
+    for finding in verdict.findings:
+        status = finding.status
+        counted = status in _FAULTS and finding.confidence >= threshold
+        if counted:
+            tally.faults[status] += 1
+        if status in _FAULTS and finding.confidence > tally.surest:
+            tally.surest = finding.confidence
+        group = GROUPS.get(finding.kind)
+        if group is not None and status != "added":
+            tally.facts[group] += 1
+            tally.kept[group] += not counted
+    return tally
 
 
 def verdicts(checker: Checker, pairs: Iterable[tuple[str, str]]) -> list[bool | None]:

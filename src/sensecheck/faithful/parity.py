@@ -5,117 +5,111 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from sensecheck.faithful import original
-from sensecheck.faithful.records import Options, Records, identity_of
+from sensecheck.faithful.question import QUESTION
+from sensecheck.faithful.records import FIELDS, Pairs, identity_of, pairs_of
 from sensecheck.inputs.errors import InputError
-from sensecheck.report.question import Question
+from sensecheck.inputs.tables import TableBatch
+from sensecheck.report.asking import Asked
+from sensecheck.report.instrument import TableInstrument
 from sensecheck.report.result import Result
-from sensecheck.runs.signature import Signature
+from sensecheck.runs.collecting import Batch
+from sensecheck.runs.signature import Method
 from sensecheck.statistics.estimate import Estimates
-from sensecheck.statistics.figure import Figure, IntervalOptions
-from sensecheck.statistics.measurements import Frames
+from sensecheck.statistics.figure import Figure
+from sensecheck.statistics.measurements import Measurements, concatenated
 from sensecheck.statistics.table import Slice
 
 NO_INTERVAL = "parity with the original: it gives no interval"
 
 
-def evaluate_as_original(
-    question: Question,
-    data: Any,
-    *,
-    language: str,
-    schema: Any = None,
-    template: str | os.PathLike[str] | None = None,
-    translate: bool = False,
-    options: Options,
-    slices: Sequence[Slice] = (),
-    out: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
-    system: str = "system",
-) -> Result:
+class Blec(TableInstrument):
     """BLEC's verdict for every pair; a pair on which the original raises is unscored with that reason."""
-    if language not in ("sql", "logic2text"):
-        raise InputError(
-            f"BLEC knows SQL (Spider) and Logic2text, not {language}",
-            field="language",
-            hint="Leave out --as.",
-            reason="bad_option",
-        )
-    if language == "sql" and template is None and schema is None:
-        raise InputError(
-            "BLEC needs the slots of every query: a schema or a template file", field="schema",
-            hint="Give --schema tables.json, or --template template_to_names.json.", reason="bad_option",
-        )  # fmt: skip
-    slots = _Slots(schema, template, translate) if language == "sql" else None
-    records = Records(data, options)
-    frames, texts = [], []
-    for pairs in records.pairs():
-        rows = list(_verdicts(pairs, slots))
-        frame = pl.DataFrame(
+
+    question = QUESTION
+    original = "blec"
+    fields = FIELDS
+
+    def __init__(self, data: Any, asked: Asked, language: str, slots: Slots) -> None:
+        super().__init__(data, asked)
+        self.language = language
+        self.slots = slots
+
+    def method(self) -> Method:
+        slots = self.slots
+        template = {} if slots.template_file is None else {"template": identity_of(slots.template_file)}
+        return {"language": self.language, "mode": "translated" if slots.translate else "original", **template}
+
+    def measure(self, batch: TableBatch) -> Batch:
+        pairs = pairs_of(batch, self.asked)
+        rows = list(_verdicts(pairs, self.slots if self.language == "sql" else None))
+        measurements = pl.DataFrame(
             {
-                "id": pl.Series(pairs.ids, dtype=pl.String),
                 "scored": [reason is None for _, reason in rows],
                 "reason": pl.Series([reason for _, reason in rows], dtype=pl.String),
                 "consistent": pl.Series([None if e is None else not e for e, _ in rows], dtype=pl.Boolean),
                 "errors": pl.Series([None if e is None else len(e) for e, _ in rows], dtype=pl.Int32),
             }
         )
-        frames.append(records.with_fields(frame, pairs.batch))
-        texts.append(
-            pl.DataFrame(
-                {
-                    "id": frame["id"],
-                    "query": pl.Series(pairs.queries, dtype=pl.String),
-                    "sentence": pl.Series(pairs.sentences, dtype=pl.String),
-                    "error_tokens": pl.Series([None if e is None else json.dumps(e) for e, _ in rows], dtype=pl.String),
-                }
-            )
-        )
-    everything = pl.concat(frames)
-    estimates = Estimates(
-        _figures(everything, {}),
-        {key: [_figures(part, _named(key, part)) for part in _parts(everything, key)] for key in slices},
-    )
-    method = {"as": "blec", "language": language, "mode": "translated" if translate else "original"}
-    if template is not None:
-        method["template"] = identity_of(template)
-    result = Result(
-        question, Signature("faithful", method, {"name": system}), estimates, Frames(frames), Frames(texts),
-        options=IntervalOptions(method="none"), notes=slots.notes() if slots else [], inputs=records.inputs(),
-    )  # fmt: skip
-    if out is not None:
-        result.save(out, overwrite=overwrite)
-    return result
+        texts = {
+            "query": pairs.queries,
+            "sentence": pairs.sentences,
+            "error_tokens": [None if errors is None else json.dumps(errors) for errors, _ in rows],
+        }
+        return Batch(measurements, pl.DataFrame({name: pl.Series(t, dtype=pl.String) for name, t in texts.items()}))
+
+    def estimates(self, rows: Measurements, method: Method) -> Estimates:
+        everything = concatenated(rows)
+        slices = {
+            key: [_figures(part, _named(key, part)) for part in _parts(everything, key)] for key in self.asked.slices
+        }
+        return Estimates(_figures(everything, {}), slices)
+
+    def finish(self, result: Result) -> None:
+        result.notes += self.slots.notes()
 
 
-class _Slots:
+class Slots:
     """The slot dictionary of a query: looked up in a template, or made from the schema."""
 
-    def __init__(self, schema: Any, template: str | os.PathLike[str] | None, translate: bool) -> None:
+    def __init__(
+        self, language: str, schema: Any, template: str | os.PathLike[str] | None = None, translate: bool = False
+    ) -> None:
+        if language not in ("sql", "logic2text"):
+            raise InputError(
+                f"BLEC knows SQL (Spider) and Logic2text, not {language}", field="language", hint="Leave out --as.",
+                reason="bad_option",
+            )  # fmt: skip
+        if language == "sql" and template is None and schema is None:
+            raise InputError(
+                "BLEC needs the slots of every query: a schema or a template file", field="schema",
+                hint="Give --schema tables.json, or --template template_to_names.json.", reason="bad_option",
+            )  # fmt: skip
+        self.template_file, self.translate = template, translate
         self.template: Mapping[str, Mapping[str, str]] | None = None
         self.schemas: dict[str, Mapping[str, Any]] = {}
-        self.made: dict[tuple[str, str | None], Mapping[str, str]] = {}
+        self.of_queries: dict[tuple[str, str | None], Mapping[str, str]] = {}
         self.not_found = 0
-        if template is not None:
+        if language == "sql" and template is not None:
             self.template = original.read_template(template)[1 if translate else 0]
-        elif schema is not None:
+        elif language == "sql":
             self.schemas = {str(e.get("db_id", "")): e for e in _entries(schema)}
 
     def of(self, sql: str, db_id: str | None) -> Mapping[str, str] | None:
         if self.template is not None:
-            found = self.template.get(sql)
-            self.not_found += found is None
-            return found
+            slots = self.template.get(sql)
+            self.not_found += slots is None
+            return slots
         key = (sql, db_id)
-        if key not in self.made:
-            if len(self.made) > 100_000:
-                self.made.clear()
+        if key not in self.of_queries:
+            if len(self.of_queries) > 100_000:
+                self.of_queries.clear()
             entry = self.schemas.get(db_id or "") or (
                 next(iter(self.schemas.values())) if len(self.schemas) == 1 else None
             )
@@ -123,8 +117,8 @@ class _Slots:
                 raise InputError(
                     field="db_id", expected="a database of the schema file", got=repr(db_id), reason="unknown_db_id"
                 )
-            self.made[key] = original.name_dict(sql, entry)
-        return self.made[key]
+            self.of_queries[key] = original.name_dict(sql, entry)
+        return self.of_queries[key]
 
     def notes(self) -> list[str]:
         if not self.not_found:
@@ -149,7 +143,7 @@ def _entries(schema: Any) -> list[Mapping[str, Any]]:
     return document if isinstance(document, list) else [document]
 
 
-def _verdicts(pairs: Any, slots: _Slots | None) -> Iterator[tuple[list[str] | None, str | None]]:
+def _verdicts(pairs: Pairs, slots: Slots | None) -> Iterator[tuple[list[str] | None, str | None]]:
     for i, (query, sentence) in enumerate(zip(pairs.queries, pairs.sentences, strict=True)):
         if query is None or sentence is None:
             yield None, "missing_query" if query is None else "missing_sentence"
@@ -159,8 +153,8 @@ def _verdicts(pairs: Any, slots: _Slots | None) -> Iterator[tuple[list[str] | No
                 reference = pairs.references[i] if pairs.references is not None else None
                 yield original.logic2text_errors(query, sentence, reference), None
                 continue
-            found = slots.of(query, pairs.db_ids[i] if pairs.db_ids is not None else None)
-            yield ([] if found is None else original.spider_errors(query, found, sentence)), None
+            names = slots.of(query, pairs.db_ids[i] if pairs.db_ids is not None else None)
+            yield ([] if names is None else original.spider_errors(query, names, sentence)), None
         except (ValueError, UnboundLocalError, re.error, OverflowError) as failure:
             if isinstance(failure, InputError):
                 raise

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from sensecheck.faithful.measure import Checker, measure
 from sensecheck.faithful.schema import Schema, from_create_table, from_spider, from_sqlite
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.opening import sources
-from sensecheck.inputs.tables import TableBatch, TableReader
-from sensecheck.runs.collecting import Batch
+from sensecheck.inputs.tables import TableBatch
+from sensecheck.report.asking import Asked
 
 # Names that people (and the original's data files) give to the columns, in the order in which we look for them.
 QUERY_NAMES = ("query", "sql", "logic_str", "logic", "sparql", "sparql_query", "logical_form", "form", "gold")
@@ -26,116 +25,34 @@ SENTENCE_NAMES = (
     "question_toks",
 )  # fmt: skip
 DB_NAMES = ("db_id", "db", "database", "database_id")
-ASKED = ("id", "query", "sentence", "db_id", "reference")
 REFERENCE_NAMES = ("reference", "truth", "gold_sentence", "target")
-
-_BLOCK_BYTES = 1 << 21
-_BATCH_ROWS = 8192
-
-
-@dataclass
-class Options:
-    """Everything that changes which pairs are read."""
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    keep: Sequence[str] = ()
-    """Columns wanted for slices."""
-    weight: str | None = None
-    cluster: str | None = None
-    limit: int | None = None
-    skip_bad: bool = False
+FIELDS = ("id", "query", "sentence", "db_id", "reference")
 
 
 @dataclass
 class Pairs:
     """Some pairs of one input, as columns."""
 
-    ids: list[str]
-    queries: list[str | None]
-    sentences: list[str | None]
-    db_ids: list[str | None] | None
-    references: list[str | None] | None
-    batch: TableBatch
+    queries: Sequence[str | None]
+    sentences: Sequence[str | None]
+    db_ids: Sequence[str | None] | None = None
+    references: Sequence[str | None] | None = None
 
 
-class Records:
-    """An input opened: iterate its batches, then ask what was found."""
-
-    def __init__(self, data: Any, options: Options) -> None:
-        self.data = data
-        self.options = options
-        self.notes: list[str] = []
-        self._table: TableReader | None = None
-
-    def pairs(self) -> Iterator[Pairs]:
-        o = self.options
-        self._table = TableReader(
-            self.data,
-            columns=o.columns,
-            asked=[*ASKED, *o.keep, *filter(None, [o.weight, o.cluster])],
-            limit=o.limit,
-            skip_bad=o.skip_bad,
-            block_bytes=_BLOCK_BYTES,
-            batch_rows=_BATCH_ROWS,
-        )
-        several = isinstance(self.data, (list, tuple)) and len(self.data) > 1
-        count = 0
-        for batch in self._table:
-            count += len(batch.frame)
-            prefix = f"{Path(batch.path).name}:" if several and batch.path else ""
-            yield self._pairs(batch, prefix)
-        if not count:
-            raise InputError(
-                expected="at least one pair of a query and a sentence", got="none",
-                hint="The input holds nothing to measure.", reason="empty",
-            )  # fmt: skip
-
-    def _pairs(self, batch: TableBatch, prefix: str) -> Pairs:
-        frame = batch.frame
-        query = _column(batch, "query", QUERY_NAMES, self.options.columns)
-        sentence = _column(batch, "sentence", SENTENCE_NAMES, self.options.columns, taken=query)
-        place = frame[batch.place].cast(pl.String)
-        ids = frame["id"].cast(pl.String).fill_null(place) if "id" in frame.columns else place
-        db = next((n for n in DB_NAMES if n in frame.columns), None)
-        reference = next((n for n in REFERENCE_NAMES if n in frame.columns and frame[n].dtype == pl.String), None)
-        return Pairs(
-            [prefix + i for i in ids.to_list()] if prefix else ids.to_list(),
-            _texts(batch, query, self.options.skip_bad),
-            _texts(batch, sentence, self.options.skip_bad),
-            frame[db].cast(pl.String).to_list() if db is not None else None,
-            frame[reference].to_list() if reference is not None else None,
-            batch,
-        )
-
-    def batches(self, checker: Checker, done: int = 0) -> Iterator[Batch]:
-        """Measured batches, from number `done` on."""
-        for index, pairs in enumerate(self.pairs()):
-            if index < done:
-                continue
-            frame, texts = measure(checker, pairs.ids, pairs.queries, pairs.sentences, pairs.db_ids)
-            yield Batch(self.with_fields(frame, pairs.batch), texts)
-
-    def with_fields(self, frame: pl.DataFrame, batch: TableBatch) -> pl.DataFrame:
-        """Add slices, cluster and weight to measurements of the batch's rows."""
-        o = self.options
-        for name in o.keep:
-            if name not in frame.columns:
-                batch.require([name])
-                frame = frame.with_columns(batch.frame[name].cast(pl.String))
-        if o.cluster:
-            batch.require([o.cluster])
-            frame = frame.with_columns(batch.frame[o.cluster].cast(pl.String).alias("cluster"))
-        if o.weight:
-            frame = frame.with_columns(batch.numbers(o.weight).alias("weight"))
-        return frame
-
-    def inputs(self) -> list[dict[str, Any]]:
-        files = self._table.files if self._table is not None else []
-        return [
-            {"path": f.path, "sha256": f.sha256, "bytes": f.raw_bytes, "rows": f.rows, "bad": f.bad}
-            for f in files
-            if f.path
-        ]
+def pairs_of(batch: TableBatch, asked: Asked) -> Pairs:
+    """The pairs in some rows of a table."""
+    frame = batch.frame
+    query = _column(batch, "query", QUERY_NAMES, asked.columns)
+    sentence = _column(batch, "sentence", SENTENCE_NAMES, asked.columns, taken=query)
+    db = next((name for name in DB_NAMES if name in frame.columns), None)
+    texts = (name for name in REFERENCE_NAMES if name in frame.columns and frame[name].dtype == pl.String)
+    reference = next(texts, None)
+    return Pairs(
+        _texts(batch, query, asked.skip_bad),
+        _texts(batch, sentence, asked.skip_bad),
+        frame[db].cast(pl.String).to_list() if db is not None else None,
+        frame[reference].to_list() if reference is not None else None,
+    )
 
 
 def _column(
@@ -200,10 +117,10 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
         return merged
     path = Path(given)
     if path.is_dir():
-        found = {f.stem: _sqlite(f) for f in sorted(path.rglob("*")) if f.suffix in _SQLITE_ENDINGS}
-        if not found:
+        schemas = {f.stem: _sqlite(f) for f in sorted(path.rglob("*")) if f.suffix in _SQLITE_ENDINGS}
+        if not schemas:
             raise InputError(path=str(path), expected="SQLite files in this folder", got="none", reason="no_schema")
-        return found
+        return schemas
     try:
         start = path.open("rb").read(16)
     except OSError as error:
@@ -238,7 +155,7 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
 
 
 def _spider(entries: Sequence[Any], path: str) -> dict[str, Schema]:
-    found: dict[str, Schema] = {}
+    schemas: dict[str, Schema] = {}
     for record, entry in enumerate(entries, 1):
         try:
             schema = from_spider(entry)
@@ -247,8 +164,8 @@ def _spider(entries: Sequence[Any], path: str) -> dict[str, Schema]:
                 path=path, record=record, expected="a schema as in Spider's tables.json (db_id, table_names_original, "
                 "column_names_original, …)", got=f"{type(error).__name__}: {error}", reason="bad_schema",
             ) from None  # fmt: skip
-        found[schema.db_id] = schema
-    return found
+        schemas[schema.db_id] = schema
+    return schemas
 
 
 def _sqlite(path: Path) -> Schema:
@@ -258,10 +175,10 @@ def _sqlite(path: Path) -> Schema:
         raise InputError(path=str(path), expected="a SQLite database", got=str(error), reason="bad_schema") from None
 
 
-def identity_of(given: Any) -> str:
+def identity_of(given: Any) -> str | None:
     """What a signature says of a schema or lexicon: its digest, so that another one is seen."""
     if given is None:
-        return "none"
+        return None
     if isinstance(given, (str, os.PathLike)) and Path(given).is_file():
         digests = []
         for source in sources(given):

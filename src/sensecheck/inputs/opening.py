@@ -397,17 +397,26 @@ def is_path(item: object) -> TypeGuard[PathInput]:
     return isinstance(item, (str, os.PathLike))
 
 
+def names_files(data: object) -> bool:
+    """Whether the data are files, a list of them, or open streams, rather than values in memory."""
+    if is_path(data) or _is_stream(data):
+        return True
+    return isinstance(data, (list, tuple)) and bool(data) and all(is_path(item) or _is_stream(item) for item in data)
+
+
+def file_sources(data: object) -> list[Source]:
+    """The files behind the data one by one; none for what is in memory."""
+    return sources(cast("Iterable[PathInput | BinaryIO]", data)) if names_files(data) else []
+
+
 def identity(data: object) -> list[dict[str, Any]]:
     """What must not change between an interrupted run and its resumption: the files behind the data, if any."""
-    several = isinstance(data, (list, tuple)) and bool(data) and all(is_path(d) or _is_stream(d) for d in data)
-    if not (is_path(data) or _is_stream(data) or several):
-        return []
-    found = []
-    for source in sources(cast("Iterable[PathInput | BinaryIO]", data)):
+    files = []
+    for source in file_sources(data):
         if source.path is not None:
             stat = source.path.stat()
-            found.append({"path": str(source.path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
-    return found
+            files.append({"path": str(source.path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
+    return files
 
 
 def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> list[Source]:

@@ -15,13 +15,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, escaped, shown
 from sensecheck.inputs.json_arrays import loads
-from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, is_path, sources
+from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, file_sources, names_files
 
 FORMATS = ("auto", "csv", "tsv", "text", "jsonl", "json", "parquet")
 Format = Literal["auto", "csv", "tsv", "text", "jsonl", "json", "parquet"]
@@ -94,6 +95,22 @@ class TableBatch:
         for name in names:
             if name not in self.frame.columns:
                 raise _unknown_column(name, self.frame.columns[1:], self.path)
+
+    def ids(self, prefix: str = "") -> pl.Series:
+        """The rows' names: the column `id`, or where a row has none, its line or record."""
+        place = self.frame[self.place].cast(pl.String)
+        names = self.frame["id"].cast(pl.String).fill_null(place) if "id" in self.frame.columns else place
+        return (prefix + names if prefix else names).alias("id")
+
+    def weights(self, name: str) -> pl.Series:
+        """A column as weights: numbers of at least 0."""
+        weights = self.numbers(name)
+        wrong = (weights < 0) | weights.is_null()
+        if bool(wrong.any()):
+            row = int(wrong.arg_max() or 0)
+            got = shown(self.frame[name][row])
+            raise self.error(row, field=name, expected="a weight of at least 0", got=got, reason="bad_weight")
+        return weights.alias("weight")
 
     def numbers(self, name: str) -> pl.Series:
         """A column as float64; a cell that is no finite number is an error of its line. Nulls stay."""
@@ -215,9 +232,32 @@ class TableReader:
                 if left is not None and left <= 0:
                     break
 
+    def inputs(self) -> list[dict[str, Any]]:
+        """What was read, for a run's manifest: each input with its digest and its counts."""
+        return [
+            {
+                "path": file.path or "(memory)", "sha256": file.sha256, "bytes": file.raw_bytes, "format": file.format,
+                "rows": file.rows, "bad": file.bad,
+            }
+            for file in self.files
+        ]  # fmt: skip
+
+    def lost_lines(self) -> pl.DataFrame | None:
+        """A row (id, scored, reason) for every line that is no row of the table, where bad ones are skipped."""
+        ids: list[str] = []
+        reasons: list[str] = []
+        for file in self.files:
+            name = Path(file.path).name or "data"
+            ids += [f"{name}:{record.line} (bad)" for record in file.bad_records]
+            reasons += [record.reason for record in file.bad_records]
+            unnamed = file.bad - len(file.bad_records)
+            ids += [f"{name}: unreadable line {number} (bad)" for number in range(1, unnamed + 1)]
+            reasons += ["unreadable line"] * unnamed
+        return pl.DataFrame({"id": ids, "scored": [False] * len(ids), "reason": reasons}) if ids else None
+
     def _inputs(self) -> Iterator[tuple[TableReport, Iterator[pl.DataFrame]]]:
-        if _names_files(self._data):
-            for source in sources(self._data):
+        if names_files(self._data):
+            for source in file_sources(self._data):
                 yield self._file(source)
         else:
             yield TableReport("", "memory", type(self._data).__name__), self._in_memory(self._data)
@@ -600,15 +640,6 @@ def read_table(data: Any, **options: Any) -> pl.DataFrame:
     if not frames:
         return pl.DataFrame(schema={PLACE: pl.Int64})
     return pl.concat(frames, how="diagonal_relaxed")
-
-
-def _names_files(data: Any) -> bool:
-    """Whether the data are paths or streams rather than a table in memory."""
-    if is_path(data) or hasattr(data, "read"):
-        return True
-    return (
-        isinstance(data, (list, tuple)) and bool(data) and all(is_path(item) or hasattr(item, "read") for item in data)
-    )
 
 
 def _frame_from(data: Any) -> pl.DataFrame | None:

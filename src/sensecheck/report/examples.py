@@ -24,6 +24,7 @@ import orjson
 import polars as pl
 
 from sensecheck.report.escaping import readable, visible
+from sensecheck.runs.signature import Method
 from sensecheck.statistics.hashing import hash_ids, scramble, seed_key
 from sensecheck.statistics.measurements import RESERVED, Measurements
 from sensecheck.statistics.statistic import Statistic
@@ -106,7 +107,7 @@ def key_column(rows: Measurements, texts: Measurements | None) -> str:
     return "id"
 
 
-def falls_short(question: Question, method: Mapping[str, str], schema: pl.Schema) -> pl.Expr | None:
+def falls_short(question: Question, method: Method, schema: pl.Schema) -> pl.Expr | None:
     """True where the outcome is the bad one: false, unless the figure made of it is better when lower."""
     column = question.outcome
     if not column or schema.get(column) != pl.Boolean:
@@ -114,7 +115,7 @@ def falls_short(question: Question, method: Mapping[str, str], schema: pl.Schema
     return pl.col(column) if outcome_direction(question, method) == "lower" else ~pl.col(column)
 
 
-def outcome_direction(question: Question, method: Mapping[str, str]) -> str:
+def outcome_direction(question: Question, method: Method) -> str:
     for statistic in question.statistics(method):
         if isinstance(statistic, Statistic) and statistic.sums and statistic.sums[0] == question.outcome:
             return statistic.direction
@@ -412,7 +413,7 @@ def category(column: pl.Series) -> tuple[str, list[str], list[int]]:
 
 
 def numeric_columns(
-    frame: pl.DataFrame, question: Question, method: Mapping[str, str]
+    frame: pl.DataFrame, question: Question, method: Method
 ) -> tuple[list[tuple[str, list[float | None]]], int]:
     """Plain numbers, those behind the headline figures first, and how many those are."""
     names = [

@@ -1,30 +1,31 @@
-"""A question: what a room brings so that runs, tables, pages and comparisons work for it."""
+"""A question: what a room brings so that runs, tables, pages, comparisons and the command line work for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib import import_module
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sensecheck import instruments
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.plotting.chart import Chart
+from sensecheck.runs.signature import Method
 from sensecheck.statistics.statistic import AnyStatistic
 
 if TYPE_CHECKING:
     from sensecheck.report.result import Result
-
-QUESTIONS = ("faithful", "correct", "diverse", "robust", "calibrated")
 
 
 @dataclass(frozen=True)
 class Question:
     name: str
     asks: str
-    statistics: Callable[[Mapping[str, str]], Sequence[AnyStatistic]]
-    """The statistics under a signature's method part, so that a stored run can be read again."""
+    """The question itself, as the report's title has it."""
+    statistics: Callable[[Method], Sequence[AnyStatistic]]
+    """The statistics under a signature's method part, so that a stored run can be read again. An empty method means
+    all figures that the question knows."""
     headline: tuple[str, ...]
     """The figures that slices and comparisons show first."""
     outcome: str = ""
@@ -38,36 +39,39 @@ class Question:
     """One to three plain sentences that a reader should take away."""
     given: tuple[str, ...] = ()
     """Text columns of the examples that are the input's and not the system's: two runs of one input share them."""
-    ignored_in_comparison: frozenset[str] = field(default=frozenset({"ci"}))
+    ignored_in_comparison: frozenset[str] = frozenset({"ci"})
     """Choices of the method that change no value."""
+    reads: str = ""
+    """What --help says of the files it reads, below the question."""
+    usage: tuple[str, ...] = ()
+    """Commands that --help shows as examples, without `sensecheck NAME` in front."""
+    working: tuple[str, str] = ("reading and measuring", "rows")
+    """What the progress line says is being done, and what it counts."""
 
 
 def question(name: str) -> Question:
     """The question of that name; its room is imported only now."""
-    if name not in QUESTIONS:
-        raise KeyError(name)
-    found = import_module(f"sensecheck.{name}").QUESTION
-    assert isinstance(found, Question)
-    return found
-
-
-def available() -> list[str]:
-    """The questions whose rooms are furnished."""
-    return [name for name in QUESTIONS if hasattr(import_module(f"sensecheck.{name}"), "QUESTION")]
+    declared = instruments.room(name).QUESTION
+    if not isinstance(declared, Question):
+        raise instruments.InstrumentError(f"the QUESTION of {name!r} is no Question but a {type(declared).__name__}")
+    return declared
 
 
 def slicings(given: str | Sequence[str | Sequence[str]]) -> list[tuple[str, ...]]:
     """What to slice by, as a user may write it: one column, several, and crossings of some ('a×b' or 'a*b').
 
     A column whose own name holds such a sign is given as a tuple of one.
+
+    >>> slicings(["model", "model×hardness"])
+    [('model',), ('model', 'hardness')]
     """
-    found = []
+    crossings = []
     for one in [given] if isinstance(given, str) else given:
-        parts = tuple(p.strip() for p in one.replace("*", "×").split("×")) if isinstance(one, str) else tuple(one)
-        if not parts or not all(parts):
+        columns = tuple(p.strip() for p in one.replace("*", "×").split("×")) if isinstance(one, str) else tuple(one)
+        if not columns or not all(columns):
             raise InputError(
                 field="slices (--slice)", expected="a column, or columns crossed as in a×b", got=shown(one),
                 reason="bad_option",
             )  # fmt: skip
-        found.append(parts)
-    return list(dict.fromkeys(found))
+        crossings.append(columns)
+    return list(dict.fromkeys(crossings))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -17,19 +18,19 @@ from sensecheck.inputs.errors import did_you_mean
 from sensecheck.plotting.chart import Chart
 from sensecheck.report.question import Question, question, slicings
 from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table
-from sensecheck.runs.collecting import Batch, Collected, collect
 from sensecheck.runs.directory import REPORT, RunDirectory, RunError
 from sensecheck.runs.signature import Signature
 from sensecheck.statistics.compare import ComparisonError, compare, flips
 from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Measurements, concatenated
+from sensecheck.statistics.statistic import AnyStatistic
 from sensecheck.statistics.table import Slice
 
 if TYPE_CHECKING:
     from sensecheck.report.comparison import Comparison
 
-SUMMARY_SCHEMA = "sensecheck.summary/1"
+SUMMARY_SCHEMA = "sensecheck.summary/2"
 
 
 @dataclass
@@ -49,6 +50,14 @@ class Result:
     directory: RunDirectory | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """What the question's plots need beyond the figures (curves, bins); part of summary.json."""
+
+    _further_slices: dict[Slice, list[list[Figure]]] = field(default_factory=dict, repr=False)
+    """Slices that somebody looked at; they are no part of the summary."""
+
+    @cached_property
+    def statistics(self) -> Sequence[AnyStatistic]:
+        """The statistics behind the figures."""
+        return self.question.statistics(self.signature.method)
 
     # -- figures ---------------------------------------------------------------------------------------------
 
@@ -73,6 +82,7 @@ class Result:
             "signature": self.signature.to_dict(),
             "rows": self.rows.height,
             "level": self.options.level,
+            "intervals": self.options.to_dict(),
             "figures": [f.to_dict() for f in self.figures],
             "slices": [
                 {"by": list(by), "values": [[f.to_dict() for f in figures] for figures in rows]}
@@ -106,11 +116,19 @@ class Result:
     def slices(self, by: str | Sequence[str]) -> list[list[Figure]]:
         """All figures for every value of a column (or of several, crossed)."""
         (key,) = slicings([by])
-        if key not in self.estimates.slices:
-            statistics = self.question.statistics(self.signature.method)
-            made = estimate(self.rows, statistics, slices=[key], options=self.options, anchors=self.estimates.anchors)
-            self.estimates.slices[key] = made.slices[key]
-        return self.estimates.slices[key]
+        if key in self.estimates.slices:
+            return self.estimates.slices[key]
+        if key not in self._further_slices:
+            further = estimate(
+                self.rows, self.statistics, slices=[key], options=self.options, anchors=self.estimates.anchors
+            )
+            self._further_slices[key] = further.slices[key]
+        return self._further_slices[key]
+
+    def sliced(self, by: Sequence[str | Sequence[str]]) -> Result:
+        """The same result that shows further slices in its tables and on its page."""
+        slices = {key: self.slices(key) for key in slicings(by)}
+        return replace(self, estimates=replace(self.estimates, slices={**self.estimates.slices, **slices}))
 
     def examples(self, worst: int = 20, by: str | None = None) -> pl.DataFrame:
         """The worst examples with their texts: unscored first, then wrong ones, or by the lowest `by`.
@@ -140,16 +158,15 @@ class Result:
         """`other` minus this, on the same units and by the same method."""
         from sensecheck.report.comparison import Comparison
 
-        ignored = self.question.ignored_in_comparison
-        told = [d for d in self.signature.differences(other.signature) if d.split(":", 1)[0] not in ignored]
-        if told:
-            raise ComparisonError("the two runs were not measured the same way: " + "; ".join(told))
-        statistics = self.question.statistics(self.signature.method)
+        differing = self.signature.differences(other.signature)
+        words = [f"{name}: {how}" for name, how in differing.items() if name not in self.question.ignored_in_comparison]
+        if words:
+            raise ComparisonError("the two runs were not measured the same way: " + "; ".join(words))
         names = (self.name, other.name) if self.name != other.name else ("A", "B")
-        found = compare(
+        differences = compare(
             self.rows,
             other.rows,
-            statistics,
+            self.statistics,
             options=options or self.options,
             anchors_a=self.estimates.anchors,
             anchors_b=other.estimates.anchors,
@@ -159,7 +176,7 @@ class Result:
         # A method may leave the outcome out (exact match alone, say): there is then nothing to flip.
         both = bool(outcome) and outcome in self.rows.schema and outcome in other.rows.schema
         changed = flips(self.rows, other.rows, outcome) if both else None
-        return Comparison(self, other, names, found, changed)
+        return Comparison(self, other, names, differences, changed)
 
     @property
     def name(self) -> str:
@@ -270,66 +287,14 @@ class Result:
         return fragment(self)
 
 
-def conduct(
-    asked: Question,
-    batches: Callable[[int], Iterator[Batch]],
-    *,
-    method: Mapping[str, str],
-    defaults: Mapping[str, str] | None = None,
-    system: Mapping[str, str] | None = None,
-    slices: Sequence[Slice] = (),
-    options: IntervalOptions | None = None,
-    out: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    plan: Mapping[str, Any] | None = None,
-    inputs: Callable[[], list[dict[str, Any]]] | None = None,
-    notes: list[str] | None = None,
-    progress: Callable[[int], None] | None = None,
-    late_method: Callable[[], Mapping[str, str]] | None = None,
-    extra: Callable[[Result], dict[str, Any]] | None = None,
-) -> Result:
-    """Measure, estimate, and keep: the one path from batches to a result that all questions take.
-
-    `late_method` gives choices that only the data decide (a scale recognised while reading).
-    """
-    options = options or IntervalOptions()
-    plan = {"question": asked.name, "method": dict(method), **(plan or {})}
-    collected: Collected = collect(batches, out=out, plan=plan, resume=resume, overwrite=overwrite, progress=progress)
-    full = {**method, **(late_method() if late_method else {}), "ci": ci_text(options, collected.measurements)}
-    usual = {**(defaults or {}), "ci": ci_text(IntervalOptions(), collected.measurements)}
-    signature = Signature(asked.name, full, dict(system or {}), usual)
-    made = estimate(collected.measurements, asked.statistics(full), slices=slices, options=options)
-    said = list(notes or [])
-    if collected.ids is not None:
-        named = f"{collected.ids:,} id{'s' if collected.ids > 1 else ''}"
-        said.append(f"{collected.measurements.height:,} rows share {named}: rows of one id are resampled together")
-    result = Result(
-        asked, signature, made, collected.measurements, collected.examples, options, said,
-        inputs() if inputs else [], collected.directory,
-    )  # fmt: skip
-    if extra is not None:
-        result.extra = extra(result)
-    if collected.directory is not None:
-        result.store()
-    return result
-
-
-def ci_text(options: IntervalOptions, rows: Measurements) -> str:
-    """The interval's part of the signature."""
-    if options.method == "none":
-        return "none"
-    cluster = next((c for c in ("cluster", "unit") if c in rows.schema), "row")
-    return f"{options.method}-{options.level:g}-{options.replicates}x-by-{cluster}-seed{options.seed}"
-
-
 def load(path: str | os.PathLike[str]) -> Result:
     """Read a run directory back as a result."""
     run = RunDirectory.open(path)
     stored = run.summary()
     if str(stored.get("schema")) != SUMMARY_SCHEMA:
         raise RunError(
-            f"{run.path}: summary.json has schema {stored.get('schema')!r}; this version reads {SUMMARY_SCHEMA!r}"
+            f"{run.path}: summary.json has schema {stored.get('schema')!r}; this version reads {SUMMARY_SCHEMA!r}. "
+            "Measure again with this version (--overwrite), or read it with the one that wrote it."
         )
     signature = Signature.from_dict(stored["signature"])
     asked = question(str(stored["question"]))
@@ -341,22 +306,11 @@ def load(path: str | os.PathLike[str]) -> Result:
         {tuple(s["by"]): [[_figure(f) for f in row] for row in s["values"]] for s in stored["slices"]},
         anchors,
     )
+    options = IntervalOptions(**stored["intervals"])
     return Result(
-        asked, signature, estimates, run.measurements(), run.examples(), _options(signature, stored), stored["notes"],
+        asked, signature, estimates, run.measurements(), run.examples(), options, stored["notes"],
         run.manifest().get("inputs", []), run, dict(stored.get("extra", {})),
     )  # fmt: skip
-
-
-def _options(signature: Signature, stored: Mapping[str, Any]) -> IntervalOptions:
-    parts = signature.method.get("ci", "none").split("-")
-    if parts[0] == "none":
-        return IntervalOptions(method="none", level=float(stored.get("level", 0.95)))
-    return IntervalOptions(
-        method="bca" if parts[0] == "bca" else "percentile",
-        level=float(parts[1]),
-        replicates=int(parts[2].rstrip("x")),
-        seed=int(parts[-1].removeprefix("seed")),
-    )
 
 
 def _figure(plain: Mapping[str, Any]) -> Figure:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from sensecheck.options import Option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,14 +19,24 @@ DEFAULT_SEED = 12345
 
 @dataclass(frozen=True)
 class IntervalOptions:
-    """How intervals are made; every field is part of the signature."""
+    """How intervals are made; every field but `jobs` is part of the signature."""
 
-    method: IntervalMethod = "percentile"
-    level: float = 0.95
-    replicates: int = 1000
-    seed: int = DEFAULT_SEED
-    jobs: int = 1
-    """Threads; no digit depends on it, so it is not part of the signature."""
+    method: Annotated[
+        IntervalMethod,
+        Option(
+            "how bootstrap intervals are made",
+            flag="--ci",
+            choices=("percentile", "bca"),
+            others={"--no-ci": ("none", "no intervals")},
+        ),
+    ] = "percentile"
+    level: Annotated[float, Option("coverage of the intervals", flag="--ci-level", metavar="P")] = 0.95
+    replicates: Annotated[int, Option("bootstrap replicates", flag="--resamples", metavar="N", at_least=1)] = 1000
+    seed: Annotated[int, Option("of resampling", metavar="N")] = DEFAULT_SEED
+    jobs: Annotated[
+        int,
+        Option("threads for figures; no digit depends on it (default: all cores)", metavar="N", at_least=1),
+    ] = field(default_factory=lambda: os.cpu_count() or 1)
 
     def __post_init__(self) -> None:
         if self.method not in ("percentile", "bca", "none"):
@@ -32,6 +45,10 @@ class IntervalOptions:
             raise ValueError(f"interval level must lie in [0.5, 1), not {self.level}")
         if self.replicates < 20:
             raise ValueError(f"at least 20 replicates are needed for an interval, not {self.replicates}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What can change an interval, for JSON."""
+        return {"method": self.method, "level": self.level, "replicates": self.replicates, "seed": self.seed}
 
 
 @dataclass(frozen=True)

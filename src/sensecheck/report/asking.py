@@ -1,0 +1,201 @@
+"""What every question can be told: how to read, what to measure, what to keep. Written once, here.
+
+A question's `evaluate` takes these as keywords (`**shared: Unpack[EveryQuestion]`) beside its own; editors complete
+them, the command line and evaluation files offer them, `asked(shared)` checks them and fills in the defaults.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial, wraps
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar
+
+from sensecheck.inputs.errors import InputError, did_you_mean
+from sensecheck.inputs.opening import identity, is_path
+from sensecheck.options import Option, Parameter, described, flat_signature, parameters, takes_anything
+from sensecheck.report.question import slicings
+from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.table import Slice
+
+_output = partial(Option, group="output")
+_measured = partial(Option, group="what is measured")
+FILES = Option("files or globs; - is standard input", metavar="FILE")
+"""The first parameter of an `evaluate`, on the command line."""
+
+
+def as_original(*names: str) -> Option:
+    """The parameter `parity` of an `evaluate`, on the command line."""
+    words = f"reproduce an original's figures, quirks included: {', '.join(names)}"
+    return _measured(words, flag="--as", metavar="ORIGINAL")
+
+
+class EveryQuestion(TypedDict, total=False):
+    """Keywords of every question."""
+
+    out: Annotated[
+        str | os.PathLike[str] | None,
+        _output("keep the run here: measurements, summary.json, report.html", metavar="DIR"),
+    ]
+    resume: Annotated[bool, _output("go on with the interrupted run in --out", default=False)]
+    overwrite: Annotated[bool, _output("replace the run in --out", default=False)]
+    system: Annotated[str | None, _output("what to call the system in tables and reports", metavar="NAME")]
+    slices: Annotated[
+        str | Sequence[str | Sequence[str]],
+        _measured(
+            "figures for every value of a column; 'a×b' (or 'a*b') crosses two (repeatable)", flag="--slice",
+            metavar="COLUMN", repeat=True, default=(),
+        ),
+    ]  # fmt: skip
+    columns: Annotated[
+        Mapping[str, str] | None,
+        _measured("the input calls NAME by another name: COLUMN (repeatable)", metavar="NAME=COLUMN"),
+    ]
+    limit: Annotated[int | None, _measured("only the first N records", metavar="N", at_least=1)]
+    skip_bad: Annotated[bool, _measured("count bad records as unscored instead of stopping", default=False)]
+    options: Annotated[IntervalOptions | None, Option("how intervals are made", group="intervals")]
+    progress: Callable[[int], None] | None
+    """Called with the number of rows that were measured since the last call."""
+
+
+class WeighedRows(EveryQuestion, total=False):
+    """Keywords of questions whose rows may have weights and clusters of the user's."""
+
+    weight: Annotated[str | None, _measured("how much each row counts", metavar="COLUMN")]
+    cluster: Annotated[str | None, _measured("rows that belong together and are resampled together", metavar="COLUMN")]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The shared keywords, checked."""
+
+    columns: dict[str, str] = field(default_factory=dict)
+    """Our name of a column → the input's."""
+    slices: tuple[Slice, ...] = ()
+    weight: str | None = None
+    cluster: str | None = None
+    limit: int | None = None
+    skip_bad: bool = False
+    intervals: IntervalOptions = field(default_factory=IntervalOptions)
+    out: Path | None = None
+    resume: bool = False
+    overwrite: bool = False
+    system: str | None = None
+    progress: Callable[[int], None] | None = None
+
+    @property
+    def sliced(self) -> list[str]:
+        """The columns that slices are made of."""
+        return list(dict.fromkeys(column for crossing in self.slices for column in crossing))
+
+    @property
+    def wanted(self) -> list[str]:
+        """The columns of the input that slices, weights and clusters need."""
+        return list(dict.fromkeys([*self.sliced, *filter(None, [self.weight, self.cluster])]))
+
+    def plan(self, data: Any) -> dict[str, Any]:
+        """What must be the same for an interrupted run to be resumed."""
+        return {
+            "inputs": identity(data),
+            "columns": self.columns,
+            "slices": self.slices,
+            "limit": self.limit,
+            "skip_bad": self.skip_bad,
+        }
+
+    def name_of(self, data: Any) -> str:
+        """What the system is called: as the user says, or by its file."""
+        return self.system or file_name(data)
+
+
+def asked(shared: EveryQuestion) -> Asked:
+    """The shared keywords with their defaults, in the forms that the rooms work with.
+
+    >>> asked({"slices": "model×hardness", "columns": {"gold": "sql"}}).wanted
+    ['model', 'hardness']
+    """
+    given: dict[str, Any] = dict(shared)
+    out = given.get("out")
+    return Asked(
+        columns=dict(given.get("columns") or {}),
+        slices=tuple(slicings(given.get("slices") or ())),
+        weight=given.get("weight"),
+        cluster=given.get("cluster"),
+        limit=given.get("limit"),
+        skip_bad=bool(given.get("skip_bad")),
+        intervals=given.get("options") or IntervalOptions(),
+        out=None if out is None else Path(out),
+        resume=bool(given.get("resume")),
+        overwrite=bool(given.get("overwrite")),
+        system=given.get("system"),
+        progress=given.get("progress"),
+    )
+
+
+def file_name(data: Any) -> str:
+    """A short name for the data: its file's, or `system` for what is in memory.
+
+    >>> file_name(["runs/a.jsonl", "runs/b.jsonl"])
+    'a.jsonl and 1 more'
+    """
+    if is_path(data):
+        text = os.fspath(data)
+        return "stdin" if text == "-" else Path(text).name or text
+    if isinstance(data, list | tuple) and data and all(is_path(item) for item in data):
+        first = file_name(data[0])
+        return first if len(data) == 1 else f"{first} and {len(data) - 1} more"
+    return "system"
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def evaluator(
+    *, only_as_original: Iterable[str] = (), never_as_original: Iterable[str] = ()
+) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Makes an `evaluate`: its help lists every keyword, and one that it does not know is refused.
+
+    only_as_original: parameters that have a meaning only with `parity`. never_as_original: those that have none then.
+    Either is refused where it would do nothing: a figure must not look as if it had been heeded.
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @wraps(function)
+        def evaluate(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            known = parameters(function)
+            _refuse_unknown(function, kwargs, known)
+            parity = kwargs.get("parity")
+            if parity is None:
+                _refuse_idle(kwargs, known, only_as_original, "says how the original does it: it needs --as (parity=)")
+            else:
+                why = f"has no meaning with --as {parity}: leave one out"
+                _refuse_idle(kwargs, known, never_as_original, why)
+            return function(*args, **kwargs)
+
+        evaluate.__signature__ = flat_signature(function)  # type: ignore[attr-defined]
+        evaluate.__doc__ = f"{function.__doc__ or ''}\n\n    Options:\n\n{described(function)}\n    "
+        return evaluate
+
+    return decorate
+
+
+def _refuse_unknown(function: Callable[..., Any], given: Iterable[str], known: Mapping[str, Parameter]) -> None:
+    for name in given:
+        if name not in known and not takes_anything(function):
+            hint = did_you_mean(name, known)
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}. {hint}".rstrip())
+
+
+def _refuse_idle(given: Mapping[str, Any], known: Mapping[str, Parameter], idle: Iterable[str], why: str) -> None:
+    for name in idle:
+        if name in given and not _is_default(given[name], known[name]):
+            raise InputError(f"{known[name].flag} {why}", reason="bad_option")
+
+
+def _is_default(value: Any, parameter: Parameter) -> bool:
+    if isinstance(value, list | tuple):
+        return list(value) == list(parameter.default or ())
+    return bool(value == parameter.default) or (value in ({}, "") and parameter.default is None)

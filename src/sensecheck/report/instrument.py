@@ -1,0 +1,210 @@
+"""The one walk from a file to figures, and what a question implements to be walked.
+
+    records ──▶ batches of measurements ──▶ statistics ──▶ result
+
+`Instrument` is that walk for any question; `TableInstrument` is one whose records are rows of a table, so that only
+`measure` is left to write. docs/extending.md builds one from scratch.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.opening import file_sources
+from sensecheck.inputs.tables import TableBatch, TableReader
+from sensecheck.report.asking import Asked
+from sensecheck.report.question import Question
+from sensecheck.report.result import Result
+from sensecheck.runs.collecting import Batch, Collected, collect
+from sensecheck.runs.signature import Method, Signature
+from sensecheck.statistics.estimate import Estimates, estimate
+from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.measurements import Measurements
+
+
+class Instrument(ABC):
+    """One run of a question. `batches` and `method` must be written; the rest has an answer that often fits."""
+
+    question: Question
+    original: str = ""
+    """The original whose figures this reproduces: its figures are point values, and nothing is resampled."""
+
+    def __init__(self, data: Any, asked: Asked) -> None:
+        self.data = data
+        self.asked = asked
+        self.notes: list[str] = []
+        """What a reader must know, filled while reading and measuring."""
+
+    @abstractmethod
+    def batches(self, done: int) -> Iterator[Batch]:
+        """The measurements from batch number `done` on, always cut the same way, so that a stopped run can go on."""
+
+    @abstractmethod
+    def method(self) -> Method:
+        """Every choice that can change a figure."""
+
+    def defaults(self) -> Method:
+        """Choices as they usually are: these are left out of the short signature."""
+        return {}
+
+    def learnt(self) -> Method:
+        """Choices that only the data decide (a scale recognised while reading), known after the last batch."""
+        return {}
+
+    def system(self) -> Mapping[str, str]:
+        """Whose predictions these are; two runs that are compared may differ in it."""
+        return {"name": self.asked.name_of(self.data)}
+
+    def plan(self) -> Mapping[str, Any]:
+        """What else must be the same for an interrupted run to be resumed: a model, a store."""
+        return {}
+
+    def inputs(self) -> list[dict[str, Any]]:
+        """The files that were read, with their digests."""
+        return []
+
+    def estimates(self, rows: Measurements, method: Method) -> Estimates:
+        """The figures, overall and by slice."""
+        statistics = self.question.statistics(method)
+        return estimate(rows, statistics, slices=self.asked.slices, options=self.asked.intervals)
+
+    def finish(self, result: Result) -> None:  # noqa: B027 - most questions have nothing to add
+        """Add what only the whole result shows: notes, further figures, `result.extra` for the pictures."""
+
+    def run(self) -> Result:
+        """Measure, estimate, and keep."""
+        asked = self.asked
+        method = {**({"as": self.original} if self.original else {}), **self.method()}
+        plan = {"question": self.question.name, "method": method, **asked.plan(self.data), **self.plan()}
+        collected = collect(
+            self.batches, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite,
+            progress=asked.progress,
+        )  # fmt: skip
+        rows = collected.measurements
+        method |= self.learnt()
+        usual = dict(self.defaults())
+        intervals = asked.intervals
+        if self.original:
+            intervals = IntervalOptions(method="none")
+        else:
+            method["ci"], usual["ci"] = ci_text(intervals, rows), ci_text(IntervalOptions(), rows)
+        result = Result(
+            self.question,
+            Signature(self.question.name, method, dict(self.system()), usual),
+            self.estimates(rows, method),
+            rows,
+            collected.examples,
+            options=intervals,
+            notes=[*self.notes, *_shared_ids(collected)],
+            inputs=self.inputs(),
+            directory=collected.directory,
+        )
+        self.finish(result)
+        if collected.directory is not None:
+            result.store()
+        return result
+
+
+def ci_text(options: IntervalOptions, rows: Measurements) -> str:
+    """The interval's part of the signature."""
+    if options.method == "none":
+        return "none"
+    cluster = next((c for c in ("cluster", "unit") if c in rows.schema), "row")
+    return f"{options.method}-{options.level:g}-{options.replicates}x-by-{cluster}-seed{options.seed}"
+
+
+def _shared_ids(collected: Collected) -> list[str]:
+    if collected.ids is None:
+        return []
+    ids = f"{collected.ids:,} id{'s' if collected.ids > 1 else ''}"
+    return [f"{collected.measurements.height:,} rows share {ids}: rows of one id are resampled together"]
+
+
+class TableInstrument(Instrument):
+    """An instrument whose records are rows of a table: CSV, TSV, JSONL, JSON, Parquet, or a table in memory."""
+
+    fields: Sequence[str] = ("id",)
+    """Columns of the input that `measure` asks for, by our names; `--columns` maps others to them."""
+    block_bytes: int | None = None
+    """Bytes of text measured at a time (default: the reader's)."""
+    batch_rows: int | None = None
+    """Rows measured at a time of what does not come as text (default: the reader's)."""
+
+    def __init__(self, data: Any, asked: Asked) -> None:
+        super().__init__(data, asked)
+        sizes = {"block_bytes": self.block_bytes, "batch_rows": self.batch_rows}
+        self.table = TableReader(
+            data,
+            columns=asked.columns,
+            asked=["id", *self.fields, *asked.wanted],
+            limit=asked.limit,
+            skip_bad=asked.skip_bad,
+            **{name: size for name, size in sizes.items() if size is not None},  # type: ignore[arg-type]
+        )
+
+    @abstractmethod
+    def measure(self, batch: TableBatch) -> pl.DataFrame | Batch:
+        """The measurements of some rows, one for each, without id; with texts for the report: a `Batch`.
+
+        A row that cannot be scored has `scored` false and a `reason`; without these columns all are scored.
+        """
+
+    def batches(self, done: int) -> Iterator[Batch]:
+        several = len(file_sources(self.data)) > 1
+        count = 0
+        rows: pl.DataFrame | None = None
+        for index, batch in enumerate(self.table):
+            count += len(batch.frame)
+            if index < done:
+                continue
+            measured = self.measure(batch)
+            if isinstance(measured, pl.DataFrame):
+                measured = Batch(measured)
+            ids = batch.ids(f"{Path(batch.path).name}:" if several and batch.path else "")
+            rows = self._complete(measured.measurements, batch, ids)
+            yield Batch(rows, _named(measured.examples, ids))
+        if not count:
+            raise InputError(
+                expected="at least one record", got="none", hint="The input holds nothing to measure.", reason="empty"
+            )
+        if rows is not None and (lost := self._lost_lines(rows)) is not None:
+            yield Batch(lost)
+
+    def _complete(self, measured: pl.DataFrame, batch: TableBatch, ids: pl.Series) -> pl.DataFrame:
+        """With id, scored and reason in front, and with what slices, clusters and weights need."""
+        marks = [] if "scored" in measured.columns else [pl.lit(True).alias("scored")]
+        marks += [] if "reason" in measured.columns else [pl.lit(None, dtype=pl.String).alias("reason")]
+        rows = measured.with_columns(ids, *marks).select("id", "scored", "reason", pl.exclude("id", "scored", "reason"))
+        extra = []
+        for name in self.asked.sliced:
+            if name not in rows.columns:
+                batch.require([name])
+                extra.append(batch.frame[name].cast(pl.String))
+        if self.asked.cluster is not None:
+            batch.require([self.asked.cluster])
+            extra.append(batch.frame[self.asked.cluster].cast(pl.String).alias("cluster"))
+        if self.asked.weight is not None:
+            extra.append(batch.weights(self.asked.weight))
+        return rows.with_columns(extra)
+
+    def _lost_lines(self, like: pl.DataFrame) -> pl.DataFrame | None:
+        """A row for every line that could not be read as a row of the table, so that it is counted and not lost."""
+        lost = self.table.lost_lines()
+        if lost is None:
+            return None
+        extra = [pl.col("id").alias("cluster")] if "cluster" in like.columns else []
+        extra += [pl.lit(1.0).alias("weight")] if "weight" in like.columns else []
+        return pl.concat([like.clear(), lost.with_columns(extra)], how="diagonal_relaxed")
+
+    def inputs(self) -> list[dict[str, Any]]:
+        return self.table.inputs()
+
+
+def _named(texts: pl.DataFrame | None, ids: pl.Series) -> pl.DataFrame | None:
+    return None if texts is None else texts.with_columns(ids).select("id", pl.exclude("id"))

@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.golden import SHARED
 from sensecheck.faithful import Checker, original
 from sensecheck.faithful.measure import measure
-from sensecheck.faithful.records import load_schemas
+from sensecheck.faithful.records import Pairs, load_schemas
 
 OPENINGS = ("Please tell me:", "I want to know:", "Here is a question:", "So:", "Well,")
 FIELDS = {"spider": ("sql", "question"), "logic2text": ("logic", "sentence")}
@@ -196,17 +196,16 @@ def memory(gold: list[dict[str, Any]], batches: int = 30) -> None:
     checker = Checker("sql")
     peaks = []
     for batch in stream(gold, batches):
-        measure(checker, *batch)
+        measure(checker, batch)
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     early, late = peaks[len(peaks) // 3], peaks[-1]
     print(f"peak memory after {len(peaks) // 3},000 pairs {early:,.0f} MiB, after {len(peaks)},000 {late:,.0f} MiB")
 
 
-def stream(gold: list[dict[str, Any]], batches: int) -> Iterator[tuple[list[str], list[str | None], list[str | None]]]:
+def stream(gold: list[dict[str, Any]], batches: int) -> Iterator[Pairs]:
     for b in range(batches):
         part = [gold[(b * 1000 + i) % len(gold)] for i in range(1000)]
-        yield (
-            [f"{b}-{i}" for i in range(1000)],
+        yield Pairs(
             [f"{r['sql'].rstrip('; ')} -- {b}" for r in part],  # every query new
             [r["question"] for r in part],
         )

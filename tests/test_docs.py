@@ -72,9 +72,9 @@ def test_readme_opens_with_the_two_commands():
 
 
 def test_every_figure_is_in_the_docs():
-    from sensecheck.report.question import available, question
+    from sensecheck.instruments import OWN
 
     told = "\n".join(p.read_text(encoding="utf-8") for p in PAGES)
-    for name in available():
-        for statistic in question(name).statistics({}):
+    for name, room in OWN.items():
+        for statistic in room.QUESTION.statistics({}):
             assert f"`{statistic.name}`" in told, f"the docs do not name the figure {statistic.name} of {name}"

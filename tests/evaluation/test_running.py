@@ -19,7 +19,7 @@ import pytest
 from sensecheck.cli import main
 from sensecheck.evaluation import read, run
 from sensecheck.evaluation.schema import schema
-from sensecheck.report.question import available
+from sensecheck.instruments import available
 
 FILE = """\
 title = "two systems <b>"

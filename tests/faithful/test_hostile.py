@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sensecheck.faithful import Checker
 from sensecheck.faithful.measure import MAX_SENTENCE, measure
+from sensecheck.faithful.records import Pairs
 
 CHECKERS = {language: Checker(language) for language in ("sql", "logic2text", "sparql")}
 QUERIES = {
@@ -84,7 +85,7 @@ def test_any_text_gets_a_verdict_or_a_reason(language: str, query: str, sentence
 
 
 def test_nothing_is_lost_from_a_batch() -> None:
-    frame, texts = measure(CHECKERS["sql"], ["a", "b", "c"], ["SELECT x", None, QUERIES["sql"]], ["x?", "y", None])
-    assert frame["scored"].to_list() == [True, False, False]
-    assert frame["reason"].to_list() == [None, "missing_query", "missing_sentence"]
-    assert len(texts) == 3
+    batch = measure(CHECKERS["sql"], Pairs(["SELECT x", None, QUERIES["sql"]], ["x?", "y", None]))
+    assert batch.measurements["scored"].to_list() == [True, False, False]
+    assert batch.measurements["reason"].to_list() == [None, "missing_query", "missing_sentence"]
+    assert batch.examples is not None and len(batch.examples) == 3

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from sensecheck.instruments import OWN
 from sensecheck.report.tables import Table
-
-QUESTIONS = ("calibrated", "correct", "diverse", "faithful", "robust")
 
 
 def titles() -> list[str]:
     return [
         statistic.title
-        for name in QUESTIONS
-        for statistic in import_module(f"sensecheck.{name}.figures").statistics({})
+        for room in OWN.values()
+        for statistic in room.QUESTION.statistics({})
     ]  # fmt: skip
 
 

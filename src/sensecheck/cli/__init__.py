@@ -9,9 +9,11 @@ import io
 import os
 import sys
 import warnings
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 from sensecheck import instruments
@@ -79,13 +81,8 @@ def _say_warning(message: Warning | str, category: type[Warning], *where: Any, *
 
 def _call(name: str, rest: Sequence[str]) -> int:
     try:
-        if find_spec(f"sensecheck.cli.{name}") is not None:
-            module = import_module(f"sensecheck.cli.{name}")
-            parser = module.parser()
-        else:
-            module = import_module("sensecheck.cli.question")
-            parser = module.parser(name)
-        code = module.run(parser.parse_args(rest))
+        args = parser_of(name).parse_args(rest)
+        code = _module(name).run(args)
         sys.stdout.flush()
         return int(code)
     except BrokenPipeError:
@@ -99,6 +96,21 @@ def _call(name: str, rest: Sequence[str]) -> int:
         if os.environ.get("SENSECHECK_DEBUG"):
             raise
         return _explain_failure(error)
+
+
+def _has_module(name: str) -> bool:
+    """Whether a command has a module of its own; questions share one, unless they have further steps."""
+    return find_spec(f"sensecheck.cli.{name}") is not None
+
+
+def _module(name: str) -> ModuleType:
+    return import_module(f"sensecheck.cli.{name if _has_module(name) else 'question'}")
+
+
+def parser_of(name: str) -> ArgumentParser:
+    """The options of a command."""
+    parser: ArgumentParser = _module(name).parser() if _has_module(name) else _module(name).parser(name)
+    return parser
 
 
 def _explain_failure(error: Exception) -> int:

@@ -24,30 +24,30 @@ examples:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(
+    command = Parser(
         prog="sensecheck compare",
         description="Runs of the same question on the same input: the first against each of the others, with paired\n"
         "intervals and p-values corrected over all figures, and the examples that changed.",
         epilog=_EXAMPLES,
     )
-    made.add_argument(
+    command.add_argument(
         "runs", metavar="RUN", nargs="+", help="run directories; the first is what others are compared to"
     )
-    made.add_argument(
+    command.add_argument(
         "--format", choices=FORMATS, default="table", help="how the differences are printed (default: table)"
     )
-    made.add_argument("--report", metavar="FILE", help="write the comparison page to this file")
-    made.add_argument(
+    command.add_argument("--report", metavar="FILE", help="write the comparison page to this file")
+    command.add_argument(
         "--flips", type=positive, default=10, metavar="N", help="examples to show that changed (default: 10)"
     )
-    made.add_argument("--seed", type=int, metavar="N", help="of resampling (default: the first run's)")
-    made.add_argument(
+    command.add_argument("--seed", type=int, metavar="N", help="of resampling (default: the first run's)")
+    command.add_argument(
         "--resamples",
         type=positive,
         metavar="N",
         help="replicates (default: the first run's, or what the correction needs)",
     )
-    return made
+    return command
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,23 +63,23 @@ def run(args: argparse.Namespace) -> int:
             seed=first.seed if args.seed is None else args.seed,
             replicates=first.replicates if args.resamples is None else args.resamples,
         )
-    found = compare(results, options=options)
+    comparisons = compare(results, options=options)
     if args.format == "json":
-        packed = orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
+        packed = orjson.dumps(comparisons.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
         sys.stdout.write(packed.decode() + "\n")
     elif args.format in ("markdown", "latex"):
-        tables = found.paper_tables(narrow=args.format == "latex")
-        made = [t.markdown() if args.format == "markdown" else t.latex() for t in tables]
-        sys.stdout.write("\n".join(made))
+        tables = comparisons.paper_tables(narrow=args.format == "latex")
+        printed = [t.markdown() if args.format == "markdown" else t.latex() for t in tables]
+        sys.stdout.write("\n".join(printed))
     else:
-        for table in found.tables():
+        for table in comparisons.tables():
             table.print()
-        for sentence in found.verdict():
+        for sentence in comparisons.verdict():
             sys.stdout.write(f"  {visible(sentence)}\n")
-        for pair in found.pairs:
+        for pair in comparisons.pairs:
             _changed(pair, args.flips)
     if args.report:
-        target = found.to_html(args.report)
+        target = comparisons.to_html(args.report)
         (sys.stdout if args.format == "table" else sys.stderr).write(f"  report: {target}\n")
     return 0
 

@@ -18,18 +18,18 @@ from sensecheck.statistics.compare import Difference
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(
+    command = Parser(
         prog="sensecheck demo",
         description="Two small systems on a small town's data, which come with the package: figures with intervals\n"
         "and slices in the terminal, and an HTML report. Needs no network.",
     )
-    made.add_argument("--out", metavar="DIR", default="demo-run", help="where the runs go (default: demo-run)")
-    made.add_argument("--overwrite", action="store_true", help="replace the runs in --out")
-    made.add_argument(
+    command.add_argument("--out", metavar="DIR", default="demo-run", help="where the runs go (default: demo-run)")
+    command.add_argument("--overwrite", action="store_true", help="replace the runs in --out")
+    command.add_argument(
         "--only", metavar="QUESTION", choices=[s.question for s in SCENES], help="ask one of the questions only"
     )
-    made.add_argument("--files", metavar="DIR", help="copy the demo's data files to DIR instead of running")
-    return made
+    command.add_argument("--files", metavar="DIR", help="copy the demo's data files to DIR instead of running")
+    return command
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,16 +57,16 @@ def run(args: argparse.Namespace) -> int:
             _summary(results[1]).print()
             for table in results[1].tables()[1:2] if scene.question == "calibrated" else []:
                 table.print()
-        found = compare(results)
-        compared = found.pairs[0]
+        comparisons = compare(results)
+        compared = comparisons.pairs[0]
         _briefly(compared, args.only is not None).print()
         judged += [(scene.question, d) for d in compared.differences if d.name in compared.a.question.headline]
-        page = found.to_html(out / f"{scene.question}-comparison.html")
+        page = comparisons.to_html(out / f"{scene.question}-comparison.html")
         cells = [
             Cell(system, result, f"{scene.question}-{system}/report.html")
             for system, result in zip(SYSTEMS, results, strict=True)
         ]
-        rows.append(Row(scene.question, scene.question, cells, found, page.name))
+        rows.append(Row(scene.question, scene.question, cells, comparisons, page.name))
     sys.stdout.write("What to take away:\n")
     for sentence in takeaways(judged):
         sys.stdout.write(f"  {sentence}\n")
@@ -100,12 +100,12 @@ def takeaways(judged: list[tuple[str, Difference]]) -> list[str]:
     """What a person should remember: where B wins, where A does, and what cannot be told."""
     said = []
     for which, words in (("b", "B is better:"), ("a", "A is better:"), ("", "No difference can be told:")):
-        found: dict[str, list[str]] = {}
+        titles: dict[str, list[str]] = {}
         for question, d in judged:
             if d.better == which and d.direction != "none":
-                found.setdefault(question, []).append(d.title)
-        if found:
+                titles.setdefault(question, []).append(d.title)
+        if titles:
             said.append(
-                f"{words} " + "; ".join(f"{name} ({' · '.join(figures)})" for name, figures in found.items()) + "."
+                f"{words} " + "; ".join(f"{name} ({' · '.join(figures)})" for name, figures in titles.items()) + "."
             )
     return said

@@ -15,11 +15,11 @@ from sensecheck.statistics.statistic import AnyStatistic
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(
+    command = Parser(
         prog="sensecheck explain", description="What a figure is: formula, range, direction, what moves it, citation."
     )
-    made.add_argument("figure", metavar="FIGURE", nargs="?", help="its name; without one, all figures are listed")
-    return made
+    command.add_argument("figure", metavar="FIGURE", nargs="?", help="its name; without one, all figures are listed")
+    return command
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,12 +31,12 @@ def run(args: argparse.Namespace) -> int:
         for figure, homes in known.items():
             sys.stdout.write(f"{figure:<28} {', '.join(h for h, _ in homes):<12} {homes[0][1].label}\n")
         return 0
-    for home, statistic in known[found(args.figure, known)]:
+    for home, statistic in known[meant(args.figure, known)]:
         sys.stdout.write(explanation(home, statistic))
     return 0
 
 
-def found(text: str, known: Mapping[str, Sequence[tuple[str, AnyStatistic]]]) -> str:
+def meant(text: str, known: Mapping[str, Sequence[tuple[str, AnyStatistic]]]) -> str:
     """The figure that is meant: by its name or by what tables call it, in any spelling of case and signs."""
     if text in known:
         return text

@@ -14,19 +14,19 @@ SCHEMA = "evaluation.schema.json"
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(
+    command = Parser(
         prog="sensecheck init",
         description="Write a commented evaluation file to start from, and its JSON schema for editors.",
     )
-    made.add_argument(
+    command.add_argument(
         "file", metavar="FILE", nargs="?", default="evaluation.toml", help="what to write (default: evaluation.toml)"
     )
-    made.add_argument(
+    command.add_argument(
         "--demo", action="store_true", help="also copy the demo's data to demo/, so that it runs as it is"
     )
-    made.add_argument("--overwrite", action="store_true", help="replace the file if it is there")
-    made.add_argument("--schema", action="store_true", help="print the JSON schema and write nothing")
-    return made
+    command.add_argument("--overwrite", action="store_true", help="replace the file if it is there")
+    command.add_argument("--schema", action="store_true", help="print the JSON schema and write nothing")
+    return command
 
 
 def run(args: argparse.Namespace) -> int:

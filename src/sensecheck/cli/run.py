@@ -21,21 +21,21 @@ examples:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(
+    command = Parser(
         prog="sensecheck run",
         description="Carry out an evaluation file (TOML, or YAML with the extra `yaml`): systems × questions × data.\n"
         "Measures only what changed since the last time; writes runs, reports, comparisons and an overview page.",
         epilog=_EXAMPLES,
     )
-    made.add_argument("file", metavar="FILE", help="the evaluation file; paths in it are relative to it")
-    made.add_argument(
+    command.add_argument("file", metavar="FILE", help="the evaluation file; paths in it are relative to it")
+    command.add_argument(
         "--only", metavar="NAME", action="append", default=[], help="measure this entry alone (repeatable)"
     )
-    made.add_argument("--force", action="store_true", help="measure everything again")
-    made.add_argument(
+    command.add_argument("--force", action="store_true", help="measure everything again")
+    command.add_argument(
         "--dry-run", action="store_true", help="check the file and that its data are there; say what would be measured"
     )
-    return made
+    return command
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sensecheck import instruments
 from sensecheck.evaluation.lines import Lines, Place, parsed
-from sensecheck.evaluation.options import OWN, Option, options, takes_anything
+from sensecheck.evaluation.options import OWN, Setting, intervals, options, takes_anything
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.report.question import question
 from sensecheck.statistics.figure import IntervalOptions
@@ -24,7 +24,6 @@ TOP = {
     "intervals": "how intervals are made, for all questions",
     "evaluate": "what is asked, of which data",
 }
-INTERVALS = {"method": str, "level": float, "replicates": int, "seed": int, "jobs": int}
 GATES = ("fail_under", "fail_over")
 ENTRY = ("question", "name", *GATES)
 
@@ -93,10 +92,10 @@ def read(path: str | os.PathLike[str]) -> Evaluation:
         ) from None
     content, lines = parsed(text, str(place))
     checker = _Checker(str(place), content, lines)
-    made = checker.evaluation(place)
+    evaluation = checker.evaluation(place)
     if checker.problems:
         raise EvaluationError(sorted(checker.problems, key=lambda p: p.line or 0))
-    return made
+    return evaluation
 
 
 class _Checker:
@@ -162,22 +161,21 @@ class _Checker:
             self.wrong(("intervals",), expected="a table", got=shown(given))
             return IntervalOptions()
         kept: dict[str, Any] = {}
+        known = intervals()
         for key, value in given.items():
-            kind = INTERVALS.get(key)
-            if kind is None:
-                self.unknown(("intervals", key), INTERVALS)
-            elif isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-                words = {str: "text", float: "a number", int: "a whole number"}[kind]
-                self.wrong(("intervals", key), expected=words, got=shown(value))
+            if key not in known:
+                self.unknown(("intervals", key), known)
+            elif not known[key].accepts(value):
+                self.wrong(("intervals", key), expected=known[key].expected(), got=shown(value))
             else:
                 kept[key] = value
-        made = IntervalOptions()
+        options = IntervalOptions()
         for key, value in kept.items():
             try:
-                made = IntervalOptions(**{**vars(made), key: value})
+                options = IntervalOptions(**{**vars(options), key: value})
             except ValueError as error:
                 self.wrong(("intervals", key), str(error))
-        return made
+        return options
 
     def entries(self, systems: Sequence[str]) -> Iterator[Entry]:
         given = self.content.get("evaluate")
@@ -192,26 +190,26 @@ class _Checker:
             if not isinstance(entry, Mapping):
                 self.wrong(("evaluate", i), expected="a table with a question and its data", got=shown(entry))
                 continue
-            made = self.entry(("evaluate", i), entry, systems)
-            if made is None:
+            checked = self.entry(("evaluate", i), entry, systems)
+            if checked is None:
                 continue
-            if made.name in names:
+            if checked.name in names:
                 self.wrong(
                     ("evaluate", i, "name" if "name" in entry else "question"),
-                    f"two entries are called {shown(made.name)}", hint="Give each a name of its own.",
+                    f"two entries are called {shown(checked.name)}", hint="Give each a name of its own.",
                 )  # fmt: skip
-            names.add(made.name)
-            yield made
+            names.add(checked.name)
+            yield checked
 
     def entry(self, place: Place, entry: Mapping[str, Any], systems: Sequence[str]) -> Entry | None:
         asked = entry.get("question")
         if not isinstance(asked, str) or asked not in instruments.names():
-            known = ", ".join(instruments.names())
+            names = ", ".join(instruments.names())
             if asked is None:
-                self.wrong(place, "the entry has no question", hint=f"One of {known}.")
+                self.wrong(place, "the entry has no question", hint=f"One of {names}.")
             else:
                 hint = did_you_mean(str(asked), instruments.names())
-                self.wrong((*place, "question"), expected=f"one of {known}", got=shown(asked), hint=hint)
+                self.wrong((*place, "question"), expected=f"one of {names}", got=shown(asked), hint=hint)
             return None
         try:
             instruments.room(asked)
@@ -260,7 +258,7 @@ class _Checker:
             if _VARIABLE.search(text) and not any(_SECRET.search(str(step)) for step in inner[len(place) - 1 :]):
                 self.wrong(inner, _ENVIRONMENT)
 
-    def settings(self, place: Place, key: str, option: Option, value: Any) -> bool:
+    def settings(self, place: Place, key: str, option: Setting, value: Any) -> bool:
         """Check a table of settings one by one; false where the option is no such table."""
         parts = option.parts
         if not parts or not isinstance(value, Mapping):
@@ -280,11 +278,11 @@ class _Checker:
 
     def placeholders(self, place: Place, text: str) -> None:
         """`{system}` is all that is filled in; a file may still be called by another one."""
-        for found in _ANY_PLACEHOLDER.findall(_VARIABLE.sub("", text)):
-            if found != _PLACEHOLDER and not (Path(self.path).resolve().parent / text).exists():
+        for placeholder in _ANY_PLACEHOLDER.findall(_VARIABLE.sub("", text)):
+            if placeholder != _PLACEHOLDER and not (Path(self.path).resolve().parent / text).exists():
                 self.wrong(
-                    place, expected=f"no placeholder but {_PLACEHOLDER}", got=f"{found} in {shown(text)}",
-                    hint=did_you_mean(found, [_PLACEHOLDER]) or "Give each system its own: { A = …, B = … }.",
+                    place, expected=f"no placeholder but {_PLACEHOLDER}", got=f"{placeholder} in {shown(text)}",
+                    hint=did_you_mean(placeholder, [_PLACEHOLDER]) or "Give each system its own: { A = …, B = … }.",
                 )  # fmt: skip
                 return
 
@@ -361,10 +359,10 @@ def with_secrets(value: Any) -> Any:
     return value
 
 
-def _secret(found: re.Match[str]) -> str:
+def _secret(match: re.Match[str]) -> str:
     try:
-        return os.environ[found[1]]
+        return os.environ[match[1]]
     except KeyError:
         raise InputError(
-            f"the environment variable {found[1]} is not set", hint=f"export {found[1]}=… and run again."
+            f"the environment variable {match[1]} is not set", hint=f"export {match[1]}=… and run again."
         ) from None

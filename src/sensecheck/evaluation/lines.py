@@ -25,8 +25,8 @@ def parsed(text: str, path: str) -> tuple[dict[str, Any], Lines]:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        line = int(found[1]) if found else text.count("\n") + 1
+        place = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        line = int(place[1]) if place else text.count("\n") + 1
         words = re.sub(r" \(at .*\)$", "", str(error))
         raise InputError(f"this is no TOML: {words}", path=path, line=line, reason="syntax") from None
     return content, _Scan(text).lines
@@ -55,10 +55,10 @@ class _Scan:
         return self.text.count("\n", 0, self.at) + 1
 
     def _skip(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self.text, self.at)
-        assert found is not None
-        self.at = found.end()
-        return found[0]
+        match = pattern.match(self.text, self.at)
+        assert match is not None
+        self.at = match.end()
+        return match[0]
 
     def _header(self) -> None:
         line = self._line()

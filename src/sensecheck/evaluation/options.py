@@ -14,7 +14,8 @@ from typing import Any, Literal, Union
 
 import sensecheck.options
 from sensecheck.instruments import room
-from sensecheck.options import parameters, settings_of
+from sensecheck.options import Parameter, parameters, settings_of
+from sensecheck.statistics.figure import IntervalOptions
 
 # What `run` decides itself: where runs go, how intervals are made, what a system is called.
 OWN = frozenset({"options", "out", "resume", "overwrite", "progress", "system"})
@@ -23,11 +24,12 @@ _READ = frozenset({"data", "references", "queries", "schema", "labels"})
 
 
 @dataclass(frozen=True)
-class Option:
+class Setting:
     name: str
     hint: Any
     default: Any
     required: bool
+    help: str = ""
 
     def accepts(self, value: Any) -> bool:
         return _accepts(self.hint, value)
@@ -36,7 +38,7 @@ class Option:
         return _described(self.hint)
 
     @property
-    def parts(self) -> dict[str, Option]:
+    def parts(self) -> dict[str, Setting]:
         """The settings of an option that is a table of them (`limits`, `access`)."""
         return next((_settings(kind) for kind in _members(self.hint) if dataclasses.is_dataclass(kind)), {})
 
@@ -56,17 +58,28 @@ class Option:
 
 
 @cache
-def options(question: str) -> dict[str, Option]:
+def options(question: str) -> dict[str, Setting]:
     """Every option of a question that a file may set."""
     return {
-        name: Option(name, parameter.hint, None if parameter.required else parameter.default, parameter.required)
+        name: _setting(parameter)
         for name, parameter in parameters(evaluator(question)).items()
         if name not in OWN and (_is_any(parameter.hint) or _members(parameter.hint))
     }
 
 
-def _settings(kind: Any) -> dict[str, Option]:
-    return {p.name: Option(p.name, p.hint, p.default, False) for p in settings_of(kind).values()}
+def intervals() -> dict[str, Setting]:
+    """The settings of `[intervals]`."""
+    return _settings(IntervalOptions)
+
+
+def _settings(kind: Any) -> dict[str, Setting]:
+    return {name: _setting(parameter) for name, parameter in settings_of(kind).items()}
+
+
+def _setting(parameter: Parameter) -> Setting:
+    words = parameter.option.help if parameter.option is not None else ""
+    usual = None if parameter.required else parameter.default
+    return Setting(parameter.name, parameter.hint, usual, parameter.required, words)
 
 
 def takes_anything(question: str) -> bool:
@@ -156,22 +169,22 @@ def _described(hint: Any) -> str:
 
 def schema_of(hint: Any) -> dict[str, Any]:
     """The same as a JSON schema."""
-    found: list[dict[str, Any]] = []
+    kinds: list[dict[str, Any]] = []
     for kind in _members(hint):
         origin = typing.get_origin(kind) or kind
         arguments = [a for a in typing.get_args(kind) if a is not Ellipsis]
         if origin is Literal:
-            found.append({"enum": list(arguments)})
+            kinds.append({"enum": list(arguments)})
         elif _is(origin, (list, tuple)):
-            found.append({"type": "array", **({"items": schema_of(arguments[0])} if arguments else {})})
+            kinds.append({"type": "array", **({"items": schema_of(arguments[0])} if arguments else {})})
         elif dataclasses.is_dataclass(kind):
             inner = {name: schema_of(option.hint) for name, option in _settings(kind).items()}
-            found.append({"type": "object", "additionalProperties": False, "properties": inner})
+            kinds.append({"type": "object", "additionalProperties": False, "properties": inner})
         elif _is(origin, (dict,)):
-            found.append({"type": "object"})
+            kinds.append({"type": "object"})
         else:
-            found.append({"type": {bool: "boolean", int: "integer", float: "number", str: "string"}[kind]})
-    return found[0] if len(found) == 1 else {"anyOf": found} if found else {}
+            kinds.append({"type": {bool: "boolean", int: "integer", float: "number", str: "string"}[kind]})
+    return kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {}
 
 
 def plain_default(value: Any) -> Any:

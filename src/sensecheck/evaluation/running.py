@@ -102,11 +102,11 @@ class _Work:
         complete = kept.get("fingerprint") == mark and _state_of(folder) == "complete"
         wanted = not self.only or entry.name in self.only
         if not wanted or (complete and not self.force):
-            found = self._stored(folder)
+            result = self._stored(folder)
             if complete:
                 self.result.unchanged.append(label)
                 self.say(f"{label}: unchanged")
-            return Cell(system, found, _link(folder, self.out), "" if found else "not measured yet"), False
+            return Cell(system, result, _link(folder, self.out), "" if result else "not measured yet"), False
         if self.dry:
             if lacking := _lacking(entry, given):
                 line, problem = lacking
@@ -119,7 +119,7 @@ class _Work:
         going_on = kept.get("fingerprint") == mark and _state_of(folder) == "running" and not self.force
         self._remember(folder, mark)
         try:
-            found = self._measure(entry, system, given, folder, going_on)
+            result = self._measure(entry, system, given, folder, going_on)
         except Stopped as error:
             self.result.stopped[label] = str(error)
             return Cell(system, None, "", f"stopped: {error}"), False
@@ -130,7 +130,7 @@ class _Work:
             return Cell(system, None, "", words), False
         self.result.measured.append(label)
         self.say(f"{label}: measured in {time.monotonic() - started:.1f} s")
-        return Cell(system, found, _link(folder, self.out), ""), True
+        return Cell(system, result, _link(folder, self.out), ""), True
 
     def _measure(self, entry: Entry, system: str, given: Mapping[str, Any], folder: Path, going_on: bool) -> Result:
         function = evaluator(entry.question)
@@ -182,18 +182,18 @@ class _Work:
             row.comparison, row.link = Comparisons(runs, names, pairs), _link(page, self.out)
             return
         try:
-            found: Comparisons = compare(runs)
+            comparisons: Comparisons = compare(runs)
         except ComparisonError as error:
             row.note = f"not compared: {error}"
             return
-        found.names = names
-        for pair, name in zip(found.pairs, names[1:], strict=True):
+        comparisons.names = names
+        for pair, name in zip(comparisons.pairs, names[1:], strict=True):
             pair.names = (names[0], name)
-        row.comparison, row.link = found, _link(page, self.out)
-        found.to_html(page)
+        row.comparison, row.link = comparisons, _link(page, self.out)
+        comparisons.to_html(page)
         self.state["comparisons"][folder.as_posix()] = {
             "mark": mark,
-            "differences": [[d.to_dict() for d in pair.differences] for pair in found.pairs],
+            "differences": [[d.to_dict() for d in pair.differences] for pair in comparisons.pairs],
         }
         self._write_state()
 
@@ -230,12 +230,12 @@ class _Work:
 
     def _read_state(self) -> dict[str, Any]:
         try:
-            found = orjson.loads((self.out / STATE).read_bytes())
+            state = orjson.loads((self.out / STATE).read_bytes())
         except (OSError, ValueError):
-            found = {}
-        if not isinstance(found, dict) or found.get("schema") != _SCHEMA:
-            found = {"schema": _SCHEMA}
-        return {"cells": {}, "comparisons": {}, **found}
+            state = {}
+        if not isinstance(state, dict) or state.get("schema") != _SCHEMA:
+            state = {"schema": _SCHEMA}
+        return {"cells": {}, "comparisons": {}, **state}
 
     def _remember(self, folder: Path, mark: str) -> None:
         self.state["cells"][folder.as_posix()] = {"fingerprint": mark}
@@ -311,29 +311,29 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _files(text: str) -> list[str]:
     """The files that a text names: a path, a folder's content, what a pattern matches; also behind `kind:`."""
-    found: list[str] = []
+    files: list[str] = []
     for candidate in dict.fromkeys([text, text.partition(":")[2]]):
         if not candidate or len(candidate) > 1_000 or "\0" in candidate:
             continue
         if os.path.isfile(candidate):  # noqa: PTH113
-            found.append(candidate)
+            files.append(candidate)
         elif os.path.isdir(candidate):  # noqa: PTH112
-            found += sorted(p.as_posix() for p in Path(candidate).rglob("*") if p.is_file())[:10_000]
+            files += sorted(p.as_posix() for p in Path(candidate).rglob("*") if p.is_file())[:10_000]
         elif any(c in candidate for c in "*?["):
-            found += sorted(p for p in glob.glob(candidate, recursive=True) if os.path.isfile(p))  # noqa: PTH113, PTH207
-    return found
+            files += sorted(p for p in glob.glob(candidate, recursive=True) if os.path.isfile(p))  # noqa: PTH113, PTH207
+    return files
 
 
 def _distinct(names: list[str]) -> list[str]:
     """A folder's name for each, all different."""
-    made: list[str] = []
+    distinct: list[str] = []
     for name in names:
         plain = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unnamed"
         chosen, count = plain, 2
-        while chosen.lower() in {m.lower() for m in made}:
+        while chosen.lower() in {m.lower() for m in distinct}:
             chosen, count = f"{plain}-{count}", count + 1
-        made.append(chosen)
-    return made
+        distinct.append(chosen)
+    return distinct
 
 
 def _state_of(folder: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sensecheck.evaluation.file import GATES, TOP
-from sensecheck.evaluation.options import options, plain_default, schema_of, takes_anything
+from sensecheck.evaluation.options import Setting, intervals, options, plain_default, schema_of, takes_anything
 from sensecheck.instruments import available
 from sensecheck.report.question import question
 
@@ -30,13 +30,7 @@ def schema() -> dict[str, Any]:
                 "type": "object",
                 "additionalProperties": False,
                 "description": TOP["intervals"],
-                "properties": {
-                    "method": {"enum": ["percentile", "bca", "none"], "default": "percentile"},
-                    "level": {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1, "default": 0.95},
-                    "replicates": {"type": "integer", "minimum": 20, "default": 1000},
-                    "seed": {"type": "integer", "default": 12345},
-                    "jobs": {"type": "integer", "minimum": 1, "default": 1},
-                },
+                "properties": _intervals(),
             },
             "evaluate": {
                 "type": "array",
@@ -46,6 +40,21 @@ def schema() -> dict[str, Any]:
             },
         },
     }  # fmt: skip
+
+
+def _intervals() -> dict[str, Any]:
+    described = {name: {**schema_of(s.hint), **_words(s)} for name, s in intervals().items()}
+    described["level"] |= {"minimum": 0.5, "exclusiveMaximum": 1}
+    described["replicates"]["minimum"] = 20
+    described["jobs"].pop("default")  # it is the machine's
+    return described
+
+
+def _words(setting: Setting) -> dict[str, Any]:
+    """What an editor shows of a setting: its help and its default."""
+    usual = plain_default(setting.default)
+    help_ = {"description": setting.help} if setting.help else {}
+    return {**help_, **({"default": usual} if usual is not None else {})}
 
 
 def _entry(name: str) -> dict[str, Any]:
@@ -65,9 +74,8 @@ def _entry(name: str) -> dict[str, Any]:
     for key, option in known.items():
         own = schema_of(option.hint)
         # Any option may be a table of systems, each with a value of its own.
-        made: dict[str, Any] = {"anyOf": [own, {"type": "object"}]} if own else {}
-        usual = plain_default(option.default)
-        properties[key] = {**made, **({"default": usual} if usual is not None else {})}
+        allowed: dict[str, Any] = {"anyOf": [own, {"type": "object"}]} if own else {}
+        properties[key] = {**allowed, **_words(option)}
     return {
         "type": "object",
         "title": name,

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from sensecheck.report.examples import outcome_direction, outcome_words
+from sensecheck.report.examples import outcome_words
 from sensecheck.report.pairing import Pairing, pairing
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Cell, Table, decimal
@@ -118,13 +118,13 @@ class Comparison:
         """The columns that flips are told apart by: the slices of the runs, or text columns with few values."""
         asked = [c for by in self.a.estimates.slices for c in by]
         texts = [c for c, t in self.a.rows.schema.items() if t == pl.String and c not in RESERVED]
-        found = []
+        columns = []
         for column in dict.fromkeys([*asked, *texts]):
             if column in self.a.rows.schema and self.a.rows.schema[column] == pl.String:
                 values = concatenated(self.a.rows, [column])[column].n_unique()
                 if 1 < values <= _SLICE_VALUES:
-                    found.append(column)
-        return found[:_SLICE_COLUMNS]
+                    columns.append(column)
+        return columns[:_SLICE_COLUMNS]
 
     def flips_by(self, column: str) -> pl.DataFrame:
         """For every value of a column: rows in both runs, how many got better and how many worse."""
@@ -143,7 +143,7 @@ class Comparison:
             sides.append(frame.rename({outcome: name}).drop_nulls(name))
         joined = sides[0].join(sides[1].select("id", "_b"), on="id", how="inner")
         change = pl.col("_b").cast(pl.Float64) - pl.col("_a").cast(pl.Float64)
-        if outcome_direction(self.a.question, self.a.signature.method) == "lower":
+        if self.a.outcome_direction == "lower":
             change = -change
         return (
             joined.group_by(column)
@@ -167,23 +167,23 @@ class Comparison:
         if self.flips is None or not len(self.flips):
             return []
         a, b = self.names
-        made = []
+        tables = []
         for column in self.slice_columns():
             # What a system did itself (its errors, say) is no slice of the input: it is the first run's.
             of = "" if self._shared(column) else f" of {a}"
             heads = [column, "rows", f"{b} better", f"{a} better", "net", "net share"]
             table = Table(f"changes by {column}{of}", heads)
-            found = self.flips_by(column)
-            if len(found) < 2:
+            changes = self.flips_by(column)
+            if len(changes) < 2:
                 continue
-            for row in found.iter_rows(named=True):
+            for row in changes.iter_rows(named=True):
                 share = row["net"] / row["rows"] if row["rows"] else float("nan")
                 table.rows.append(
                     [str(row[column]) if row[column] is not None else "(none)", f"{row['rows']:,}",
                      f"{row['better']:,}", f"{row['worse']:,}", f"{row['net']:+,}", f"{share:+.1%}"]
                 )  # fmt: skip
-            made.append(table)
-        return made
+            tables.append(table)
+        return tables
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
         """Write the comparison page."""
@@ -266,10 +266,10 @@ class Comparisons:
         ]  # fmt: skip
 
     def tables(self) -> list[Table]:
-        made = [self.systems_table()] if len(self.pairs) > 1 else []
+        tables = [self.systems_table()] if len(self.pairs) > 1 else []
         for pair in self.pairs:
-            made += [pair.table(), *pair.flip_tables()]
-        return made
+            tables += [pair.table(), *pair.flip_tables()]
+        return tables
 
     def paper_tables(self, narrow: bool = False) -> list[Table]:
         """For Markdown and LaTeX: the systems first, then the differences.
@@ -315,7 +315,7 @@ def compare(results: Sequence[Result], *, options: IntervalOptions | None = None
         raise ComparisonError(f"a comparison needs at least two runs, got {len(results)}")
     if options is None:
         options = results[0].options
-        tests = sum(not s.vector for s in results[0].question.statistics(results[0].signature.method))
+        tests = sum(not s.vector for s in results[0].statistics)
         needed = 2 * ceil(tests * (len(results) - 1) / ALPHA)
         options = replace(
             options,

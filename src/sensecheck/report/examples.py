@@ -24,10 +24,8 @@ import orjson
 import polars as pl
 
 from sensecheck.report.escaping import readable, visible
-from sensecheck.runs.signature import Method
 from sensecheck.statistics.hashing import hash_ids, scramble, seed_key
 from sensecheck.statistics.measurements import RESERVED, Measurements
-from sensecheck.statistics.statistic import Statistic
 
 if TYPE_CHECKING:
     from sensecheck.report.question import Question
@@ -107,25 +105,18 @@ def key_column(rows: Measurements, texts: Measurements | None) -> str:
     return "id"
 
 
-def falls_short(question: Question, method: Method, schema: pl.Schema) -> pl.Expr | None:
+def falls_short(result: Result, schema: pl.Schema) -> pl.Expr | None:
     """True where the outcome is the bad one: false, unless the figure made of it is better when lower."""
-    column = question.outcome
+    column = result.question.outcome
     if not column or schema.get(column) != pl.Boolean:
         return None
-    return pl.col(column) if outcome_direction(question, method) == "lower" else ~pl.col(column)
-
-
-def outcome_direction(question: Question, method: Method) -> str:
-    for statistic in question.statistics(method):
-        if isinstance(statistic, Statistic) and statistic.sums and statistic.sums[0] == question.outcome:
-            return statistic.direction
-    return "higher"
+    return pl.col(column) if result.outcome_direction == "lower" else ~pl.col(column)
 
 
 def _ranked(result: Result, key: str, limit: int, seed: int) -> tuple[pl.Series, int, int]:
     """The chosen ids, how many examples there are, and how many are unscored or wrong."""
     schema = result.rows.schema
-    bad = falls_short(result.question, result.signature.method, schema)
+    bad = falls_short(result, schema)
     columns = [c for c in (key, "scored", result.question.outcome if bad is not None else "") if c and c in schema]
     lost = ~pl.col("scored") if "scored" in schema else pl.lit(False)
     rank = pl.when(lost).then(0).when(bad if bad is not None else pl.lit(False)).then(1).otherwise(2)
@@ -164,30 +155,30 @@ def _joined(result: Result, key: str, ids: pl.Series | None) -> pl.DataFrame:
         if ids is not None:
             part = part.filter(pl.col("id").is_in(ids.implode()))
         texts.append(part)
-    found = pl.concat(texts, how="diagonal_relaxed").unique("id", keep="first", maintain_order=True)
-    double = [c for c in found.columns if c in rows.columns and c != "id"]
-    return rows.join(found.drop(double), on="id", how="left", maintain_order="left")
+    joined = pl.concat(texts, how="diagonal_relaxed").unique("id", keep="first", maintain_order=True)
+    double = [c for c in joined.columns if c in rows.columns and c != "id"]
+    return rows.join(joined.drop(double), on="id", how="left", maintain_order="left")
 
 
 def _together(rows: pl.DataFrame, key: str) -> pl.DataFrame:
     """One row for all rows of a unit: truths hold when all do, numbers are means, and `each_…` keeps them apart."""
-    made: list[pl.Expr] = []
+    columns: list[pl.Expr] = []
     for name, kind in rows.schema.items():
         column = pl.col(name)
         if name in (key, "id"):
             continue
         if name == "reason":
-            made.append(column.drop_nulls().first())
+            columns.append(column.drop_nulls().first())
         elif kind == pl.Boolean:
-            made += [column.all().alias(name), column.alias(f"each_{name}")]
+            columns += [column.all().alias(name), column.alias(f"each_{name}")]
         elif kind.is_float():
-            made += [column.mean(), column.alias(f"each_{name}")]
+            columns += [column.mean(), column.alias(f"each_{name}")]
         elif kind.is_integer():
-            made.append(column.alias(f"each_{name}"))
+            columns.append(column.alias(f"each_{name}"))
         else:
-            made.append(column.first())
-    made.append(pl.len().alias("rows"))
-    grouped = rows.group_by(key, maintain_order=True).agg(made)
+            columns.append(column.first())
+    columns.append(pl.len().alias("rows"))
+    grouped = rows.group_by(key, maintain_order=True).agg(columns)
     return grouped.rename({key: "id"}) if "id" not in grouped.columns else grouped
 
 
@@ -344,7 +335,7 @@ def listing(result: Result, examples: Examples) -> Listing:
     pages = shown_pages(question, frame)
     state, used = _states(result, frame)
     categories = _categories(frame, result, skipped=used)
-    numbers, behind = numeric_columns(frame, question, result.signature.method)
+    numbers, behind = numeric_columns(frame, result)
     return Listing(
         ids=[_text(i) for i in frame["id"].to_list()],
         pages=[[titled(page, i), page.get("parts", [])] for page, i in zip(pages, frame["id"].to_list(), strict=True)],
@@ -357,7 +348,7 @@ def listing(result: Result, examples: Examples) -> Listing:
 
 
 def in_reading_order(result: Result, frame: pl.DataFrame) -> pl.DataFrame:
-    bad = falls_short(result.question, result.signature.method, frame.schema)
+    bad = falls_short(result, frame.schema)
     lost = ~pl.col("scored") if "scored" in frame.columns else pl.lit(False)
     rank = pl.when(lost).then(0).when(bad if bad is not None else pl.lit(False)).then(1).otherwise(2)
     return frame.sort(rank, maintain_order=True)
@@ -369,14 +360,14 @@ def _states(
     """What became of each example, in words: unscored, or the outcome."""
     column = result.question.outcome
     scored = frame["scored"].to_list() if "scored" in frame.columns else [True] * len(frame)
-    bad = falls_short(result.question, result.signature.method, frame.schema)
+    bad = falls_short(result, frame.schema)
     if bad is None:
         if all(scored):
             return None, set()
         values = [("unscored", "lost"), ("scored", "")]
         return ("outcome", values, [1 if s else 0 for s in scored]), set()
     no, yes = outcome_words(result.question)
-    lower = outcome_direction(result.question, result.signature.method) == "lower"
+    lower = result.outcome_direction == "lower"
     values = [("unscored", "lost"), (no, "good" if lower else "bad"), (yes, "bad" if lower else "good")]
     codes = [
         0 if not s or right is None else 2 if right else 1
@@ -412,17 +403,16 @@ def category(column: pl.Series) -> tuple[str, list[str], list[int]]:
     return column.name, values, [-1 if v is None else place[v] for v in text.to_list()]
 
 
-def numeric_columns(
-    frame: pl.DataFrame, question: Question, method: Method
-) -> tuple[list[tuple[str, list[float | None]]], int]:
+def numeric_columns(frame: pl.DataFrame, result: Result) -> tuple[list[tuple[str, list[float | None]]], int]:
     """Plain numbers, those behind the headline figures first, and how many those are."""
+    question = result.question
     names = [
         c
         for c, t in frame.schema.items()
         # A code is a number only for the computer.
         if t.is_numeric() and c not in (*RESERVED, "position") and not c.endswith("_code")
     ]
-    summed = [c for s in question.statistics(method) if s.name in question.headline for c in s.columns]
+    summed = [c for s in result.statistics if s.name in question.headline for c in s.columns]
     first = [c for c in dict.fromkeys([question.outcome, *question.headline, *summed]) if c in names]
     ordered = [*first, *(c for c in names if c not in first)]
     return [(c, [short(v) for v in frame[c].to_list()]) for c in ordered], len(first)
@@ -445,65 +435,85 @@ def listing_of_several(
 ) -> tuple[Listing, str]:
     """The examples of several runs, those whose outcome changed first, and a note where they are not all."""
     first = results[0]
-    key = key_column(first.rows, first.texts)
-    method, question = first.signature.method, first.question
-    changes = _changes(results, key)
+    question = first.question
+    changes, note = _sampled(_changes(results, key_column(first.rows, first.texts)), first.options.seed, limit)
+    ids = changes["id"].to_list()
+    frames = [
+        pl.DataFrame({"id": ids}).join(
+            choose(result, wanted=ids).frame.unique("id", keep="first"), on="id", how="left", maintain_order="left"
+        )
+        for result in results
+    ]
+    numbers, shown_numbers = _numbers_of_several(frames, results, names)
+    listing = Listing(
+        ids,
+        pages=_pages_side_by_side(ids, [shown_pages(question, frame) for frame in frames]),
+        state=_change_states(changes, first, names) if question.outcome in first.rows.schema else None,
+        categories=_categories_of_several(frames, changes, first, names),
+        numbers=numbers,
+        shown_numbers=shown_numbers,
+        panels=["", *names],
+        name=f"{question.name}-comparison",
+    )
+    return listing, note
+
+
+def _sampled(changes: pl.DataFrame, seed: int, limit: int) -> tuple[pl.DataFrame, str]:
+    """At most `limit` examples, of those that did not change a random sample, and a note that says so."""
     total = len(changes)
     note = ""
     if total > limit:
-        salt = np.uint64(seed_key(first.options.seed, "examples"))
+        salt = np.uint64(seed_key(seed, "examples"))
         drawn = scramble(hash_ids(changes["id"]) ^ salt)
         changed = int((changes["_rank"] == 0).sum())
         changes = changes.with_columns(pl.Series("_draw", drawn)).sort("_rank", "_draw").head(limit)
         note = f"Shown: {min(changed, limit):,} of the {changed:,} that changed"
         note += f" and a random {limit - changed:,} of the other {total - changed:,}." if changed < limit else "."
-    changes = changes.sort("_rank", "_at")
-    ids = changes["id"].to_list()
-    frames = [
-        pl.DataFrame({"id": ids}).join(
-            choose(r, wanted=ids).frame.unique("id", keep="first"), on="id", how="left", maintain_order="left"
-        )
-        for r in results
-    ]
-    views = [shown_pages(question, frame) for frame in frames]
+    return changes.sort("_rank", "_at"), note
+
+
+def _pages_side_by_side(ids: Sequence[str], views: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Any]]:
+    """Each example's title, what all runs share of it, and what each has alone."""
     pages = []
     for own, *several in zip(ids, *views, strict=True):
         parts = [list(view.get("parts", [])) for view in several]
-        shared = [p for p in parts[0] if all(p in other for other in parts[1:])]
+        shared = [part for part in parts[0] if all(part in other for other in parts[1:])]
         title = next((t for t in (titled(view, own) for view in several) if t), "")
-        pages.append([title, shared, *([p for p in one if p not in shared] for one in parts)])
-    categories = _categories(frames[0], first, skipped={question.outcome})
-    categories = [c for c in categories if c[0] != "reason" and frames[0].schema[c[0]] != pl.Boolean]
+        pages.append([title, shared, *([part for part in one if part not in shared] for one in parts)])
+    return pages
+
+
+def _categories_of_several(
+    frames: Sequence[pl.DataFrame], changes: pl.DataFrame, first: Result, names: Sequence[str]
+) -> list[tuple[str, list[str], list[int]]]:
+    """Columns to filter by: with more than two runs the change of each, the first run's columns, why each lost some."""
+    against = []
     if len(names) > 2:
         against = [_change_category(changes, i, f"{name} against {names[0]}") for i, name in enumerate(names) if i]
-        categories = [*against, *categories]
-    for i, name in enumerate(names):
-        if "reason" in frames[i].columns and frames[i]["reason"].null_count() < len(ids):
-            categories.append((f"{name}: unscored", *category(frames[i]["reason"])[1:]))
-    measured = [numeric_columns(f, question, method) for f in frames]
-    behind = measured[0][1] or len(measured[0][0])
-    numbers = [
-        (f"{column} {name}", dict(own)[column])
-        for column, _ in measured[0][0]
-        for name, (own, _) in zip(names, measured, strict=True)
-        if column in dict(own)
+    shared = _categories(frames[0], first, skipped={first.question.outcome})
+    shared = [c for c in shared if c[0] != "reason" and frames[0].schema[c[0]] != pl.Boolean]
+    lost = [
+        (f"{name}: unscored", *category(frame["reason"])[1:])
+        for name, frame in zip(names, frames, strict=True)
+        if "reason" in frame.columns and frame["reason"].null_count() < len(frame)
     ]
-    lower = outcome_direction(question, method) == "lower"
-    measured_outcome = question.outcome in first.rows.schema
-    state = _change_states(changes, question, names, lower) if measured_outcome else None
-    return (
-        Listing(
-            ids,
-            pages,
-            state,
-            categories,
-            numbers,
-            min(behind * len(names), 6),
-            ["", *names],
-            name=f"{question.name}-comparison",
-        ),
-        note,
-    )
+    return [*against, *shared, *lost]
+
+
+def _numbers_of_several(
+    frames: Sequence[pl.DataFrame], results: Sequence[Result], names: Sequence[str]
+) -> tuple[list[tuple[str, list[float | None]]], int]:
+    """Each number of the first run beside the others', and how many of them the table shows."""
+    measured = [numeric_columns(frame, results[0]) for frame in frames]
+    columns = [dict(numbers) for numbers, _ in measured]
+    behind = measured[0][1] or len(columns[0])
+    numbers = [
+        (f"{column} {name}", own[column])
+        for column in columns[0]
+        for name, own in zip(names, columns, strict=True)
+        if column in own
+    ]
+    return numbers, min(behind * len(names), 6)
 
 
 def _changes(results: Sequence[Result], key: str) -> pl.DataFrame:
@@ -538,13 +548,14 @@ def _changes(results: Sequence[Result], key: str) -> pl.DataFrame:
     rank = pl.when(changed).then(0).when(gone).then(3).when(lost).then(1).otherwise(2)
     # What moved furthest comes first among the changed.
     size = pl.max_horizontal([(v - values[0]).abs() for v in values[1:]]).fill_null(0.0)
-    made = joined.with_columns(_rank=rank, _size=size).with_row_index("_at")
-    return made.sort(["_rank", "_size", "_at"], descending=[False, True, False]).drop("_at").with_row_index("_at")
+    ranked = joined.with_columns(_rank=rank, _size=size).with_row_index("_at")
+    return ranked.sort(["_rank", "_size", "_at"], descending=[False, True, False]).drop("_at").with_row_index("_at")
 
 
 def _change_states(
-    changes: pl.DataFrame, question: Question, names: Sequence[str], lower: bool
+    changes: pl.DataFrame, first: Result, names: Sequence[str]
 ) -> tuple[str, list[tuple[str, str]], list[int]]:
+    question, lower = first.question, first.outcome_direction == "lower"
     words = question.outcome.replace("_", " ")
     sides = [changes[f"_{i}"].to_list() for i in range(len(names))]
     truths = changes.schema["_0"] == pl.Boolean

@@ -53,8 +53,8 @@ class Row:
         return next((f for f in cell.result.figures if f.name == name), None)
 
     def best(self, figure: Figure) -> float | None:
-        found = [self.figure(c, figure.name) for c in self.cells]
-        return best([_value(f) for f in found], figure.direction)
+        figures = [self.figure(c, figure.name) for c in self.cells]
+        return best([_value(f) for f in figures], figure.direction)
 
     def surely(self, cell: Cell, name: str) -> bool:
         """Whether the system differs from the first on this figure."""

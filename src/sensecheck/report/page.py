@@ -60,7 +60,7 @@ def policy(scripts: list[str]) -> str:
 def rendered(template: str, examples: dict[str, Any] | None, **words: Any) -> str:
     """A page from its template: style, scripts and the policy that admits only them."""
     scripts = [_asset("page.js"), *([_asset("examples.js")] if examples else [])]
-    made: str = (
+    page: str = (
         _environment()
         .get_template(template)
         .render(
@@ -72,7 +72,7 @@ def rendered(template: str, examples: dict[str, Any] | None, **words: Any) -> st
             **words,
         )
     )
-    return made
+    return page
 
 
 def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
@@ -114,9 +114,9 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
 
 
 def _examples(result: Result, limit: int) -> dict[str, Any]:
-    found = choose(result, limit=limit)
-    notes = [f"Shown: {found.sampled} (seed {result.options.seed})."] if found.sampled else []
-    return examples_section("Examples", listing(result, found), notes)
+    chosen = choose(result, limit=limit)
+    notes = [f"Shown: {chosen.sampled} (seed {result.options.seed})."] if chosen.sampled else []
+    return examples_section("Examples", listing(result, chosen), notes)
 
 
 def examples_section(heading: str, shown: Listing, notes: list[str]) -> dict[str, Any]:
@@ -124,30 +124,31 @@ def examples_section(heading: str, shown: Listing, notes: list[str]) -> dict[str
     return {"heading": heading, "notes": [*notes, *([cut] if cut else [])], "data": data}
 
 
-def comparison_page(found: Comparisons) -> str:
+def comparison_page(comparisons: Comparisons) -> str:
     """Several runs side by side, the examples that changed first."""
-    shown, note = listing_of_several(found.results, found.names)
+    shown, note = listing_of_several(comparisons.results, comparisons.names)
     section = examples_section("Examples: what changed first", shown, [note] if note else [])
-    many = len(found.pairs) > 1
-    flips = [_plain(t) for pair in found.pairs for t in _titled(pair, many)]
-    first, *others = [visible(n) for n in found.names]
+    many = len(comparisons.pairs) > 1
+    named = list(zip(comparisons.names, comparisons.results, strict=True))
+    flips = [_plain(t) for pair in comparisons.pairs for t in _titled(pair, many)]
+    first, *others = [visible(n) for n in comparisons.names]
     there = [("figures", "Systems" if many else "Differences", True), ("changes", "Changes by slice", flips),
              ("examples", "Examples", True)]  # fmt: skip
     return rendered(
         "comparison.html.j2",
         section,
         nav=[(place, words) for place, words, present in there if present],
-        title=f"{found.question.name}: {', '.join(others)} against {first}",
+        title=f"{comparisons.question.name}: {', '.join(others)} against {first}",
         heading=f"{', '.join(others)} against {first}",
-        question=found.question.name,
-        asks=found.question.asks,
-        verdict=[visible(s) for s in found.verdict()],
-        several=_plain(found.systems_table()) if many else None,
-        pairs=[_pair(pair) for pair in found.pairs],
-        signatures=[(visible(n), visible(r.signature.short)) for n, r in zip(found.names, found.results, strict=True)],
+        question=comparisons.question.name,
+        asks=comparisons.question.asks,
+        verdict=[visible(s) for s in comparisons.verdict()],
+        several=_plain(comparisons.systems_table()) if many else None,
+        pairs=[_pair(pair) for pair in comparisons.pairs],
+        signatures=[(visible(name), visible(result.signature.short)) for name, result in named],
         unscored=[
             (visible(n), [(visible(why), f"{count:,}") for why, count in unscored(r).items()])
-            for n, r in zip(found.names, found.results, strict=True)
+            for n, r in named
             if unscored(r)
         ],
         flips=flips,

@@ -112,7 +112,7 @@ def _numbered(result: Result) -> bool:
 def _agreements(a: Result, b: Result) -> list[Agreement]:
     if a.texts is None or b.texts is None:
         return []
-    found = []
+    agreements = []
     for column in a.question.given:
         sides = []
         for run in (a, b):
@@ -133,5 +133,5 @@ def _agreements(a: Result, b: Result) -> list[Agreement]:
         joined = sides[0].join(sides[1], on="id", how="inner", suffix="_b", maintain_order="left")
         wrong = joined.filter(pl.col("text") != pl.col("text_b"))
         if len(joined):
-            found.append(Agreement(column, len(joined), len(wrong), str(wrong["id"][0]) if len(wrong) else ""))
-    return found
+            agreements.append(Agreement(column, len(joined), len(wrong), str(wrong["id"][0]) if len(wrong) else ""))
+    return agreements

@@ -24,7 +24,7 @@ from sensecheck.statistics.compare import ComparisonError, compare, flips
 from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Measurements, concatenated
-from sensecheck.statistics.statistic import AnyStatistic
+from sensecheck.statistics.statistic import AnyStatistic, Statistic
 from sensecheck.statistics.table import Slice
 
 if TYPE_CHECKING:
@@ -58,6 +58,14 @@ class Result:
     def statistics(self) -> Sequence[AnyStatistic]:
         """The statistics behind the figures."""
         return self.question.statistics(self.signature.method)
+
+    @property
+    def outcome_direction(self) -> str:
+        """Whether the outcome of a row is better when it is higher or when it is lower."""
+        for statistic in self.statistics:
+            if isinstance(statistic, Statistic) and statistic.sums and statistic.sums[0] == self.question.outcome:
+                return statistic.direction
+        return "higher"
 
     # -- figures ---------------------------------------------------------------------------------------------
 
@@ -135,7 +143,7 @@ class Result:
 
         `by` is a column of the measurements; for a figure that is better when lower, the highest come first.
         """
-        from sensecheck.report.examples import MAX_EXAMPLES, choose, in_reading_order, outcome_direction
+        from sensecheck.report.examples import MAX_EXAMPLES, choose, in_reading_order
 
         column = by or self.question.outcome
         if by is not None and by not in self.rows.schema:
@@ -143,14 +151,14 @@ class Result:
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(self.rows.schema)}"
             raise KeyError(f"the measurements have no column {by!r}: {hint}")
         whole = by is not None or self.rows.schema.get(column) != pl.Boolean
-        found = choose(self, limit=self.rows.height + 1 if whole else max(worst, MAX_EXAMPLES)).frame
-        if whole and column in found.columns:
-            down = outcome_direction(self.question, self.signature.method) == "lower" if by is None else False
-            order = [c for c in ("scored", column) if c in found.columns]
-            found = found.sort(order, descending=[c == column and down for c in order], maintain_order=True)
+        chosen = choose(self, limit=self.rows.height + 1 if whole else max(worst, MAX_EXAMPLES)).frame
+        if whole and column in chosen.columns:
+            down = self.outcome_direction == "lower" if by is None else False
+            order = [c for c in ("scored", column) if c in chosen.columns]
+            chosen = chosen.sort(order, descending=[c == column and down for c in order], maintain_order=True)
         else:
-            found = in_reading_order(self, found)
-        return found.head(worst).select(pl.exclude("^each_.*$"))
+            chosen = in_reading_order(self, chosen)
+        return chosen.head(worst).select(pl.exclude("^each_.*$"))
 
     # -- comparing -------------------------------------------------------------------------------------------
 
@@ -190,10 +198,10 @@ class Result:
         reasons = self.unscored()
         if reasons:
             notes.append("unscored: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()))
-        made = [figures_table(f"{self.question.name}: {self.question.asks}", self.figures, self.options.level, notes)]
+        tables = [figures_table(f"{self.question.name}: {self.question.asks}", self.figures, self.options.level, notes)]
         for by, rows in self.estimates.slices.items():
-            made.append(slices_table(by, rows, self.question.headline))
-        return made
+            tables.append(slices_table(by, rows, self.question.headline))
+        return tables
 
     def unscored(self) -> dict[str, int]:
         """Rows that no figure could score, by reason."""

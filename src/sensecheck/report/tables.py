@@ -27,9 +27,9 @@ class Cell(str):
     mark: str
 
     def __new__(cls, text: str, *, bold: bool = False, mark: str = "") -> Cell:
-        made = super().__new__(cls, text)
-        made.bold, made.mark = bold, mark
-        return made
+        cell = super().__new__(cls, text)
+        cell.bold, cell.mark = bold, mark
+        return cell
 
 
 @dataclass
@@ -220,9 +220,9 @@ _NEGATIVE = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
 def _tex(text: str) -> str:
-    made = "".join(_TEX.get(c, c) for c in visible(text) + getattr(text, "mark", ""))
-    made = _NEGATIVE.sub("$-$", made)
-    return rf"\textbf{{{made}}}" if getattr(text, "bold", False) else made
+    printed = "".join(_TEX.get(c, c) for c in visible(text) + getattr(text, "mark", ""))
+    printed = _NEGATIVE.sub("$-$", printed)
+    return rf"\textbf{{{printed}}}" if getattr(text, "bold", False) else printed
 
 
 def _tex_head(lines: Sequence[str]) -> str:

@@ -7,15 +7,14 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from sensecheck.runs.directory import RunDirectory, Shards
+from sensecheck.runs.directory import HELD_ROWS, RunDirectory, Shards
 from sensecheck.statistics.measurements import Frames, Measurements
 
-# Rows held in memory before they go to a temporary directory.
-IN_MEMORY_ROWS = 1_000_000
 # Rows up to which ids are looked at for repeats.
 CHECKED_ROWS = 5_000_000
 
@@ -55,27 +54,27 @@ def collect(
     return _by_id(_held(batches, progress))
 
 
-def _by_id(found: Collected) -> Collected:
+def _by_id(collected: Collected) -> Collected:
     """Rows that share an id become a cluster: their weights come from the id, so they are resampled together."""
-    rows = found.measurements
+    rows = collected.measurements
     if "unit" in rows.schema or rows.height > CHECKED_ROWS:
-        return found
+        return collected
     if "cluster" in rows.schema:
         # A resumed run may have been through this already.
         first = next(iter(rows.batches(["id", "cluster"])))
         if isinstance(rows, Frames) or not bool((first["id"] == first["cluster"].cast(pl.String)).all()):
-            return found
+            return collected
     ids = pl.concat([batch["id"] for batch in rows.batches(["id"])])
     distinct = ids.n_unique()
     if distinct == len(ids):
-        return found
-    found.ids = distinct
+        return collected
+    collected.ids = distinct
     if "cluster" not in rows.schema:
         if isinstance(rows, Frames):
             rows.frames = [frame.with_columns(cluster=pl.col("id")) for frame in rows.frames]
         elif isinstance(rows, Shards):
             rows.rewrite(lambda frame: frame.with_columns(cluster=pl.col("id")))
-    return found
+    return collected
 
 
 def _held(batches: Callable[[int], Iterator[Batch]], progress: Callable[[int], None] | None) -> Collected:
@@ -90,7 +89,7 @@ def _held(batches: Callable[[int], Iterator[Batch]], progress: Callable[[int], N
         rows += len(batch.measurements)
         if progress is not None:
             progress(len(batch.measurements))
-        if rows > IN_MEMORY_ROWS:
+        if rows > HELD_ROWS:
             return _spill(frames, texts, source, progress)
     if not frames:
         raise ValueError("no batch was measured; a reader of an empty input raises an error of its own")
@@ -100,11 +99,20 @@ def _held(batches: Callable[[int], Iterator[Batch]], progress: Callable[[int], N
 def _into(
     run: RunDirectory, batches: Callable[[int], Iterator[Batch]], done: int, progress: Callable[[int], None] | None
 ) -> Collected:
+    written: dict[Path, pl.DataFrame] = {}
+    rows = 0
     for index, batch in enumerate(batches(done), start=done):
-        run.write_shard(index, batch.measurements, batch.examples)
+        path = run.write_shard(index, batch.measurements, batch.examples)
+        rows += len(batch.measurements)
+        if rows <= HELD_ROWS:
+            written[path] = batch.measurements
+        else:
+            written.clear()
         if progress is not None:
             progress(len(batch.measurements))
-    return Collected(run.measurements(), run.examples(), run)
+    shards = run.measurements()
+    shards.hold(written)
+    return Collected(shards, run.examples(), run)
 
 
 def _spill(

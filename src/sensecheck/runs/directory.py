@@ -26,6 +26,8 @@ import polars as pl
 
 from sensecheck._version import __version__
 
+HELD_ROWS = 1_000_000
+"""Rows of measurements that are held in memory; more are read from their files each time."""
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
 REPORT = "report.html"
@@ -157,12 +159,15 @@ class RunDirectory:
             count += 1
         return count
 
-    def write_shard(self, index: int, measurements: pl.DataFrame, examples: pl.DataFrame | None = None) -> None:
+    def write_shard(self, index: int, measurements: pl.DataFrame, examples: pl.DataFrame | None = None) -> Path:
+        """Keep a batch; gives the file of its measurements."""
         if measurements.columns[0] != "id":
             raise ValueError("the first column of measurements is `id`")
         if examples is not None:
             _write_parquet(self.path / f"examples-{index:05d}.parquet", examples)
-        _write_parquet(self.path / f"measurements-{index:05d}.parquet", measurements)
+        target = self.path / f"measurements-{index:05d}.parquet"
+        _write_parquet(target, measurements)
+        return target
 
     def finish(self, summary: Mapping[str, Any], *, inputs: Sequence[Mapping[str, Any]]) -> None:
         self._write(SUMMARY, _jsonable(summary))
@@ -191,7 +196,7 @@ class RunDirectory:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def measurements(self) -> Shards:
-        return Shards(self.shards("measurements"))
+        return Shards(self.shards("measurements"), held_rows=HELD_ROWS)
 
     def examples(self) -> Shards | None:
         found = self.shards("examples")
@@ -204,14 +209,23 @@ class RunDirectory:
 
 
 class Shards:
-    """Measurements (or texts) in Parquet files, read one file at a time."""
+    """Measurements (or texts) in Parquet files, read one file at a time.
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    Up to `held_rows` rows in all, a column that was read or written is held, so that no file is read twice for it.
+    """
+
+    def __init__(self, paths: Sequence[Path], *, held_rows: int = 0) -> None:
         if not paths:
             raise RunError("the run holds no measurements yet")
         self.paths = list(paths)
+        self._held_rows = held_rows
+        self._held: dict[Path, pl.DataFrame] = {}
         self._schema: pl.Schema | None = None
         self._height: int | None = None
+
+    def hold(self, frames: Mapping[Path, pl.DataFrame]) -> None:
+        """Take what was just written to some of the files, so that it is not read back."""
+        self._held.update(frames)
 
     @property
     def schema(self) -> pl.Schema:
@@ -228,12 +242,26 @@ class Shards:
     def rewrite(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
         """Change every shard: the last first, as the first one's columns stand for all."""
         for path in reversed(self.paths):
-            _write_parquet(path, change(pl.read_parquet(path, memory_map=False)))
+            changed = change(pl.read_parquet(path, memory_map=False))
+            _write_parquet(path, changed)
+            if path in self._held:
+                self._held[path] = changed
         self._schema = None
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+        wanted = list(self.schema if columns is None else columns)
         for path in self.paths:
-            yield pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
+            if self.height > self._held_rows:
+                yield pl.read_parquet(path, columns=wanted, memory_map=False)
+                continue
+            if path not in self._held:
+                self._held[path] = pl.read_parquet(path, columns=wanted, memory_map=False)
+            held = self._held[path]
+            missing = [column for column in wanted if column not in held.columns]
+            if missing:
+                held = held.hstack(pl.read_parquet(path, columns=missing, memory_map=False).get_columns())
+                self._held[path] = held
+            yield held.select(wanted)
 
 
 def _write_parquet(target: Path, frame: pl.DataFrame) -> None:

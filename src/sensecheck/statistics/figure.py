@@ -31,7 +31,7 @@ class IntervalOptions:
         ),
     ] = "percentile"
     level: Annotated[float, Option("coverage of the intervals", flag="--ci-level", metavar="P")] = 0.95
-    replicates: Annotated[int, Option("bootstrap replicates", flag="--resamples", metavar="N", at_least=1)] = 1000
+    replicates: Annotated[int, Option("bootstrap replicates", flag="--resamples", metavar="N", at_least=20)] = 1000
     seed: Annotated[int, Option("of resampling", metavar="N")] = DEFAULT_SEED
     jobs: Annotated[
         int,

@@ -81,16 +81,7 @@ def _texts(batch: TableBatch, name: str, skip_bad: bool) -> list[str | None]:
     column = batch.frame[name]
     if isinstance(column.dtype, pl.List):  # the original's tokenised questions
         return column.cast(pl.List(pl.String)).list.join(" ").to_list()
-    texts = column.cast(pl.String).to_list() if column.dtype != pl.String else column.to_list()
-    if not skip_bad:
-        for row, text in enumerate(texts):
-            if text is None:
-                raise batch.error(
-                    row, field=name, expected="a text", got="none",
-                    hint="Fill it in, or pass --skip-bad (skip_bad=True) to count the pair as unscored.",
-                    reason="missing_text",
-                )  # fmt: skip
-    return texts
+    return batch.texts(name, skip_bad=skip_bad).to_list()
 
 
 # ------------------------------------------------------------------------------------------------- schemas

@@ -102,6 +102,20 @@ class TableBatch:
         names = self.frame["id"].cast(pl.String).fill_null(place) if "id" in self.frame.columns else place
         return (prefix + names if prefix else names).alias("id")
 
+    def texts(self, name: str, *, skip_bad: bool = False) -> pl.Series:
+        """A column as text. A cell without one is an error of its line, or null where bad records are skipped."""
+        self.require([name])
+        column = self.frame[name]
+        texts = column if column.dtype == pl.String else column.cast(pl.String)
+        missing = texts.is_null()
+        if missing.any() and not skip_bad:
+            raise self.error(
+                int(missing.arg_max() or 0), field=name, expected="a text", got="none",
+                hint="Fill it in, or pass --skip-bad (skip_bad=True) to count the record as unscored.",
+                reason="missing_text",
+            )  # fmt: skip
+        return texts
+
     def weights(self, name: str) -> pl.Series:
         """A column as weights: numbers of at least 0."""
         weights = self.numbers(name)

@@ -148,6 +148,10 @@ class TableInstrument(Instrument):
             **{name: size for name, size in sizes.items() if size is not None},  # type: ignore[arg-type]
         )
 
+    def texts(self, batch: TableBatch, name: str) -> pl.Series:
+        """A column of some rows as text; a missing one is an error of its line, or null with --skip-bad."""
+        return batch.texts(name, skip_bad=self.asked.skip_bad)
+
     @abstractmethod
     def measure(self, batch: TableBatch) -> pl.DataFrame | Batch:
         """The measurements of some rows, one for each, without id; with texts for the report: a `Batch`.

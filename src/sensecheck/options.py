@@ -79,10 +79,8 @@ class Parameter:
     @property
     def settings(self) -> type | None:
         """The dataclass whose fields are its settings, where it is one (`options`, `limits`)."""
-        for kind in alternatives(self.hint):
-            if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-                return kind
-        return None
+        kind, *others = alternatives(self.hint)
+        return kind if isinstance(kind, type) and dataclasses.is_dataclass(kind) and not others else None
 
 
 def parameters(function: Callable[..., Any]) -> dict[str, Parameter]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from math import erf
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-import orjson
 import polars as pl
 from numpy.typing import NDArray
 
@@ -24,6 +23,7 @@ from sensecheck.calibrated.ranking import (
     excess_aurc_of,
 )
 from sensecheck.calibrated.smooth_ece import smooth_ece_of
+from sensecheck.runs.signature import Method
 from sensecheck.statistics.statistic import (
     ONE,
     Anchor,
@@ -179,11 +179,11 @@ def _binned(name: str, kind: Kind, finish: Any, bins: int, title: str, explanati
     )  # fmt: skip
 
 
-def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
+def statistics(method: Method) -> list[AnyStatistic]:
     """All figures under a signature's choices."""
-    bins = int(method.get("bins", str(DEFAULT_BINS)))
+    bins = cast(int, method.get("bins", DEFAULT_BINS))
     edges = Bins("confidence", uniform_edges(bins))
-    coverages = [float(c) for c in method.get("coverages", ",".join(map(str, DEFAULT_COVERAGES))).split(",") if c]
+    coverages = cast(Sequence[float], method.get("coverages", DEFAULT_COVERAGES))
     return [
         _binned("ece", "ece", _ece, bins, "ECE", Explanation(
             f"Σ_b (n_b/N) · |mean confidence_b − accuracy_b|, {bins} equal-width bins on [0, 1]",
@@ -302,11 +302,11 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
     ]  # fmt: skip
 
 
-def _classwise(method: Mapping[str, str], bins: int) -> list[AnyStatistic]:
+def _classwise(method: Method, bins: int) -> list[AnyStatistic]:
     """Where distributions were given; and without a method, to explain it."""
     if method and "classes" not in method:
         return []
-    return [classwise_figure(orjson.loads(method.get("classes", "[]")), bins)]
+    return [classwise_figure(cast(list[str], method.get("classes", [])), bins)]
 
 
 def _ranked_scores(columns: Mapping[str, NDArray[Any]]) -> Ranked:

@@ -19,39 +19,31 @@ _LENGTH_POWER = 0.6
 Floats = NDArray[np.float64]
 
 
-def tokens(columns: TokenColumns, prefix: str = "") -> pl.DataFrame:
-    """One row a token; tokens of one sequence vary together and form its cluster."""
-    frame = pl.DataFrame(
+def tokens(columns: TokenColumns, names: pl.Series) -> pl.DataFrame:
+    """One row a token; tokens of one sequence vary together and form its cluster. `names` are the sequences'."""
+    cluster = names.gather(np.repeat(np.arange(len(columns.lines)), columns.lengths))
+    position = pl.Series(columns.position)
+    return pl.DataFrame(
         {
-            "_line": columns.sequence,
-            "position": columns.position,
+            "id": cluster + ":" + position.cast(pl.String),
+            "cluster": cluster,
             "scored": np.ones(len(columns), dtype=bool),
+            "reason": pl.Series([None], dtype=pl.String).new_from_index(0, len(columns)),
+            "position": position,
             "confidence": columns.confidence,
             "correct": columns.correct,
         }
     )
-    line = pl.format("{}{}", pl.lit(prefix), pl.col("_line")) if prefix else pl.col("_line").cast(pl.String)
-    return frame.select(
-        pl.concat_str([line, pl.lit(":"), pl.col("position").cast(pl.String)]).alias("id"),
-        line.alias("cluster"),
-        pl.col("scored"),
-        pl.lit(None, dtype=pl.String).alias("reason"),
-        "position",
-        "confidence",
-        "correct",
-    )
 
 
-def sequences(columns: TokenColumns, how: Aggregate, prefix: str = "") -> pl.DataFrame:
-    """One row a sequence: its confidence from its tokens', correct when every token is."""
+def sequences(columns: TokenColumns, how: Aggregate, names: pl.Series) -> pl.DataFrame:
+    """One row a sequence: its confidence from its tokens', correct when every token is; those without tokens last."""
     lengths = columns.lengths
     kept = lengths > 0
     lengths = lengths[kept]
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
     confidence = combined(columns.confidence, starts, lengths, how)
     right = np.logical_and.reduceat(columns.correct, starts) if len(starts) else np.zeros(0, dtype=bool)
-    lines = pl.Series(columns.lines).cast(pl.String)
-    names = prefix + lines if prefix else lines
     used = pl.Series(kept)
     scored = pl.DataFrame(
         {

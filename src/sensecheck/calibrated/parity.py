@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -14,15 +14,19 @@ import numpy as np
 import polars as pl
 
 from sensecheck.calibrated import original
-from sensecheck.calibrated.evaluation import QUESTION
-from sensecheck.calibrated.records import InputFormat, Options, Records
+from sensecheck.calibrated.question import QUESTION
+from sensecheck.calibrated.reading import Reading
+from sensecheck.calibrated.records import opened
+from sensecheck.calibrated.token_records import TokenRecords
 from sensecheck.inputs.errors import InputError
-from sensecheck.inputs.opening import sources
-from sensecheck.report.result import Result
-from sensecheck.runs.signature import Signature
+from sensecheck.inputs.opening import file_sources, sources
+from sensecheck.report.asking import Asked
+from sensecheck.report.instrument import Instrument
+from sensecheck.runs.collecting import Batch
+from sensecheck.runs.signature import Method
 from sensecheck.statistics.estimate import Estimates
 from sensecheck.statistics.figure import Figure, IntervalOptions
-from sensecheck.statistics.measurements import Frames
+from sensecheck.statistics.measurements import Measurements
 
 _TITLES = {
     "ece": "ECE",
@@ -34,73 +38,101 @@ _TITLES = {
 NO_INTERVAL = "parity with the original: it gives no interval"
 
 
-def evaluate_as_original(
-    data: Any,
-    *,
-    n_bins: int = 20,
-    binning: Literal["uniform", "adaptive"] = "uniform",
-    weighted: bool = False,
-    weight_key: str = "normalized_count",
-    mended: bool = False,
-    ignore_tokens: Sequence[int | str] = (),
-    columns: Mapping[str, str] | None = None,
-    input_format: InputFormat = "auto",
-    top_k: int = 1,
-    limit: int | None = None,
-    out: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
-    system: str | None = None,
-) -> Result:
+@dataclass(frozen=True)
+class Choices:
+    """How the original is asked."""
+
+    bins: int = 20
+    binning: Literal["uniform", "adaptive"] = "uniform"
+    weighted: bool = False
+    weight_key: str = "normalized_count"
+    mended: bool = False
+
+
+class CalibrationMetric(Instrument):
     """calibration_metric's five figures; where it raises, the figure is unscored with that reason."""
-    records = Records(data, Options(input_format=input_format, columns=dict(columns or {}), top_k=top_k, limit=limit))
-    if records.tokens:
-        if limit is not None:
-            raise InputError(
-                "the original reads whole files", field="limit (--limit)", hint="Cut the file first.",
-                reason="bad_option",
+
+    question = QUESTION
+
+    def __init__(self, data: Any, asked: Asked, reading: Reading, choices: Choices) -> None:
+        _refuse_intervals(asked.intervals)
+        super().__init__(data, asked)
+        self.original = "calibration_metric" + ("-mended" if choices.mended else "")
+        self.reading, self.choices = reading, choices
+        self.confidence: Any = None
+        self.correct: Any = None
+
+    def method(self) -> Method:
+        chosen = self.choices
+        return {
+            "binning": chosen.binning, "bins": chosen.bins, "weighted": chosen.weighted,
+            "weight-key": chosen.weight_key, "top-k": self.reading.top_k,
+            "ignore": [str(token) for token in self.reading.ignore_tokens] or None,
+        }  # fmt: skip
+
+    def batches(self, done: int) -> Iterator[Batch]:
+        self.confidence, self.correct = self._read()
+        count = len(self.confidence)
+        yield Batch(
+            pl.DataFrame(
+                {
+                    "id": [str(i) for i in range(1, count + 1)],
+                    "scored": np.ones(count, dtype=bool),
+                    "reason": pl.Series([None] * count, dtype=pl.String),
+                    "confidence": self.confidence.astype(np.float64),
+                    "correct": self.correct,
+                }
+            )
+        )
+
+    def _read(self) -> tuple[Any, Any]:
+        records = opened(self.data, self.asked, self.reading)
+        if isinstance(records, TokenRecords):
+            if self.asked.limit is not None:
+                raise InputError(
+                    "the original reads whole files", field="limit (--limit)", hint="Cut the file first.",
+                    reason="bad_option",
+                )  # fmt: skip
+            return _read_as_original(self.data, records.kind, self.reading)
+        table = pl.concat([batch.measurements for batch in records.batches()])
+        return table["confidence"].to_numpy(), table["correct"].to_numpy()
+
+    def estimates(self, rows: Measurements, method: Method) -> Estimates:
+        chosen = self.choices
+        compute = original.mended_figures if chosen.mended else original.parity_figures
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            values = compute(
+                self.confidence, self.correct, n_bins=chosen.bins, binning=chosen.binning, weighted=chosen.weighted,
+                weight_key=chosen.weight_key,
             )  # fmt: skip
-        confidence, correct = _read_as_original(data, records.kind, ignore_tokens, top_k)
-    else:
-        frames = [batch.measurements for batch in records.batches()]
-        table = pl.concat(frames)
-        confidence, correct = table["confidence"].to_numpy(), table["correct"].to_numpy()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        compute = original.mended_figures if mended else original.parity_figures
-        found = compute(confidence, correct, n_bins=n_bins, binning=binning, weighted=weighted, weight_key=weight_key)
-    figures = [_figure(key, value, len(confidence)) for key, value in found.items()]
-    name = "calibration_metric" + ("-mended" if mended else "")
-    method = {
-        "as": name,
-        "binning": binning,
-        "bins": str(n_bins),
-        "weighted": "yes" if weighted else "no",
-        "weight-key": weight_key,
-        "top-k": str(top_k),
-        "ignore": ",".join(map(str, ignore_tokens)) or "none",
+        self.notes += [f"original: {warning.message}" for warning in caught]
+        return Estimates([_figure(key, value, len(self.confidence)) for key, value in values.items()])
+
+    def inputs(self) -> list[dict[str, Any]]:
+        files = []
+        for source in file_sources(self.data):
+            source.digest_file()
+            files.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
+        return files
+
+
+def _refuse_intervals(intervals: IntervalOptions) -> None:
+    """The original gives no intervals: what would shape them has no meaning."""
+    usual = IntervalOptions()
+    idle = {
+        "--ci": intervals.method not in (usual.method, "none"),
+        "--ci-level": intervals.level != usual.level,
+        "--resamples": intervals.replicates != usual.replicates,
     }
-    rows = pl.DataFrame(
-        {
-            "id": [str(i) for i in range(1, len(confidence) + 1)],
-            "scored": np.ones(len(confidence), dtype=bool),
-            "reason": pl.Series([None] * len(confidence), dtype=pl.String),
-            "confidence": confidence.astype(np.float64),
-            "correct": correct,
-        }
-    )
-    result = Result(
-        QUESTION, Signature("calibrated", method, {"name": system or str(data)}), Estimates(figures), Frames(rows),
-        options=IntervalOptions(method="none"), notes=[f"original: {w.message}" for w in caught],
-        inputs=_digested(data),
-    )  # fmt: skip
-    if out is not None:
-        result.save(out, overwrite=overwrite)
-    return result
+    for flag, given in idle.items():
+        if given:
+            raise InputError(f"{flag} has no meaning with --as calibration_metric: leave one out", reason="bad_option")
 
 
-def _read_as_original(data: Any, kind: str, ignore_tokens: Sequence[int | str], top_k: int) -> tuple[Any, Any]:
+def _read_as_original(data: Any, kind: str, reading: Reading) -> tuple[Any, Any]:
     """By the original's readers, one file after the other."""
-    ignored = [int(t) if str(t).lstrip("-").isdigit() else t for t in ignore_tokens] or None
+    ignored = [int(t) if str(t).lstrip("-").isdigit() else t for t in reading.ignore_tokens] or None
     parts = []
     for source in sources(data):
         if source.path is None:
@@ -115,8 +147,8 @@ def _read_as_original(data: Any, kind: str, ignore_tokens: Sequence[int | str], 
                 reader: Any
                 if kind in ("miso", "logits-miso"):
                     reader = original.MisoTopLogitFormatSequenceReader(str(path), ignored)
-                elif top_k > 1:
-                    reader = original.TopKTopLogitFormatSequenceReader(str(path), ignored, k=top_k)
+                elif reading.top_k > 1:
+                    reader = original.TopKTopLogitFormatSequenceReader(str(path), ignored, k=reading.top_k)
                 else:
                     reader = original.TopLogitFormatSequenceReader(str(path), ignored)
                 parts.append(reader.read())
@@ -128,15 +160,6 @@ def _read_as_original(data: Any, kind: str, ignore_tokens: Sequence[int | str], 
                     reason="original_fails",
                 ) from None
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-
-
-def _digested(data: Any) -> list[dict[str, Any]]:
-    found = []
-    if isinstance(data, (str, os.PathLike, list, tuple)):
-        for source in sources(data):
-            source.digest_file()
-            found.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
-    return found
 
 
 def _figure(key: str, value: float | Exception, n: int) -> Figure:

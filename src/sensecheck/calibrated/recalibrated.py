@@ -5,23 +5,29 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
-from typing import Any
+from typing import Annotated, Any, Unpack, cast
 
 import numpy as np
 import polars as pl
 
 from sensecheck.calibrated import figures
-from sensecheck.calibrated.evaluation import QUESTION, evaluate
+from sensecheck.calibrated.evaluation import evaluate
 from sensecheck.calibrated.plots import overlay
-from sensecheck.calibrated.recalibration import Method, Recalibration, fit, load
+from sensecheck.calibrated.question import QUESTION
+from sensecheck.calibrated.reading import ReadConfidences
+from sensecheck.calibrated.recalibration import METHODS, Method, Recalibration, fit, load
 from sensecheck.inputs.errors import InputError
+from sensecheck.options import Option
 from sensecheck.plotting.chart import Chart
+from sensecheck.report.asking import Asked, asked, evaluator
 from sensecheck.report.comparison import Comparison
-from sensecheck.report.question import slicings
-from sensecheck.report.result import Result, conduct
+from sensecheck.report.instrument import Instrument
+from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
-from sensecheck.statistics.figure import DEFAULT_SEED, IntervalOptions
+from sensecheck.runs.signature import Method as Choices
+from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.hashing import hash_ids, scramble, seed_key
 
 
@@ -67,26 +73,33 @@ class Recalibrated:
         return said
 
 
+_map = partial(Option, group="the map")
+
+
+@evaluator()
 def recalibrate(
-    data: Any,
+    data: Annotated[Any, Option("answers to report on; globs, - is standard input", metavar="FILE")],
     *,
-    method: Method = "temperature",
-    fit_on: Any = None,
-    split: float | None = None,
-    fitted: Recalibration | str | os.PathLike[str] | None = None,
-    same_rows: bool = False,
-    seed: int = DEFAULT_SEED,
-    options: IntervalOptions | None = None,
-    slices: Sequence[str | Sequence[str]] = (),
-    bins: int = figures.DEFAULT_BINS,
-    out: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
-    **reading: Any,
+    method: Annotated[Method, _map("its form", choices=METHODS)] = "temperature",
+    fit_on: Annotated[Any, _map("fit on these answers", metavar="FILE")] = None,
+    split: Annotated[
+        float | None, _map("fit on this share of the answers, report on the others", metavar="SHARE")
+    ] = None,
+    fitted: Annotated[
+        str | os.PathLike[str] | Recalibration | None,
+        _map("use a map that was saved", flag="--map", metavar="FILE"),
+    ] = None,
+    same_rows: Annotated[bool, _map("fit and report on the same rows: flatters the map")] = False,
+    seed: int | None = None,
+    bins: Annotated[
+        int, Option("equal-width bins on [0, 1]", group="reading", metavar="N", at_least=1)
+    ] = figures.DEFAULT_BINS,
+    **shared: Unpack[ReadConfidences],
 ) -> Recalibrated:
     """Fit on `fit_on`, or on a share `split` of `data`, or take a `fitted` map; report on (the rest of) `data`.
 
-    A split keeps clusters whole and follows from their names and `seed` alone. To fit and report on the same rows
-    flatters the map: it is refused unless `same_rows` says that you want it. `reading` are options of `evaluate`.
+    A split keeps clusters whole and follows from their names and `seed` alone (default: the intervals' seed). To fit
+    and report on the same rows flatters the map: it is refused unless `same_rows` says that you want it.
     """
     ways = sum(x is not None for x in (fit_on, split, fitted)) + bool(same_rows and fit_on is None and fitted is None)
     if ways != 1:
@@ -96,53 +109,76 @@ def recalibrate(
             "on all rows, --same-rows (same_rows=True).",
             reason="bad_option",
         )
-    quick = IntervalOptions(method="none")
-    measured = evaluate(data, options=quick, slices=slices, bins=bins, **reading)
-    reported, learned = measured.measurements, None
-    source: dict[str, Any] = {}
+    settled = asked(shared)
+    # Measured in memory and without intervals first: what is kept and reported is made of these rows.
+    quick = cast(ReadConfidences, {**shared, "options": IntervalOptions(method="none"), "out": None})
+    measured = evaluate(data, bins=bins, **quick)
+    reported = measured.measurements
     if fitted is not None:
-        found = fitted if isinstance(fitted, Recalibration) else load(fitted)
+        recalibration = fitted if isinstance(fitted, Recalibration) else load(fitted)
         if not same_rows:
-            _refuse_fitted_on(measured, found)
+            _refuse_fitted_on(measured, recalibration)
     else:
+        source: dict[str, Any]
         if split is not None:
-            learned, reported = _parted(reported, split, seed)
-            source = {"split": split, "seed": seed, "inputs": measured.inputs}
+            drawn = settled.intervals.seed if seed is None else seed
+            learned, reported = _parted(reported, split, drawn)
+            source = {"split": split, "seed": drawn, "inputs": measured.inputs}
         elif fit_on is not None:
-            other = evaluate(fit_on, options=quick, bins=bins, **reading)
+            other = evaluate(fit_on, bins=bins, **cast(ReadConfidences, {**quick, "slices": ()}))
             learned = other.measurements
             source = {"inputs": other.inputs}
             if not same_rows:
                 _refuse_same(measured, other)
         else:
             learned, source = reported, {"same_rows": True, "inputs": measured.inputs}
-        found = replace(_fitted(method, learned), source=source)
-    interval = options or IntervalOptions()
-    by = slicings(slices)
-    kept = {k: v for k, v in measured.signature.method.items() if k != "ci"}
-    changed = _mapped(reported, found)
-    results: list[Result] = []
-    for frame, how, target in ((reported, "no", None), (changed, str(found), out)):
-        system = {**measured.signature.system, "recalibrated": how}
-        system["name"] = measured.name if how == "no" else f"{measured.name}, recalibrated"
-        results.append(
-            conduct(
-                QUESTION, _once(frame), method=kept, defaults=measured.signature.defaults, system=system, slices=by,
-                options=interval, out=target, overwrite=overwrite, inputs=lambda: measured.inputs,
-                notes=[*measured.notes, *(found.notes if how != "no" else ())],
-                extra=(lambda _result: {"before": _curve_of(results[0])}) if results else None,
-            )
-        )  # fmt: skip
-    results[0].texts = results[1].texts = measured.texts
-    return Recalibrated(found, results[0], results[1], same_rows)
+        recalibration = replace(_fitted(method, learned), source=source)
+    before = Remeasured(reported, replace(settled, out=None), measured).run()
+    after = Remeasured(_mapped(reported, recalibration), settled, measured, recalibration, before).run()
+    before.texts = after.texts = measured.texts
+    return Recalibrated(recalibration, before, after, same_rows)
 
 
-def _once(frame: pl.DataFrame) -> Any:
-    def batches(done: int) -> Iterator[Batch]:
+class Remeasured(Instrument):
+    """Figures of rows that were measured already, with their confidences as they were or as a map makes them."""
+
+    question = QUESTION
+
+    def __init__(
+        self,
+        rows: pl.DataFrame,
+        asked: Asked,
+        measured: Result,
+        recalibration: Recalibration | None = None,
+        before: Result | None = None,
+    ) -> None:
+        super().__init__(None, asked)
+        self.rows, self.measured, self.recalibration, self.before = rows, measured, recalibration, before
+        self.notes += [*measured.notes, *(recalibration.notes if recalibration is not None else ())]
+
+    def batches(self, done: int) -> Iterator[Batch]:
         if done == 0:
-            yield Batch(frame)
+            yield Batch(self.rows)
 
-    return batches
+    def method(self) -> Choices:
+        return {name: choice for name, choice in self.measured.signature.method.items() if name != "ci"}
+
+    def defaults(self) -> Choices:
+        return self.measured.signature.defaults
+
+    def system(self) -> Mapping[str, str]:
+        name = self.measured.name
+        how = {"name": name, "recalibrated": "no"}
+        if self.recalibration is not None:
+            how = {"name": f"{name}, recalibrated", "recalibrated": str(self.recalibration)}
+        return {**self.measured.signature.system, **how}
+
+    def inputs(self) -> list[dict[str, Any]]:
+        return self.measured.inputs
+
+    def finish(self, result: Result) -> None:
+        if self.before is not None:
+            result.extra = {"before": _curve_of(self.before)}
 
 
 def _curve_of(result: Result) -> dict[str, Any]:

@@ -256,8 +256,11 @@ class TableReader:
             for file in self.files
         ]  # fmt: skip
 
-    def lost_lines(self) -> pl.DataFrame | None:
-        """A row (id, scored, reason) for every line that is no row of the table, where bad ones are skipped."""
+    def lost_lines(self, like: pl.DataFrame) -> pl.DataFrame | None:
+        """A row of measurements for every line that could not be read, where bad ones are skipped: counted, not lost.
+
+        like: measurements whose columns they get.
+        """
         ids: list[str] = []
         reasons: list[str] = []
         for file in self.files:
@@ -267,7 +270,14 @@ class TableReader:
             unnamed = file.bad - len(file.bad_records)
             ids += [f"{name}: unreadable line {number} (bad)" for number in range(1, unnamed + 1)]
             reasons += ["unreadable line"] * unnamed
-        return pl.DataFrame({"id": ids, "scored": [False] * len(ids), "reason": reasons}) if ids else None
+        if not ids:
+            return None
+        lost = pl.DataFrame({"id": ids, "scored": [False] * len(ids), "reason": reasons})
+        if "cluster" in like.columns:
+            lost = lost.with_columns(cluster=pl.col("id"))
+        if "weight" in like.columns:
+            lost = lost.with_columns(weight=pl.lit(1.0))
+        return pl.concat([like.clear(), lost], how="diagonal_relaxed")
 
     def _inputs(self) -> Iterator[tuple[TableReport, Iterator[pl.DataFrame]]]:
         if names_files(self._data):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar
@@ -94,6 +94,10 @@ class Asked:
     def wanted(self) -> list[str]:
         """The columns of the input that slices, weights and clusters need."""
         return list(dict.fromkeys([*self.sliced, *filter(None, [self.weight, self.cluster])]))
+
+    def also_by(self, *columns: str) -> Asked:
+        """The same with one more slice, unless it is there."""
+        return self if columns in self.slices else replace(self, slices=(*self.slices, columns))
 
     def plan(self, data: Any) -> dict[str, Any]:
         """What must be the same for an interrupted run to be resumed."""

@@ -177,7 +177,7 @@ class TableInstrument(Instrument):
             raise InputError(
                 expected="at least one record", got="none", hint="The input holds nothing to measure.", reason="empty"
             )
-        if rows is not None and (lost := self._lost_lines(rows)) is not None:
+        if rows is not None and (lost := self.table.lost_lines(like=rows)) is not None:
             yield Batch(lost)
 
     def _complete(self, measured: pl.DataFrame, batch: TableBatch, ids: pl.Series) -> pl.DataFrame:
@@ -196,15 +196,6 @@ class TableInstrument(Instrument):
         if self.asked.weight is not None:
             extra.append(batch.weights(self.asked.weight))
         return rows.with_columns(extra)
-
-    def _lost_lines(self, like: pl.DataFrame) -> pl.DataFrame | None:
-        """A row for every line that could not be read as a row of the table, so that it is counted and not lost."""
-        lost = self.table.lost_lines()
-        if lost is None:
-            return None
-        extra = [pl.col("id").alias("cluster")] if "cluster" in like.columns else []
-        extra += [pl.lit(1.0).alias("weight")] if "weight" in like.columns else []
-        return pl.concat([like.clear(), lost.with_columns(extra)], how="diagonal_relaxed")
 
     def inputs(self) -> list[dict[str, Any]]:
         return self.table.inputs()

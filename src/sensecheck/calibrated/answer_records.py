@@ -1,0 +1,126 @@
+"""Answers with log-probabilities, as servers write them: one row an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sensecheck.calibrated.answers import Answer, answers_of, parsed
+from sensecheck.calibrated.measure import combined
+from sensecheck.calibrated.reading import Reading
+from sensecheck.calibrated.records import Records
+from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.opening import Source, sources
+from sensecheck.inputs.tables import check_columns, check_names
+from sensecheck.report.asking import Asked
+from sensecheck.runs.collecting import Batch
+
+_BLOCK = 1 << 20
+
+
+class AnswerRecords(Records):
+    """Objects that hold answers with the log-probabilities of their tokens."""
+
+    level = "answer"
+
+    def __init__(self, data: Any, kind: str, asked: Asked, reading: Reading) -> None:
+        super().__init__(data, kind, asked, reading)
+        self._sources: list[Source] = []
+        self._bad: dict[str, int] = {}
+        self._unjudged = 0
+
+    def rows(self) -> Iterator[Batch]:
+        asked = self.asked
+        if asked.weight is not None:
+            raise InputError("answers with log-probabilities have no weights", field="weight", reason="bad_option")
+        check_names(asked.columns, ["id", "correct", "gold", *asked.wanted])
+        self._sources = list(sources(self.data))
+        left = asked.limit
+        for source in self._sources:
+            text = b"".join(bytes(block.data) for block in source.blocks(_BLOCK))
+            prefix = f"{Path(source.name).name}:" if len(self._sources) > 1 else ""
+            answers: list[Answer] = []
+            for number, item, error in parsed(text, source.name, asked.skip_bad):
+                if left is not None and left <= 0:
+                    break
+                try:
+                    if error is not None:
+                        raise error
+                    answers += answers_of(item, number, source.name, asked.columns)
+                except InputError as bad:
+                    if not asked.skip_bad:
+                        raise
+                    self._bad[bad.reason] = self._bad.get(bad.reason, 0) + 1
+                    answers.append(Answer(f"{number} (bad)", str(number), "", [], None, None, {}, bad.reason))
+                left = None if left is None else left - 1
+            if answers:
+                check_columns(asked.columns, dict.fromkeys(name for a in answers for name in a.fields), source.name)
+                yield self._batch(answers, prefix)
+
+    def _batch(self, answers: list[Answer], prefix: str) -> Batch:
+        lengths = np.asarray([len(a.logprobs) for a in answers], dtype=np.int64)
+        known = lengths > 0
+        confidence = np.full(len(answers), np.nan)
+        flat = np.exp(np.asarray([v for a in answers for v in a.logprobs]))
+        starts = np.concatenate([[0], np.cumsum(lengths[known])[:-1]]).astype(np.intp)
+        if known.any():
+            confidence[known] = combined(flat, starts, lengths[known], self.reading.aggregate)
+        frame = pl.DataFrame(
+            {
+                "id": [prefix + a.id for a in answers],
+                "scored": known,
+                "reason": pl.Series([a.reason or None for a in answers], dtype=pl.String),
+                "length": lengths,
+                "confidence": pl.Series(confidence).fill_nan(None),
+                "correct": pl.Series([a.correct for a in answers], dtype=pl.Boolean),
+            }
+        )
+        if len({a.group for a in answers}) < len(answers):
+            frame = frame.with_columns(pl.Series("cluster", [prefix + a.group for a in answers]))
+        for name in self.asked.wanted:
+            if name in frame.columns:
+                continue
+            values = [a.fields.get(self.theirs(name)) for a in answers]
+            if all(v is None for v in values):
+                raise InputError(
+                    field=name, expected="a field of this name beside the log-probabilities", got="none",
+                    reason="no_column",
+                )  # fmt: skip
+            column = "cluster" if name == self.asked.cluster else name
+            frame = frame.with_columns(
+                pl.Series(column, [None if v is None else str(v) for v in values], dtype=pl.String)
+            )
+        self._unjudged += sum(1 for a in answers if a.correct is None and not a.reason)
+        self.note_range(frame["confidence"])
+        texts = pl.DataFrame(
+            {
+                "id": frame["id"],
+                "answer": [a.text for a in answers],
+                "gold": pl.Series([a.gold for a in answers], dtype=pl.String),
+            }
+        )
+        return Batch(frame, texts)
+
+    # -- what was read ---------------------------------------------------------------------------------------
+
+    def own_remarks(self) -> list[str]:
+        remarks = []
+        if self._unjudged:
+            remarks.append(
+                f"{self._unjudged:,} answer{'s have' if self._unjudged > 1 else ' has'} neither a gold text nor "
+                "`correct`: only confidence is known"
+            )
+        return [*remarks, *self.range_remarks()]
+
+    def bad(self) -> dict[str, int]:
+        return dict(self._bad)
+
+    def scale(self) -> str:
+        return "logprobs"
+
+    def inputs(self) -> list[dict[str, Any]]:
+        return [{"path": s.name, "sha256": s.sha256, "bytes": s.raw_bytes, "format": self.kind} for s in self._sources]

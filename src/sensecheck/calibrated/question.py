@@ -1,0 +1,82 @@
+"""What `calibrated` brings so that runs, tables, pages and comparisons work for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+
+from sensecheck.calibrated import ASKS
+from sensecheck.calibrated.examples import example_page
+from sensecheck.calibrated.figures import statistics
+from sensecheck.calibrated.plots import plots
+from sensecheck.report.question import Question
+from sensecheck.report.result import Result
+
+
+def verdict(result: Result) -> list[str]:
+    """What to take away, in plain words."""
+    return list(_sentences(result))
+
+
+def _sentences(result: Result) -> Iterator[str]:
+    try:
+        ece, gap = result["ece"], result["confidence_gap"]
+    except KeyError:
+        return
+    if ece.n == 0:
+        yield from _without_calibration(result)
+        return
+    floor = ece.beside.get("noise floor")
+    if not isinstance(ece.value, float) or not isfinite(ece.value) or not isinstance(gap.value, float):
+        return
+    leaning = 0
+    if isinstance(gap.low, float) and isinstance(gap.high, float):
+        leaning = (gap.low > 0) - (gap.high < 0)
+    if floor is not None and isinstance(ece.low, float):
+        if ece.low > 0 and ece.value > floor:
+            yield f"Not calibrated: ECE {ece.value:.3f} where a calibrated model would show about {floor:.3f}."
+        elif leaning:
+            yield f"Bin by bin, nothing stands out of noise: ECE {ece.value:.3f}, noise floor {floor:.3f}. But:"
+        else:
+            yield f"No miscalibration can be told from noise: ECE {ece.value:.3f}, noise floor {floor:.3f}."
+    points = f"{100 * abs(gap.value):.1f} percentage points"
+    if leaning > 0:
+        yield f"Over-confident on the whole: it claims {points} more than it gets right."
+    elif leaning < 0:
+        yield f"Under-confident on the whole: it gets {points} more right than it claims."
+
+
+def _without_calibration(result: Result) -> Iterator[str]:
+    """What can still be said where no row has both a probability and a correctness."""
+    mean, area = result["mean_confidence"], result["auroc"]
+    if mean.n and isinstance(mean.value, float):
+        yield (
+            f"How sure is known, how right is not: the mean confidence is {mean.value:.3f} over {mean.n:,} rows. "
+            "Add gold texts or `correct` to see whether that is deserved."
+        )
+    elif area.n and isinstance(area.value, float) and isinstance(area.low, float):
+        told = "tells" if area.low > 0.5 else "does not demonstrably tell"
+        yield f"The scores are no probabilities; their order {told} right from wrong: AUROC {area.value:.3f}."
+
+
+QUESTION = Question(
+    name="calibrated",
+    asks=ASKS,
+    statistics=statistics,
+    headline=("ece", "adaptive_ece", "brier", "accuracy", "confidence_gap"),
+    outcome="correct",
+    given=("input", "question", "prompt"),
+    plots=plots,
+    example_page=example_page,
+    verdict=verdict,
+    reads="Reads .logits files of tokens (top_logits, top_logit_idxs, labels), answers with log-probabilities as\n"
+    "OpenAI, vLLM and llama.cpp write them, and tables of (confidence, correct) in CSV, TSV, JSONL, JSON,\n"
+    "Parquet or white-space text, plain or compressed with gzip or zstd. A confidence may be in words.",
+    usage=(
+        "dev.logits --slice question_type --out run/",
+        "answers.csv --columns confidence=prob --columns correct=is_right",
+        "dev.logits --level sequence --aggregate mean-logprob",
+        "dev.logits --as calibration_metric",
+        "new.csv --fail-over ece=0.05 --gate-on bound",
+    ),
+)

@@ -1,0 +1,313 @@
+"""Tables of (confidence, correct), or of whole distributions with the right label: one row an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sensecheck.calibrated.classwise import distribution_column, unpacked
+from sensecheck.calibrated.reading import Reading
+from sensecheck.calibrated.records import Records
+from sensecheck.calibrated.verbalised import CONTESTED, spoken
+from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.tables import Format, TableBatch, TableReader
+from sensecheck.report.asking import Asked
+from sensecheck.runs.collecting import Batch
+
+# Names that people give to the two columns, in the order in which we look for them.
+_CONFIDENCE_NAMES = (
+    "confidence", "conf", "prob", "probability", "score", "confidence_level", "p", "top_prob", "max_prob",
+)  # fmt: skip
+_CORRECT_NAMES = ("correct", "is_correct", "label", "grade", "accuracy", "acc", "hit", "target")
+# float32 softmax may exceed 1 by rounding alone.
+_ROUNDING = 1e-6
+
+
+class TableRecords(Records):
+    """Rows of a table, in a file or in memory."""
+
+    level = "row"
+
+    def __init__(self, data: Any, kind: str, asked: Asked, reading: Reading) -> None:
+        super().__init__(data, kind, asked, reading)
+        self._table: TableReader | None = None
+        self._scales: dict[str, str] = {}
+        self._raw_logits = False
+        self._contested: set[str] = set()
+        self._verbalised: set[str] = set()
+
+    def rows(self) -> Iterator[Batch]:
+        asked = self.asked
+        self._table = TableReader(
+            self.data,
+            format=_table_format(self.kind),
+            columns=asked.columns,
+            asked=["id", "confidence", "correct", "probabilities", "label", *asked.wanted],
+            limit=asked.limit,
+            skip_bad=asked.skip_bad,
+        )
+        frame: pl.DataFrame | None = None
+        for batch in self._table:
+            prefix = f"{Path(batch.path).name}:" if self.several and batch.path else ""
+            frame, texts = self._measured(batch, prefix)
+            yield Batch(frame, texts)
+        lost = self._table.lost_lines(like=frame) if frame is not None else None
+        if lost is not None:
+            yield Batch(lost)
+
+    def _measured(self, batch: TableBatch, prefix: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        asked = self.asked
+        packed = distribution_column(batch, asked.columns)
+        whole: pl.DataFrame | None = None
+        if packed is not None and "confidence" not in batch.frame.columns:
+            whole, self.classes = unpacked(batch, packed, self.classes)
+            batch = TableBatch(batch.frame.with_columns(whole["confidence"], whole["correct"]), batch.path)
+        confidence_name = _column(batch, "confidence", _CONFIDENCE_NAMES)
+        correct_name = _column(batch, "correct", _CORRECT_NAMES, taken=confidence_name)
+        scored = pl.Series("scored", [True] * len(batch.frame))
+        reason = pl.Series("reason", [None] * len(batch.frame), dtype=pl.String)
+        values, scored, reason = self._careful(batch, confidence_name, "numbers", scored, reason)
+        right, scored, reason = self._careful(batch, correct_name, "marks", scored, reason)
+        self._refuse_swapped(batch, values, right)
+        given = values
+        values, scored, reason = self._scaled(batch, confidence_name, values, scored, reason)
+        frame = pl.DataFrame(
+            {
+                "id": batch.ids(prefix),
+                "scored": scored,
+                "reason": reason,
+                "confidence": values,
+                "correct": right,
+            }
+        )
+        if whole is not None:
+            frame = frame.with_columns(whole.drop("confidence", "correct"))
+        if self._raw_logits:
+            # They still say which answer is surer than which.
+            frame = frame.with_columns(given.cast(pl.Float64).alias("score"))
+        for name in asked.sliced:
+            batch.require([name])
+            if name not in frame.columns:
+                frame = frame.with_columns(batch.frame[name].cast(pl.String))
+        if asked.cluster:
+            batch.require([asked.cluster])
+            frame = frame.with_columns(batch.frame[asked.cluster].cast(pl.String).alias("cluster"))
+        if asked.weight:
+            frame = frame.with_columns(batch.weights(asked.weight))
+        rest = [
+            c for c in batch.frame.columns[1:] if c not in frame.columns and c not in (confidence_name, correct_name)
+        ]
+        texts = batch.frame.select(rest).insert_column(0, frame["id"]) if rest else None
+        self.note_range(values)
+        return frame, texts
+
+    def _careful(
+        self, batch: TableBatch, name: str, how: str, scored: pl.Series, reason: pl.Series
+    ) -> tuple[pl.Series, pl.Series, pl.Series]:
+        """A column as numbers or marks; with --skip-bad, a cell that is neither makes its row unscored."""
+        try:
+            values = self._cells(batch, name, how)
+        except InputError as error:
+            if not self.asked.skip_bad:
+                raise _with_skip_hint(error) from None
+            rows = []
+            for i in range(len(batch.frame)):
+                one = TableBatch(batch.frame[i : i + 1], batch.path)
+                try:
+                    rows.append(self._cells(one, name, how)[0])
+                except InputError:
+                    rows.append(None)
+            values = pl.Series(name, rows, dtype=pl.Float64 if how == "numbers" else None, strict=False)
+            if values.dtype == pl.Null:
+                values = values.cast(pl.Float64 if how == "numbers" else pl.Boolean)
+        missing = values.is_null()
+        if missing.any() and not self.asked.skip_bad:
+            row = int(missing.arg_max() or 0)
+            raise _with_skip_hint(batch.error(row, field=name, expected="a value", got="none", reason=f"no_{how}"))
+        bad = f"{'confidence' if how == 'numbers' else 'correct'} missing or unreadable"
+        reason = pl.select(pl.when(missing & scored).then(pl.lit(bad)).otherwise(reason)).to_series()
+        return values, scored & ~missing, reason
+
+    def _cells(self, batch: TableBatch, name: str, how: str) -> pl.Series:
+        """Numbers or marks; a confidence may also be said in words."""
+        if how != "numbers" or batch.frame[name].dtype != pl.String:
+            return _read_cells(batch, name, how)
+        try:
+            return _read_cells(batch, name, how)
+        except InputError:
+            heard = [None if cell is None else spoken(cell) for cell in batch.frame[name]]
+            missing = [i for i, (h, cell) in enumerate(zip(heard, batch.frame[name], strict=True)) if not h and cell]
+            if len(missing) == len(heard):
+                raise
+            if missing:
+                raise batch.error(
+                    missing[0], field=name, expected="a confidence such as 0.85, 85% or 'very likely'",
+                    got=shown(batch.frame[name][missing[0]]), hint=SKIP_HINT, reason="not_a_confidence",
+                ) from None  # fmt: skip
+        self._verbalised.add(batch.path)
+        self._contested |= {h[1] for h in heard if h and h[1] in CONTESTED}
+        return pl.Series(name, [h[0] if h else None for h in heard], dtype=pl.Float64)
+
+    def _scaled(
+        self, batch: TableBatch, name: str, values: pl.Series, scored: pl.Series, reason: pl.Series
+    ) -> tuple[pl.Series, pl.Series, pl.Series]:
+        """Confidences in [0, 1], or none where the numbers are no probabilities. Decided once for a file."""
+        scale = self._scales.get(batch.path)
+        if scale is None:
+            scale = self.reading.scale if self.reading.scale != "auto" else _table_scale(values)
+            self._scales[batch.path] = scale
+        array = values.fill_null(0.5).to_numpy()
+        if scale == "logprobs":
+            self._check(batch, name, values, array > _ROUNDING, "a log-probability of at most 0")
+            return pl.Series(np.exp(np.minimum(array, 0.0))).set(values.is_null(), None), scored, reason
+        if scale == "logits":
+            # One logit alone says nothing of the others it competed with, unless the user says that it is the
+            # logit of being right.
+            if self.reading.scale == "logits":
+                return pl.Series(1 / (1 + np.exp(-array))).set(values.is_null(), None), scored, reason
+            self._raw_logits = True
+            self.note_range(values)
+            if any(s != "logits" for s in self._scales.values()):
+                raise InputError(
+                    "some files hold probabilities and some raw logits", path=batch.path or None,
+                    hint="Read them in separate runs.", reason="mixed",
+                )  # fmt: skip
+            gone = pl.Series([None] * len(values), dtype=pl.Float64)
+            return gone, scored, reason
+        outside = (array < -_ROUNDING) | (array > 1 + _ROUNDING)
+        if outside.any():
+            self._check(batch, name, values, outside, "a confidence from 0 to 1")
+            marked = pl.Series(outside)
+            reason = pl.select(
+                pl.when(marked & scored).then(pl.lit("confidence outside [0, 1]")).otherwise(reason)
+            ).to_series()
+            values = values.set(marked, None)
+            scored = scored & ~marked
+            array = values.fill_null(0.5).to_numpy()
+        return pl.Series(np.clip(array, 0.0, 1.0)).set(values.is_null(), None), scored, reason
+
+    def _check(self, batch: TableBatch, name: str, values: pl.Series, wrong: Any, expected: str) -> None:
+        if not wrong.any() or self.asked.skip_bad:
+            return
+        row = int(np.argmax(wrong))
+        raise batch.error(
+            row,
+            field=name,
+            expected=expected,
+            got=f"{values[row]:g}",
+            hint=f"Say what the numbers are with --scale (scale=). {SKIP_HINT}",
+            reason="outside_unit_interval",
+        )
+
+    def _refuse_swapped(self, batch: TableBatch, values: pl.Series, right: pl.Series) -> None:
+        """0/1 given as confidences with fractions as correctness: the two columns are the wrong way round."""
+        if right.dtype == pl.Boolean:
+            return
+        marks = values.drop_nulls()
+        fractions = right.drop_nulls()
+        if len(marks) and bool(marks.is_in([0.0, 1.0]).all()) and not bool(fractions.is_in([0.0, 1.0]).all()):
+            raise InputError(
+                "the confidences are all 0 or 1 and the correctness holds fractions: the two look swapped",
+                path=batch.path or None,
+                hint="Swap the two: --columns confidence=… --columns correct=… (columns={'confidence': …, …}).",
+                reason="swapped",
+            )
+
+    # -- what was read ---------------------------------------------------------------------------------------
+
+    def own_remarks(self) -> list[str]:
+        remarks = []
+        if self._raw_logits:
+            remarks.append(
+                "the confidences are raw logits, not probabilities: figures that need probabilities are unscored, "
+                "and only those of the order (AUROC, AURC, accuracy at coverage) are made. "
+                "Give normalised ones, or --scale logits (scale='logits') where each is the log-odds of being right."
+                + (" Percentages are read as such with their sign: 85%." if self._like_percentages() else "")
+            )
+        if self._verbalised:
+            words = f", among them some that readers understand very differently: {', '.join(sorted(self._contested))}"
+            remarks.append(
+                "confidences are read from words and percentages (the scale is in docs/calibrated.md)"
+                + (words if self._contested else "")
+            )
+        return [*remarks, *self.range_remarks()]
+
+    def _like_percentages(self) -> bool:
+        return self._range is not None and self._range[0] >= 0 and 1 < self._range[1] <= 100
+
+    def bad(self) -> dict[str, int]:
+        unreadable = sum(file.bad for file in self._table.files) if self._table is not None else 0
+        return {"unreadable line": unreadable} if unreadable else {}
+
+    def scale(self) -> str:
+        scales = ["verbalised"] if self._verbalised else []
+        for scale in self._scales.values():
+            raw = scale == "logits" and self.reading.scale == "auto"
+            scales.append("raw-logits" if raw else "logits(sigmoid)" if scale == "logits" else scale)
+        return "+".join(dict.fromkeys(scales)) or "probabilities"
+
+    def inputs(self) -> list[dict[str, Any]]:
+        files = self._table.inputs() if self._table is not None else []
+        return [{**file, "format": self.kind} for file in files]
+
+
+def _table_format(kind: str) -> Format:
+    known: dict[str, Format] = {
+        "csv": "csv", "tsv": "tsv", "text": "text", "jsonl": "jsonl", "json": "json", "parquet": "parquet",
+    }  # fmt: skip
+    return known.get(kind, "auto")
+
+
+def _column(batch: TableBatch, ours: str, known: Iterable[str], taken: str | None = None) -> str:
+    """The column that plays the part `ours`: by its name, or by a name people commonly use."""
+    lowered = {c.lower(): c for c in batch.frame.columns[1:]}
+    for name in known:
+        if name in lowered and lowered[name] != taken:
+            return lowered[name]
+    raise InputError(
+        path=batch.path or None,
+        field=ours,
+        expected=f"a column named {ours!r}",
+        got=f"the columns {', '.join(shown(c, 40) for c in batch.frame.columns[1:]) or 'none'}",
+        hint=f"Say which one it is: --columns {ours}=NAME (columns=).",
+        reason="no_column",
+    )
+
+
+def _read_cells(batch: TableBatch, name: str, how: str) -> pl.Series:
+    return batch.numbers(name) if how == "numbers" else _marks_or_fractions(batch, name)
+
+
+def _marks_or_fractions(batch: TableBatch, name: str) -> pl.Series:
+    """Right or wrong, or a share of right in [0, 1] (soft labels)."""
+    column = batch.frame[name]
+    if column.dtype.is_float() or column.dtype == pl.String:
+        numbers = column if column.dtype.is_float() else column.str.strip_chars().cast(pl.Float64, strict=False)
+        known = numbers.drop_nulls()
+        plain = known.is_in([0.0, 1.0])
+        inside = known.is_between(0.0, 1.0)
+        if len(known) and not bool(plain.all()) and bool(inside.all()) and numbers.null_count() == column.null_count():
+            return numbers.cast(pl.Float64).alias(name)
+    return batch.marks(name)
+
+
+def _table_scale(values: pl.Series) -> str:
+    """What a column of confidences holds, by its values."""
+    known = values.drop_nulls()
+    if not len(known):
+        return "probabilities"
+    outside = (known < -_ROUNDING) | (known > 1 + _ROUNDING)
+    if not bool(outside.any()):
+        return "probabilities"
+    if bool((known <= _ROUNDING).all()):
+        return "logprobs"
+    # A few values outside [0, 1] are mistakes to be pointed at; many of them are another scale.
+    return "logits" if int(outside.sum()) * 2 > len(known) else "probabilities"
+
+
+def _with_skip_hint(error: InputError) -> InputError:
+    return InputError(**{**error.parts(), "hint": error.hint or SKIP_HINT})

@@ -26,6 +26,7 @@ from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_figures import (
     MOST_ROWS,
     columns_for,
+    joined_steps,
     keyed,
     most_resampled,
     recentred,
@@ -342,18 +343,19 @@ def _row_spreads(runs: tuple[_RunRows, _RunRows], options: IntervalOptions) -> _
     bootstrap, randomisation = Drawing.bootstrap(options), Drawing.randomisation(options)
     unit_keys = [bootstrap.keys(run.ids) for run in runs]
     swap_keys = randomisation.keys(pooled["_key"].to_numpy())
-    drawn: list[list[Floats]] = []
-    swapped: list[list[Floats]] = []
+    bootstrap_steps: list[list[Floats]] = []
+    swap_steps: list[list[Floats]] = []
     for first, last in replicate_steps(len(base), options.replicates):
         of_a, of_b = (
             run.weighted.states.values(bootstrap.weights(keys, last - first, first).T * run.weighted.weights)
             for run, keys in zip(runs, unit_keys, strict=True)
         )
-        drawn.append(_b_less_a(of_a, of_b))
+        bootstrap_steps.append(_b_less_a(of_a, of_b))
         # Where the coin says 1, A gets B's results and B gets A's.
         coins = randomisation.weights(swap_keys, last - first, first).T.astype(np.bool_)
-        swapped.append(_b_less_a(together.values((coins == from_b) * base), together.values((coins != from_b) * base)))
-    return _Spreads(*([np.concatenate(parts) for parts in zip(*steps, strict=True)] for steps in (drawn, swapped)))
+        new_a, new_b = together.values((coins == from_b) * base), together.values((coins != from_b) * base)
+        swap_steps.append(_b_less_a(new_a, new_b))
+    return _Spreads(joined_steps(bootstrap_steps), joined_steps(swap_steps))
 
 
 def _squeezed_spreads(runs: tuple[_RunRows, _RunRows], options: IntervalOptions) -> _Spreads:

@@ -237,6 +237,11 @@ def replicate_steps(rows: int, replicates: int) -> list[tuple[int, int]]:
     return list(pairwise([*range(0, replicates, step), replicates]))
 
 
+def joined_steps(steps: Sequence[Sequence[Floats]]) -> list[Floats]:
+    """All replicates of each statistic, from some replicates of all statistics at a time."""
+    return [np.concatenate(parts) for parts in zip(*steps, strict=True)]
+
+
 def _row_replicates(rows: WeightedRows, ids: U64, drawing: Drawing) -> list[Floats]:
     statistics = rows.states.statistics
     if squeezable(statistics, len(ids)):
@@ -246,4 +251,4 @@ def _row_replicates(rows: WeightedRows, ids: U64, drawing: Drawing) -> list[Floa
     steps: list[list[Floats]] = []
     for first, last in replicate_steps(len(ids), drawing.replicates):
         steps.append(rows.states.values(drawing.weights(keys, last - first, first).T * rows.weights))
-    return [np.concatenate([step[i] for step in steps]) for i in range(len(statistics))]
+    return joined_steps(steps)

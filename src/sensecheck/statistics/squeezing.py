@@ -110,6 +110,6 @@ def squeezed_replicates(rows: WeightedRows, ids: U64, groups: Groups, group_weig
     """
     squeezed = Squeezed(rows.states.statistics, rows.states.columns)
     cells = squeezed.weights(groups, ids, rows.weights)
-    plain = squeezed.values(cells.sum(axis=0)[None, :])
+    approximate = squeezed.values(cells.sum(axis=0)[None, :])
     spreads = squeezed.values(group_weights @ cells)
-    return [spread + (exact - here[0]) for spread, exact, here in zip(spreads, rows.values, plain, strict=True)]
+    return [spread + (value - near[0]) for spread, value, near in zip(spreads, rows.values, approximate, strict=True)]

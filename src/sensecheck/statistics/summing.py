@@ -88,6 +88,13 @@ class Layout:
 
         `complete` says that every row is known to be scored and to have every value.
         """
+        indexes = [
+            None if bins is None or edges is None else _bins_of(batch, bins.column, edges, complete)
+            for bins, edges in self.bins
+        ]
+        return self._values(batch, weight_scale, complete), indexes
+
+    def _values(self, batch: pl.DataFrame, weight_scale: float, complete: bool) -> list[NDArray[Any] | None]:
         scored = batch["scored"].to_numpy() if "scored" in batch.columns and not complete else None
         if scored is not None and scored.all():
             scored = None
@@ -112,19 +119,7 @@ class Layout:
                 if mask is not None:
                     x = np.where(mask, x, np.zeros((), dtype=x.dtype))
             values.append(x if weight is None else x.astype(np.float64) * weight)
-        indexes: list[Indexes | None] = []
-        for bins, edges in self.bins:
-            if bins is None or edges is None:
-                indexes.append(None)
-                continue
-            series = batch[bins.column]
-            if series.dtype != pl.Float64:
-                series = series.cast(pl.Float64)
-            # Rows without a value have all their sums masked to zero: the bin they fall in does not matter.
-            if not complete and lacks(batch, bins.column):
-                series = series.fill_null(0.0).fill_nan(0.0)
-            indexes.append(bin_index(series.to_numpy(), edges))
-        return values, indexes
+        return values
 
     def inputs(self) -> list[str]:
         """The measurement columns that all this is read from."""
@@ -134,6 +129,16 @@ class Layout:
     def inputs_by_unit(self, table: Table, census: Census) -> list[str]:
         """The same with what tells slices and units apart."""
         return [*self.inputs(), *census.by, *([table.cluster] if table.cluster else [])]
+
+
+def _bins_of(batch: pl.DataFrame, column: str, edges: Floats, complete: bool) -> Indexes:
+    series = batch[column]
+    if series.dtype != pl.Float64:
+        series = series.cast(pl.Float64)
+    # Rows without a value have all their sums masked to zero: the bin they fall in does not matter.
+    if not complete and lacks(batch, column):
+        series = series.fill_null(0.0).fill_nan(0.0)
+    return bin_index(series.to_numpy(), edges)
 
 
 def _mask(batch: pl.DataFrame, needed: tuple[str, ...], scored: Flags | None) -> Flags | None:

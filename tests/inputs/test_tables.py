@@ -171,6 +171,8 @@ def test_in_memory() -> None:
         found = list(TableReader(data, columns={"confidence": "conf"}, batch_rows=2))
         assert [value for batch in found for value in batch.numbers("confidence")] == [0.5, 0.25, 1.0]
         assert [place for batch in found for place in batch.frame["_record"]] == [1, 2, 3]
+    # pandas gives its columns as attributes too: one called `read` makes no stream of the table
+    assert read_table(pandas.DataFrame({"read": [1, 2]}))["read"].to_list() == [1, 2]
     assert frame.columns == ["conf", "correct"]  # the caller's own frame is left as it was
     assert error_of({"train": frame, "test": frame}) == (
         "expected one table, got a dict of tables ('train', 'test'). Pass one of them, e.g. data['test']."

@@ -15,7 +15,11 @@ SKIP_HINT = "Fix the line or pass --skip-bad (skip_bad=True) to count it as unsc
 
 
 def escaped(text: str) -> str:
-    """The text with all that a terminal could act on (controls, bidi marks, lone surrogates) spelled out."""
+    """The text with all that a terminal could act on (controls, bidi marks, lone surrogates) spelled out.
+
+    >>> print(escaped("red \\x1b[31m"))
+    red \\x1b[31m
+    """
     if text.isprintable():
         return text
     return "".join(
@@ -25,7 +29,11 @@ def escaped(text: str) -> str:
 
 
 def shown(content: object, limit: int = SHOWN) -> str:
-    """File content made fit for a message: quoted if text, control characters escaped, cut at `limit`."""
+    """File content made fit for a message: quoted if text, control characters escaped, cut at `limit`.
+
+    >>> print(shown("a rather long line", limit=12), shown(0.5))
+    'a rather ...' 0.5
+    """
     if isinstance(content, (bytes, bytearray, memoryview)):
         # a few bytes more than are shown, so that decoding never touches a huge line
         content = bytes(content[: 4 * limit]).decode("utf-8", "backslashreplace")
@@ -37,7 +45,11 @@ def shown(content: object, limit: int = SHOWN) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`Did you mean 'conf'?` where a known name is close, otherwise an empty string."""
+    """`Did you mean 'conf'?` where a known name is close, otherwise an empty string.
+
+    >>> did_you_mean("confidnce", ["confidence", "correct"])
+    "Did you mean 'confidence'?"
+    """
     folded = {other.casefold(): other for other in known}
     close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     if not close:
@@ -63,6 +75,9 @@ class InputError(ValueError):
     The parts are attributes; `str()` is one message made of them:
     `path:line: field: expected ..., got .... hint`. Where `problem` is given it takes the place of
     "expected ..., got ...". `reason` is a short code by which skipped records are counted.
+
+    >>> print(InputError(path="dev.csv", line=3, field="confidence", expected="a number", got="'high'"))
+    dev.csv:3: confidence: expected a number, got 'high'.
     """
 
     def __init__(

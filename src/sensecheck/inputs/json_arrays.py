@@ -40,6 +40,9 @@ def loads(text: bytes) -> Any:
     """Strict and fast first; then the standard parser, which also takes NaN, Infinity and lone surrogates.
 
     orjson makes a rounded float of an integer beyond 64 bits, so text with so many digits in a row is not its.
+
+    >>> loads(b'{"score": NaN, "id": 12345678901234567890123}')
+    {'score': nan, 'id': 12345678901234567890123}
     """
     if _LONG_NUMBER not in text.translate(_DIGITS_ALIKE):
         with contextlib.suppress(orjson.JSONDecodeError):
@@ -56,15 +59,19 @@ def loads(text: bytes) -> Any:
 
 
 def array_pieces(texts: Iterable[bytes], piece_bytes: int = PIECE_BYTES) -> Iterator[list[Any]]:
-    """The items of an array in lists. Raises NotAnArrayError before the first, and ValueError where it is broken."""
+    """The items of an array in lists. Raises NotAnArrayError before the first, and ValueError where it is broken.
+
+    >>> list(array_pieces([b'[{"a": 1}, {"a"', b': 2}]']))
+    [[{'a': 1}, {'a': 2}]]
+    """
     source = iter(texts)
     text, ended = _more(source, b"", max(piece_bytes, _HEAD_BYTES))
-    found = _FIRST_KEY.match(text)
-    if found is None:
+    first_key = _FIRST_KEY.match(text)
+    if first_key is None:
         while not ended:
             text, ended = _more(source, text, 2 * len(text) + 1)
         raise NotAnArrayError(text)
-    key = found[1]
+    key = first_key[1]
     start, size = text.index(b"[") + 1, piece_bytes
     lines = text.count(b"\n", 0, start)
     while True:
@@ -89,10 +96,10 @@ def array_pieces(texts: Iterable[bytes], piece_bytes: int = PIECE_BYTES) -> Iter
         yield items
 
 
-def _more(source: Iterator[bytes], text: bytes, wanted: int) -> tuple[bytes, bool]:
-    """At least `wanted` bytes of text, or all there are."""
+def _more(source: Iterator[bytes], text: bytes, least: int) -> tuple[bytes, bool]:
+    """At least so many bytes of text, or all there are; and whether these are all."""
     parts, size = [text], len(text)
-    while size < wanted:
+    while size < least:
         part = next(source, None)
         if part is None:
             return b"".join(parts), True

@@ -83,36 +83,36 @@ class Source:
     ) -> Iterator[Block]:
         """The text in blocks of about `block_bytes` cut at line ends, never more than one block ahead."""
         line = 1
-        whole: list[bytes | memoryview] = []  # up to the last line end seen
-        rest: list[bytes] = []  # the line under way after it
-        whole_bytes = rest_bytes = 0
+        whole_lines: list[bytes | memoryview] = []  # up to the last line end seen
+        open_line: list[bytes] = []  # the line under way after it
+        whole_bytes = open_bytes = 0
         for piece in self._text(min(_PIECE_BYTES, block_bytes), digest):
             cut = piece.rfind(b"\n") + 1
             if cut:
-                whole += rest
-                whole.append(memoryview(piece)[:cut])  # copied once, when the block is joined
-                whole_bytes += rest_bytes + cut
-                rest = [piece[cut:]] if cut < len(piece) else []
-                rest_bytes = len(piece) - cut
+                whole_lines += open_line
+                whole_lines.append(memoryview(piece)[:cut])  # copied once, when the block is joined
+                whole_bytes += open_bytes + cut
+                open_line = [piece[cut:]] if cut < len(piece) else []
+                open_bytes = len(piece) - cut
             else:
-                rest.append(piece)
-                rest_bytes += len(piece)
-            if rest_bytes > max_line_bytes:
+                open_line.append(piece)
+                open_bytes += len(piece)
+            if open_bytes > max_line_bytes:
                 raise InputError(
                     path=self.name,
-                    line=line + sum(bytes(part).count(b"\n") for part in whole),
+                    line=line + sum(bytes(part).count(b"\n") for part in whole_lines),
                     expected=f"lines of at most {max_line_bytes:,} bytes",
-                    got=f"a longer one, which begins {shown(rest[0], 40)}",
+                    got=f"a longer one, which begins {shown(open_line[0], 40)}",
                     hint="One record belongs on each line: is this a JSON array or a file without line ends?",
                     reason="line_too_long",
                 )
             if whole_bytes >= block_bytes:
-                block = self._block(whole, line)
-                whole, whole_bytes = [], 0
+                block = self._block(whole_lines, line)
+                whole_lines, whole_bytes = [], 0
                 line += _line_ends(block.data)
                 yield block
-        if whole or rest:
-            yield self._block([*whole, *rest], line)
+        if whole_lines or open_line:
+            yield self._block([*whole_lines, *open_line], line)
 
     def read(self, max_bytes: int | None = None) -> bytes:
         """The whole decompressed text at once, for documents that cannot be cut into lines."""
@@ -121,13 +121,7 @@ class Source:
         for piece in self._text(_PIECE_BYTES, digest=True):
             total += len(piece)
             if max_bytes is not None and total > max_bytes:
-                raise InputError(
-                    path=self.name,
-                    expected=f"a document of at most {max_bytes:,} bytes",
-                    got="a longer one",
-                    hint="Store one record per line (JSONL) or Parquet: both are read in bounded memory.",
-                    reason="document_too_large",
-                )
+                raise document_too_large(self.name, "a document", max_bytes)
             pieces.append(piece)
         return self._block(pieces, 1).data
 
@@ -245,7 +239,7 @@ class Source:
             try:
                 piece = decoder.decompress(chunk, piece_bytes)
             except zlib.error as error:
-                raise self._broken("gzip", str(error)) from None
+                raise self._corrupt("gzip", error) from None
             if piece:
                 yield piece
             if decoder.eof:
@@ -270,7 +264,7 @@ class Source:
             try:
                 piece = decoder.decompress(chunk)
             except zstandard.ZstdError as error:
-                raise self._broken("zstd", str(error)) from None
+                raise self._corrupt("zstd", error) from None
             if piece:
                 yield piece
             chunk = decoder.unused_data if decoder.eof else b""
@@ -284,20 +278,18 @@ class Source:
                 if not chunk:
                     raise self._truncated("zstd")
 
-    def _broken(self, kind: str, why: str) -> InputError:
-        return InputError(
-            f"the {kind} data is corrupt ({escaped(why)})",
-            path=self.name,
-            hint=f"Test it with {_TESTERS[kind]} and make or fetch the file again.",
-            reason="corrupt_compression",
-        )
+    def _corrupt(self, kind: str, error: Exception) -> InputError:
+        return self._bad_compression(kind, f"is corrupt ({escaped(str(error))})", "corrupt_compression")
 
     def _truncated(self, kind: str) -> InputError:
+        return self._bad_compression(kind, "ends too early: the file is cut off", "truncated_compression")
+
+    def _bad_compression(self, kind: str, problem: str, reason: str) -> InputError:
         return InputError(
-            f"the {kind} data ends too early: the file is cut off",
+            f"the {kind} data {problem}",
             path=self.name,
             hint=f"Test it with {_TESTERS[kind]} and make or fetch the file again.",
-            reason="truncated_compression",
+            reason=reason,
         )
 
     def _refuse_foreign(self, head: bytes) -> None:
@@ -344,11 +336,11 @@ def _compression(head: bytes) -> str:
 def _line_ends(data: bytes) -> int:
     """As `data.count(b"\\n")`, several times faster, in pieces that stay in the cache."""
     text = np.frombuffer(data, np.uint8)
-    found = np.empty(min(len(text), _COUNTED_BYTES), bool)
+    is_line_end = np.empty(min(len(text), _COUNTED_BYTES), bool)
     total = 0
     for start in range(0, len(text), _COUNTED_BYTES):
         piece = text[start : start + _COUNTED_BYTES]
-        total += int(np.count_nonzero(np.equal(piece, ord("\n"), out=found[: len(piece)])))
+        total += int(np.count_nonzero(np.equal(piece, ord("\n"), out=is_line_end[: len(piece)])))
     return total
 
 
@@ -388,6 +380,16 @@ def _is_directory(name: str) -> InputError:
     )
 
 
+def document_too_large(name: str, document: str, max_bytes: int) -> InputError:
+    return InputError(
+        path=name,
+        expected=f"{document} of at most {max_bytes:,} bytes",
+        got="a longer one",
+        hint="Store one record per line (JSONL) or Parquet: both are read in bounded memory.",
+        reason="document_too_large",
+    )
+
+
 def _is_stream(item: object) -> TypeGuard[BinaryIO]:
     return callable(getattr(item, "read", None))
 
@@ -397,16 +399,16 @@ def is_path(item: object) -> TypeGuard[PathInput]:
     return isinstance(item, (str, os.PathLike))
 
 
-def names_files(data: object) -> bool:
-    """Whether the data are files, a list of them, or open streams, rather than values in memory."""
-    if is_path(data) or _is_stream(data):
-        return True
-    return isinstance(data, (list, tuple)) and bool(data) and all(is_path(item) or _is_stream(item) for item in data)
+def names_files(data: object) -> TypeGuard[PathInput | BinaryIO | Sequence[PathInput | BinaryIO]]:
+    """Whether the data are paths or streams rather than a table in memory."""
+    if isinstance(data, (list, tuple)):
+        return bool(data) and all(is_path(item) or _is_stream(item) for item in data)
+    return is_path(data) or _is_stream(data)
 
 
 def file_sources(data: object) -> list[Source]:
     """The files behind the data one by one; none for what is in memory."""
-    return sources(cast("Iterable[PathInput | BinaryIO]", data)) if names_files(data) else []
+    return sources(data) if names_files(data) else []
 
 
 def identity(data: object) -> list[dict[str, Any]]:
@@ -424,6 +426,10 @@ def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> li
 
     A missing file, a directory, a glob without a match and an input that is named twice are errors here,
     before anything is read.
+
+    >>> [source] = sources(io.BytesIO(b"first\\nsecond\\n"))
+    >>> list(source.blocks())
+    [Block(data=b'first\\nsecond\\n', first_line=1)]
     """
     items: list[PathInput | BinaryIO]
     if is_path(inputs) or _is_stream(inputs):
@@ -434,21 +440,21 @@ def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> li
         raise _not_an_input(inputs)
     if not items:
         raise InputError(expected="at least one input", got="none", reason="no_input")
-    found: list[Source] = []
+    all_sources: list[Source] = []
     for item in items:
-        found += _sources_of(item)
-    seen: set[str] = set()
-    for source in found:
+        all_sources += _sources_of(item)
+    keys: set[str] = set()
+    for source in all_sources:
         key = str(source.path.resolve()) if source.path is not None else f"stream {id(source._stream)}"
-        if key in seen:
+        if key in keys:
             raise InputError(
                 "is given twice, and its records would count twice",
                 path=source.name,
                 hint="Name each input once (globs may overlap).",
                 reason="given_twice",
             )
-        seen.add(key)
-    return found
+        keys.add(key)
+    return all_sources
 
 
 def _sources_of(item: PathInput | BinaryIO) -> list[Source]:
@@ -463,16 +469,16 @@ def _sources_of(item: PathInput | BinaryIO) -> list[Source]:
             return [Source(name, path=path)]
         if glob.has_magic(name):
             # Path.glob takes no absolute patterns
-            found = glob.glob(name, recursive=True)  # noqa: PTH207
-            matches = sorted(match for match in found if Path(match).is_file())
-            if not matches:
+            matches = glob.glob(name, recursive=True)  # noqa: PTH207
+            files = sorted(match for match in matches if Path(match).is_file())
+            if not files:
                 raise InputError(
                     "no file matches this pattern",
                     path=name,
                     hint="Quote the pattern only if the shell should not expand it, and check the folder.",
                     reason="no_match",
                 )
-            return [Source(match, path=Path(match)) for match in matches]
+            return [Source(file, path=Path(file)) for file in files]
         raise _not_found(name)
     if _is_stream(item):
         stream = getattr(item, "buffer", item)  # a text file lends its bytes

@@ -22,7 +22,7 @@ import polars as pl
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, escaped, shown
 from sensecheck.inputs.json_arrays import loads
-from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, file_sources, names_files
+from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
 
 FORMATS = ("auto", "csv", "tsv", "text", "jsonl", "json", "parquet")
 Format = Literal["auto", "csv", "tsv", "text", "jsonl", "json", "parquet"]
@@ -52,7 +52,11 @@ class TableFormat(NamedTuple):
 
 
 def detect_table_format(first_block: bytes, name: str = "") -> TableFormat:
-    """The format of a table by its first bytes, and by the file's name only where those leave a doubt."""
+    """The format of a table by its first bytes, and by the file's name only where those leave a doubt.
+
+    >>> detect_table_format(b"confidence,correct\\n0.9,1\\n")
+    TableFormat(name='csv', reason='its first line holds commas')
+    """
     if first_block.startswith(b"PAR1"):
         return TableFormat("parquet", "it begins with Parquet's magic bytes")
     start = first_block.lstrip()
@@ -87,8 +91,7 @@ class TableBatch:
     def error(self, row: int, **parts: Any) -> InputError:
         """An `InputError` about a row of this batch (counted from 0), with its line or record filled in."""
         at = int(self.frame[self.place][row])
-        line, record = (at, None) if self.place == PLACE else (None, at)
-        return InputError(path=self.path or None, line=line, record=record, **parts)
+        return InputError(path=self.path or None, **_line_or_record(self.place, at), **parts)
 
     def require(self, names: Iterable[str]) -> None:
         """Raise for a column that is not there, with the nearest name that is."""
@@ -133,17 +136,17 @@ class TableBatch:
         if column.dtype == pl.Boolean:
             column = column.cast(pl.Float64)
         if column.dtype.is_numeric():
-            found = column.cast(pl.Float64)
+            numbers = column.cast(pl.Float64)
         elif column.dtype in (pl.String, pl.Null):
-            found = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+            numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
         else:
             raise self.error(0, field=name, expected="a number", got=shown(column[0]), reason="not_a_number")
-        wrong = (found.is_null() & column.is_not_null()) | found.is_nan().fill_null(False) | found.is_infinite()
+        wrong = (numbers.is_null() & column.is_not_null()) | numbers.is_nan().fill_null(False) | numbers.is_infinite()
         if wrong.fill_null(False).any():
             row = int(wrong.fill_null(False).arg_max() or 0)
             got = shown(column[row])
             raise self.error(row, field=name, expected="a finite number", got=got, reason="not_a_number")
-        return found.alias(name)
+        return numbers.alias(name)
 
     def marks(self, name: str) -> pl.Series:
         """A column of right and wrong as Booleans: true/false, 1/0, Correct/Wrong, yes/no. Nulls stay."""
@@ -151,9 +154,9 @@ class TableBatch:
         column = self.frame[name]
         if column.dtype == pl.Boolean:
             return column
-        said = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-        found = said.replace_strict(MARKS, default=None, return_dtype=pl.Boolean)
-        wrong = found.is_null() & column.is_not_null()
+        words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+        marks = words.replace_strict(MARKS, default=None, return_dtype=pl.Boolean)
+        wrong = marks.is_null() & column.is_not_null()
         if wrong.any():
             row = int(wrong.arg_max() or 0)
             raise self.error(
@@ -163,7 +166,7 @@ class TableBatch:
                 got=shown(column[row]),
                 reason="not_a_mark",
             )
-        return found.alias(name)
+        return marks.alias(name)
 
 
 @dataclass(slots=True)
@@ -190,6 +193,12 @@ class TableReader:
     limit: read at most this many rows in all.
     skip_bad: count lines that cannot be read instead of raising an `InputError`.
     spelled: columns of names that some write as numbers (labels): both may stand in one column, and become text.
+
+    >>> reader = TableReader(io.BytesIO(b"conf,right\\n0.9,yes\\n0.4,no\\n"), columns={"confidence": "conf"})
+    >>> [(batch.numbers("confidence").to_list(), batch.marks("right").to_list()) for batch in reader]
+    [([0.9, 0.4], [True, False])]
+    >>> reader.files[0].format, reader.files[0].rows
+    ('csv', 2)
     """
 
     def __init__(
@@ -231,19 +240,19 @@ class TableReader:
         """One report per input, in order, complete once the reader is exhausted."""
 
     def __iter__(self) -> Iterator[TableBatch]:
-        left = self._limit
+        remaining = self._limit
         for report, frames in self._inputs():
             self.files.append(report)
-            if left is not None and left <= 0:
+            if remaining is not None and remaining <= 0:
                 return
             for frame in frames:
-                if left is not None:
-                    frame = frame.head(left)
-                    left -= len(frame)
+                if remaining is not None:
+                    frame = frame.head(remaining)
+                    remaining -= len(frame)
                 report.rows += len(frame)
                 if len(frame):
                     yield TableBatch(self._renamed(frame, report.path), report.path)
-                if left is not None and left <= 0:
+                if remaining is not None and remaining <= 0:
                     break
 
     def inputs(self) -> list[dict[str, Any]]:
@@ -314,7 +323,7 @@ class TableReader:
         report = TableReport(source.name, kind, reason)
         blocks = chain([first], blocks)
         if kind == "json":
-            return report, self._json(lambda: _whole(blocks, source), source, report)
+            return report, self._json(lambda: _joined(blocks, source), source, report)
         if kind == "jsonl":
             return report, self._finish(self._jsonl(blocks, report), source, report)
         return report, self._finish(self._delimited(blocks, kind, report), source, report)
@@ -330,6 +339,12 @@ class TableReader:
         report.bad += 1
         if len(report.bad_records) < _KEPT_BAD_RECORDS:
             report.bad_records.append(error.as_bad_record())
+
+    def _refuse_blanks(self, report: TableReport, blank: list[int]) -> None:
+        """Blank lines are bad once a record follows them; at the end of a file they are nothing."""
+        for number in blank:
+            self._refuse(report, _blank_line(report.path, number))
+        blank.clear()
 
     def _parquet(self, source: Source, report: TableReport) -> Iterator[pl.DataFrame]:
         if source.path is None:
@@ -408,9 +423,8 @@ class TableReader:
                 if not line.strip():
                     blank.append(number)
                     continue
-                for at in blank:
-                    self._refuse(report, _blank(report.path, at))
-                blank = []
+                if blank:
+                    self._refuse_blanks(report, blank)
                 try:
                     row = loads(line)
                 except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -493,13 +507,52 @@ class TableReader:
         separator = {"csv": ",", "tsv": "\t"}.get(kind)
         names: list[str] | None = None
         # text without a header gets its first line back as data
-        for lines, numbers in _lines_of(blocks, separator, report, self._refuse):
+        for lines, numbers in self._lines_of(blocks, separator, report):
             if names is None:
                 names, is_header = self._header_of(lines, numbers, separator, report)
                 if is_header:
                     lines, numbers = lines.slice(1), numbers.slice(1)
             if len(lines):
                 yield self._cells(lines, numbers, names, separator, report)
+
+    def _lines_of(
+        self, blocks: Iterator[Block], separator: str | None, report: TableReport
+    ) -> Iterator[tuple[pl.Series, pl.Series]]:
+        """Records of delimited text with the lines they begin on; a quoted cell may hold line ends."""
+        csv.field_size_limit(max(csv.field_size_limit(), BLOCK_BYTES))
+        open_part, open_from, cells = "", 0, 0
+        blank: list[int] = []
+        for block in blocks:
+            text = _decoded(block, report.path)
+            parts = text.split("\n")
+            if parts[-1] == "":
+                parts.pop()
+            lines: list[str] = []
+            numbers: list[int] = []
+            has_quotes = separator is not None and ('"' in text or bool(open_part))
+            for number, part in enumerate(parts, block.first_line):
+                at = number
+                if has_quotes and separator is not None:
+                    if open_part:
+                        part, at = f"{open_part}\n{part}", open_from
+                    # An even number of quotes closes all that it opens; the exact look is for the others.
+                    if part.count('"') % 2 and _ends_in_quotes(part, separator, cells):
+                        open_part, open_from = part, at
+                        continue
+                    open_part = ""
+                if not part.strip():
+                    blank.append(at)
+                    continue
+                if blank:
+                    self._refuse_blanks(report, blank)
+                if not cells and separator is not None:
+                    cells = len(_split(part, separator))
+                lines.append(part.rstrip("\r"))
+                numbers.append(at)
+            if lines:
+                yield pl.Series(lines, dtype=pl.String), pl.Series(numbers, dtype=pl.Int64)
+        if open_part:
+            self._refuse(report, _open_quote(report.path, open_from, open_part))
 
     def _header_of(
         self, lines: pl.Series, numbers: pl.Series, separator: str | None, report: TableReport
@@ -529,8 +582,8 @@ class TableReader:
                 is_header = self._header
             return self._names, is_header
         if self._header is False or (self._header == "auto" and has_number(0)):
-            wanted = [name for name in self._asked or () if name != "id"][: len(first)] or ["confidence", "correct"]
-            example = (separator or " ").join(wanted).replace("\t", "<TAB>")
+            names = [name for name in self._asked or () if name != "id"][: len(first)] or ["confidence", "correct"]
+            example = (separator or " ").join(names).replace("\t", "<TAB>")
             raise InputError(
                 path=report.path,
                 line=int(numbers[0]),
@@ -559,13 +612,13 @@ class TableReader:
         separator: str | None,
         report: TableReport,
     ) -> pl.DataFrame:
-        wanted = len(names)
+        width = len(names)
         if separator is not None and lines.str.contains('"', literal=True).any():
-            rows = [_split_tabs(line, wanted) if separator == "\t" else _split(line, separator) for line in lines]
+            rows = [_split_tabs(line, width) if separator == "\t" else _split(line, separator) for line in lines]
             counts = pl.Series([len(row) for row in rows], dtype=pl.UInt32)
-            good = counts == wanted
+            good = counts == width
             split = pl.DataFrame(
-                [row for row in rows if len(row) == wanted],
+                [row for row in rows if len(row) == width],
                 schema=dict.fromkeys(names, pl.String),
                 orient="row",
             )
@@ -573,10 +626,10 @@ class TableReader:
             if separator is None:
                 lines = lines.str.strip_chars().str.replace_all(r"[ \t]+", " ")
             counts = lines.str.count_matches(separator or " ", literal=True) + 1
-            good = counts == wanted
+            good = counts == width
             split = (
                 lines.filter(good)
-                .str.split_exact(separator or " ", wanted - 1)
+                .str.split_exact(separator or " ", width - 1)
                 .struct.rename_fields(names)
                 .struct.unnest()
                 .with_columns(pl.all().str.strip_chars())
@@ -588,7 +641,7 @@ class TableReader:
                     InputError(
                         path=report.path,
                         line=int(numbers[row]),
-                        expected=f"{wanted} cells ({', '.join(shown(name, 30) for name in names[:8])})",
+                        expected=f"{width} cells ({', '.join(shown(name, 30) for name in names[:8])})",
                         got=f"{counts[row]} in {shown(lines[row], 60)}",
                         hint=SKIP_HINT,
                         reason="cell_count",
@@ -659,7 +712,11 @@ def check_columns(columns: Mapping[str, str], known: Collection[str], path: str)
 
 
 def read_table(data: Any, **options: Any) -> pl.DataFrame:
-    """Everything as one frame; the options are those of `TableReader`, which reads in bounded memory."""
+    """Everything as one frame; the options are those of `TableReader`, which reads in bounded memory.
+
+    >>> read_table([{"confidence": 0.9}, {"confidence": 0.4}]).rows()
+    [(1, 0.9), (2, 0.4)]
+    """
     frames = [batch.frame for batch in TableReader(data, **options)]
     if not frames:
         return pl.DataFrame(schema={PLACE: pl.Int64})
@@ -680,8 +737,10 @@ def _frame_from(data: Any) -> pl.DataFrame | None:
             # without pyarrow, or for objects it refuses
             return pl.DataFrame({name: column.tolist() for name, column in named.items()}, strict=False)
     if callable(getattr(data, "to_polars", None)):
-        made = data.to_polars()
-        return made.collect() if isinstance(made, pl.LazyFrame) else made if isinstance(made, pl.DataFrame) else None
+        table = data.to_polars()
+        if isinstance(table, pl.LazyFrame):
+            return table.collect()
+        return table if isinstance(table, pl.DataFrame) else None
     if hasattr(data, "__arrow_c_stream__") and hasattr(data, "schema"):
         return pl.DataFrame(data)
     if callable(getattr(data, "to_pandas", None)):
@@ -707,12 +766,12 @@ def _refuse_own_name(names: Sequence[str], place: str, path: str) -> None:
 
 
 def _unknown_column(name: str, known: Sequence[str], path: str, ours: str | None = None) -> InputError:
-    held = ", ".join(shown(other, 40) for other in known[:12]) + (", ..." if len(known) > 12 else "")
+    listed = ", ".join(shown(other, 40) for other in known[:12]) + (", ..." if len(known) > 12 else "")
     return InputError(
         path=path or None,
         field=ours,
         expected=f"a column {shown(name, 60)}",
-        got=f"the columns {held}" if known else "none of those asked for",
+        got=f"the columns {listed}" if known else "none of those asked for",
         hint=did_you_mean(name, known) or "Name the right one with --columns NAME=COLUMN (columns= in Python).",
         reason="unknown_column",
     )
@@ -722,41 +781,36 @@ def _second(pair: tuple[str, int]) -> int:
     return pair[1]
 
 
-def _whole(blocks: Iterator[Block], source: Source) -> bytes:
+def _joined(blocks: Iterator[Block], source: Source) -> bytes:
+    """The text of all blocks, as long as it fits in memory."""
     pieces: list[bytes] = []
     total = 0
     for block in blocks:
         total += len(block.data)
         if total > _MAX_DOCUMENT_BYTES:
-            raise InputError(
-                path=source.name,
-                expected=f"a JSON document of at most {_MAX_DOCUMENT_BYTES:,} bytes",
-                got="a longer one",
-                hint="Store one record per line (JSONL) or Parquet: both are read in bounded memory.",
-                reason="document_too_large",
-            )
+            raise document_too_large(source.name, "a JSON document", _MAX_DOCUMENT_BYTES)
         pieces.append(block.data)
     return b"".join(pieces)
 
 
 def _bad_json_line(path: str, number: int, line: bytes, error: ValueError) -> InputError:
-    def made(reason: str, expected: str, got: str) -> InputError:
+    def bad_line(reason: str, expected: str, got: str) -> InputError:
         return InputError(path=path, line=number, expected=expected, got=got, hint=SKIP_HINT, reason=reason)
 
     if isinstance(error, json.JSONDecodeError):
         rest = error.doc[error.pos :].strip()
         if not rest or error.msg.startswith("Unterminated string"):
-            return made(
+            return bad_line(
                 "truncated",
                 "a whole JSON object",
                 f"a line that ends too early, at {shown(error.doc.rstrip()[-30:])}",
             )
-        return made("bad_json", "a JSON object", f"{shown(rest, 40)} at column {error.colno} ({error.msg})")
+        return bad_line("bad_json", "a JSON object", f"{shown(rest, 40)} at column {error.colno} ({error.msg})")
     assert isinstance(error, UnicodeDecodeError)
-    return made("encoding", "text in UTF-8", f"the byte 0x{line[error.start]:02x} at byte {error.start + 1}")
+    return bad_line("encoding", "text in UTF-8", f"the byte 0x{line[error.start]:02x} at byte {error.start + 1}")
 
 
-def _blank(path: str, number: int) -> InputError:
+def _blank_line(path: str, number: int) -> InputError:
     return InputError(
         path=path,
         line=number,
@@ -785,6 +839,11 @@ def _frame_of(
     return pl.DataFrame(columns, schema_overrides={place: pl.Int64}, strict=False, nan_to_null=False)
 
 
+def _line_or_record(place: str, at: int) -> dict[str, Any]:
+    """Where a row is, as the parts of an `InputError`: `place` is the column that counts."""
+    return {"line" if place == PLACE else "record": at}
+
+
 def _one_kind(name: str, column: list[Any], places: Sequence[int], place: str, path: str) -> None:
     kinds = set(map(type, column)) - {type(None)}
     if len(kinds) <= 1 or kinds <= {int, float}:
@@ -799,8 +858,7 @@ def _one_kind(name: str, column: list[Any], places: Sequence[int], place: str, p
         elif kind is not first:
             raise InputError(
                 path=path or None,
-                line=at if place == PLACE else None,
-                record=at if place == RECORD else None,
+                **_line_or_record(place, at),
                 field=name,
                 expected=f"{_KINDS.get(first, first.__name__)}, as before",
                 got=f"{_KINDS.get(kind, kind.__name__)} {shown(value, 60)}",
@@ -826,14 +884,14 @@ def _split(line: str, separator: str | None) -> list[str]:
     return [cell.strip() for cell in row]
 
 
-def _split_tabs(line: str, wanted: int) -> list[str]:
+def _split_tabs(line: str, width: int) -> list[str]:
     """The cells of a line of TSV. Two customs share the name: cells quoted as in CSV, and cells as they are.
 
     A line that has the right number of tabs and a quote that quotes nothing (`the 5" pipe`, `"Yes," he said`) is of
     the second kind; its quotes are part of the text.
     """
     plain = line.split("\t")
-    if len(plain) == wanted and not all(_well_quoted(cell) for cell in plain if '"' in cell):
+    if len(plain) == width and not all(_well_quoted(cell) for cell in plain if '"' in cell):
         return [cell.strip() for cell in plain]
     return _split(line, "\t")
 
@@ -863,66 +921,26 @@ def _ends_in_quotes(record: str, separator: str, cells: int) -> bool:
         at += 1
 
 
-def _lines_of(
-    blocks: Iterator[Block],
-    separator: str | None,
-    report: TableReport,
-    refuse: Callable[[TableReport, InputError], None],
-) -> Iterator[tuple[pl.Series, pl.Series]]:
-    """Records of delimited text with the lines they begin on; a quoted cell may hold line ends."""
-    csv.field_size_limit(max(csv.field_size_limit(), BLOCK_BYTES))
-    open_part, open_from, cells = "", 0, 0
-    blank: list[int] = []
-    for block in blocks:
-        try:
-            text = block.data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            at = block.first_line + block.data.count(b"\n", 0, error.start)
-            raise InputError(
-                path=report.path,
-                line=at,
-                expected="text in UTF-8",
-                got=f"the byte 0x{block.data[error.start]:02x}",
-                hint="Convert it with iconv, e.g. iconv -f LATIN1 -t UTF-8.",
-                reason="encoding",
-            ) from None
-        parts = text.split("\n")
-        if parts[-1] == "":
-            parts.pop()
-        lines: list[str] = []
-        numbers: list[int] = []
-        has_quotes = separator is not None and ('"' in text or bool(open_part))
-        for number, part in enumerate(parts, block.first_line):
-            at = number
-            if has_quotes and separator is not None:
-                if open_part:
-                    part, at = f"{open_part}\n{part}", open_from
-                # An even number of quotes closes all that it opens; the exact look is for the others.
-                if part.count('"') % 2 and _ends_in_quotes(part, separator, cells):
-                    open_part, open_from = part, at
-                    continue
-                open_part = ""
-            if not part.strip():
-                blank.append(at)
-                continue
-            for empty in blank:
-                refuse(report, _blank(report.path, empty))
-            blank = []
-            if not cells and separator is not None:
-                cells = len(_split(part, separator))
-            lines.append(part.rstrip("\r"))
-            numbers.append(at)
-        if lines:
-            yield pl.Series(lines, dtype=pl.String), pl.Series(numbers, dtype=pl.Int64)
-    if open_part:
-        refuse(
-            report,
-            InputError(
-                path=report.path,
-                line=open_from,
-                expected="a closing quote for every opening one",
-                got=f"the end of the file inside {shown(open_part, 60)}",
-                hint=SKIP_HINT,
-                reason="open_quote",
-            ),
-        )
+def _decoded(block: Block, path: str) -> str:
+    try:
+        return block.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            path=path,
+            line=block.first_line + block.data.count(b"\n", 0, error.start),
+            expected="text in UTF-8",
+            got=f"the byte 0x{block.data[error.start]:02x}",
+            hint="Convert it with iconv, e.g. iconv -f LATIN1 -t UTF-8.",
+            reason="encoding",
+        ) from None
+
+
+def _open_quote(path: str, number: int, record: str) -> InputError:
+    return InputError(
+        path=path,
+        line=number,
+        expected="a closing quote for every opening one",
+        got=f"the end of the file inside {shown(record, 60)}",
+        hint=SKIP_HINT,
+        reason="open_quote",
+    )

@@ -40,19 +40,21 @@ class Chart:
 
     def inline(self) -> str:
         """For the page: coloured by the page's style sheet."""
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{safe(self.alt)}" '
-            f'viewBox="0 0 {number(self.width)} {number(self.height)}" width="{number(self.width)}" '
-            f'height="{number(self.height)}">{self.body}</svg>'
-        )
+        return self._drawn(self.body)
 
     def svg(self) -> str:
         """A file of its own, on white."""
+        return self._drawn(
+            f"<title>{safe(self.title)}</title><style>{style_sheet()}</style>"
+            f'<rect class="p-paper" width="100%" height="100%"/>{self.body}'
+        )
+
+    def _drawn(self, content: str) -> str:
+        """This content, in a drawing of the picture's size that says what it shows."""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{safe(self.alt)}" '
             f'viewBox="0 0 {number(self.width)} {number(self.height)}" width="{number(self.width)}" '
-            f'height="{number(self.height)}"><title>{safe(self.title)}</title><style>{style_sheet()}</style>'
-            f'<rect class="p-paper" width="100%" height="100%"/>{self.body}</svg>'
+            f'height="{number(self.height)}">{content}</svg>'
         )
 
     def save(self, path: str | os.PathLike[str], *, scale: float = 2.0) -> Path:
@@ -79,8 +81,8 @@ class Chart:
 
     def __repr__(self) -> str:
         # What the picture says, not its markup.
-        said = escaped(self.alt)
-        return f"<Chart {self.name!r}: {said if len(said) <= 200 else said[:199] + '…'}>"
+        description = escaped(self.alt)
+        return f"<Chart {self.name!r}: {description if len(description) <= 200 else description[:199] + '…'}>"
 
     def _repr_svg_(self) -> str:
         return self.svg()

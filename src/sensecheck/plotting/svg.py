@@ -162,9 +162,9 @@ class Axes:
         self.parts.append(f'<polyline class="{kind}" points="{points}"{_tip(tip)}/>')
 
     def band(self, xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], kind: str = "p-band") -> None:
-        there = [(self.px(a), self.py(b)) for a, b in zip(xs, highs, strict=True)]
-        back = [(self.px(a), self.py(b)) for a, b in zip(reversed(xs), reversed(lows), strict=True)]
-        points = " ".join(f"{number(a)},{number(b)}" for a, b in [*there, *back])
+        along_highs = [(self.px(x), self.py(y)) for x, y in zip(xs, highs, strict=True)]
+        back_along_lows = [(self.px(x), self.py(y)) for x, y in zip(reversed(xs), reversed(lows), strict=True)]
+        points = " ".join(f"{number(x)},{number(y)}" for x, y in [*along_highs, *back_along_lows])
         self.parts.append(f'<polygon class="{kind}" points="{points}"/>')
 
     def bar(self, x0: float, x1: float, y0: float, y1: float, kind: str, tip: str = "") -> None:

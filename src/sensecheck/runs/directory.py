@@ -112,14 +112,14 @@ class RunDirectory:
 
     def _is_bare(self) -> bool:
         """Whether nothing but the manifest of an unfinished run is here."""
-        kept = {p.name for p in self.path.iterdir() if not (p.name.startswith(".") and p.name.endswith(".partial"))}
-        return not kept or (kept == {MANIFEST} and self.is_run() and self.manifest().get("state") == "running")
+        names = {p.name for p in self.path.iterdir() if not (p.name.startswith(".") and p.name.endswith(".partial"))}
+        return not names or (names == {MANIFEST} and self.is_run() and self.manifest().get("state") == "running")
 
     def _check_plan(self, plan: Mapping[str, Any]) -> None:
-        told = _differences(self.manifest().get("plan", {}), _jsonable(plan))
-        if told:
+        changes = _changes(self.manifest().get("plan", {}), _jsonable(plan))
+        if changes:
             raise RunError(
-                f"{self.path} was begun differently and cannot be resumed: {'; '.join(told)}. "
+                f"{self.path} was begun differently and cannot be resumed: {'; '.join(changes)}. "
                 "Resume with the same inputs and options, or choose another directory."
             )
 
@@ -183,15 +183,13 @@ class RunDirectory:
         )
 
     def write_text(self, name: str, text: str) -> Path:
-        partial = self.path / f".{name}.partial"
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(self.path / name)
+        with _replacing(self.path / name) as partial:
+            partial.write_text(text, encoding="utf-8")
         return self.path / name
 
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
-        partial = self.path / f".{name}.partial"
-        partial.write_bytes(orjson.dumps(content, option=_PLAIN))
-        partial.replace(self.path / name)
+        with _replacing(self.path / name) as partial:
+            partial.write_bytes(orjson.dumps(content, option=_PLAIN))
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -199,8 +197,8 @@ class RunDirectory:
         return Shards(self.shards("measurements"), held_rows=HELD_ROWS)
 
     def examples(self) -> Shards | None:
-        found = self.shards("examples")
-        return Shards(found) if found else None
+        shards = self.shards("examples")
+        return Shards(shards) if shards else None
 
     def discard(self) -> None:
         """Remove the whole directory (used for temporary runs only)."""
@@ -264,10 +262,17 @@ class Shards:
             yield held.select(wanted)
 
 
-def _write_parquet(target: Path, frame: pl.DataFrame) -> None:
+@contextlib.contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """Another name to write a file under; it is renamed once it is whole."""
     partial = target.with_name(f".{target.name}.partial")
-    frame.write_parquet(partial, compression="zstd", compression_level=1, statistics=False)
+    yield partial
     partial.replace(target)
+
+
+def _write_parquet(target: Path, frame: pl.DataFrame) -> None:
+    with _replacing(target) as partial:
+        frame.write_parquet(partial, compression="zstd", compression_level=1, statistics=False)
 
 
 def _now() -> str:
@@ -279,29 +284,29 @@ def _jsonable(value: Any) -> Any:
     return orjson.loads(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS, default=str))
 
 
-def _differences(begun: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+def _changes(begun: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
     """What differs between two plans, each in a few words: the option, what it was, what it is now."""
-    told = []
-    for key in dict.fromkeys([*begun, *wanted]):
-        was, now = begun.get(key), wanted.get(key)
+    changes = []
+    for key in dict.fromkeys([*begun, *current]):
+        was, now = begun.get(key), current.get(key)
         if was == now:
             continue
         if key == "method" and isinstance(was, dict) and isinstance(now, dict):
-            told += _differences(was, now)
+            changes += _changes(was, now)
         elif key == "inputs" and all(isinstance(i, dict) for i in [*(was or []), *(now or [])]):
-            told += _other_files({i["path"]: i for i in was or []}, {i["path"]: i for i in now or []})
+            changes += _changed_files({i["path"]: i for i in was or []}, {i["path"]: i for i in now or []})
         else:
-            told.append(f"{key} was {_spelled(was)}, now {_spelled(now)}")
-    return told
+            changes.append(f"{key} was {_spelled(was)}, now {_spelled(now)}")
+    return changes
 
 
-def _other_files(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    told = [f"{path} is no longer read" for path in was if path not in now]
-    told += [f"{path} was not read before" for path in now if path not in was]
+def _changed_files(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    changes = [f"{path} is no longer read" for path in was if path not in now]
+    changes += [f"{path} was not read before" for path in now if path not in was]
     for path in was:
         if path in now and was[path] != now[path]:
-            told.append(f"{path} was {_version(was[path])}, now {_version(now[path])}")
-    return told or ["inputs come in another order"]
+            changes.append(f"{path} was {_version(was[path])}, now {_version(now[path])}")
+    return changes or ["inputs come in another order"]
 
 
 def _version(file: Mapping[str, Any]) -> str:

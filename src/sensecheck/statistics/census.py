@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from sensecheck.statistics.arrays import Flags, Floats, Indexes
+from sensecheck.statistics.figure import Figure, as_number
 from sensecheck.statistics.hashing import hash_ids
+from sensecheck.statistics.intervals import Interval
 from sensecheck.statistics.statistic import AnyStatistic, Statistic
-from sensecheck.statistics.table import Slice, SliceError, Table, defined_rows, lacks, slice_text
+from sensecheck.statistics.table import Slice, SliceError, Table, added_up, defined_rows, lacks, slice_text
 
 MAX_SLICE_VALUES = 1000
+
+SliceValue = tuple[Any, ...]
+"""What the columns of a slicing hold in one of its slices: nothing in the slice of all rows."""
+
+
+@dataclass
+class _Tallies:
+    """What one pass over the rows counts."""
+
+    rows: list[pl.DataFrame] = field(default_factory=list)
+    """By piece: how often each slice, reason and set of missing columns occurs."""
+    clusters: list[pl.DataFrame] = field(default_factory=list)
+    """By piece: the clusters of each slice."""
+    complete: int = 0
+    """Rows of pieces in which every row is scored for every figure."""
 
 
 class Census:
@@ -22,100 +40,73 @@ class Census:
     def __init__(self, table: Table, by: Slice) -> None:
         self.table = table
         self.by = by
-        self.masks = list(dict.fromkeys(s.columns for s in table.statistics))
         self.keys = [f"_by{i}" for i in range(len(by))]
-        columns = list(dict.fromkeys(c for mask in self.masks for c in mask))
-        owner = [table.cluster] if table.clustered and table.cluster else []
-        self.cross = table.crossed(by)
-        counts: list[pl.DataFrame] = []
-        clusters: list[pl.DataFrame] = []
-        complete = 0
+        # Figures of the same columns score the same rows: they are counted by these, the masks.
+        self.masks = list(dict.fromkeys(s.columns for s in table.statistics))
         # In words, or by a column that says it row by row; figures of the same columns lack them for the same reason.
         self.absent = {s.columns: (s.absent, s.absent_column) for s in table.statistics if isinstance(s, Statistic)}
         self.whys = [f"_why {c}" for c in table.absences]
-        wanted = [*by, "scored", "reason", *columns, *owner, *table.absences]
-        for batch in table.batches(wanted) if self.cross is None else [self.cross]:
-            missing = {c: ~defined_rows(batch, c) for c in columns if lacks(batch, c)}
-            all_scored = "scored" not in batch.columns or bool(batch["scored"].all())
-            told = pl.DataFrame()
-            if by:
-                told = batch.select([slice_text(c).alias(k) for c, k in zip(by, self.keys, strict=True)])
-            if self.cross is None and not missing and all_scored:
-                # The usual case, at little cost: every row of the piece is scored for every figure.
-                complete += len(batch)
-                if by:
-                    counts.append(told.group_by(self.keys).len())
-            else:
-                counts.append(self._counted(batch, told, columns, missing))
-            if owner:
-                # Hashes of eight bytes rather than names: there may be very many clusters.
-                told = pl.DataFrame([*told.get_columns(), pl.Series("_owner", hash_ids(batch[owner[0]]))])
-                told = told if all_scored else told.filter(batch["scored"])
-                clusters.append(told.unique())
-        if complete and not by:
-            counts.append(pl.DataFrame({"len": [complete]}, schema={"len": pl.UInt64}))
-        merged = self._merged(counts)
+        self.cross = table.crossed(by)
+        tallies = self._tallied()
+        merged = self._merged(tallies.rows)
         self.rows = int(merged["len"].sum()) if len(merged) else 0
-        self.complete = complete == self.rows > 0
-        self.values = [tuple(row) for row in merged.select(self.keys).unique().sort(self.keys).rows()] if by else [()]
-        if len(self.values) > MAX_SLICE_VALUES:
-            raise SliceError(
-                f"cannot slice by {'×'.join(by)}: it has {len(self.values):,} values; a slice is a category with "
-                f"at most {MAX_SLICE_VALUES:,}. Bin it, or choose another column."
-            )
+        self.complete = tallies.complete == self.rows > 0
+        self.values = self._slice_values(merged)
         self.code = (
             pl.DataFrame(self.values, schema=dict.fromkeys(self.keys, pl.String), orient="row").with_row_index("_code")
             if by
             else None
         )
-        self.cluster_counts: dict[tuple[Any, ...], int] = {}
-        if clusters:
-            distinct = pl.concat(clusters).unique()
-            if by:
-                grouped = distinct.group_by(self.keys).len()
-                self.cluster_counts = {tuple(r[:-1]): int(r[-1]) for r in grouped.rows()}
-            else:
-                self.cluster_counts = {(): len(distinct)}
-        # One small dictionary a slice, rather than a filter for every figure of every slice.
-        self.scored_rows: dict[tuple[Any, ...], dict[str, int]] = {}
-        self.unscored_rows: dict[tuple[Any, ...], dict[str, dict[str, int]]] = {}
-        for line in merged.iter_rows(named=True):
-            value = tuple(line[k] for k in self.keys)
-            absent = set((line["_missing"] or "").split("\x1f"))
-            for i, mask in enumerate(self.masks):
-                flag = f"_ok{i}"
-                if line["_scored"] and absent.isdisjoint(mask):
-                    per = self.scored_rows.setdefault(value, {})
-                    per[flag] = per.get(flag, 0) + line["len"]
-                else:
-                    why = (line["_reason"] or "no reason given") if not line["_scored"] else self._absence(mask, line)
-                    reasons = self.unscored_rows.setdefault(value, {}).setdefault(flag, {})
-                    reasons[why] = reasons.get(why, 0) + line["len"]
+        self.cluster_counts = self._clusters_by_slice(tallies.clusters)
+        # One small dictionary a slice, by the number of the mask, rather than a filter for every figure of every slice.
+        self.scored_rows: dict[SliceValue, dict[int, int]] = {}
+        self.unscored_rows: dict[SliceValue, dict[int, dict[str, int]]] = {}
+        self._split_by_mask(merged)
         self.alike = self._alike()
 
-    def _absence(self, mask: tuple[str, ...], line: Mapping[str, Any]) -> str:
-        """Why rows that are scored have nothing for a figure."""
-        words, column = self.absent.get(mask, ("", ""))
-        return words or (column and line[f"_why {column}"]) or f"no {'/'.join(mask)}"
+    def _tallied(self) -> _Tallies:
+        """Pass over the rows: how many there are of each kind, and whose they are."""
+        table, by = self.table, self.by
+        columns = list(dict.fromkeys(c for mask in self.masks for c in mask))
+        owner = table.cluster if table.clustered else None
+        read = [*by, "scored", "reason", *columns, *([owner] if owner else []), *table.absences]
+        tallies = _Tallies()
+        for batch in table.batches(read) if self.cross is None else [self.cross]:
+            missing = {c: ~defined_rows(batch, c) for c in columns if lacks(batch, c)}
+            all_scored = "scored" not in batch.columns or bool(batch["scored"].all())
+            slices = pl.DataFrame()
+            if by:
+                slices = batch.select([slice_text(c).alias(k) for c, k in zip(by, self.keys, strict=True)])
+            if self.cross is None and not missing and all_scored:
+                # The usual case, at little cost: every row of the piece is scored for every figure.
+                tallies.complete += len(batch)
+                if by:
+                    tallies.rows.append(slices.group_by(self.keys).len())
+            else:
+                tallies.rows.append(self._counted(batch, slices, missing))
+            if owner:
+                # Hashes of eight bytes rather than names: there may be very many clusters.
+                owned = pl.DataFrame([*slices.get_columns(), pl.Series("_owner", hash_ids(batch[owner]))])
+                owned = owned if all_scored else owned.filter(batch["scored"])
+                tallies.clusters.append(owned.unique())
+        if tallies.complete and not by:
+            tallies.rows.append(pl.DataFrame({"len": [tallies.complete]}, schema={"len": pl.UInt64}))
+        return tallies
 
-    def _counted(
-        self, batch: pl.DataFrame, told: pl.DataFrame, columns: Sequence[str], missing: Mapping[str, NDArray[np.bool_]]
-    ) -> pl.DataFrame:
+    def _counted(self, batch: pl.DataFrame, slices: pl.DataFrame, missing: Mapping[str, Flags]) -> pl.DataFrame:
         """How often each slice, reason and set of missing columns occurs."""
         sets = np.zeros(len(batch), dtype=np.int64)
         names = [""]
-        for column in columns:
-            if column not in missing:
-                continue
+        for column, is_missing in missing.items():
             # Few sets occur: they are numbered anew after each column, so that any number of columns will do.
-            found, sets = np.unique(2 * sets + missing[column], return_inverse=True)
-            names = [f"{names[k // 2]}\x1f{column}" if k & 1 else names[k // 2] for k in found.tolist()]
+            occurring, sets = np.unique(2 * sets + is_missing, return_inverse=True)
+            names = [f"{names[k // 2]}\x1f{column}" if k & 1 else names[k // 2] for k in occurring.tolist()]
         nothing = pl.Series([None], dtype=pl.String).new_from_index(0, len(batch))
         scored = batch["scored"] if "scored" in batch.columns else pl.repeat(True, len(batch), eager=True)
         reason = batch["reason"].cast(pl.String) if "reason" in batch.columns else nothing
         keyed = pl.DataFrame(
             [
-                *told.get_columns(),
+                *slices.get_columns(),
                 scored.alias("_scored"),
                 # Why a row is not scored; of rows that are, nobody asks.
                 nothing.zip_with(scored, reason).alias("_reason"),
@@ -125,64 +116,118 @@ class Census:
         )
         keys = [*self.keys, "_scored", "_reason", *self.whys, "_set"]
         if "len" in batch.columns and batch is self.cross:
-            grouped = keyed.with_columns(batch["len"]).group_by(keys).agg(pl.col("len").sum())
+            counts = keyed.with_columns(batch["len"]).group_by(keys).agg(pl.col("len").sum())
         else:
-            grouped = keyed.group_by(keys).len()
-        return grouped.with_columns(
-            pl.Series("_missing", [names[k] for k in grouped["_set"].to_list()], dtype=pl.String)
+            counts = keyed.group_by(keys).len()
+        return counts.with_columns(
+            pl.Series("_missing", [names[k] for k in counts["_set"].to_list()], dtype=pl.String)
         ).drop("_set")
 
     def _merged(self, counts: Sequence[pl.DataFrame]) -> pl.DataFrame:
         """All counts together; where a piece does not say, its rows are scored and lack nothing."""
-        known = {
+        kinds = {
             **dict.fromkeys(self.keys, pl.String()), "_scored": pl.Boolean(), "_reason": pl.String(),
             **dict.fromkeys(self.whys, pl.String()), "_missing": pl.String(), "len": pl.UInt64(),
         }  # fmt: skip
         usual = {"_scored": True, "_reason": None, "_missing": "", **dict.fromkeys(self.whys)}
         full = [
             f.select([
-                (pl.col(c) if c in f.columns else pl.lit(usual[c])).cast(kind).alias(c) for c, kind in known.items()
+                (pl.col(c) if c in f.columns else pl.lit(usual[c])).cast(kind).alias(c) for c, kind in kinds.items()
             ])
             for f in counts
-        ] or [pl.DataFrame(schema=known)]  # fmt: skip
-        keys = [c for c in known if c != "len"]
-        return pl.concat(full).group_by(keys).agg(pl.col("len").sum()).sort(keys)
+        ] or [pl.DataFrame(schema=kinds)]  # fmt: skip
+        keys = [c for c in kinds if c != "len"]
+        return added_up(full, keys).sort(keys)
+
+    def _slice_values(self, merged: pl.DataFrame) -> list[SliceValue]:
+        """The slices that occur, in order; too many are refused."""
+        if not self.by:
+            return [()]
+        values = [tuple(row) for row in merged.select(self.keys).unique().sort(self.keys).rows()]
+        if len(values) > MAX_SLICE_VALUES:
+            raise SliceError(
+                f"cannot slice by {'×'.join(self.by)}: it has {len(values):,} values; a slice is a category with "
+                f"at most {MAX_SLICE_VALUES:,}. Bin it, or choose another column."
+            )
+        return values
+
+    def _clusters_by_slice(self, clusters: Sequence[pl.DataFrame]) -> dict[SliceValue, int]:
+        if not clusters:
+            return {}
+        distinct = pl.concat(clusters).unique()
+        if not self.by:
+            return {(): len(distinct)}
+        return {tuple(row[:-1]): int(row[-1]) for row in distinct.group_by(self.keys).len().rows()}
+
+    def _split_by_mask(self, merged: pl.DataFrame) -> None:
+        """Which of the counted rows are scored where, and why the others are not."""
+        for line in merged.iter_rows(named=True):
+            value = tuple(line[k] for k in self.keys)
+            missing = set((line["_missing"] or "").split("\x1f"))
+            for i, mask in enumerate(self.masks):
+                if line["_scored"] and missing.isdisjoint(mask):
+                    scored = self.scored_rows.setdefault(value, {})
+                    scored[i] = scored.get(i, 0) + line["len"]
+                else:
+                    why = self._absence(mask, line) if line["_scored"] else line["_reason"] or "no reason given"
+                    reasons = self.unscored_rows.setdefault(value, {}).setdefault(i, {})
+                    reasons[why] = reasons.get(why, 0) + line["len"]
+
+    def _absence(self, mask: tuple[str, ...], line: Mapping[str, Any]) -> str:
+        """Why rows that are scored have nothing for a figure."""
+        words, column = self.absent.get(mask, ("", ""))
+        return words or (column and line[f"_why {column}"]) or f"no {'/'.join(mask)}"
 
     def _alike(self) -> dict[tuple[str, ...], tuple[str, ...]]:
         """Figures that need more columns and yet score as many rows score the same ones: one mask serves them all."""
-        scored = [
-            sum(per.get(f"_ok{i}", 0) for per in self.scored_rows.values()) for i, _ in enumerate(self.masks)
-        ]  # fmt: skip
-        found: dict[tuple[str, ...], tuple[str, ...]] = {}
-        kept: list[int] = []
+        scored = [sum(of_slice.get(i, 0) for of_slice in self.scored_rows.values()) for i in range(len(self.masks))]
+        stand_ins: dict[tuple[str, ...], tuple[str, ...]] = {}
+        apart: list[int] = []
         for i in sorted(range(len(self.masks)), key=lambda i: len(self.masks[i])):
-            mine = set(self.masks[i])
+            columns = set(self.masks[i])
             # Fewer columns can only score more rows. Rows that all are scored need no mask to be compared.
             same = (
-                k for k in kept if scored[k] == scored[i] and (scored[i] == self.rows or set(self.masks[k]) <= mine)
+                k for k in apart if scored[k] == scored[i] and (scored[i] == self.rows or set(self.masks[k]) <= columns)
             )
             first = next(same, None)
             if first is None:
-                kept.append(i)
+                apart.append(i)
             else:
-                found[self.masks[i]] = self.masks[first]
-        return found
+                stand_ins[self.masks[i]] = self.masks[first]
+        return stand_ins
 
-    def n(self, statistic: AnyStatistic, value: tuple[Any, ...]) -> int:
-        return self.scored_rows.get(value, {}).get(self._flag(statistic), 0)
+    def n(self, statistic: AnyStatistic, value: SliceValue) -> int:
+        return self.scored_rows.get(value, {}).get(self.masks.index(statistic.columns), 0)
 
-    def unscored(self, statistic: AnyStatistic, value: tuple[Any, ...]) -> dict[str, int]:
-        return self.unscored_rows.get(value, {}).get(self._flag(statistic), {})
+    def unscored(self, statistic: AnyStatistic, value: SliceValue) -> dict[str, int]:
+        return self.unscored_rows.get(value, {}).get(self.masks.index(statistic.columns), {})
 
-    def clusters(self, value: tuple[Any, ...]) -> int | None:
+    def clusters(self, value: SliceValue) -> int | None:
         return self.cluster_counts.get(value, 0) if self.table.clustered else None
 
-    def _flag(self, statistic: AnyStatistic) -> str:
-        return f"_ok{self.masks.index(statistic.columns)}"
-
-    def codes(self, batch: pl.DataFrame) -> NDArray[np.intp] | None:
+    def codes(self, batch: pl.DataFrame) -> Indexes | None:
+        """The number of each row's slice; None where all rows are one."""
         if self.code is None:
             return None
-        text = batch.select([slice_text(c) for c in self.by]).rename({c: f"_by{i}" for i, c in enumerate(self.by)})
+        text = batch.select([slice_text(c) for c in self.by]).rename(dict(zip(self.by, self.keys, strict=True)))
         joined = text.join(self.code, on=self.keys, how="left", maintain_order="left")
         return joined["_code"].to_numpy().astype(np.intp)
+
+    def figure(self, statistic: AnyStatistic, value: SliceValue, number: Floats, interval: Interval) -> Figure:
+        """The number that a statistic has in a slice, with what is counted there."""
+        return Figure(
+            statistic.name,
+            statistic.label,
+            as_number(number),
+            self.n(statistic, value),
+            self.clusters(value),
+            self.unscored(statistic, value),
+            interval.low,
+            interval.high,
+            interval.method,
+            interval.absent,
+            interval.beside,
+            statistic.direction,
+            statistic.range,
+            dict(zip(self.by, value, strict=True)),
+        )

@@ -8,38 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import lgamma, log, sqrt
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from sensecheck.statistics.arrays import U64, Floats
 from sensecheck.statistics.census import Census
-from sensecheck.statistics.estimate import compute_anchors, shaped
+from sensecheck.statistics.estimate import columns_of, compute_anchors, finished
 from sensecheck.statistics.figure import IntervalOptions
-from sensecheck.statistics.hashing import U64, scramble, seed_key
 from sensecheck.statistics.intervals import percentile
 from sensecheck.statistics.measurements import Measurements, concatenated
-from sensecheck.statistics.resample import coin_flips, poisson_weights
+from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_figures import (
     MOST_ROWS,
-    RowStates,
-    base_weights,
+    columns_for,
+    joined_steps,
     keyed,
     most_resampled,
     recentred,
     replicate_steps,
     row_groups,
     sorted_for,
+    weighted_rows,
 )
-from sensecheck.statistics.squeezing import Groups, Squeezed, squeezable
+from sensecheck.statistics.row_states import RowStates, WeightedRows
+from sensecheck.statistics.squeezing import Groups, Squeezed, squeezable, squeezed_replicates
 from sensecheck.statistics.statistic import ONE, Anchors, AnyStatistic, RowStatistic, Statistic
 from sensecheck.statistics.summing import Layout, sum_rows
 from sensecheck.statistics.table import Table, scored_rows
-
-Floats = NDArray[np.float64]
 
 ALPHA = 0.05
 POWER = 0.8
@@ -107,26 +107,32 @@ def compare(
     anchors_b: Anchors | None = None,
     names: tuple[str, str] = ("A", "B"),
 ) -> list[Difference]:
-    """B minus A for every statistic, with interval, p-values and the smallest detectable difference."""
+    """B minus A for every statistic, with interval, p-values and the smallest detectable difference.
+
+    >>> from sensecheck.statistics.measurements import Frames
+    >>> from sensecheck.statistics.statistic import mean_of
+    >>> ids = [f"q{i}" for i in range(40)]
+    >>> a = Frames(pl.DataFrame({"id": ids, "em": [i % 4 == 0 for i in range(40)]}))
+    >>> b = Frames(pl.DataFrame({"id": ids, "em": [i % 4 != 1 for i in range(40)]}))
+    >>> (em,) = compare(a, b, [mean_of("em", direction="higher")])
+    >>> em.a, em.b, em.difference, em.units, em.better
+    (0.25, 0.75, 0.5, 40, 'b')
+    """
     options = options or IntervalOptions()
     units = check_units(a, b, names)
     scalar = [s for s in statistics if not s.vector]
     sides = (Table(a, scalar, ()), Table(b, scalar, ()))
-    known_a = {**(anchors_a or {}), **compute_anchors(a, scalar, known=anchors_a)}
-    known_b = {**(anchors_b or {}), **compute_anchors(b, scalar, known=anchors_b)}
-    sums = [s for s in scalar if isinstance(s, Statistic)]
-    drawn = _Drawn.of(sides, sums, (known_a, known_b), options) if sums else None
-    of_rows: dict[str, Difference] = {}
+    all_anchors_a = {**(anchors_a or {}), **compute_anchors(a, scalar, known=anchors_a)}
+    all_anchors_b = {**(anchors_b or {}), **compute_anchors(b, scalar, known=anchors_b)}
+    differences: dict[str, Difference] = {}
+    of_sums = [s for s in scalar if isinstance(s, Statistic)]
+    if of_sums:
+        sums_a = _RunSums.of(sides[0], of_sums, all_anchors_a, options)
+        sums_b = _RunSums.of(sides[1], of_sums, all_anchors_b, options)
+        differences.update((s.name, _of_sums(s, (sums_a, sums_b), units, (a, b))) for s in of_sums)
     for group in row_groups(scalar):
-        of_rows.update(_of_rows(group, sides, units, options))
-    found = []
-    for statistic in scalar:
-        if isinstance(statistic, Statistic):
-            assert drawn is not None
-            found.append(_of_sums(statistic, drawn, units, (a, b)))
-        else:
-            found.append(of_rows[statistic.name])
-    return holm(found)
+        differences.update(_of_rows(group, sides, units, options))
+    return holm([differences[s.name] for s in scalar])
 
 
 def check_units(a: Measurements, b: Measurements, names: tuple[str, str] = ("A", "B")) -> int:
@@ -140,14 +146,14 @@ def check_units(a: Measurements, b: Measurements, names: tuple[str, str] = ("A",
         only_a = sets[0].filter(~sets[0].is_in(sets[1].implode())).sort()
         only_b = sets[1].filter(~sets[1].is_in(sets[0].implode())).sort()
         if len(only_a) or len(only_b):
-            said = []
+            unmatched = []
             for name, only in ((names[0], only_a), (names[1], only_b)):
                 if len(only):
                     shown = ", ".join(repr(x) for x in only.head(_SHOWN).to_list())
                     more = f" and {len(only) - _SHOWN:,} more" if len(only) > _SHOWN else ""
-                    said.append(f"{len(only):,} only in {name} ({shown}{more})")
+                    unmatched.append(f"{len(only):,} only in {name} ({shown}{more})")
             raise ComparisonError(
-                f"the two runs do not measure the same {role}s: {'; '.join(said)}; "
+                f"the two runs do not measure the same {role}s: {'; '.join(unmatched)}; "
                 f"{len(sets[0]) - len(only_a):,} in both. Compare runs over the same input."
             )
         counts.append(len(sets[0]))
@@ -158,226 +164,257 @@ def check_units(a: Measurements, b: Measurements, names: tuple[str, str] = ("A",
 
 def _check_alike(a: Measurements, b: Measurements, role: str, names: tuple[str, str]) -> None:
     """Refuse runs that put the same unit into another cluster, or give it another weight."""
-    held = [role in m.schema for m in (a, b)]
-    if not any(held):
+    has_role = [role in m.schema for m in (a, b)]
+    if not any(has_role):
         return
-    if not all(held):
+    if not all(has_role):
         if role == "weight":
-            raise ComparisonError(f"only {names[held.index(True)]} has weights. Compare runs weighted alike.")
+            raise ComparisonError(f"only {names[has_role.index(True)]} has weights. Compare runs weighted alike.")
         return
-    told = []
+    by_unit = []
     for m in (a, b):
         unit = "unit" if "unit" in m.schema else "id"
         rows = concatenated(m, [unit, role]).select(pl.col(unit).cast(pl.String).alias("_of"), pl.col(role))
-        told.append(rows.group_by("_of").agg(least=pl.col(role).min(), most=pl.col(role).max()))
-    both = told[0].join(told[1], on="_of")
-    other = both.filter((pl.col("least") != pl.col("least_right")) | (pl.col("most") != pl.col("most_right"))).sort(
-        "_of"
-    )
-    if len(other):
-        of, mine, theirs = other.row(0, named=True)["_of"], other["least"][0], other["least_right"][0]
+        by_unit.append(rows.group_by("_of").agg(least=pl.col(role).min(), most=pl.col(role).max()))
+    joined = by_unit[0].join(by_unit[1], on="_of")
+    differs = (pl.col("least") != pl.col("least_right")) | (pl.col("most") != pl.col("most_right"))
+    unlike = joined.filter(differs).sort("_of")
+    if len(unlike):
+        unit, in_a, in_b = unlike["_of"][0], unlike["least"][0], unlike["least_right"][0]
         raise ComparisonError(
-            f"the two runs have other {role}s for {len(other):,} of the same units: {of!r} has {mine!r} in {names[0]} "
-            f"and {theirs!r} in {names[1]}. Compare runs over the same input."
+            f"the two runs have other {role}s for {len(unlike):,} of the same units: {unit!r} has {in_a!r} in "
+            f"{names[0]} and {in_b!r} in {names[1]}. Compare runs over the same input."
         )
 
 
 @dataclass
-class _Drawn:
-    """Point, bootstrap and swapped sums of both sides."""
+class _RunSums:
+    """The sums of one run, and their replicates: units drawn anew, and the units that a coin chose."""
 
-    layouts: tuple[Layout, Layout]
-    points: tuple[list[Floats], list[Floats]]
-    boot: tuple[list[Floats], list[Floats]]
-    swap: tuple[list[Floats], list[Floats]]
-    censuses: tuple[Census, Census]
-    anchors: tuple[Anchors, Anchors]
+    layout: Layout
+    anchors: Anchors
+    census: Census
+    points: list[Floats]
+    bootstrap: list[Floats]
+    swapped: list[Floats]
 
     @classmethod
-    def of(
-        cls,
-        sides: tuple[Table, Table],
-        statistics: Sequence[Statistic],
-        anchors: tuple[Anchors, Anchors],
-        options: IntervalOptions,
-    ) -> _Drawn:
-        layouts, points, boot, swap, censuses = [], [], [], [], []
-        for side, known in zip(sides, anchors, strict=True):
-            census = Census(side, ())
-            layout = Layout.of(statistics, known, resampled=False)
-            first = sum_rows(side, census, range(1), layout, options, poisson_weights, "bootstrap")
-            second = sum_rows(side, census, range(1), layout, options, coin_flips, "randomisation")
-            assert first.replicates is not None and second.replicates is not None
-            layouts.append(layout)
-            points.append([p[0] for p in first.points])
-            boot.append([r[0] for r in first.replicates])
-            swap.append([r[0] for r in second.replicates])
-            censuses.append(census)
+    def of(cls, run: Table, statistics: Sequence[Statistic], anchors: Anchors, options: IntervalOptions) -> _RunSums:
+        census = Census(run, ())
+        layout = Layout.of(statistics, anchors, resampled=False)
+        drawn = sum_rows(run, census, range(1), layout, Drawing.bootstrap(options))
+        flipped = sum_rows(run, census, range(1), layout, Drawing.randomisation(options))
+        assert drawn.replicates is not None and flipped.replicates is not None
         return cls(
-            (layouts[0], layouts[1]), (points[0], points[1]), (boot[0], boot[1]), (swap[0], swap[1]),
-            (censuses[0], censuses[1]), anchors,
-        )  # fmt: skip
+            layout,
+            anchors,
+            census,
+            [points[0] for points in drawn.points],
+            [replicates[0] for replicates in drawn.replicates],
+            [replicates[0] for replicates in flipped.replicates],
+        )
+
+    def finished(self, statistic: Statistic, sums: Floats) -> Floats:
+        """The statistic of sums that lie as those of its binning do."""
+        _, columns = self.layout.pick(statistic)
+        return finished(statistic, columns_of(sums, columns, statistic), self.anchors)
 
 
-def _finish(statistic: Statistic, sums: Floats, columns: Sequence[int], anchors: Anchors) -> Floats:
-    extra = {"anchors": anchors} if statistic.anchors else {}
-    return np.asarray(statistic.finish(*(shaped(sums[..., c], statistic) for c in columns), **extra), dtype=np.float64)
+@dataclass(frozen=True)
+class _Observed:
+    """What the two runs show of one figure."""
+
+    values: tuple[float, float]
+    n: tuple[int, int]
+    units: int
+
+    @property
+    def difference(self) -> float:
+        return self.values[1] - self.values[0]
 
 
-def _of_sums(statistic: Statistic, drawn: _Drawn, units: int, runs: tuple[Measurements, Measurements]) -> Difference:
-    values, spreads, swapped_sums = [], [], []
-    for side in (0, 1):
-        which, columns = drawn.layouts[side].pick(statistic)
-        values.append(float(_finish(statistic, drawn.points[side][which], columns, drawn.anchors[side])))
-        spreads.append(_finish(statistic, drawn.boot[side][which], columns, drawn.anchors[side]))
-        swapped_sums.append((drawn.points[side][which], drawn.swap[side][which], columns))
+@dataclass(frozen=True)
+class _Tests:
+    """What resampling and tests say of the difference."""
+
+    spread: Floats
+    """Differences under the paired bootstrap."""
+    p_randomisation: float | None = None
+    p_mcnemar: float | None = None
+    note: str = ""
+
+
+def _of_sums(
+    statistic: Statistic, sums: tuple[_RunSums, _RunSums], units: int, runs: tuple[Measurements, Measurements]
+) -> Difference:
+    a, b = sums
+    which, _ = a.layout.pick(statistic)
+    values = tuple(float(run.finished(statistic, run.points[which])) for run in sums)
+    observed = _Observed((values[0], values[1]), (a.census.n(statistic, ()), b.census.n(statistic, ())), units)
     p_swap: float | None = None
     note = ""
-    difference = values[1] - values[0]
     if statistic.anchors:
         note = "each run has its own anchors, so results cannot be swapped: the p-value is the bootstrap's"
     else:
-        (point_a, flips_a, columns), (point_b, flips_b, _) = swapped_sums
         # Where the coin says 1, A gets B's results and B gets A's.
-        new_a = _finish(statistic, point_a - flips_a + flips_b, columns, drawn.anchors[0])
-        new_b = _finish(statistic, point_b - flips_b + flips_a, columns, drawn.anchors[1])
-        p_swap = _exceeding(new_b - new_a, difference)
-    spread = spreads[1] - spreads[0]
+        new_a = a.finished(statistic, a.points[which] - a.swapped[which] + b.swapped[which])
+        new_b = b.finished(statistic, b.points[which] - b.swapped[which] + a.swapped[which])
+        p_swap = _exceeding(new_b - new_a, observed.difference)
+    spread = b.finished(statistic, b.bootstrap[which]) - a.finished(statistic, a.bootstrap[which])
     if statistic.interval is not None:
-        # The figure is shifted by noise, and the bootstrap shows by how much: take that shift out twice, once
-        # for the replicates' own noise and once for the noise already in the values.
-        known = spread[np.isfinite(spread)]
-        if len(known):
-            spread = spread - 2 * (float(known.mean()) - difference)
-    n_a, n_b = (drawn.censuses[i].n(statistic, ()) for i in (0, 1))
-    mcnemar = _mcnemar_of(statistic, runs)
-    return _difference(statistic, values, spread, p_swap, mcnemar, n_a, n_b, units, note)
+        spread = recentred(spread, observed.difference)
+    return _difference(statistic, observed, _Tests(spread, p_swap, _mcnemar_of(statistic, runs), note))
+
+
+class _RunRows:
+    """The scored rows of one run in the order that a group of row statistics wants."""
+
+    def __init__(self, statistics: Sequence[RowStatistic], run: Table) -> None:
+        assert run.cluster is not None
+        self.statistics = statistics
+        scored = scored_rows(run.measurements, statistics[0].columns, run.derived, [run.cluster])
+        self.rows = sorted_for(statistics, keyed(scored, [run.cluster]))
+        self.ids: U64 = self.rows["_key"].to_numpy()
+        """Of each row's unit."""
+
+    @cached_property
+    def weighted(self) -> WeightedRows:
+        return weighted_rows(self.statistics, self.rows)
+
+
+@dataclass(frozen=True)
+class _Spreads:
+    """Differences of each statistic under the paired bootstrap, and with results swapped."""
+
+    bootstrap: list[Floats]
+    swapped: list[Floats]
 
 
 def _of_rows(
     statistics: Sequence[RowStatistic], sides: tuple[Table, Table], units: int, options: IntervalOptions
 ) -> dict[str, Difference]:
-    rows = []
-    for side in sides:
-        assert side.cluster is not None
-        found = scored_rows(side.measurements, statistics[0].columns, side.derived, [side.cluster])
-        rows.append(sorted_for(statistics, keyed(found, [side.cluster])))
-    n_a, n_b = len(rows[0]), len(rows[1])
-    if not n_a or not n_b or n_a + n_b > MOST_ROWS:
-        why = "no scored rows" if not n_a or not n_b else f"figures of single rows are made up to {MOST_ROWS:,} rows"
-        nothing = np.full(1, np.nan)
-        return {s.name: _difference(s, [np.nan] * 2, nothing, None, None, n_a, n_b, units, why) for s in statistics}
-    hashes = [r["_key"].to_numpy() for r in rows]
-    base = [base_weights(r) for r in rows]
-    states = [RowStates(statistics, r) for r in rows]
-    values = [[float(v[0]) for v in st.values(w[None, :])] for st, w in zip(states, base, strict=True)]
-    note = ""
-    spread: list[list[Floats]] = []
-    swapped: list[list[Floats]] = []
+    runs = (_RunRows(statistics, sides[0]), _RunRows(statistics, sides[1]))
+    n = (len(runs[0].rows), len(runs[1].rows))
+    undrawn = np.full(1, np.nan)
+    if not all(n) or sum(n) > MOST_ROWS:
+        why = f"figures of single rows are made up to {MOST_ROWS:,} rows" if all(n) else "no scored rows"
+        nothing = _Observed((np.nan, np.nan), n, units)
+        return {s.name: _difference(s, nothing, _Tests(undrawn, note=why)) for s in statistics}
     most = most_resampled(statistics)
-    if n_a + n_b > 2 * most:
-        note = f"figures of single rows are resampled up to {most:,} rows: no interval"
-    elif squeezable(statistics, (n_a + n_b) // 2):
-        spread, swapped = _squeezed_differences(statistics, rows, hashes, base, values, options)
-    else:
-        side_of = pl.Series("_side", np.repeat([False, True], [n_a, n_b]))
-        pooled = pl.concat([r.select(statistics[0].columns) for r in rows], how="vertical_relaxed").with_columns(
-            side_of, pl.Series("_key", np.concatenate(hashes)), pl.Series("_base", np.concatenate(base))
-        )
-        pooled = sorted_for(statistics, pooled)
-        together = RowStates(statistics, pooled)
-        from_b, both = pooled["_side"].to_numpy(), pooled["_base"].to_numpy()
-        swap_keys = scramble(pooled["_key"].to_numpy() ^ seed_key(options.seed, "randomisation"))
-        boot_keys = [scramble(k ^ seed_key(options.seed, "bootstrap")) for k in hashes]
-        for first, last in replicate_steps(len(both), options.replicates):
-            drawn = [poisson_weights(k, last - first, first).T * w for k, w in zip(boot_keys, base, strict=True)]
-            of_a, of_b = states[0].values(drawn[0]), states[1].values(drawn[1])
-            spread.append([y - x for x, y in zip(of_a, of_b, strict=True)])
-            # Where the coin says 1, A gets B's results and B gets A's.
-            coins = coin_flips(swap_keys, last - first, first).T.astype(np.bool_)
-            new_a = together.values((coins == from_b) * both)
-            new_b = together.values((coins != from_b) * both)
-            swapped.append([y - x for x, y in zip(new_a, new_b, strict=True)])
-    out = {}
+    spreads: _Spreads | None = None
+    if squeezable(statistics, sum(n) // 2) and sum(n) <= 2 * most:
+        spreads = _squeezed_spreads(runs, options)
+    elif sum(n) <= 2 * most:
+        spreads = _row_spreads(runs, options)
+    differences = {}
     for i, statistic in enumerate(statistics):
-        pair = [values[0][i], values[1][i]]
-        change = pair[1] - pair[0]
-        drawn_changes = np.concatenate([part[i] for part in spread]) if spread else np.full(1, np.nan)
-        p_swap = _exceeding(np.concatenate([part[i] for part in swapped]), change) if swapped else None
-        if statistic.noise_power:
-            drawn_changes = recentred(drawn_changes, change, (-np.inf, np.inf))
-        out[statistic.name] = _difference(statistic, pair, drawn_changes, p_swap, None, n_a, n_b, units, note)
-    return out
+        a, b = (float(run.weighted.values[i]) for run in runs)
+        observed = _Observed((a, b), n, units)
+        if spreads is None:
+            tests = _Tests(undrawn, note=f"figures of single rows are resampled up to {most:,} rows: no interval")
+        else:
+            spread = spreads.bootstrap[i]
+            if statistic.noise_power:
+                spread = recentred(spread, observed.difference)
+            tests = _Tests(spread, _exceeding(spreads.swapped[i], observed.difference))
+        differences[statistic.name] = _difference(statistic, observed, tests)
+    return differences
 
 
-def _squeezed_differences(
-    statistics: Sequence[RowStatistic],
-    rows: Sequence[pl.DataFrame],
-    hashes: Sequence[U64],
-    base: Sequence[Floats],
-    values: Sequence[Sequence[float]],
-    options: IntervalOptions,
-) -> tuple[list[list[Floats]], list[list[Floats]]]:
-    """Differences under the paired bootstrap and with results swapped, neighbours taken together: see `squeezing`."""
-    groups = Groups(np.concatenate(hashes))
-    drawn = groups.drawn(options.replicates, options.seed, "bootstrap")
-    names = statistics[0].columns
-    sides: list[list[Floats]] = []
-    for r, keys, weight, exact in zip(rows, hashes, base, values, strict=True):
-        squeezed = Squeezed(statistics, {c: r[c].to_numpy() for c in names})
-        cells = squeezed.weights(groups, keys, weight)
-        plain = squeezed.values(cells.sum(axis=0)[None, :])
-        found = squeezed.values(drawn @ cells)
-        sides.append([f + (e - p[0]) for f, e, p in zip(found, exact, plain, strict=True)])
-    pooled = sorted_for(
+def _pooled(runs: tuple[_RunRows, _RunRows]) -> pl.DataFrame:
+    """The rows of both runs in one order: which run (`_from_b`) and unit (`_key`) each is of, and how it counts."""
+    statistics = runs[0].statistics
+    rows = pl.concat([run.rows.select(statistics[0].columns) for run in runs], how="vertical_relaxed")
+    return sorted_for(
         statistics,
-        pl.concat([r.select(names) for r in rows], how="vertical_relaxed").with_columns(
-            pl.Series("_side", np.repeat([False, True], [len(r) for r in rows])),
-            pl.Series("_key", np.concatenate(hashes)),
-            pl.Series("_base", np.concatenate(base)),
+        rows.with_columns(
+            pl.Series("_from_b", np.repeat([False, True], [len(run.rows) for run in runs])),
+            pl.Series("_key", np.concatenate([run.ids for run in runs])),
+            pl.Series("_base", np.concatenate([run.weighted.weights for run in runs])),
         ),
     )
-    together = Squeezed(statistics, {c: pooled[c].to_numpy() for c in names})
-    from_b = pooled["_side"].to_numpy()
-    keys, weight = pooled["_key"].to_numpy(), pooled["_base"].to_numpy()
-    of_a, of_b = (together.weights(groups, keys, weight, chosen) for chosen in (~from_b, from_b))
+
+
+def _row_spreads(runs: tuple[_RunRows, _RunRows], options: IntervalOptions) -> _Spreads:
+    pooled = _pooled(runs)
+    statistics = runs[0].statistics
+    together = RowStates(statistics, columns_for(statistics, pooled))
+    from_b, base = pooled["_from_b"].to_numpy(), pooled["_base"].to_numpy()
+    bootstrap, randomisation = Drawing.bootstrap(options), Drawing.randomisation(options)
+    unit_keys = [bootstrap.keys(run.ids) for run in runs]
+    swap_keys = randomisation.keys(pooled["_key"].to_numpy())
+    bootstrap_steps: list[list[Floats]] = []
+    swap_steps: list[list[Floats]] = []
+    for first, last in replicate_steps(len(base), options.replicates):
+        of_a, of_b = (
+            run.weighted.states.values(bootstrap.weights(keys, last - first, first).T * run.weighted.weights)
+            for run, keys in zip(runs, unit_keys, strict=True)
+        )
+        bootstrap_steps.append(_b_less_a(of_a, of_b))
+        # Where the coin says 1, A gets B's results and B gets A's.
+        coins = randomisation.weights(swap_keys, last - first, first).T.astype(np.bool_)
+        new_a, new_b = together.values((coins == from_b) * base), together.values((coins != from_b) * base)
+        swap_steps.append(_b_less_a(new_a, new_b))
+    return _Spreads(joined_steps(bootstrap_steps), joined_steps(swap_steps))
+
+
+def _squeezed_spreads(runs: tuple[_RunRows, _RunRows], options: IntervalOptions) -> _Spreads:
+    """The same with neighbours taken together: see `squeezing`."""
+    groups = Groups(np.concatenate([run.ids for run in runs]))
+    weights = groups.weights(Drawing.bootstrap(options))
+    of_a, of_b = (squeezed_replicates(run.weighted, run.ids, groups, weights) for run in runs)
+    pooled = _pooled(runs)
+    statistics = runs[0].statistics
+    together = Squeezed(statistics, columns_for(statistics, pooled))
+    from_b = pooled["_from_b"].to_numpy()
+    ids, base = pooled["_key"].to_numpy(), pooled["_base"].to_numpy()
+    cells_a, cells_b = (together.weights(groups, ids, base, chosen) for chosen in (~from_b, from_b))
     # Where the coin says 1, A gets B's results and B gets A's.
-    coins = groups.drawn(options.replicates, options.seed, "randomisation", coin_flips)
-    new_a = together.values((1 - coins) @ of_a + coins @ of_b)
-    new_b = together.values(coins @ of_a + (1 - coins) @ of_b)
-    spread = [y - x for x, y in zip(*sides, strict=True)]
-    return [spread], [[y - x for x, y in zip(new_a, new_b, strict=True)]]
+    coins = groups.weights(Drawing.randomisation(options))
+    new_a = together.values((1 - coins) @ cells_a + coins @ cells_b)
+    new_b = together.values(coins @ cells_a + (1 - coins) @ cells_b)
+    return _Spreads(_b_less_a(of_a, of_b), _b_less_a(new_a, new_b))
 
 
-def _difference(
-    statistic: AnyStatistic,
-    values: Sequence[float],
-    spread: Floats,
-    p_swap: float | None,
-    p_mcnemar: float | None,
-    n_a: int,
-    n_b: int,
-    units: int,
-    note: str,
-) -> Difference:
-    difference = values[1] - values[0]
-    known = spread[np.isfinite(spread)]
-    p_boot = error = None
+def _b_less_a(of_a: Sequence[Floats], of_b: Sequence[Floats]) -> list[Floats]:
+    return [b - a for a, b in zip(of_a, of_b, strict=True)]
+
+
+def _difference(statistic: AnyStatistic, observed: _Observed, tests: _Tests) -> Difference:
+    defined = tests.spread[np.isfinite(tests.spread)]
+    p_bootstrap = error = None
     low: Any = None
     high: Any = None
-    if units >= 2 and len(known) > len(spread) / 2:
-        low, high = percentile(spread, 0.95)
-        p_boot = _exceeding(known - known.mean(), difference)
-        error = float(known.std(ddof=1))
-    made = Difference(
-        statistic.name, statistic.label, values[0], values[1], difference, low, high, p_boot, p_swap, p_mcnemar, None,
-        None if error is None else _found_with_power(error, ALPHA), None, n_a, n_b, units, statistic.direction, note,
-        error,
-    )  # fmt: skip
-    return replace(made, units_needed=_units_needed(made, ALPHA))
+    if observed.units >= 2 and len(defined) > len(tests.spread) / 2:
+        low, high = percentile(tests.spread, 0.95)
+        p_bootstrap = _exceeding(defined - defined.mean(), observed.difference)
+        error = float(defined.std(ddof=1))
+    difference = Difference(
+        name=statistic.name,
+        title=statistic.label,
+        a=observed.values[0],
+        b=observed.values[1],
+        difference=observed.difference,
+        low=low,
+        high=high,
+        p_bootstrap=p_bootstrap,
+        p_randomisation=tests.p_randomisation,
+        p_mcnemar=tests.p_mcnemar,
+        p_corrected=None,
+        detectable=None if error is None else _detectable(error, ALPHA),
+        units_needed=None,
+        n_a=observed.n[0],
+        n_b=observed.n[1],
+        units=observed.units,
+        direction=statistic.direction,
+        note=tests.note,
+        standard_error=error,
+    )
+    return replace(difference, units_needed=_units_needed(difference, ALPHA))
 
 
-def _found_with_power(error: float, level: float) -> float:
+def _detectable(error: float, level: float) -> float:
+    """The smallest difference that a test at this level shows as often as its power says."""
     return (_NORMAL.inv_cdf(1 - level / 2) + _NORMAL.inv_cdf(POWER)) * error
 
 
@@ -385,24 +422,28 @@ def _units_needed(d: Difference, level: float) -> int | None:
     """How many units would show the difference that these data have, in a test at this level."""
     if d.standard_error is None or d.difference == 0 or not np.isfinite(d.difference):
         return None
-    shown = _found_with_power(d.standard_error, level)
-    wanted = d.units * (shown / d.difference) ** 2 if shown > 0 else float(d.units)
+    detectable = _detectable(d.standard_error, level)
+    units = d.units * (detectable / d.difference) ** 2 if detectable > 0 else float(d.units)
     # Where the difference is rounding noise, no number of units that anyone could collect would do.
-    return int(np.ceil(wanted)) if wanted < _MOST_UNITS else None
+    return int(np.ceil(units)) if units < _MOST_UNITS else None
 
 
 def _exceeding(spread: Floats, difference: float) -> float | None:
     """The share of replicates at least as far from 0 as the difference, the observed one counted among them."""
-    known = spread[np.isfinite(spread)]
-    if not len(known) or not np.isfinite(difference):
+    defined = spread[np.isfinite(spread)]
+    if not len(defined) or not np.isfinite(difference):
         return None
     # Sums of the same numbers in another grouping may differ in the last digit: a tie is a tie.
     slack = 1e-9 * max(1e-300, abs(difference))
-    return float((np.sum(np.abs(known) >= abs(difference) - slack) + 1) / (len(known) + 1))
+    return float((np.sum(np.abs(defined) >= abs(difference) - slack) + 1) / (len(defined) + 1))
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
-    """The exact two-sided McNemar test: how likely so uneven a split of the units on which the systems differ is."""
+    """The exact two-sided McNemar test: how likely so uneven a split of the units on which the systems differ is.
+
+    >>> round(mcnemar(1, 8), 4), mcnemar(5, 5)
+    (0.0391, 1.0)
+    """
     total = only_a + only_b
     if total == 0:
         return 1.0
@@ -411,8 +452,8 @@ def mcnemar(only_a: int, only_b: int) -> float:
         z = (abs(only_a - only_b) - 1) / sqrt(total)
         return min(1.0, 2 * (1 - _NORMAL.cdf(max(z, 0.0))))
     k = np.arange(fewer + 1)
-    whole = lgamma(total + 1)
-    terms = np.array([whole - lgamma(i + 1) - lgamma(total - i + 1) - total * log(2) for i in k.tolist()])
+    of_total = lgamma(total + 1)
+    terms = np.array([of_total - lgamma(i + 1) - lgamma(total - i + 1) - total * log(2) for i in k.tolist()])
     top = terms.max()
     return float(min(1.0, 2 * np.exp(top) * np.exp(terms - top).sum()))
 
@@ -444,20 +485,27 @@ def _joined(runs: tuple[Measurements, Measurements], column: str) -> pl.DataFram
 
 
 def flips(a: Measurements, b: Measurements, column: str) -> pl.DataFrame:
-    """Rows on which the two runs differ in `column`: id, a, b; the largest changes first."""
+    """Rows on which the two runs differ in `column`: id, a, b; the largest changes first.
+
+    >>> from sensecheck.statistics.measurements import Frames
+    >>> a = Frames(pl.DataFrame({"id": ["x", "y", "z"], "score": [0.5, 0.5, 0.5]}))
+    >>> b = Frames(pl.DataFrame({"id": ["x", "y", "z"], "score": [0.5, 0.25, 1.0]}))
+    >>> flips(a, b, "score").rows()
+    [('z', 0.5, 1.0), ('y', 0.5, 0.25)]
+    """
     joined = _joined((a, b), column).rename({"_a": "a", "_b": "b"})
     changed = joined.filter(pl.col("a") != pl.col("b"))
     size = (pl.col("b").cast(pl.Float64) - pl.col("a").cast(pl.Float64)).abs()
     return changed.sort([size, pl.col("id")], descending=[True, False], maintain_order=True)
 
 
-def holm(found: list[Difference]) -> list[Difference]:
+def holm(differences: list[Difference]) -> list[Difference]:
     """Holm's step-down correction over all figures that have a p-value.
 
     The units needed are told at the level that a figure meets here: among many figures, as many as α alone asks for
     would often end without a verdict.
     """
-    chosen = [d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap for d in found]
+    chosen = [d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap for d in differences]
     ranked = sorted((p, i) for i, p in enumerate(chosen) if p is not None)
     corrected: dict[int, float] = {}
     levels: dict[int, float] = {}
@@ -471,5 +519,5 @@ def holm(found: list[Difference]) -> list[Difference]:
         passed += largest < ALPHA
     return [
         replace(d, p_corrected=corrected.get(i), units_needed=_units_needed(d, levels.get(i, ALPHA)))
-        for i, d in enumerate(found)
+        for i, d in enumerate(differences)
     ]

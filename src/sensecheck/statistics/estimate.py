@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sensecheck.statistics.arrays import Floats, Indexes
 from sensecheck.statistics.census import Census
-from sensecheck.statistics.figure import Figure, IntervalOptions, as_number
+from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.hashing import hash_ids
-from sensecheck.statistics.intervals import End, acceleration, bca, percentile
+from sensecheck.statistics.intervals import Interval, acceleration, bca, percentile, why_no_interval
 from sensecheck.statistics.measurements import Measurements
+from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_figures import row_figures, row_groups
 from sensecheck.statistics.statistic import Anchors, AnyStatistic, RowStatistic, Statistic
 from sensecheck.statistics.summing import Layout, Summed, as_matrix, sum_distinct, sum_rows
 from sensecheck.statistics.table import Slice, Table, scored_batches, scored_rows
 
-Floats = NDArray[np.float64]
-
 # More rows than this are never held side by side where there is another way.
 MANY_ROWS = 20_000_000
 # Bootstrap sums of one slicing are held for as many slice values at a time as fit in this many numbers.
-_HELD_NUMBERS = 24_000_000
+_MOST_NUMBERS = 24_000_000
 
 
 @dataclass
@@ -51,7 +51,18 @@ def estimate(
     options: IntervalOptions | None = None,
     anchors: Anchors | None = None,
 ) -> Estimates:
-    """Every statistic, overall and for every value of every slicing, with intervals."""
+    """Every statistic, overall and for every value of every slicing, with intervals.
+
+    >>> from sensecheck.statistics.measurements import Frames
+    >>> from sensecheck.statistics.statistic import mean_of
+    >>> rows = pl.DataFrame({"id": list("abcd"), "em": [True, True, False, True], "kind": ["x", "x", "y", "y"]})
+    >>> estimates = estimate(Frames(rows), [mean_of("em")], slices=[("kind",)])
+    >>> em = estimates.figure("em")
+    >>> em.value, em.n, em.low <= em.value <= em.high
+    (0.75, 4, True)
+    >>> [(figure.slice, figure.value) for (figure,) in estimates.slices["kind",]]
+    [({'kind': 'x'}, 1.0), ({'kind': 'y'}, 0.5)]
+    """
     options = options or IntervalOptions()
     table = Table(measurements, statistics, slices)
     fixed = dict(anchors or {})
@@ -65,17 +76,17 @@ def compute_anchors(
     measurements: Measurements, statistics: Sequence[AnyStatistic], *, known: Anchors | None = None
 ) -> dict[str, Floats]:
     """The anchors that the statistics need and that are not known yet."""
-    found: dict[str, Floats] = {}
+    computed: dict[str, Floats] = {}
     read: tuple[tuple[str, ...], dict[str, NDArray[Any]]] | None = None
     for statistic in statistics:
         if isinstance(statistic, RowStatistic):
             continue
         for anchor in statistic.anchors:
-            if anchor.name in found or (known is not None and anchor.name in known):
+            if anchor.name in computed or (known is not None and anchor.name in known):
                 continue
             if anchor.streamed is not None and measurements.height > MANY_ROWS:
                 batches = scored_batches(measurements, anchor.columns, statistic.derived)
-                made = anchor.streamed({c: b[c].to_numpy() for c in b.columns} for b in batches)
+                quantity = anchor.streamed({c: b[c].to_numpy() for c in b.columns} for b in batches)
             else:
                 # Anchors one after the other mostly look at the same column.
                 if read is None or read[0] != anchor.columns or any(c in statistic.derived for c in anchor.columns):
@@ -83,9 +94,9 @@ def compute_anchors(
                     rows = scored_rows(measurements, anchor.columns, statistic.derived)
                     read = (anchor.columns, {c: rows[c].to_numpy() for c in rows.columns})
                     del rows
-                made = anchor.compute(read[1])
-            found[anchor.name] = np.asarray(made, dtype=np.float64)
-    return found
+                quantity = anchor.compute(read[1])
+            computed[anchor.name] = np.asarray(quantity, dtype=np.float64)
+    return computed
 
 
 def _slicing(table: Table, by: Slice, anchors: Anchors, options: IntervalOptions) -> list[list[Figure]]:
@@ -93,12 +104,12 @@ def _slicing(table: Table, by: Slice, anchors: Anchors, options: IntervalOptions
     if census.rows == 0 and not by:
         return [[_empty(s) for s in table.statistics]]
     numbers = max(1, sum(_numbers(s, anchors) for s in table.statistics) * options.replicates)
-    step = max(1, _HELD_NUMBERS // numbers)
-    out: list[list[Figure]] = []
+    step = max(1, _MOST_NUMBERS // numbers)
+    slicing = _Slicing(table, census, anchors, options)
+    figures: list[list[Figure]] = []
     for start in range(0, len(census.values), step):
-        chosen = range(start, min(start + step, len(census.values)))
-        out.extend(_figures(table, census, chosen, anchors, options))
-    return out
+        figures.extend(slicing.figures(range(start, min(start + step, len(census.values)))))
+    return figures
 
 
 def _numbers(statistic: AnyStatistic, anchors: Anchors) -> int:
@@ -120,157 +131,151 @@ def _empty(statistic: AnyStatistic) -> Figure:
     )
 
 
-def _figures(
-    table: Table, census: Census, chosen: range, anchors: Anchors, options: IntervalOptions
-) -> list[list[Figure]]:
-    sums = [s for s in table.statistics if isinstance(s, Statistic)]
-    groups = [[s for s in sums if table.discrete(s)], [s for s in sums if not table.discrete(s)]]
-    made: dict[str, list[Figure]] = {}
-    for discrete, group in zip((True, False), groups, strict=True):
-        if not group:
-            continue
-        resample = options.method != "none"
-        layout = Layout.of(group, anchors, resample, census.alike)
+@dataclass(frozen=True)
+class _Sums:
+    """The sums of one statistic in one slice, and their replicates where they are resampled."""
+
+    points: list[Floats]
+    replicates: list[Floats] | None
+
+    @classmethod
+    def by_slice(cls, statistic: Statistic, layout: Layout, summed: Summed) -> list[_Sums]:
+        which, columns = layout.pick(statistic)
+        points = [columns_of(slice_sums, columns, statistic) for slice_sums in summed.points[which]]
+        if summed.replicates is None:
+            return [cls(of_slice, None) for of_slice in points]
+        replicates = [columns_of(slice_sums, columns, statistic) for slice_sums in summed.replicates[which]]
+        return [cls(*of_slice) for of_slice in zip(points, replicates, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Contributions:
+    """What every row adds to a statistic's sums: its bin, its values, and the number of the unit it belongs to."""
+
+    bins: Indexes
+    values: Floats
+    owners: Indexes
+
+
+@dataclass(frozen=True)
+class _Slicing:
+    """What all figures of one slicing share."""
+
+    table: Table
+    census: Census
+    anchors: Anchors
+    options: IntervalOptions
+
+    def figures(self, chosen: range) -> list[list[Figure]]:
+        """All figures of each of the chosen slices."""
+        sums = [s for s in self.table.statistics if isinstance(s, Statistic)]
+        groups = [[s for s in sums if self.table.discrete(s)], [s for s in sums if not self.table.discrete(s)]]
+        by_name: dict[str, list[Figure]] = {}
+        for discrete, group in zip((True, False), groups, strict=True):
+            if group:
+                by_name.update(self._figures_of_sums(group, chosen, discrete))
+        for together in row_groups(self.table.statistics):
+            by_name.update(row_figures(self.table, self.census, chosen, together, self.options))
+        return [[by_name[s.name][at] for s in self.table.statistics] for at in range(len(chosen))]
+
+    def _figures_of_sums(
+        self, statistics: Sequence[Statistic], chosen: range, discrete: bool
+    ) -> dict[str, list[Figure]]:
+        """By name: the figure of each chosen slice."""
+        options = self.options if self.options.method != "none" else None
+        layout = Layout.of(statistics, self.anchors, options is not None, self.census.alike)
         if discrete:
-            summed = sum_distinct(table, census, chosen, layout, options if resample else None)
+            summed = sum_distinct(self.table, self.census, chosen, layout, options)
         else:
-            summed = sum_rows(table, census, chosen, layout, options if resample else None)
-        for statistic in group:
-            which, columns = layout.pick(statistic)
-            made[statistic.name] = [
-                _figure(table, census, statistic, code, at, summed, which, columns, anchors, options, discrete)
-                for at, code in enumerate(chosen)
+            drawing = None if options is None else Drawing.bootstrap(options)
+            summed = sum_rows(self.table, self.census, chosen, layout, drawing)
+        kind = "multinomial" if discrete else "cluster bootstrap" if self.table.clustered else "bootstrap"
+        return {
+            s.name: [
+                self._figure(s, code, sums, kind)
+                for code, sums in zip(chosen, _Sums.by_slice(s, layout, summed), strict=True)
             ]
-    for together in row_groups(table.statistics):
-        made.update(row_figures(table, census, chosen, together, options))
-    return [[made[s.name][at] for s in table.statistics] for at in range(len(chosen))]
+            for s in statistics
+        }
 
+    def _figure(self, statistic: Statistic, code: int, sums: _Sums, kind: str) -> Figure:
+        value = finished(statistic, sums.points, self.anchors)
+        interval = self._interval(statistic, code, sums, value, kind)
+        if statistic.out_of:
+            total = float(sums.points[len(statistic.sums) - 1])
+            shown = int(total) if total.is_integer() else total
+            interval = replace(interval, beside={**interval.beside, statistic.out_of: shown})
+        return self.census.figure(statistic, self.census.values[code], value, interval)
 
-def _figure(
-    table: Table,
-    census: Census,
-    statistic: Statistic,
-    code: int,
-    at: int,
-    summed: Summed,
-    which: int,
-    columns: Sequence[int],
-    anchors: Anchors,
-    options: IntervalOptions,
-    discrete: bool,
-) -> Figure:
-    value_of_slice = census.values[code]
-    point = summed.points[which][at]
-    sums = [shaped(point[:, c], statistic) for c in columns]
-    extra = {"anchors": anchors} if statistic.anchors else {}
-    used = len(statistic.sums)
-    value = np.asarray(statistic.finish(*sums[:used], **extra), dtype=np.float64)
-    n = census.n(statistic, value_of_slice)
-    clusters = census.clusters(value_of_slice)
-    low: End = None
-    high: End = None
-    method = absent = ""
-    beside: dict[str, float] = {}
-    independent = clusters if clusters is not None else n
-    if summed.replicates is None:
-        absent = "intervals were turned off"
-    elif n == 0:
-        absent = "no scored rows"
-    elif independent < 2:
-        absent = "one cluster alone says nothing about the others" if clusters is not None else "one row alone"
-    else:
-        drawn = summed.replicates[which][at]
-        replicated = [shaped(drawn[:, :, c], statistic) for c in columns]
-        kind = "multinomial" if discrete else "cluster bootstrap" if table.clustered else "bootstrap"
+    def _interval(self, statistic: Statistic, code: int, sums: _Sums, value: Floats, kind: str) -> Interval:
+        of_slice = self.census.values[code]
+        absent = why_no_interval(self.options, self.census.n(statistic, of_slice), self.census.clusters(of_slice))
+        if absent or sums.replicates is None:
+            return Interval(absent=absent)
+        level = self.options.level
         if statistic.interval is not None:
-            own = statistic.interval(sums, replicated, level=options.level, seed=options.seed)
-            low, high, method, absent, beside = own.low, own.high, own.method, own.absent, dict(own.beside)
-            if absent:
-                low = high = None
+            own = statistic.interval(sums.points, sums.replicates, level=level, seed=self.options.seed)
+            if own.absent:
+                return Interval(absent=own.absent, beside=dict(own.beside))
+            return Interval(own.low, own.high, own.method, beside=dict(own.beside))
+        spread = finished(statistic, sums.replicates, self.anchors)
+        if self.options.method == "bca":
+            left_out = self._leave_one_out(statistic, sums.points, self._contributions(statistic, code))
+            ends = bca(value, spread, acceleration(left_out), level)
         else:
-            spread = np.asarray(statistic.finish(*replicated[:used], **extra), dtype=np.float64)
-            if options.method == "bca":
-                units = _unit_sums(table, census, statistic, code, anchors)
-                left_out = _leave_one_out(statistic, sums[:used], units, extra)
-                low, high = bca(value, spread, acceleration(left_out), options.level)
-            else:
-                low, high = percentile(spread, options.level)
-            method = f"{kind}, {options.method}"
-            if low is None:
-                absent = "the figure does not exist in enough replicates"
-    if statistic.out_of:
-        total = float(sums[used - 1])
-        beside[statistic.out_of] = int(total) if total.is_integer() else total
-    return Figure(
-        statistic.name,
-        statistic.label,
-        as_number(value),
-        n,
-        clusters,
-        census.unscored(statistic, value_of_slice),
-        low,
-        high,
-        method if low is not None else "",
-        absent,
-        beside,
-        statistic.direction,
-        statistic.range,
-        dict(zip(census.by, value_of_slice, strict=True)),
-    )
+            ends = percentile(spread, level)
+        return Interval.of_ends(ends, f"{kind}, {self.options.method}")
+
+    def _contributions(self, statistic: Statistic, code: int) -> _Contributions:
+        """What every row of a slice contributes (for leaving clusters out)."""
+        table, layout = self.table, Layout.of([statistic], self.anchors, resampled=False)
+        values, bins, owners = [], [], []
+        for batch in table.batches(layout.inputs_by_unit(table, self.census)):
+            codes = self.census.codes(batch)
+            if codes is not None:
+                batch = batch.filter(pl.Series(codes == code))
+            columns, indexes = layout.read(batch, table.weight_scale)
+            picked = [columns[layout.columns.index((c, statistic.columns))] for c in statistic.sums]
+            values.append(as_matrix(picked, len(batch)))
+            index = indexes[0]
+            bins.append(np.zeros(len(batch), dtype=np.intp) if index is None else index)
+            if table.clustered and table.cluster:
+                owners.append(hash_ids(batch[table.cluster]))
+        matrix, index = np.concatenate(values), np.concatenate(bins)
+        if owners:
+            _, owner = np.unique(np.concatenate(owners), return_inverse=True)
+        else:
+            owner = np.arange(len(matrix))
+        return _Contributions(index, matrix, owner)
+
+    def _leave_one_out(self, statistic: Statistic, sums: Sequence[Floats], rows: _Contributions) -> Floats:
+        """The statistic with each cluster left out in turn."""
+        owners = int(rows.owners.max()) + 1 if len(rows.owners) else 0
+        width = rows.values.shape[1]
+        bins = 1 if statistic.bins is None else sums[0].shape[-1]
+        order = np.argsort(rows.owners, kind="stable")
+        index, matrix, owner = rows.bins[order], rows.values[order], rows.owners[order]
+        values = []
+        step = max(1, 4_000_000 // (bins * width))
+        for start in range(0, owners, step):
+            stop = min(start + step, owners)
+            a, b = np.searchsorted(owner, [start, stop])
+            cell = (owner[a:b] - start) * bins + index[a:b]
+            remaining = []
+            for j in range(width):
+                part = np.bincount(cell, weights=matrix[a:b, j], minlength=(stop - start) * bins)
+                part = part.reshape(stop - start, bins)
+                remaining.append(np.asarray(sums[j]) - (part if statistic.bins is not None else part[:, 0]))
+            values.append(finished(statistic, remaining, self.anchors))
+        return np.concatenate(values)
 
 
-def shaped(x: Floats, statistic: Statistic) -> Floats:
-    """Binned sums keep their last axis of bins; plain ones lose it."""
-    return x if statistic.bins is not None else x[..., 0]
+def finished(statistic: Statistic, sums: Sequence[Floats], anchors: Anchors) -> Floats:
+    """What the statistic makes of its sums; those that only its interval needs may follow them."""
+    extra = {"anchors": anchors} if statistic.anchors else {}
+    return np.asarray(statistic.finish(*sums[: len(statistic.sums)], **extra), dtype=np.float64)
 
 
-def _unit_sums(
-    table: Table, census: Census, statistic: Statistic, code: int, anchors: Anchors
-) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp], int]:
-    """What every row contributes: its column values, its bin and its cluster (for leaving clusters out)."""
-    layout = Layout.of([statistic], anchors, resampled=False)
-    wanted = [*layout.inputs(), *census.by, *([table.cluster] if table.cluster else [])]
-    values, bins, owners = [], [], []
-    for batch in table.batches(wanted):
-        codes = census.codes(batch)
-        if codes is not None:
-            batch = batch.filter(pl.Series(codes == code))
-        columns, indexes = layout.read(batch, table.weight_scale)
-        picked = [columns[layout.columns.index((c, statistic.columns))] for c in statistic.sums]
-        values.append(as_matrix(picked, len(batch)))
-        index = indexes[0]
-        bins.append(np.zeros(len(batch), dtype=np.intp) if index is None else index)
-        if table.clustered and table.cluster:
-            owners.append(hash_ids(batch[table.cluster]))
-    matrix, index = np.concatenate(values), np.concatenate(bins)
-    if owners:
-        _, owner = np.unique(np.concatenate(owners), return_inverse=True)
-    else:
-        owner = np.arange(len(matrix))
-    return index, matrix, owner, int(owner.max()) + 1 if len(owner) else 0
-
-
-def _leave_one_out(
-    statistic: Statistic,
-    sums: Sequence[Floats],
-    units: tuple[NDArray[np.intp], Floats, NDArray[np.intp], int],
-    extra: Mapping[str, Any],
-) -> Floats:
-    """The statistic with each cluster left out in turn."""
-    index, matrix, owner, count = units
-    bins = 1 if statistic.bins is None else sums[0].shape[-1]
-    order = np.argsort(owner, kind="stable")
-    index, matrix, owner = index[order], matrix[order], owner[order]
-    values = []
-    step = max(1, 4_000_000 // (bins * matrix.shape[1]))
-    for start in range(0, count, step):
-        stop = min(start + step, count)
-        a, b = np.searchsorted(owner, [start, stop])
-        cell = (owner[a:b] - start) * bins + index[a:b]
-        left = []
-        for j in range(matrix.shape[1]):
-            part = np.bincount(cell, weights=matrix[a:b, j], minlength=(stop - start) * bins)
-            part = part.reshape(stop - start, bins)
-            left.append(np.asarray(sums[j]) - (part if statistic.bins is not None else part[:, 0]))
-        values.append(np.asarray(statistic.finish(*left, **extra), dtype=np.float64))
-    return np.concatenate(values)
+def columns_of(sums: Floats, columns: Sequence[int], statistic: Statistic) -> list[Floats]:
+    """Some columns (last axis) of sums by bin; a statistic without bins gets no axis of bins."""
+    return [sums[..., c] if statistic.bins is not None else sums[..., 0, c] for c in columns]

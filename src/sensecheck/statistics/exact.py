@@ -17,10 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sensecheck.statistics.arrays import Floats, Indexes, Ints
 from sensecheck.statistics.scratch import scratch
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CHUNK = 1 << 14
 """Rows are added so many at a time: they stay in a core's cache, and their sums within float64's 53 bits."""
@@ -42,7 +40,7 @@ _ON_GRID = 2.0**-4
 _PACKED_LIMIT, _PACKED_TOTAL = 2.0**6, 2.0**17
 # True/false columns are counted by doubling the cells as long as those stay few.
 _MOST_CELLS = 4096
-_HELD_CHUNKS = 64
+_MOST_PENDING_CHUNKS = 64
 
 
 @dataclass
@@ -54,13 +52,13 @@ class ExactSums:
 
     high: Ints
     low: Ints
-    _held: _Held | None = field(default=None, repr=False)
+    _pending: _PackedChunks | None = field(default=None, repr=False)
 
     @classmethod
     def zeros(cls, size: int, columns: int) -> ExactSums:
         return cls(np.zeros((size, columns), dtype=np.int64), np.zeros((size, columns), dtype=np.int64))
 
-    def add(self, cell: NDArray[np.intp] | None, columns: Sequence[NDArray[np.generic] | None], rows: int) -> None:
+    def add(self, cell: Indexes | None, columns: Sequence[NDArray[np.generic] | None], rows: int) -> None:
         """Add rows; `cell` says where each row's values go (None: all to cell 0). A column that is None is all ones."""
         if cell is None:
             self._add_to_one(columns, rows)
@@ -69,10 +67,10 @@ class ExactSums:
         ones, numbers, folds = _sorted_out(columns, size)
         flags = [f[0] for f in folds]
         key = (tuple(ones), tuple(tuple(f[1]) for f in folds))
-        if self._held is None or self._held.key != key:
+        if self._pending is None or self._pending.key != key:
             self._decode()
-            self._held = _Held(key)
-        held = self._held
+            self._pending = _PackedChunks(key)
+        pending = self._pending
         # What is not finite is found afterwards, and refused.
         with np.errstate(invalid="ignore"):
             for start in range(0, rows, CHUNK):
@@ -85,16 +83,16 @@ class ExactSums:
                     if parts is None:
                         self._add_wide(where, x, j)
                         continue
-                    held.parts.setdefault(j, []).append(parts)
+                    pending.parts.setdefault(j, []).append(parts)
                     if not counted:
                         counted = True
-                        held.counts.append(np.asarray(parts[0].imag, dtype=np.float64))
+                        pending.counts.append(np.asarray(parts[0].imag, dtype=np.float64))
                 if not counted:
-                    held.counts.append(
+                    pending.counts.append(
                         np.asarray(np.bincount(cells, minlength=size << len(folds)) * _ROW, dtype=np.float64)
                     )
-                held.chunks += 1
-        if held.chunks >= _HELD_CHUNKS:
+                pending.chunks += 1
+        if pending.chunks >= _MOST_PENDING_CHUNKS:
             self._decode()
 
     def _add_to_one(self, columns: Sequence[NDArray[np.generic] | None], rows: int) -> None:
@@ -106,7 +104,7 @@ class ExactSums:
             for start in range(0, rows, CHUNK):
                 self._add_wide(None, values[start : start + CHUNK], j)
 
-    def _add_wide(self, where: NDArray[np.intp] | None, values: Floats, j: int) -> None:
+    def _add_wide(self, where: Indexes | None, values: Floats, j: int) -> None:
         """Part by part and without the counts: signed or larger numbers, or all rows in one cell."""
         size = len(self.high)
         if not (values.min(initial=0.0) > -_WIDE_LIMIT and values.max(initial=0.0) < _WIDE_LIMIT):
@@ -122,7 +120,7 @@ class ExactSums:
             np.subtract(low, _TO_LOW, out=low)
             self.low[:, j] += np.rint(_sum_cells(where, low, size) * 2.0**_LOW_BITS).astype(np.int64)
 
-    def _add_large(self, where: NDArray[np.intp] | None, values: Floats, j: int) -> None:
+    def _add_large(self, where: Indexes | None, values: Floats, j: int) -> None:
         if not np.isfinite(values).all():
             raise ValueError("a sum was given a number that is not finite; unscored rows must be left out first")
         whole = np.trunc(values)
@@ -138,13 +136,13 @@ class ExactSums:
 
     def _decode(self) -> None:
         """Turn the packed sums that wait into integers: many chunks at once, since each step costs a call."""
-        held, self._held = self._held, None
-        if held is None:
+        pending, self._pending = self._pending, None
+        if pending is None:
             return
         size = len(self.high)
-        ones, folds = held.key
-        if held.counts:
-            rows = np.rint(np.array(held.counts) * 2.0**_ROW_BITS).astype(np.int64).sum(axis=0)
+        ones, folds = pending.key
+        if pending.counts:
+            rows = np.rint(np.array(pending.counts) * 2.0**_ROW_BITS).astype(np.int64).sum(axis=0)
             # Cell c with the flags f is at c + size·f.
             rows = rows.reshape(-1, size)
             for j in ones:
@@ -153,7 +151,7 @@ class ExactSums:
                 true = rows[np.flatnonzero(np.arange(len(rows)) >> bit & 1)].sum(axis=0) << _HIGH_BITS
                 for j in columns:
                     self.high[:, j] += true
-        for j, parts in held.parts.items():
+        for j, parts in pending.parts.items():
             sums = np.array([p[0] for p in parts])
             coarse, fine = sums.real.copy(), sums.imag.copy()
             lift = np.array([p[1] for p in parts])[:, None]
@@ -180,15 +178,15 @@ class ExactSums:
         """The sums as float64, each rounded once."""
         self._decode()
         shift = _LOW_BITS - _HIGH_BITS
-        out = np.empty(self.high.shape)
-        flat = out.reshape(-1)
+        sums = np.empty(self.high.shape)
+        flat = sums.reshape(-1)
         for i, (h, low) in enumerate(zip(self.high.reshape(-1).tolist(), self.low.reshape(-1).tolist(), strict=True)):
             flat[i] = ((h << shift) + low) / (1 << _LOW_BITS)
-        return out
+        return sums
 
 
 @dataclass
-class _Held:
+class _PackedChunks:
     """Packed sums of some chunks, all with the same columns of ones and the same folded flags (`key`)."""
 
     key: tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
@@ -211,9 +209,9 @@ def _sorted_out(
         elif x.dtype != np.bool_:
             numbers.append((j, x.astype(np.float64, copy=False)))
         else:
-            known = next((f for f in folds if f[0] is x), None)
-            if known is not None:
-                known[1].append(j)
+            same = next((f for f in folds if f[0] is x), None)
+            if same is not None:
+                same[1].append(j)
             elif size << (len(folds) + 1) <= _MOST_CELLS:
                 folds.append((x, [j]))
             else:
@@ -221,7 +219,7 @@ def _sorted_out(
     return ones, numbers, folds
 
 
-def _packed(cells: NDArray[np.intp], x: Floats, size: int) -> tuple[NDArray[np.complex128], float] | None:
+def _packed(cells: Indexes, x: Floats, size: int) -> tuple[NDArray[np.complex128], float] | None:
     """A chunk's sums by cell, `coarse` and `fine` side by side; None where the numbers are too large for that.
 
     A term x is hi + lo: hi a multiple of 2^-33, |lo| at most 2^-34 and a multiple of 2^-56 (once rounded). The terms
@@ -258,9 +256,9 @@ def _packed(cells: NDArray[np.intp], x: Floats, size: int) -> tuple[NDArray[np.c
     return sums, lift
 
 
-def _folded(where: NDArray[np.intp], flags: Sequence[NDArray[Any]], size: int) -> NDArray[np.intp]:
+def _folded(where: Indexes, flags: Sequence[NDArray[Any]], size: int) -> Indexes:
     """Cells told apart by flags as well: c + size·(first flag + 2·second flag …)."""
-    cells: NDArray[np.intp] = scratch("cells", len(where), np.intp)
+    cells: Indexes = scratch("cells", len(where), np.intp)
     for bit, flag in enumerate(flags):
         step = size << bit
         # Scaled as the narrow numbers they are, true/false cost little more than one widening.
@@ -273,14 +271,18 @@ def _folded(where: NDArray[np.intp], flags: Sequence[NDArray[Any]], size: int) -
     return cells
 
 
-def _sum_cells(where: NDArray[np.intp] | None, values: Floats, size: int) -> Floats:
+def _sum_cells(where: Indexes | None, values: Floats, size: int) -> Floats:
     if where is None:
         return np.array([values.sum()])
     return np.asarray(np.bincount(where, weights=values, minlength=size), dtype=np.float64)
 
 
 def exact_sum(values: NDArray[np.generic]) -> float:
-    """The sum of one column, independent of its order."""
+    """The sum of one column, independent of its order.
+
+    >>> exact_sum(np.array([0.1, 0.2, 0.3])) == exact_sum(np.array([0.3, 0.2, 0.1]))
+    True
+    """
     sums = ExactSums.zeros(1, 1)
     sums.add(None, [values], len(values))
     return float(sums.floats()[0, 0])

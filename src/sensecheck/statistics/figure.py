@@ -19,7 +19,14 @@ DEFAULT_SEED = 12345
 
 @dataclass(frozen=True)
 class IntervalOptions:
-    """How intervals are made; every field but `jobs` is part of the signature."""
+    """How intervals are made; every field but `jobs` is part of the signature.
+
+    >>> IntervalOptions(level=0.9).replicates
+    1000
+    >>> IntervalOptions(replicates=5)
+    Traceback (most recent call last):
+    ValueError: at least 20 replicates are needed for an interval, not 5
+    """
 
     method: Annotated[
         IntervalMethod,

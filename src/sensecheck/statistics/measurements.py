@@ -33,7 +33,12 @@ class Measurements(Protocol):
 
 
 class Frames:
-    """Measurements held in memory."""
+    """Measurements held in memory.
+
+    >>> shards = Frames([pl.DataFrame({"id": ["a", "b"], "em": [1, 0]}), pl.DataFrame({"id": ["c"], "em": [1]})])
+    >>> shards.height, [len(batch) for batch in shards.batches(["em"])]
+    (3, [2, 1])
+    """
 
     def __init__(self, frames: Sequence[pl.DataFrame] | pl.DataFrame) -> None:
         self.frames = [frames] if isinstance(frames, pl.DataFrame) else list(frames)

@@ -17,10 +17,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sensecheck.statistics.hashing import U64, random_halfwords, scramble, seed_key
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from sensecheck.statistics.arrays import U64, Floats, Indexes, Ints
+from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.hashing import random_halfwords, scramble, seed_key
 
 # 128 rows × 1000 replicates of float64 stay inside a core's second-level cache.
 _ROWS_AT_A_TIME = 128
@@ -63,7 +62,30 @@ def coin_flips(keys: U64, replicates: int, first: int = 0) -> NDArray[np.uint8]:
     return np.greater_equal(random_halfwords(keys, replicates, first), np.uint16(32768)).view(np.uint8)
 
 
-Draw: TypeAlias = Callable[[U64, int], NDArray[np.uint8]]
+@dataclass(frozen=True)
+class Drawing:
+    """How units are resampled: which weights, under which seed, how often."""
+
+    weights: Callable[[U64, int, int], NDArray[np.uint8]]
+    """Of keys, so many replicates, from the first on: one number for each key and replicate."""
+    stream: str
+    replicates: int
+    seed: int
+    jobs: int = 1
+
+    @classmethod
+    def bootstrap(cls, options: IntervalOptions) -> Drawing:
+        """Units drawn anew with replacement: the weights of intervals."""
+        return cls(poisson_weights, "bootstrap", options.replicates, options.seed, options.jobs)
+
+    @classmethod
+    def randomisation(cls, options: IntervalOptions) -> Drawing:
+        """A coin for every unit: the swaps of a randomisation test."""
+        return cls(coin_flips, "randomisation", options.replicates, options.seed, options.jobs)
+
+    def keys(self, ids: U64) -> U64:
+        """What the weights of the units with these (hashed) ids are drawn by."""
+        return scramble(ids ^ seed_key(self.seed, self.stream))
 
 
 @dataclass
@@ -92,24 +114,14 @@ def on_grid(columns: Floats) -> Floats:
 
 
 def replicate_sums(
-    ids: U64,
-    segment: NDArray[np.intp] | None,
-    columns: Floats,
-    *,
-    segments: int = 1,
-    replicates: int,
-    seed: int,
-    draw: Draw = poisson_weights,
-    stream: str = "bootstrap",
-    jobs: int = 1,
-    into: ReplicateSums | None = None,
+    ids: U64, segment: Indexes | None, columns: Floats, drawing: Drawing, segments: int = 1
 ) -> ReplicateSums:
     """Weighted sums of `columns` (rows × columns) by segment, for every replicate.
 
     `ids` are the 64-bit hashes of the clusters (or rows): equal ids get equal weights.
     """
     rows, width = columns.shape
-    total = into if into is not None else ReplicateSums.zeros(segments, replicates, width)
+    total = ReplicateSums.zeros(segments, drawing.replicates, width)
     if rows == 0:
         return total
     columns = on_grid(columns)
@@ -119,37 +131,36 @@ def replicate_sums(
     rest = columns - coarse
     fine = np.flatnonzero(rest.any(axis=0))
     parts = np.concatenate([coarse * 2.0**_COARSE_BITS, rest[:, fine] * 2.0**_GRID_BITS], axis=1)
-    with np.errstate(over="ignore"):
-        keys = scramble(ids ^ seed_key(seed, stream))
+    keys = drawing.keys(ids)
     distinct, place = np.unique(keys, return_inverse=True)
     if segment is not None and 2 * len(distinct) <= rows:
-        work = _by_key(distinct, place, segment, parts, replicates, draw)
+        products = _by_key(distinct, place, segment, parts, drawing)
     else:
-        work = _by_segment(keys, segment, parts, replicates, draw)
+        products = _by_segment(keys, segment, parts, drawing)
 
-    def add(first: int, last: int) -> ReplicateSums:
-        mine = ReplicateSums.zeros(segments, replicates, width) if jobs > 1 else total
-        for at, some, sums in work(first, last):
-            target = mine.units[at][some]
-            whole = sums.astype(np.int64)
-            target += whole[:, :width] << (_GRID_BITS - _COARSE_BITS)
+    def add(first: int, last: int, sums: ReplicateSums) -> ReplicateSums:
+        for at, replicates, weighted in products(first, last):
+            target = sums.units[at][replicates]
+            units = weighted.astype(np.int64)
+            target += units[:, :width] << (_GRID_BITS - _COARSE_BITS)
             if len(fine):
-                target[:, fine] += whole[:, width:]
-        return mine
+                target[:, fine] += units[:, width:]
+        return sums
 
-    if jobs <= 1 or rows < 4 * _ROWS_AT_A_TIME:
-        jobs = 1
-        add(0, rows)
-        return total
-    edges = np.linspace(0, rows, jobs + 1).astype(int)
-    with ThreadPoolExecutor(jobs) as pool:
-        for partial in pool.map(add, edges[:-1].tolist(), edges[1:].tolist()):
+    def add_apart(first: int, last: int) -> ReplicateSums:
+        return add(first, last, ReplicateSums.zeros(segments, drawing.replicates, width))
+
+    if drawing.jobs <= 1 or rows < 4 * _ROWS_AT_A_TIME:
+        return add(0, rows, total)
+    edges = np.linspace(0, rows, drawing.jobs + 1).astype(int)
+    with ThreadPoolExecutor(drawing.jobs) as pool:
+        for partial in pool.map(add_apart, edges[:-1].tolist(), edges[1:].tolist()):
             total.merge(partial)
     return total
 
 
-# From the first row to the last: a segment, which replicates, and their sums (replicates × parts).
-_Work: TypeAlias = Callable[[int, int], Iterator[tuple[int, slice, Floats]]]
+# From the first row to the last: a segment, which replicates, and their weighted sums (replicates × parts).
+_Products: TypeAlias = Callable[[int, int], Iterator[tuple[int, slice, Floats]]]
 
 
 def _steps(rows: int, parts: int, replicates: int) -> list[slice]:
@@ -158,7 +169,7 @@ def _steps(rows: int, parts: int, replicates: int) -> list[slice]:
     return [slice(first, first + step) for first in range(0, replicates, step)]
 
 
-def _by_segment(keys: U64, segment: NDArray[np.intp] | None, parts: Floats, replicates: int, draw: Draw) -> _Work:
+def _by_segment(keys: U64, segment: Indexes | None, parts: Floats, drawing: Drawing) -> _Products:
     """Rows in the order of their segments, each with weights drawn for it."""
     rows, width = parts.shape
     if segment is None:
@@ -168,29 +179,27 @@ def _by_segment(keys: U64, segment: NDArray[np.intp] | None, parts: Floats, repl
         segment, keys, parts = segment[order], keys[order], parts[order]
         starts = np.flatnonzero(np.r_[True, segment[1:] != segment[:-1]])
         cuts, present = np.r_[starts, rows], segment[starts]
-    steps = _steps(_ROWS_AT_A_TIME, width, replicates)
+    steps = _steps(_ROWS_AT_A_TIME, width, drawing.replicates)
 
-    def work(first: int, last: int) -> Iterator[tuple[int, slice, Floats]]:
+    def products(first: int, last: int) -> Iterator[tuple[int, slice, Floats]]:
         at = int(np.searchsorted(cuts, first, side="right")) - 1
         for start in range(first, last, _ROWS_AT_A_TIME):
             stop = min(start + _ROWS_AT_A_TIME, last)
-            weights = draw(keys[start:stop], replicates).astype(np.float64)
+            weights = drawing.weights(keys[start:stop], drawing.replicates, 0).astype(np.float64)
             begin = start
             while begin < stop:
                 end = min(int(cuts[at + 1]), stop)
-                drawn = weights[begin - start : end - start].T
-                for some in steps:
-                    yield int(present[at]), some, drawn[some] @ parts[begin:end]
+                of_segment = weights[begin - start : end - start].T
+                for step in steps:
+                    yield int(present[at]), step, of_segment[step] @ parts[begin:end]
                 begin = end
                 if end == cuts[at + 1]:
                     at += 1
 
-    return work
+    return products
 
 
-def _by_key(
-    distinct: U64, place: NDArray[np.intp], segment: NDArray[np.intp], parts: Floats, replicates: int, draw: Draw
-) -> _Work:
+def _by_key(distinct: U64, place: Indexes, segment: Indexes, parts: Floats, drawing: Drawing) -> _Products:
     """Some keys at a time, with weights drawn once for all of a key's rows; within them by segment."""
     block = place // _KEYS_AT_A_TIME
     order = np.lexsort((segment, block))
@@ -199,7 +208,7 @@ def _by_key(
     starts = np.flatnonzero(np.r_[True, (segment[1:] != segment[:-1]) | (block[1:] != block[:-1])])
     cuts = np.r_[starts, rows]
 
-    def work(first: int, last: int) -> Iterator[tuple[int, slice, Floats]]:
+    def products(first: int, last: int) -> Iterator[tuple[int, slice, Floats]]:
         drawn_for = -1
         at = int(np.searchsorted(cuts, first, side="right")) - 1
         begin = first
@@ -208,15 +217,15 @@ def _by_key(
             if block[begin] != drawn_for:
                 drawn_for = int(block[begin])
                 base = drawn_for * _KEYS_AT_A_TIME
-                drawn = draw(distinct[base : base + _KEYS_AT_A_TIME], replicates)
-            weights = drawn[place[begin:end] - base].astype(np.float64).T
-            for some in _steps(end - begin, width, replicates):
-                yield int(segment[begin]), some, weights[some] @ parts[begin:end]
+                of_keys = drawing.weights(distinct[base : base + _KEYS_AT_A_TIME], drawing.replicates, 0)
+            weights = of_keys[place[begin:end] - base].astype(np.float64).T
+            for step in _steps(end - begin, width, drawing.replicates):
+                yield int(segment[begin]), step, weights[step] @ parts[begin:end]
             begin = end
             if end == cuts[at + 1]:
                 at += 1
 
-    return work
+    return products
 
 
 def multinomial_counts(counts: Ints, replicates: int, seed: int, stream: str) -> Ints:
@@ -229,9 +238,3 @@ def multinomial_counts(counts: Ints, replicates: int, seed: int, stream: str) ->
     if n == 0:
         return np.zeros((replicates, len(counts)), dtype=np.int64)
     return generator.multinomial(n, counts / n, size=replicates)
-
-
-def binomial_halves(counts: Ints, replicates: int, seed: int, stream: str) -> Ints:
-    """How many of each distinct pair are swapped when every pair is swapped with a fair coin."""
-    generator = np.random.Generator(np.random.Philox(key=int(seed_key(seed, stream))))
-    return generator.binomial(counts, 0.5, size=(replicates, len(counts)))

@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sensecheck.statistics.arrays import U64, Floats
 from sensecheck.statistics.census import Census
-from sensecheck.statistics.figure import Figure, IntervalOptions, as_number
-from sensecheck.statistics.hashing import U64, hash_ids, scramble, seed_key
-from sensecheck.statistics.intervals import End, percentile
-from sensecheck.statistics.measurements import Measurements, concatenated, present
-from sensecheck.statistics.resample import poisson_weights
-from sensecheck.statistics.squeezing import MOST_SQUEEZED_ROWS, squeezable, squeezed_replicates
+from sensecheck.statistics.figure import Figure, IntervalOptions
+from sensecheck.statistics.hashing import hash_ids
+from sensecheck.statistics.intervals import Interval, percentile, why_no_interval
+from sensecheck.statistics.measurements import present
+from sensecheck.statistics.resample import Drawing
+from sensecheck.statistics.row_states import RowStates, WeightedRows
+from sensecheck.statistics.squeezing import MOST_SQUEEZED_ROWS, Groups, squeezable, squeezed_replicates
 from sensecheck.statistics.statistic import AnyStatistic, RowStatistic
 from sensecheck.statistics.table import PIECE, Table, scored_batches
-
-Floats = NDArray[np.float64]
 
 # A figure of single rows holds them all in memory …
 MOST_ROWS = 20_000_000
@@ -37,21 +37,9 @@ def row_groups(statistics: Sequence[AnyStatistic]) -> list[list[RowStatistic]]:
     return list(groups.values())
 
 
-class RowStates:
-    """What each statistic of a group prepared; those that prepare alike share it."""
-
-    def __init__(self, statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> None:
-        self.statistics = list(statistics)
-        self.columns = columns = {c: rows[c].to_numpy() for c in statistics[0].columns}
-        made: dict[Any, Any] = {}
-        for s in statistics:
-            if s.prepare not in made:
-                made[s.prepare] = s.prepare(columns)
-        self.states = [made[s.prepare] for s in statistics]
-
-    def values(self, weights: Floats) -> list[Floats]:
-        """One array of values a statistic, replicates first."""
-        return [np.asarray(s.value(state, weights)) for s, state in zip(self.statistics, self.states, strict=True)]
+def columns_for(statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> dict[str, NDArray[Any]]:
+    """The columns that these statistics (of one group) are computed from."""
+    return {c: rows[c].to_numpy() for c in statistics[0].columns}
 
 
 def sorted_for(statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> pl.DataFrame:
@@ -65,9 +53,9 @@ def sorted_for(statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> pl.Dat
     packed.sort()
     flag = np.empty(len(packed), dtype=np.bool_)
     for start in range(0, len(packed), PIECE):
-        some = packed[start : start + PIECE]
-        np.bitwise_and(some, np.uint64(1), out=flag[start : start + PIECE], casting="unsafe")
-        np.right_shift(some, np.uint64(1), out=some)
+        piece = packed[start : start + PIECE]
+        np.bitwise_and(piece, np.uint64(1), out=flag[start : start + PIECE], casting="unsafe")
+        np.right_shift(piece, np.uint64(1), out=piece)
     return pl.DataFrame({by: packed.view(np.float64), _flag_beside(statistics, by): flag})
 
 
@@ -90,9 +78,9 @@ def _packed_rows(rows: pl.DataFrame, by: str) -> U64 | None:
         if not values.min() >= 0:
             return None
         # The sign's place is free: the bits move up by one.
-        some = keys[start : start + PIECE]
-        np.left_shift(values.view(np.uint64), np.uint64(1), out=some)
-        np.bitwise_or(some, part[beside[0]].to_numpy().view(np.uint8), out=some)
+        piece = keys[start : start + PIECE]
+        np.left_shift(values.view(np.uint64), np.uint64(1), out=piece)
+        np.bitwise_or(piece, part[beside[0]].to_numpy().view(np.uint8), out=piece)
     return keys
 
 
@@ -103,64 +91,59 @@ def base_weights(rows: pl.DataFrame) -> Floats:
     return np.broadcast_to(np.ones(1), (len(rows),))
 
 
+def weighted_rows(statistics: Sequence[RowStatistic], rows: pl.DataFrame) -> WeightedRows:
+    """Rows, already sorted for them, as these statistics see them."""
+    return WeightedRows(RowStates(statistics, columns_for(statistics, rows)), base_weights(rows))
+
+
 def row_figures(
     table: Table, census: Census, chosen: range, statistics: Sequence[RowStatistic], options: IntervalOptions
 ) -> dict[str, list[Figure]]:
-    made: dict[str, list[Figure]] = {s.name: [] for s in statistics}
+    """By name: the figure of each chosen slice, for statistics that want the same rows in the same order."""
+    figures: dict[str, list[Figure]] = {s.name: [] for s in statistics}
     rows: pl.DataFrame | None = None
-    held: list[int] = []
+    codes_in_rows: list[int] = []
     portions = iter(_portions(census, chosen, statistics[0]))
     for code in chosen:
-        value_of_slice = census.values[code]
-        n = census.n(statistics[0], value_of_slice)
-        clusters = census.clusters(value_of_slice)
+        of_slice = census.values[code]
+        n = census.n(statistics[0], of_slice)
         values = [np.empty(0) if s.vector else np.asarray(float("nan")) for s in statistics]
         spreads: list[Floats] | None = None
-        independent = clusters if clusters is not None else n
-        absent = _row_interval_absent(n, independent, clusters is not None, options, most_resampled(statistics))
+        absent = _row_interval_absent(n, census.clusters(of_slice), options, most_resampled(statistics))
         if 0 < n <= MOST_ROWS:
-            if code not in held:
+            if code not in codes_in_rows:
                 rows = None
-                held = next(portions)
-                rows = _rows_of(table, census, held, statistics, options)
+                codes_in_rows = next(portions)
+                rows = _rows_of(table, census, codes_in_rows, statistics, options)
             assert rows is not None
-            mine = rows
+            slice_rows = rows
             if census.by:
-                mine = rows.filter(pl.col("_slice") == code)
+                slice_rows = rows.filter(pl.col("_slice") == code)
             else:
                 rows = None
-            base = base_weights(mine)
-            states = RowStates(statistics, mine)
+            weighted = weighted_rows(statistics, slice_rows)
             ids = None
             if not absent:
-                ids = mine["_key"].to_numpy() if table.cluster else hash_ids(pl.Series(np.arange(n)))
-            del mine
-            values = [v[0] for v in states.values(base[None, :])]
+                ids = slice_rows["_key"].to_numpy() if table.cluster else hash_ids(pl.Series(np.arange(n)))
+            del slice_rows
+            values = weighted.values
             if ids is not None:
-                spreads = _row_replicates(states, base, ids, values, options)
-            del states, base
+                spreads = _row_replicates(weighted, ids, Drawing.bootstrap(options))
+            del weighted
+        resampling = "cluster bootstrap" if table.clustered else "bootstrap"
         for i, statistic in enumerate(statistics):
-            low: End = None
-            high: End = None
-            method, why = "", absent
+            interval = Interval(absent=absent)
             if spreads is not None:
-                spread = spreads[i]
-                if statistic.noise_power:
-                    spread = without_noise(spread, float(values[i]), statistic.noise_power, statistic.range)
-                low, high = percentile(spread, options.level)
-                method = ("cluster bootstrap" if table.clustered else "bootstrap") + (
-                    ", noise taken out" if statistic.noise_power else ", percentile"
-                )
-                if low is None:
-                    why = "the figure does not exist in enough replicates"
-            made[statistic.name].append(
-                Figure(
-                    statistic.name, statistic.label, as_number(np.asarray(values[i])), n, clusters,
-                    census.unscored(statistic, value_of_slice), low, high, method if low is not None else "", why, {},
-                    statistic.direction, statistic.range, dict(zip(census.by, value_of_slice, strict=True)),
-                )
-            )  # fmt: skip
-    return made
+                interval = _row_interval(statistic, values[i], spreads[i], options.level, resampling)
+            figures[statistic.name].append(census.figure(statistic, of_slice, np.asarray(values[i]), interval))
+    return figures
+
+
+def _row_interval(statistic: RowStatistic, value: Floats, spread: Floats, level: float, resampling: str) -> Interval:
+    if not statistic.noise_power:
+        return Interval.of_ends(percentile(spread, level), f"{resampling}, percentile")
+    denoised = without_noise(spread, float(value), statistic.noise_power, statistic.range)
+    return Interval.of_ends(percentile(denoised, level), f"{resampling}, noise taken out")
 
 
 def _portions(census: Census, chosen: range, statistic: RowStatistic) -> Iterator[list[int]]:
@@ -193,16 +176,16 @@ def _rows_of(
     if not census.by:
         batches = scored_batches(table.measurements, columns, table.derived, identity)
         return sorted_for(statistics, pl.concat([keyed(b, identity) for b in batches], how="vertical_relaxed"))
-    wanted = np.zeros(len(census.values), dtype=np.bool_)
-    wanted[list(codes)] = True
+    is_chosen = np.zeros(len(census.values), dtype=np.bool_)
+    is_chosen[list(codes)] = True
     parts = []
     for batch in scored_batches(table.measurements, columns, table.derived, [*census.by, *identity]):
-        found = census.codes(batch)
-        assert found is not None
+        slice_codes = census.codes(batch)
+        assert slice_codes is not None
         part = keyed(batch.select(present([*columns, "weight", *identity], batch.schema)), identity).with_columns(
-            pl.Series("_slice", found.astype(np.uint16))
+            pl.Series("_slice", slice_codes.astype(np.uint16))
         )
-        parts.append(part.filter(pl.Series(wanted[found])))
+        parts.append(part.filter(pl.Series(is_chosen[slice_codes])))
     return sorted_for(statistics, pl.concat(parts, how="vertical_relaxed"))
 
 
@@ -218,18 +201,13 @@ def most_resampled(statistics: Sequence[RowStatistic]) -> int:
     return MOST_SQUEEZED_ROWS if squeezable(statistics, MOST_RESAMPLED_ROWS) else MOST_RESAMPLED_ROWS
 
 
-def _row_interval_absent(n: int, independent: int, clustered: bool, options: IntervalOptions, most: int) -> str:
+def _row_interval_absent(n: int, clusters: int | None, options: IntervalOptions, most: int) -> str:
     if n > MOST_ROWS:
         return f"figures of single rows are made up to {MOST_ROWS:,} rows: slice, or use --limit (limit=)"
-    if options.method == "none":
-        return "intervals were turned off"
-    if n == 0:
-        return "no scored rows"
-    if independent < 2:
-        return "one cluster alone says nothing about the others" if clustered else "one row alone"
-    if n > most:
+    absent = why_no_interval(options, n, clusters)
+    if not absent and n > most:
         return f"figures of single rows are resampled up to {most:,} rows: slice, or use --limit (limit=)"
-    return ""
+    return absent
 
 
 def without_noise(spread: Floats, value: float, power: int, limits: tuple[float, float]) -> Floats:
@@ -238,19 +216,19 @@ def without_noise(spread: Floats, value: float, power: int, limits: tuple[float,
     Noise adds to such a figure in a power of it (`RowStatistic.noise_power`). Taken out of the figure itself, it would
     leave something of a figure that is truly 0.
     """
-    known = spread[np.isfinite(spread)]
-    if not len(known):
+    defined = spread[np.isfinite(spread)]
+    if not len(defined):
         return spread
-    left = spread**power - 2 * (float((known**power).mean()) - value**power)
-    return np.clip(np.maximum(left, 0.0) ** (1 / power), *limits)
+    remaining = spread**power - 2 * (float((defined**power).mean()) - value**power)
+    return np.clip(np.maximum(remaining, 0.0) ** (1 / power), *limits)
 
 
-def recentred(spread: Floats, value: float, limits: tuple[float, float]) -> Floats:
-    """Replicates with their noise and the value's own taken out, within the figure's range."""
-    known = spread[np.isfinite(spread)]
-    if not len(known):
-        return spread
-    return np.clip(spread - 2 * (float(known.mean()) - value), *limits)
+def recentred(spread: Floats, value: float) -> Floats:
+    """Replicates of a figure that noise shifts: the bootstrap shows by how much, and the shift is taken out twice, once
+    for the replicates' own noise and once for the noise already in the value.
+    """
+    defined = spread[np.isfinite(spread)]
+    return spread - 2 * (float(defined.mean()) - value) if len(defined) else spread
 
 
 def replicate_steps(rows: int, replicates: int) -> list[tuple[int, int]]:
@@ -259,20 +237,18 @@ def replicate_steps(rows: int, replicates: int) -> list[tuple[int, int]]:
     return list(pairwise([*range(0, replicates, step), replicates]))
 
 
-def _row_replicates(
-    states: RowStates, base: Floats, ids: U64, values: Sequence[Floats], options: IntervalOptions
-) -> list[Floats]:
-    if squeezable(states.statistics, len(ids)):
-        return squeezed_replicates(
-            states.statistics, states.columns, base, ids, values, options.replicates, options.seed
-        )
-    keys = scramble(ids ^ seed_key(options.seed, "bootstrap"))
-    out: list[list[Floats]] = []
-    for first, last in replicate_steps(len(ids), options.replicates):
-        out.append(states.values(poisson_weights(keys, last - first, first=first).T * base))
-    return [np.concatenate([part[i] for part in out]) for i in range(len(states.statistics))]
+def joined_steps(steps: Sequence[Sequence[Floats]]) -> list[Floats]:
+    """All replicates of each statistic, from some replicates of all statistics at a time."""
+    return [np.concatenate(parts) for parts in zip(*steps, strict=True)]
 
 
-def rows_of(measurements: Measurements, columns: Sequence[str]) -> pl.DataFrame:
-    """Chosen columns of all rows, in one table."""
-    return concatenated(measurements, present(columns, measurements.schema))
+def _row_replicates(rows: WeightedRows, ids: U64, drawing: Drawing) -> list[Floats]:
+    statistics = rows.states.statistics
+    if squeezable(statistics, len(ids)):
+        groups = Groups(ids)
+        return squeezed_replicates(rows, ids, groups, groups.weights(drawing))
+    keys = drawing.keys(ids)
+    steps: list[list[Floats]] = []
+    for first, last in replicate_steps(len(ids), drawing.replicates):
+        steps.append(rows.states.values(drawing.weights(keys, last - first, first).T * rows.weights))
+    return joined_steps(steps)

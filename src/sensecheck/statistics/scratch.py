@@ -17,11 +17,11 @@ def scratch(name: str, size: int, dtype: type[np.generic] = np.float64) -> NDArr
 
     It starts at a page: vectors that lie across cache lines take twice as long.
     """
-    held: dict[str, NDArray[np.uint8]] = _LOCAL.__dict__.setdefault("held", {})
-    found = held.get(name)
+    buffers: dict[str, NDArray[np.uint8]] = _LOCAL.__dict__.setdefault("buffers", {})
+    buffer = buffers.get(name)
     needed = size * np.dtype(dtype).itemsize
-    if found is None or len(found) < needed:
+    if buffer is None or len(buffer) < needed:
         raw = np.empty(needed + _PAGE, dtype=np.uint8)
         first = -raw.ctypes.data % _PAGE
-        found = held[name] = raw[first : first + needed]
-    return found[:needed].view(dtype)
+        buffer = buffers[name] = raw[first : first + needed]
+    return buffer[:needed].view(dtype)

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sensecheck.statistics.hashing import U64, scramble, seed_key
-from sensecheck.statistics.resample import Draw, poisson_weights
+from sensecheck.statistics.arrays import U64, Flags, Floats, Indexes
+from sensecheck.statistics.resample import Drawing
+from sensecheck.statistics.row_states import RowStates, WeightedRows
 from sensecheck.statistics.statistic import RowStatistic
-
-Floats = NDArray[np.float64]
 
 SQUEEZED_ABOVE = 32_768
 """With fewer rows every row has a weight of its own."""
@@ -44,32 +43,29 @@ class Groups:
 
     def __init__(self, ids: U64) -> None:
         # Sixteen bits of the hash show many units without sorting them.
-        seen = np.zeros(1 << 16, dtype=np.bool_)
+        hashes_seen = np.zeros(1 << 16, dtype=np.bool_)
         for start in range(0, len(ids), _BLOCK):
-            seen[(ids[start : start + _BLOCK] >> np.uint64(40)) & np.uint64(0xFFFF)] = True
+            hashes_seen[(ids[start : start + _BLOCK] >> np.uint64(40)) & np.uint64(0xFFFF)] = True
         self._own: U64 | None = None
-        if np.count_nonzero(seen) <= _OWN_GROUPS:
+        if np.count_nonzero(hashes_seen) <= _OWN_GROUPS:
             own = np.unique(ids)
             self._own = own if len(own) <= _OWN_GROUPS else None
         self.keys: U64 = np.arange(_GROUPS, dtype=np.uint64) if self._own is None else self._own
 
-    def of(self, ids: U64) -> NDArray[np.intp]:
+    def of(self, ids: U64) -> Indexes:
         if self._own is None:
             return (ids & np.uint64(_GROUPS - 1)).astype(np.intp)
         return np.searchsorted(self._own, ids)
 
-    def drawn(self, replicates: int, seed: int, stream: str, draw: Draw = poisson_weights) -> Floats:
-        """Weights: replicates × groups."""
-        with np.errstate(over="ignore"):
-            keys = scramble(self.keys ^ seed_key(seed, stream))
-        return draw(keys, replicates).T.astype(np.float64)
+    def weights(self, drawing: Drawing) -> Floats:
+        """Replicates × groups."""
+        return drawing.weights(drawing.keys(self.keys), drawing.replicates, 0).T.astype(np.float64)
 
 
 class Squeezed:
     """Rows sorted for a group of statistics, as stretches of neighbours."""
 
     def __init__(self, statistics: Sequence[RowStatistic], columns: Mapping[str, NDArray[Any]]) -> None:
-        self.statistics = list(statistics)
         by = statistics[0].sorted_by
         values = columns[by]
         rows = len(values)
@@ -85,13 +81,12 @@ class Squeezed:
         self.cell += np.asarray(columns[flag], dtype=np.bool_)
         self.cells = 2 * len(starts)
         middles = np.add.reduceat(values, starts) / sizes
-        few = {by: np.repeat(middles, 2), flag: np.tile([False, True], len(starts))}
-        made = {s.prepare: s.prepare(few) for s in statistics}
-        self.states = [made[s.prepare] for s in statistics]
+        by_cell = {by: np.repeat(middles, 2), flag: np.tile([False, True], len(starts))}
+        self.states = RowStates(statistics, by_cell)
 
-    def weights(self, groups: Groups, ids: U64, base: Floats, chosen: NDArray[np.bool_] | None = None) -> Floats:
+    def weights(self, groups: Groups, ids: U64, base: Floats, chosen: Flags | None = None) -> Floats:
         """The weight of each group's rows (or the chosen ones) in every cell: groups × cells, on an exact grid."""
-        out = np.zeros(len(groups.keys) * self.cells)
+        sums = np.zeros(len(groups.keys) * self.cells)
         total = float(base.sum()) if len(base) else 0.0
         bits = min(40, 52 - ceil(log2(max(total * _LARGEST_WEIGHT, 1.0))))
         for start in range(0, len(ids), _BLOCK):
@@ -100,26 +95,21 @@ class Squeezed:
             if chosen is not None:
                 weight = weight * chosen[part]
             place = groups.of(ids[part]) * self.cells + self.cell[part]
-            np.add.at(out, place, weight)
-        return out.reshape(-1, self.cells)
+            np.add.at(sums, place, weight)
+        return sums.reshape(-1, self.cells)
 
     def values(self, weights: Floats) -> list[Floats]:
         """One array of values a statistic, replicates first. `weights`: replicates × cells."""
-        return [np.asarray(s.value(state, weights)) for s, state in zip(self.statistics, self.states, strict=True)]
+        return self.states.values(weights)
 
 
-def squeezed_replicates(
-    statistics: Sequence[RowStatistic],
-    columns: Mapping[str, NDArray[Any]],
-    base: Floats,
-    ids: U64,
-    values: Sequence[Floats],
-    replicates: int,
-    seed: int,
-) -> list[Floats]:
-    """Bootstrap replicates of each statistic, moved by what taking neighbours together does to its value."""
-    squeezed, groups = Squeezed(statistics, columns), Groups(ids)
-    cells = squeezed.weights(groups, ids, base)
-    plain = squeezed.values(cells.sum(axis=0)[None, :])
-    drawn = squeezed.values(groups.drawn(replicates, seed, "bootstrap") @ cells)
-    return [found + (exact - here[0]) for found, exact, here in zip(drawn, values, plain, strict=True)]
+def squeezed_replicates(rows: WeightedRows, ids: U64, groups: Groups, group_weights: Floats) -> list[Floats]:
+    """Replicates of each statistic, moved by what taking neighbours together does to its value.
+
+    `ids` are the hashes of the rows' units; `group_weights` has replicates × groups.
+    """
+    squeezed = Squeezed(rows.states.statistics, rows.states.columns)
+    cells = squeezed.weights(groups, ids, rows.weights)
+    approximate = squeezed.values(cells.sum(axis=0)[None, :])
+    spreads = squeezed.values(group_weights @ cells)
+    return [spread + (value - near[0]) for spread, value, near in zip(spreads, rows.values, approximate, strict=True)]

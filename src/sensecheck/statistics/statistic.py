@@ -20,7 +20,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+# Offered here as well, for whoever writes a `finish`.
+from sensecheck.statistics.arrays import Floats as Floats
+
 Anchors: TypeAlias = Mapping[str, Floats]
 
 ONE = "1"
@@ -35,6 +37,11 @@ class Bins:
 
     Bins are [edge, next edge); the last one is closed. `edges` are numbers, or the name of an anchor that a first
     pass over the data computes.
+
+    >>> Bins("confidence", (0.0, 0.5, 1.0)).resolve({}).tolist()
+    [0.0, 0.5, 1.0]
+    >>> Bins("confidence", "halves").resolve({"halves": np.array([0.0, 0.8, 1.0])}).tolist()
+    [0.0, 0.8, 1.0]
     """
 
     column: str
@@ -89,7 +96,14 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Statistic:
-    """`value = finish(sums of columns)`."""
+    """`value = finish(sums of columns)`.
+
+    >>> precision = Statistic("precision", sums=("tp", "fp"), finish=lambda tp, fp: ratio(tp, tp + fp))
+    >>> float(precision.finish(np.array(3.0), np.array(1.0)))
+    0.75
+    >>> precision.columns
+    ('tp', 'fp')
+    """
 
     name: str
     sums: tuple[str, ...]
@@ -134,6 +148,12 @@ class RowStatistic:
 
     `prepare` sees the columns once (to sort, say) and returns whatever `value` wants; `value` gets that and an
     array of weights (replicates × rows) and returns one value a replicate.
+
+    >>> largest = RowStatistic(
+    ...     "largest", ("x",), lambda columns: columns["x"], lambda x, weights: (x * (weights > 0)).max(axis=1)
+    ... )
+    >>> largest.value(largest.prepare({"x": np.array([2.0, 7.0])}), np.array([[1.0, 1.0], [2.0, 0.0]])).tolist()
+    [7.0, 2.0]
     """
 
     name: str
@@ -170,11 +190,20 @@ AnyStatistic: TypeAlias = Statistic | RowStatistic
 
 
 def mean_of(column: str, name: str | None = None, **described: Any) -> Statistic:
-    """The mean of one column over the scored rows."""
+    """The mean of one column over the scored rows.
+
+    >>> mean = mean_of("em", title="exact match", direction="higher")
+    >>> mean.name, mean.label, mean.sums
+    ('em', 'exact match', ('em', '1'))
+    """
     return Statistic(name or column, sums=(column, ONE), finish=ratio, **described)
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Element-wise quotient; 0/0 is NaN and makes no noise."""
+    """Element-wise quotient; 0/0 is NaN and makes no noise.
+
+    >>> ratio(np.array([1.0, 0.0]), np.array([4.0, 0.0])).tolist()
+    [0.25, nan]
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(numerator / denominator)

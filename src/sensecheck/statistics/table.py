@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from sensecheck.statistics.arrays import Flags
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.measurements import Measurements, present
 from sensecheck.statistics.statistic import AnyStatistic, RowStatistic, Statistic
@@ -18,7 +18,7 @@ MAX_DISTINCT = 200_000
 NO_VALUE = "(none)"
 # Rows are worked on in pieces that stay in a core's cache.
 PIECE = 1 << 16
-# Of more rows than this, units are put into random groups before they are resampled: see `summing.Waiting`.
+# Of more rows than this, units are put into random groups before they are resampled: see `summing.RandomGroups`.
 _UNGROUPED_ROWS = 262_144
 MOST_GROUPS, FEWEST_GROUPS = 16_384, 2_048
 _GROUPED_ROWS = 262_144
@@ -50,7 +50,7 @@ class Table:
         self.cluster = next((c for c in ("cluster", "unit", "id") if c in self.schema), None)
         self.clustered = self.cluster in ("cluster", "unit")
         self.weight_scale = self._weight_scale()
-        self._many: bool | None = None
+        self._many_units: bool | None = None
         self._slices = [tuple(by) for by in slices]
         self._crosses: dict[Slice, pl.DataFrame | None] = {}
         self.absences = list(
@@ -72,26 +72,26 @@ class Table:
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Batches with all columns of `columns` that exist, derived ones included."""
-        needed = present([*_roots(columns, self.derived)], self.schema)
-        wanted = {c: self.derived[c] for c in columns if c in self.derived}
-        for batch in self.measurements.batches(needed):
+        stored = present([*_roots(columns, self.derived)], self.schema)
+        computed = _computed(columns, self.derived)
+        for batch in self.measurements.batches(stored):
             for start in range(0, max(len(batch), 1), PIECE):
                 piece = batch.slice(start, PIECE)
-                yield piece.with_columns(**wanted) if wanted else piece
+                yield piece.with_columns(**computed) if computed else piece
 
     def many_units(self) -> bool:
         """Whether there are so many units to resample (rows, or clusters) that groups of them do as well."""
-        if self._many is None:
+        if self._many_units is None:
             enough = 4 * FEWEST_GROUPS
-            self._many = self.measurements.height > enough
-            if self._many and self.clustered and self.cluster is not None:
-                seen = np.empty(0, dtype=np.uint64)
+            self._many_units = self.measurements.height > enough
+            if self._many_units and self.clustered and self.cluster is not None:
+                clusters = np.empty(0, dtype=np.uint64)
                 for batch in self.measurements.batches([self.cluster]):
-                    seen = np.union1d(seen, hash_ids(batch[self.cluster]))
-                    if len(seen) > enough:
+                    clusters = np.union1d(clusters, hash_ids(batch[self.cluster]))
+                    if len(clusters) > enough:
                         break
-                self._many = len(seen) > enough
-        return self._many
+                self._many_units = len(clusters) > enough
+        return self._many_units
 
     def crossed(self, by: Slice) -> pl.DataFrame | None:
         """The distinct rows and how often each occurs, where all figures are discrete: the rows are read once."""
@@ -103,16 +103,15 @@ class Table:
         if not self.statistics or not all(self.discrete(s) for s in self.statistics):
             return None
         columns = dict.fromkeys(c for s in self.statistics for c in s.columns)
-        groups = present([*by, *columns, "scored", "reason", "weight", *self.absences], self.schema)
+        keys = present([*by, *columns, "scored", "reason", "weight", *self.absences], self.schema)
         # The rows of all slices together are all rows: no need to read them again.
         finer = self.crossed(self._slices[0]) if not by and self._slices else None
-        if finer is not None:
-            counted = [finer]
-        else:
-            counted = [batch.group_by(groups).len() for batch in self.measurements.batches(groups)]
-        if sum(map(len, counted)) > MAX_DISTINCT:
-            return None
-        return pl.concat(counted, how="vertical_relaxed").group_by(groups).agg(pl.col("len").sum())
+        counts = self.distinct_by_batch(keys) if finer is None else [finer]
+        return None if sum(map(len, counts)) > MAX_DISTINCT else added_up(counts, keys)
+
+    def distinct_by_batch(self, keys: Sequence[str]) -> list[pl.DataFrame]:
+        """The distinct rows of each batch, and how often each occurs there (`len`)."""
+        return [batch.group_by(keys).len() for batch in self.measurements.batches(keys)]
 
     def groups(self, cells: int) -> int:
         """Into how many random groups so many units are put before resampling; 0 where each stands for itself."""
@@ -145,13 +144,13 @@ def scored_rows(
 def scored_batches(
     measurements: Measurements, columns: Sequence[str], derived: Mapping[str, pl.Expr], extra: Sequence[str] = ()
 ) -> Iterator[pl.DataFrame]:
-    needed = present([*_roots(columns, derived), "scored", "weight", *extra], measurements.schema)
-    for batch in measurements.batches(needed):
+    stored = present([*_roots(columns, derived), "scored", "weight", *extra], measurements.schema)
+    computed = _computed(columns, derived)
+    for batch in measurements.batches(stored):
         rows = batch
         if "scored" in batch.columns and not batch["scored"].all():
             rows = batch.filter(pl.col("scored"))
-        wanted = {c: derived[c] for c in columns if c in derived}
-        rows = rows.with_columns(**wanted) if wanted else rows
+        rows = rows.with_columns(**computed) if computed else rows
         lacking = [c for c in columns if lacks(rows, c)]
         if lacking:
             rows = rows.filter(pl.all_horizontal([is_defined(c, rows.schema) for c in lacking]))
@@ -165,12 +164,21 @@ def _roots(columns: Sequence[str], derived: Mapping[str, pl.Expr]) -> list[str]:
     return roots
 
 
+def _computed(columns: Sequence[str], derived: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+    return {c: derived[c] for c in columns if c in derived}
+
+
+def added_up(counts: Sequence[pl.DataFrame], keys: Sequence[str]) -> pl.DataFrame:
+    """Tables that count (`len`) what has the same keys, as one."""
+    return pl.concat(counts, how="vertical_relaxed").group_by(keys).agg(pl.col("len").sum())
+
+
 def is_defined(column: str, schema: pl.Schema) -> pl.Expr:
     expr = pl.col(column).is_not_null()
     return expr & pl.col(column).is_not_nan() if schema[column].is_float() else expr
 
 
-def defined_rows(batch: pl.DataFrame, column: str) -> NDArray[np.bool_]:
+def defined_rows(batch: pl.DataFrame, column: str) -> Flags:
     return batch.select(is_defined(column, batch.schema)).to_series().to_numpy()
 
 

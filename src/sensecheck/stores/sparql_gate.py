@@ -65,8 +65,8 @@ def prefixes_print(prefixes: Mapping[str, str]) -> str:
     """
     if dict(prefixes) == STANDARD_PREFIXES:
         return ""
-    listed = repr(sorted(prefixes.items())).encode("utf-8", "surrogatepass")
-    return f" prefixes {hashlib.blake2b(listed, digest_size=8).hexdigest()}"
+    sorted_prefixes = repr(sorted(prefixes.items())).encode("utf-8", "surrogatepass")
+    return f" prefixes {hashlib.blake2b(sorted_prefixes, digest_size=8).hexdigest()}"
 
 
 @dataclass(slots=True)

@@ -84,7 +84,7 @@ class Endpoint:
         if not path.endswith("/completions"):
             path += "/chat/completions"
         self.chat = path.endswith("/chat/completions")
-        self._parts, self._path = parts, path + (f"?{parts.query}" if parts.query else "")
+        self._url_parts, self._path = parts, path + (f"?{parts.query}" if parts.query else "")
         self._local = threading.local()
         self._lock = threading.Lock()
         self._stopping = threading.Event()
@@ -158,8 +158,8 @@ class Endpoint:
     def _connection(self) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if connection is None:
-            host, port = self._parts.hostname or "", self._parts.port
-            if self._parts.scheme == "https":
+            host, port = self._url_parts.hostname or "", self._url_parts.port
+            if self._url_parts.scheme == "https":
                 context = ssl.create_default_context()
                 connection = http.client.HTTPSConnection(host, port, timeout=self._connect_seconds, context=context)
             else:
@@ -274,9 +274,9 @@ class Endpoint:
             try:
                 fill_up()
                 while running:
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    completed, _ = wait(running, return_when=FIRST_COMPLETED)
                     batch: list[tuple[int, Value | Exception]] = []
-                    for future in done:
+                    for future in completed:
                         index = running.pop(future)
                         error = future.exception()
                         if isinstance(error, _PassingError):

@@ -102,8 +102,8 @@ class _Launched:
 
     batch: Packed
     close_calls: list[Packed] | None  # where close calls are put; None: these are the last word
-    values: Any
-    done: Any
+    logits: Any
+    copied: Any
 
 
 class SequenceClassifier:
@@ -214,12 +214,12 @@ class SequenceClassifier:
         torch = self._torch
         packed_logits = self._packed_exact_logits if exact else self._packed_logits
         if packed_logits is not None:
-            flat = torch.from_numpy(np.stack([batch.ids, batch.types, batch.places()]))
+            flat_inputs = torch.from_numpy(np.stack([batch.ids, batch.types, batch.places()]))
             starts = torch.from_numpy(batch.starts.astype(np.int32))
             if self.device.type == "cuda":
-                flat = flat.pin_memory().to(self.device, non_blocking=True)
+                flat_inputs = flat_inputs.pin_memory().to(self.device, non_blocking=True)
                 starts = starts.pin_memory().to(self.device, non_blocking=True)
-            return packed_logits(flat[0], flat[1], flat[2], starts, int(batch.lengths.max()))
+            return packed_logits(flat_inputs[0], flat_inputs[1], flat_inputs[2], starts, int(batch.lengths.max()))
         model = self._exact_model if exact else self._model
         ids, types, mask = (torch.from_numpy(part) for part in batch.grid(self._tokenizer.pad_token_id or 0))
         inputs = {"input_ids": ids.to(self.device), "attention_mask": mask.to(self.device)}
@@ -242,12 +242,12 @@ class SequenceClassifier:
         halves = (batch.take(range(middle)), batch.take(range(middle, len(batch))))
         return torch.cat([self._forward_halving(half, exact) for half in halves])
 
-    def _measure_noise(self, batch: Packed, raw: Any) -> None:
+    def _measure_noise(self, batch: Packed, device_logits: Any) -> None:
         """What 16 bits do to the logits, from a sample of one batch: an offset that all pairs share (weights are
         rounded the same way for all), which is taken off, and a scatter, which tells how close a call is too close.
         """
         sample = np.unique(np.linspace(0, len(batch) - 1, _NOISE_SAMPLE).astype(np.int64))
-        rounded = raw[self._torch.from_numpy(sample).to(raw.device)].float().cpu().numpy()
+        rounded = device_logits[self._torch.from_numpy(sample).to(device_logits.device)].float().cpu().numpy()
         exact = self._forward_halving(batch.take(sample), exact=True).float().cpu().numpy()
         errors = (rounded - exact)[np.isfinite(rounded).all(axis=1)]
         two_best = np.argsort(exact[np.isfinite(rounded).all(axis=1)], axis=1)[:, -2:]
@@ -266,24 +266,26 @@ class SequenceClassifier:
             for i, label, row in zip(rows.tolist(), labels, logits.tolist(), strict=True)
         ]  # fmt: skip
 
-    def _launch(self, batch: Packed, close_calls: list[Packed] | None, raw: Any = None) -> _Launched:
+    def _launch(self, batch: Packed, close_calls: list[Packed] | None, device_logits: Any = None) -> _Launched:
         """Queue a batch and the copy of its logits: a copy queued later would wait for the batches after this one."""
         torch = self._torch
-        raw = self._forward_halving(batch, exact=close_calls is None) if raw is None else raw
+        device_logits = (
+            self._forward_halving(batch, exact=close_calls is None) if device_logits is None else device_logits
+        )
         if self.device.type != "cuda":
-            return _Launched(batch, close_calls, raw.float(), None)
-        values = torch.empty(raw.shape, dtype=torch.float32, pin_memory=True)
-        values.copy_(raw, non_blocking=True)
-        done = torch.cuda.Event()
-        done.record()
-        return _Launched(batch, close_calls, values, done)
+            return _Launched(batch, close_calls, device_logits.float(), None)
+        host_logits = torch.empty(device_logits.shape, dtype=torch.float32, pin_memory=True)
+        host_logits.copy_(device_logits, non_blocking=True)
+        copied = torch.cuda.Event()
+        copied.record()
+        return _Launched(batch, close_calls, host_logits, copied)
 
     def _finish(self, launched: _Launched) -> Batch:
         """The answers of a batch; in 16 bits close calls, and numbers that left their range, are held back."""
         batch, close_calls = launched.batch, launched.close_calls
-        if launched.done is not None:
-            launched.done.synchronize()
-        logits = launched.values.numpy()
+        if launched.copied is not None:
+            launched.copied.synchronize()
+        logits = launched.logits.numpy()
         if close_calls is None:
             return self._answers(batch.rows, logits)
         logits -= self.offset
@@ -338,10 +340,10 @@ class SequenceClassifier:
                 while (item := prepared.get()) is not None:
                     if isinstance(item, BaseException):
                         raise item
-                    raw = self._forward_halving(item, exact=False)
+                    device_logits = self._forward_halving(item, exact=False)
                     if self._margin is None:
-                        self._measure_noise(item, raw)
-                    launched.append(self._launch(item, collect_in, raw))
+                        self._measure_noise(item, device_logits)
+                    launched.append(self._launch(item, collect_in, device_logits))
                     if sum(map(len, close_calls)) >= _RECHECKED_AT_ONCE:
                         launched.extend(self._launch(part, None) for part in self._recheck_batches(close_calls))
                     while len(launched) > _BATCHES_AHEAD:

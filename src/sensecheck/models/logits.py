@@ -142,7 +142,7 @@ def collect(
         if progress is not None and resumed:
             progress(resumed)
         with part_file:
-            remaining = [i for i in range(len(encoded)) if i not in part_file.places]
+            remaining = [i for i in range(len(encoded)) if i not in part_file.line_positions]
             budget = token_budget or (16384 if torch_device.type == "cuda" else 2048)
             for numbers, lines in worker.lines(encoded, remaining, budget):
                 part_file.add(numbers, lines)
@@ -460,14 +460,14 @@ class _Worker:
         values, tokens = [], []
         for start in range(0, len(step_rows), rows_at_once):
             part = logits.index_select(0, rows[start : start + rows_at_once])
-            best, chosen = part.topk(k, dim=-1, sorted=True)
+            best, best_tokens = part.topk(k, dim=-1, sorted=True)
             log_total = torch.logsumexp(part.float(), dim=-1, keepdim=True)
             label = gold[start : start + rows_at_once, None]
             # A gold token that the vocabulary has not (an added one, or none at all) has no logit.
             in_vocabulary = (label >= 0) & (label < vocabulary)
             at_label = part.gather(1, label.clamp(0, vocabulary - 1)).float().masked_fill(~in_vocabulary, float("-inf"))
             values.append(torch.cat([(best.float() - log_total).exp().flip(-1), at_label], dim=1))
-            tokens.append(chosen.flip(-1))
+            tokens.append(best_tokens.flip(-1))
         return torch.cat(values), torch.cat(tokens)
 
     # -- generated -------------------------------------------------------------------------------------------
@@ -558,38 +558,38 @@ class _Worker:
         k = values.shape[1] - 1
         if not np.isfinite(values[:, :k]).all():
             bad_step = int(np.flatnonzero(~np.isfinite(values[:, :k]).all(axis=1))[0])
-            at = int(np.searchsorted(np.cumsum(steps.lengths), bad_step, side="right"))
+            place = int(np.searchsorted(np.cumsum(steps.lengths), bad_step, side="right"))
             raise InputError(
                 "the model's probabilities are not numbers (NaN or infinite)",
-                record=steps.numbers[at] + 1,
+                record=steps.numbers[place] + 1,
                 hint="Half precision may overflow: try precision float32 or bfloat16.",
                 reason="not_a_number",
             )
-        best, chosen = probability_rows(values[:, :k]), integer_rows(steps.tokens.numpy())
+        probability_text, token_text = probability_rows(values[:, :k]), integer_rows(steps.tokens.numpy())
         predicted = steps.tokens.numpy()[:, -1]
         at_label = values[:, k].tolist()
         lines = []
         start = 0
-        for at, (number, length) in enumerate(zip(steps.numbers, steps.lengths, strict=True)):
+        for place, (number, length) in enumerate(zip(steps.numbers, steps.lengths, strict=True)):
             stop = start + length
             example = encoded[number]
-            labels = steps.labels[at]
+            labels = steps.labels[place]
             parts = [
                 json.dumps({**example.other_fields, "input_str": example.text}, ensure_ascii=False, default=str)[:-1]
             ]
             if self.words is not None:
-                answer = steps.generated[at] if steps.generated else predicted[start:stop].tolist()
+                answer = steps.generated[place] if steps.generated else predicted[start:stop].tolist()
                 parts.append(f'"tokens":[{self.words.joined(labels)}],"predicted":[{self.words.joined(answer)}]')
             if steps.generated:
-                parts.append(self._answer_fields(example, steps.generated[at]))
+                parts.append(self._answer_fields(example, steps.generated[place]))
             parts.append(f'"labels":{labels},"logit_at_label":{_json_numbers(at_label[start:stop])},"top_logits":[')
             lines.append(
                 b"".join(
                     [
                         ",".join(parts).encode(),
-                        stretch(best, start, stop),
+                        stretch(probability_text, start, stop),
                         b'],"top_logit_idxs":[',
-                        stretch(chosen, start, stop),
+                        stretch(token_text, start, stop),
                         b"]}",
                     ]
                 )
@@ -610,14 +610,14 @@ class _Words:
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        self.known: dict[int, str] = {NO_GOLD: '""'}
+        self.json_by_token: dict[int, str] = {NO_GOLD: '""'}
 
     def joined(self, tokens: Row) -> str:
-        missing = {t for t in tokens if t not in self.known}
+        missing = {t for t in tokens if t not in self.json_by_token}
         for t in missing:
             word = self.tokenizer.convert_ids_to_tokens(t)
-            self.known[t] = json.dumps(word if isinstance(word, str) else str(t), ensure_ascii=False)
-        return ",".join(map(self.known.__getitem__, tokens))
+            self.json_by_token[t] = json.dumps(word if isinstance(word, str) else str(t), ensure_ascii=False)
+        return ",".join(map(self.json_by_token.__getitem__, tokens))
 
 
 def _json_numbers(values: list[float]) -> str:
@@ -664,15 +664,15 @@ class _PartFile:
     def __init__(self, target: Path, fingerprint: dict[str, Any], *, resume: bool) -> None:
         self.target = target
         self.path = target.with_name(target.name + ".part")
-        self.head = json.dumps({"schema": _PART_SCHEMA, **fingerprint}, sort_keys=True).encode() + b"\n"
-        self.places: dict[int, tuple[int, int]] = {}
+        self.header = json.dumps({"schema": _PART_SCHEMA, **fingerprint}, sort_keys=True).encode() + b"\n"
+        self.line_positions: dict[int, tuple[int, int]] = {}
         self.size = 0
         if resume and self.path.exists():
             self._read_finished_lines(fingerprint)
         else:
-            self.path.write_bytes(self.head)
-            self.size = len(self.head)
-        self.resumed = len(self.places)
+            self.path.write_bytes(self.header)
+            self.size = len(self.header)
+        self.resumed = len(self.line_positions)
         self.stream: BinaryIO | None = None
 
     def _read_finished_lines(self, fingerprint: dict[str, Any]) -> None:
@@ -696,7 +696,7 @@ class _PartFile:
                 if not line.endswith(b"\n"):
                     break  # the interruption came in the middle of this one
                 number, _, body = line.partition(b"\t")
-                self.places[int(number)] = (self.size + len(number) + 1, len(body))
+                self.line_positions[int(number)] = (self.size + len(number) + 1, len(body))
                 self.size += len(line)
         with self.path.open("r+b") as stream:
             stream.truncate(self.size)
@@ -713,10 +713,10 @@ class _PartFile:
         assert self.stream is not None
         block = []
         for number, line in zip(numbers, lines, strict=True):
-            head = b"%d\t" % number
-            self.places[number] = (self.size + len(head), len(line) + 1)
-            self.size += len(head) + len(line) + 1
-            block += [head, line, b"\n"]
+            number_text = b"%d\t" % number
+            self.line_positions[number] = (self.size + len(number_text), len(line) + 1)
+            self.size += len(number_text) + len(line) + 1
+            block += [number_text, line, b"\n"]
         self.stream.write(b"".join(block))
         self.stream.flush()
 
@@ -727,8 +727,8 @@ class _PartFile:
         with self.path.open("rb") as source, sorted_path.open("wb") as raw:
             out: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if compressed else raw
             for number in range(count):
-                at, size = self.places[number]
-                source.seek(at)
+                start, size = self.line_positions[number]
+                source.seek(start)
                 out.write(source.read(size))
             if compressed:
                 out.close()

@@ -80,14 +80,14 @@ def length_batches(lengths: Sequence[int], tokens: int, padded: bool) -> list[li
     order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
     batches: list[list[int]] = []
     current: list[int] = []
-    used = 0
+    used_tokens = 0
     for i in order:
-        cost = (len(current) + 1) * lengths[current[0]] if padded and current else used + lengths[i]
+        cost = (len(current) + 1) * lengths[current[0]] if padded and current else used_tokens + lengths[i]
         if current and cost > tokens:
             batches.append(current)
-            current, used = [], 0
+            current, used_tokens = [], 0
         current.append(i)
-        used += lengths[i]
+        used_tokens += lengths[i]
     if current:
         batches.append(current)
     return batches

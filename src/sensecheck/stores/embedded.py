@@ -170,6 +170,8 @@ class Databases(_Embedded):
         paths = [self.path] if self.path.is_file() else sorted(self.path.rglob("*"))
         for file in paths:
             if file.is_file() and (file == self.path or file.suffix in (*self._ENDINGS, ".wal") or "-wal" in file.name):
-                status = file.stat()
-                digest.update(f"{file} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+                file_status = file.stat()
+                digest.update(
+                    f"{file} {file_status.st_size} {file_status.st_mtime_ns}\n".encode("utf-8", "surrogateescape")
+                )
         return f"{self.dialect} {digest.hexdigest()}"

@@ -207,7 +207,7 @@ class Endpoint:
         When the server dies, what was answered before is yielded first, then EndpointDeadError is raised.
         """
         jobs: queue.SimpleQueue[tuple[int, Request] | None] = queue.SimpleQueue()
-        results: queue.SimpleQueue[tuple[int, Outcome | BaseException] | None] = queue.SimpleQueue()
+        outcomes: queue.SimpleQueue[tuple[int, Outcome | BaseException] | None] = queue.SimpleQueue()
         stopping = threading.Event()
         for job in enumerate(requests):
             jobs.put(job)
@@ -221,15 +221,15 @@ class Endpoint:
                         break
                     assert job is not None
                     try:
-                        results.put((job[0], self.execute(job[1])))
+                        outcomes.put((job[0], self.execute(job[1])))
                     except BaseException as error:
                         stopping.set()
-                        results.put((job[0], error))
+                        outcomes.put((job[0], error))
             finally:
                 connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
                 if connection is not None:
                     connection.close()
-                results.put(None)
+                outcomes.put(None)
 
         threads = [threading.Thread(target=serve, daemon=True) for _ in range(self.concurrency)]
         for thread in threads:
@@ -238,13 +238,13 @@ class Endpoint:
         first_error: BaseException | None = None
         try:
             while running:
-                result = results.get()
-                if result is None:
+                numbered_outcome = outcomes.get()
+                if numbered_outcome is None:
                     running -= 1
-                elif isinstance(result[1], BaseException):
-                    first_error = first_error or result[1]
+                elif isinstance(numbered_outcome[1], BaseException):
+                    first_error = first_error or numbered_outcome[1]
                 else:
-                    yield result[0], result[1]
+                    yield numbered_outcome[0], numbered_outcome[1]
         finally:
             stopping.set()
         if first_error is not None:

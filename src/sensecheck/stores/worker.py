@@ -139,8 +139,8 @@ def _nursery(control: socket.socket) -> None:
 
 def _wait_briefly(pid: int) -> int | None:
     for _ in range(100):
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
+        ended_pid, status = os.waitpid(pid, os.WNOHANG)
+        if ended_pid:
             return status
         time.sleep(0.005)
     return None

@@ -128,7 +128,7 @@ class Asked:
             if answer.label is None and answer.text is not None:
                 self.unread.add(text)
                 self.example = self.example or answer.text
-        missing = Answer(None, failure="no answer came back")
+        missing = Answer(None, failure="the model returned no answer")
         return [answer_by_text.get(text, missing) for text in texts]
 
     def labels(self, pairs: Sequence[Pair]) -> list[int | None]:

@@ -236,8 +236,11 @@ class Endpoint:
 
     def _advice(self, status: int) -> str:
         if status in (401, 403):
-            key_state = "holds a key" if os.environ.get(self.key_variable) else "is not set"
-            return f" (the key is read from ${self.key_variable}, which {key_state}; --key-variable names another)"
+            key_state = "is set" if os.environ.get(self.key_variable) else "is not set"
+            return (
+                f" (the key is read from ${self.key_variable}, which {key_state}; "
+                "--key-variable names another variable)"
+            )
         if status == 404:
             return f" (is {self._path} the right path, and {self.model!r} the model's name there?)"
         return ""

@@ -42,7 +42,8 @@ def libraries() -> tuple[Any, Any]:
         import transformers
     except ImportError as missing:
         raise MissingExtraError(
-            f"{missing.name} is not installed: Hugging Face models need the extra, pip install 'sensecheck[models]'"
+            f"{missing.name} is not installed: Hugging Face models need the extra `models`: "
+            "pip install 'sensecheck[models]'"
         ) from missing
     return torch, transformers
 
@@ -61,8 +62,8 @@ def configuration(path: str, revision: str | None = None, offline: bool = False)
         return transformers.AutoConfig.from_pretrained(path, **options)
     except OSError as error:
         raise ValueError(
-            f"{path!r} is no model folder here and could not be had from the hub ({type(error).__name__}); "
-            "give a folder with config.json, or a name while the hub can be reached"
+            f"{path!r} is not a model folder here and could not be loaded from the hub ({type(error).__name__}); "
+            "give a folder that has a config.json, or a model's name when the hub can be reached"
         ) from None
     finally:
         log.setLevel(level)
@@ -83,8 +84,8 @@ def label_order(id2label: dict[int, str], given: Sequence[str] | None = None) ->
         order = []
     if len(names) not in (2, 3) or None in order or len(set(order)) != len(names) or 0 not in order:
         raise ValueError(
-            f"the model's classes are called {names}: that is no order of entailment, neutral and contradiction; "
-            "pass the order yourself (--label-order entailment,neutral,contradiction)"
+            f"the model calls its classes {names}, which does not say which is entailment, neutral or contradiction; "
+            "give their order yourself (--label-order entailment,neutral,contradiction)"
         )
     return [int(k) for k in order if k is not None]
 
@@ -296,8 +297,8 @@ class SequenceClassifier:
             return self._answers(batch.rows, logits)
         if self._exact_model is None:
             raise ValueError(
-                f"{int(is_close.sum())} pairs left the range of {self.dtype}: "
-                "give another precision (bfloat16 or float32)"
+                f"the logits of {int(is_close.sum())} pairs are outside the range of {self.dtype}: "
+                "choose another precision (bfloat16 or float32)"
             )
         close_calls.append(batch.take(np.flatnonzero(is_close)))
         return self._answers(batch.rows[~is_close], logits[~is_close])

@@ -54,8 +54,14 @@ _OWN_FIELDS = (
     "target", "exact",
 )  # fmt: skip
 _PART_SCHEMA = "sensecheck.logits-part/1"
+_PART_FIELDS_IN_WORDS = {
+    "schema": "the format of this file",
+    "weights": "the number of weights",
+    "examples": "the number of examples",
+    "sha256": "the tokens of the examples (sha256)",
+}
 _FLOAT32_BYTES = 256 << 20  # float32 copies of logits are made for this many bytes at a time
-_MISSING_EXTRA = "collecting needs the extra `models`: pip install 'sensecheck[models]'"
+_MISSING_EXTRA = "collecting logits needs the extra `models`: pip install 'sensecheck[models]'"
 
 Row = list[int]
 
@@ -118,7 +124,7 @@ def collect(
         if resume:
             return _already_collected(out_path)
         raise InputError(
-            f"{out_path} is already there",
+            f"{out_path} already exists",
             hint="Pass overwrite (--overwrite) to replace it, or resume (--resume) to keep it.",
             reason="exists",
         )
@@ -189,7 +195,10 @@ def _encode(
             )  # fmt: skip
     if tokenizer is None:
         raise InputError(
-            "texts need the model's tokenizer", record=number, hint="Pass tokenizer=…", reason="no_tokenizer"
+            "an example given as text needs the model's tokenizer",
+            record=number,
+            hint="Pass tokenizer=…",
+            reason="no_tokenizer",
         )
     other_fields = _other_fields(example, ("input", "target"), number)
     source = list(tokenizer(example["input"])["input_ids"])
@@ -238,7 +247,7 @@ def _other_fields(example: Mapping[str, Any], used: Sequence[str], number: int) 
         if name in _OWN_FIELDS:
             raise InputError(
                 record=number, field=name, expected="no field of this name", got="one",
-                hint="The file has a field of this name itself: rename yours.", reason="reserved",
+                hint="The output has a field of this name of its own: rename yours.", reason="reserved",
             )  # fmt: skip
     return other_fields
 
@@ -381,10 +390,10 @@ class _Worker:
             except self.torch.OutOfMemoryError:
                 if len(numbers) == 1:
                     raise InputError(
-                        f"the device has not enough memory for one example of {len(batch[0].source):,} + "
+                        f"not enough memory on the device for one example of {len(batch[0].source):,} + "
                         f"{len(batch[0].target):,} tokens",
                         record=numbers[0] + 1,
-                        hint="Cut inputs with max_source_tokens, or use a smaller precision.",
+                        hint="Shorten the inputs with max_source_tokens, or choose a lower precision.",
                         reason="memory",
                     ) from None
                 if self.device.type == "cuda":
@@ -682,13 +691,15 @@ class _PartFile:
                 stored = json.loads(first_line)
             except ValueError:
                 stored = {}
-            differing = [k for k, v in fingerprint.items() if stored.get(k) != v]
-            if stored.get("schema") != _PART_SCHEMA or differing:
-                difference = ", ".join(differing) or "its first line is unreadable"
+            expected = {"schema": _PART_SCHEMA, **fingerprint}
+            differing = [name for name, value in expected.items() if stored.get(name) != value]
+            if differing:
+                in_words = ", ".join(_PART_FIELDS_IN_WORDS.get(name, name) for name in differing)
+                difference = f"what differs: {in_words}" if stored else "its first line cannot be read"
                 raise InputError(
-                    f"the interrupted run was another one: {difference} differ",
+                    f"the interrupted run was a different one; {difference}",
                     path=str(self.path),
-                    hint="Delete it to start afresh.",
+                    hint="Delete this file to start again.",
                     reason="other_run",
                 )
             self.size = len(first_line)

@@ -45,7 +45,9 @@ class PackedEncoder:
 
         kind = model.config.model_type
         if kind not in SUPPORTED:
-            raise ValueError(f"no packed path for {kind!r} models: they are {', '.join(SUPPORTED)}")
+            raise ValueError(
+                f"{kind!r} models cannot run without padding, only {', '.join(SUPPORTED)}: pass packed=False"
+            )
         config = model.config
         self.kind = kind
         self.dtype = dtype or torch.float32
@@ -70,9 +72,9 @@ class PackedEncoder:
                 self.positions_from = config.pad_token_id + 1
         position_type = getattr(config, "position_embedding_type", "absolute") or "absolute"
         if position_type != "absolute":
-            raise ValueError(f"no packed path for {position_type} positions")
+            raise ValueError(f"models with {position_type} positions cannot run without padding: pass packed=False")
         if activation != "gelu":
-            raise ValueError(f"no packed path for the activation {activation!r}")
+            raise ValueError(f"models with the activation {activation!r} cannot run without padding: pass packed=False")
         self.heads = heads
         self.embeddings = body.embeddings
         self.project = getattr(body, "embeddings_project", None)

@@ -120,7 +120,7 @@ class Databases(_Embedded):
         if self.path.is_dir():
             first = next((p for p in sorted(self.path.rglob("*")) if p.suffix in self._ENDINGS), self.path)
         if not first.is_file():
-            raise StoreError(f"database {self.path}: no file that ends in {', '.join(self._ENDINGS)} in it")
+            raise StoreError(f"database {self.path}: no file in it ends in {', '.join(self._ENDINGS)}")
         with first.open("rb") as stream:
             head = stream.read(16)
         if head and head != b"SQLite format 3\0" and head[8:12] != b"DUCK":
@@ -148,7 +148,7 @@ class Databases(_Embedded):
             candidate = self.path / (name + ending)
             if candidate.is_file():
                 return [candidate]
-        raise StoreError(f"database {name!r}: neither {name}/ nor {name}.sqlite in {self.path}")
+        raise StoreError(f"database {name!r}: there is neither {name}/ nor {name}.sqlite in {self.path}")
 
     def request(self, text: str, file: Path) -> Request:
         return Request(text, str(file))

@@ -302,7 +302,7 @@ def _interpret(status: int, headers: http.client.HTTPMessage, body: bytes, limit
         data = orjson.loads(body)
         answer = _read_results(data)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return Failure(Reason.ENDPOINT_ERROR, f"no SPARQL results in JSON: {error}: {_start_of(body)}")
+        return Failure(Reason.ENDPOINT_ERROR, f"the answer is not SPARQL results in JSON ({error}): {_start_of(body)}")
     max_rows = headers.get("X-SPARQL-MaxRows", "")
     if max_rows.isdigit() and len(answer.rows) >= int(max_rows):
         return Failure(Reason.TOO_LARGE, f"the endpoint sends at most {max_rows} rows")

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from sensecheck.language.sparql.tree import XSD
 
 from .limits import Limits
-from .outcomes import Failure, Reason, encode_cell, encode_outcome
+from .outcomes import HALF_CHARACTER, Failure, Reason, encode_cell, encode_outcome
 from .sparql_gate import admit
 from .sql_gate import READING_STATEMENTS, Authorizer, leading_keyword
 
@@ -44,6 +44,11 @@ def make(config: dict[str, Any]) -> Engine:
 
 def _failure(reason: Reason, message: str) -> dict[str, Any]:
     return encode_outcome(Failure(reason, message[:500]))
+
+
+def _too_long(text: str, limits: Limits) -> dict[str, Any]:
+    most = limits.query_bytes
+    return _failure(Reason.REFUSED, f"the query is too long: {len(text):,} characters; at most {most:,} are allowed")
 
 
 def _too_many_rows(limits: Limits) -> dict[str, Any]:
@@ -79,7 +84,9 @@ class OxigraphEngine:
                 uncompressed = uncompressed.removesuffix(ending)
             rdf_format = pyoxigraph.RdfFormat.from_extension(uncompressed.rsplit(".", 1)[-1])
             if rdf_format is None:
-                raise ValueError(f"{path}: unknown format; the name should end in .nt .ttl .nq .trig .rdf or .jsonld")
+                raise ValueError(
+                    f"{path}: unknown format; the name should end in .nt, .ttl, .nq, .trig, .rdf or .jsonld"
+                )
             if uncompressed == path:
                 self.store.bulk_load(path=path, format=rdf_format)
             else:
@@ -211,13 +218,13 @@ class SqliteEngine:
 
     def answer(self, text: str, database: str) -> dict[str, Any]:
         if len(text) > self.limits.query_bytes:
-            return _failure(Reason.REFUSED, f"a query of {len(text):,} characters")
+            return _too_long(text, self.limits)
         keyword = leading_keyword(text)
         if keyword not in READING_STATEMENTS:
             if not keyword:
                 return _failure(Reason.SYNTAX, "no statement")
             reason = Reason.REFUSED if keyword in _STATEMENTS else Reason.SYNTAX
-            return _failure(reason, f"{keyword} is no reading statement")
+            return _failure(reason, f"only SELECT, WITH and VALUES statements are run, not {keyword}")
         authorizer = Authorizer()
         connection = self._connect(database)
         try:
@@ -238,7 +245,7 @@ class SqliteEngine:
                     return _too_many_bytes(self.limits)
             return {"columns": columns, "rows": rows}
         except UnicodeEncodeError:
-            return _failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
+            return _failure(Reason.SYNTAX, HALF_CHARACTER)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             return self._failure_of(error, authorizer)
         finally:
@@ -247,7 +254,7 @@ class SqliteEngine:
     def _failure_of(self, error: Exception, authorizer: Authorizer) -> dict[str, Any]:
         message = str(error)
         if authorizer.denied:
-            return _failure(Reason.REFUSED, f"{authorizer.denied} is not reading")
+            return _failure(Reason.REFUSED, f"not allowed: {authorizer.denied}")
         lowered = message.lower()
         if "one statement" in lowered:
             return _failure(Reason.REFUSED, "more than one statement")
@@ -326,11 +333,11 @@ class DuckdbEngine:
         import duckdb
 
         if len(text) > self.limits.query_bytes:
-            return _failure(Reason.REFUSED, f"a query of {len(text):,} characters")
+            return _too_long(text, self.limits)
         try:
             text.encode()
         except UnicodeEncodeError:
-            return _failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
+            return _failure(Reason.SYNTAX, HALF_CHARACTER)
         if "\0" in text:
             return _failure(Reason.SYNTAX, "the query contains a null character")
         cursor = self._connect(database).cursor()
@@ -340,7 +347,7 @@ class DuckdbEngine:
                 complaint = "more than one statement" if statements else "no statement"
                 return _failure(Reason.REFUSED if statements else Reason.SYNTAX, complaint)
             if statements[0].type != duckdb.StatementType.SELECT:
-                return _failure(Reason.REFUSED, f"{statements[0].type.name} is no reading statement")
+                return _failure(Reason.REFUSED, f"only SELECT statements are run, not {statements[0].type.name}")
             cursor.execute(statements[0])
             columns = [column[0] for column in cursor.description or ()]
             rows: list[list[Any]] = []

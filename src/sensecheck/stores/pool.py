@@ -18,7 +18,7 @@ import orjson
 
 from .limits import Limits
 from .messages import LENGTH, receive
-from .outcomes import Failure, Outcome, Reason, Request, decode_outcome
+from .outcomes import HALF_CHARACTER, Failure, Outcome, Reason, Request, decode_outcome
 
 _NURSERY_PROGRAM = """
 import json, sys
@@ -256,9 +256,10 @@ class WorkerPool:
         try:
             size = len(request.text.encode())
         except UnicodeEncodeError:
-            return Failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
+            return Failure(Reason.SYNTAX, HALF_CHARACTER)
         if size > self.limits.query_bytes:
-            return Failure(Reason.REFUSED, f"a query of {size:,} bytes; at most {self.limits.query_bytes:,} are read")
+            most = self.limits.query_bytes
+            return Failure(Reason.REFUSED, f"the query is too long: {size:,} bytes; at most {most:,} are allowed")
         return None
 
     def _send_request(self, worker: _Worker, job: int, request: Request) -> Failure | None:
@@ -272,7 +273,7 @@ class WorkerPool:
             worker.channel.sendall(LENGTH.pack(len(body)) + body)
         except OSError as error:
             worker.job = -1
-            return Failure(Reason.ENGINE_ERROR, f"the worker took no query: {error}")
+            return Failure(Reason.ENGINE_ERROR, f"the worker process did not take the query: {error}")
         finally:
             worker.channel.setblocking(False)
         return None
@@ -284,12 +285,12 @@ class WorkerPool:
             while True:
                 piece = worker.channel.recv(1 << 20)
                 if not piece:
-                    return Failure(Reason.ENGINE_ERROR, "the worker ended")
+                    return Failure(Reason.ENGINE_ERROR, "the worker process ended")
                 received += piece
                 if len(received) >= LENGTH.size:
                     size = LENGTH.unpack_from(received)[0]
                     if size > 16 * self.limits.bytes:
-                        return Failure(Reason.TOO_LARGE, "the answer outgrew its limit on the way")
+                        return Failure(Reason.TOO_LARGE, f"an answer of more than {self.limits.bytes:,} bytes")
                     if len(received) >= LENGTH.size + size:
                         reply = orjson.loads(memoryview(received)[LENGTH.size :])
                         outcome = decode_outcome(reply)
@@ -302,13 +303,13 @@ class WorkerPool:
         except BlockingIOError:
             return None
         except ConnectionError:
-            return Failure(Reason.ENGINE_ERROR, "the worker ended")
+            return Failure(Reason.ENGINE_ERROR, "the worker process ended")
 
     def _why_it_died(self, worker: _Worker) -> Failure:
         seconds = time.monotonic() - worker.started
         status = self._end_worker(worker, "end")
         if status in (-6, -9, 1):  # an allocation that failed aborts; the kernel kills
-            return Failure(Reason.MEMORY, f"more than {self.limits.memory:,} bytes", seconds)
+            return Failure(Reason.MEMORY, f"more than {self.limits.memory:,} bytes of memory", seconds)
         if status == -24:
             return _timeout(self.limits, seconds)
         return Failure(Reason.ENGINE_ERROR, f"the engine crashed (status {status})", seconds)

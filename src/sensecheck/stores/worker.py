@@ -69,7 +69,7 @@ def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> Non
             reply["retire"] = engines.address_space() - bytes_at_start > limits.memory * 3 // 4
             body = orjson.dumps(reply)
         except MemoryError:
-            reply = encode_outcome(Failure(Reason.MEMORY, "no memory left under the cap"))
+            reply = encode_outcome(Failure(Reason.MEMORY, "more memory than the limit allows"))
             body = orjson.dumps(reply)
         except Exception as error:
             # A worker that meets an error nobody foresaw says so and goes on.

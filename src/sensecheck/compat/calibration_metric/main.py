@@ -22,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--metrics",
         default="ece,me_above,me_below",
-        help=f"a comma list of {', '.join(METRICS)}, without spaces",
+        help=f"a comma-separated list of {', '.join(METRICS)}, without spaces",
     )
     command.add_argument("--n_bins", type=int, default=20, help="number of uniform bins")
     command.add_argument("--binning_strategy", choices=["uniform", "adaptive"], default="uniform")
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--ignore_tokens",
         default=None,
-        help="a comma list of gold tokens to leave out; whole numbers are read as such",
+        help="a comma-separated list of gold tokens to leave out; whole numbers are read as numbers",
     )
     return command
 

@@ -27,9 +27,11 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--file_path", default="", help="JSON file of predictions, or a pattern with --read_all")
     command.add_argument("--read_all", type=_bool, nargs="?", const=True, default=False, help="read all matching files")
     command.add_argument("--question_type", default="Clarification", help="the question type to evaluate")
-    command.add_argument("--max_results", default=1000, help="cut longer answers (stays text, as in the original)")
+    command.add_argument(
+        "--max_results", default=1000, help="cut answers that are longer (the number stays text, as in the original)"
+    )
     command.add_argument("--context_dist_file", default="", help="context distances: turnID, TAB, distance")
-    command.add_argument("--em_only", type=_bool, nargs="?", const=True, default=False, help="exact match alone")
+    command.add_argument("--em_only", type=_bool, nargs="?", const=True, default=False, help="compute exact match only")
     command.add_argument("--server_link", default="", help="SPARQL endpoint, or a graph file")
     command.add_argument("--out_eval_file", default="", help="where the figures are written as JSON")
     return command

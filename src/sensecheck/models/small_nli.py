@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -162,21 +162,17 @@ def _bucket(value: float, edges: Sequence[float]) -> int:
     return sum(value > edge for edge in edges)
 
 
-@dataclass(slots=True, frozen=True)
 class _Words:
     """The words of one sentence of a pair."""
 
-    written: list[str]
-    bases: list[str]
-    distinct: set[str]
-    content: list[str]
-    """Distinct bases in their order, without words that every sentence has."""
+    __slots__ = ("bases", "content", "distinct", "written")
 
-    @classmethod
-    def of(cls, sentence: str, lexicon: Lexicon) -> _Words:
-        written = _WORD.findall(sentence.lower())
-        bases = [_ALONE.get(w) or _stem(w, lexicon) for w in written]
-        return cls(written, bases, set(bases), [w for w in dict.fromkeys(bases) if w not in _STOP])
+    def __init__(self, sentence: str, lexicon: Lexicon) -> None:
+        self.written: list[str] = _WORD.findall(sentence.lower())
+        self.bases = bases = [_ALONE.get(w) or _stem(w, lexicon) for w in self.written]
+        self.distinct = set(bases)
+        self.content = [w for w in dict.fromkeys(bases) if w not in _STOP]
+        """distinct bases in their order, without words that every sentence has"""
 
     def negated(self) -> bool:
         return any(w in _NEGATIVE for w in self.written)
@@ -189,7 +185,7 @@ class _Words:
         return next((w for w in self.content if w in lexicon.people or w in lexicon.animals), None)
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)
 class _Coverage:
     """How the words that only the hypothesis has relate to the premise."""
 
@@ -198,54 +194,48 @@ class _Coverage:
     """words for which the premise has neither a synonym nor a narrower word"""
 
 
-def features(premise: str, hypothesis: str) -> Iterator[str]:
+def features(premise: str, hypothesis: str) -> list[str]:
     """What the model sees of a pair."""
     lexicon, relations = english(), _relations()
-    p, h = _Words.of(premise, lexicon), _Words.of(hypothesis, lexicon)
+    p, h = _Words(premise, lexicon), _Words(hypothesis, lexicon)
     added = [w for w in h.content if w not in p.distinct]
     dropped = [w for w in p.content if w not in h.distinct]
-    yield from _word_features(p, h, added, dropped)
-
     coverage = _coverage(p, added, relations)
-    for name, count in coverage.relation_counts.items():
-        yield f"r {name} {min(count, 2)}"
     clash = "c" if coverage.relation_counts.keys() & {"opposite", "exclusive", "counterpart"} else "-"
     polarity = f"{int(p.negated())}{int(h.negated())}"
     uncovered = _bucket(coverage.unrelated / max(len(h.content), 1), (0.0, 0.2, 0.34, 0.5, 0.75))
-    yield f"o {uncovered} {polarity} {clash}"
-    yield f"o {uncovered}"
-    yield f"u {min(coverage.unrelated, 4)} {min(len(h.content), 6)}"
-    yield f"u {min(len(added), 5)} {polarity}"
-    yield f"w {min(len(dropped), 10)} {min(len(added), 3)} {polarity}"
-    yield "l " + str(_bucket(len(h.bases), (3, 5, 7, 9, 12, 16)))
-    yield f"k {_bucket(_share_of_neighbours(p, h), (0.0, 0.2, 0.4, 0.6, 0.8))} {polarity}"
+    names = _word_features(p, h, added, dropped)
+    names += [f"r {relation} {min(count, 2)}" for relation, count in coverage.relation_counts.items()]
+    names += (
+        f"o {uncovered} {polarity} {clash}",
+        f"o {uncovered}",
+        f"u {min(coverage.unrelated, 4)} {min(len(h.content), 6)}",
+        f"u {min(len(added), 5)} {polarity}",
+        f"w {min(len(dropped), 10)} {min(len(added), 3)} {polarity}",
+        f"l {_bucket(len(h.bases), (3, 5, 7, 9, 12, 16))}",
+        f"k {_bucket(_share_of_neighbours(p, h), (0.0, 0.2, 0.4, 0.6, 0.8))} {polarity}",
+    )
     if p.bases == h.bases:
-        yield "same text"
+        names.append("same text")
     h_numbers, p_numbers = h.numbers(), p.numbers()
     if h_numbers:
-        yield f"d {'in' if h_numbers <= p_numbers else 'other' if p_numbers else 'none'}"
+        names.append(f"d {'in' if h_numbers <= p_numbers else 'other' if p_numbers else 'none'}")
     subjects = _relation_of_subjects(p, h, lexicon, relations)
     if subjects is not None:
-        yield f"s {subjects}"
-        yield f"s {subjects} {uncovered} {polarity}"
+        names += (f"s {subjects}", f"s {subjects} {uncovered} {polarity}")
+    return names
 
 
-def _word_features(p: _Words, h: _Words, added: list[str], dropped: list[str]) -> Iterator[str]:
+def _word_features(p: _Words, h: _Words, added: list[str], dropped: list[str]) -> list[str]:
     """The words themselves: of the hypothesis, with their neighbours, and those that only one sentence has."""
-    for word in dict.fromkeys(h.written):
-        yield "h " + word
-    for left, right in zip(["<", *h.bases], [*h.bases, ">"], strict=True):
-        yield f"b {left} {right}"
-    for word in added:
-        yield "n " + word
-    for word in dropped:
-        yield "g " + word
-    for word in h.content:
-        if word in p.distinct:
-            yield "m " + word
-    for word in added:
-        for other in dropped:
-            yield f"x {other} {word}"
+    return [
+        *["h " + word for word in dict.fromkeys(h.written)],
+        *[f"b {left} {right}" for left, right in zip(["<", *h.bases], [*h.bases, ">"], strict=True)],
+        *["n " + word for word in added],
+        *["g " + word for word in dropped],
+        *["m " + word for word in h.content if word in p.distinct],
+        *[f"x {other} {word}" for word in added for other in dropped],
+    ]
 
 
 def _coverage(p: _Words, added: list[str], relations: dict[tuple[str, str], str]) -> _Coverage:

@@ -208,7 +208,7 @@ def test_numbers_out_of_range_are_asked_again_or_refused(tmp_path: Path, monkeyp
         if recheck is None:
             assert [a.label for a in Asked(model).answers(pairs)] == exact
         else:
-            with pytest.raises(ValueError, match=r"left the range of torch\.bfloat16"):
+            with pytest.raises(ValueError, match=r"are outside the range of torch\.bfloat16"):
                 Asked(model).answers(pairs)
 
 
@@ -312,7 +312,7 @@ def test_what_a_folder_holds_decides_how_it_is_asked(tiny_t5: Path, tmp_path: Pa
     assert isinstance(classifier(str(tmp_path), access), SequenceClassifier)
     assert isinstance(classifier(str(tiny_t5), access), PromptedModel)
     assert generator(str(tiny_t5), access).identity.model == str(tiny_t5)
-    with pytest.raises(ValueError, match="no model folder here"):
+    with pytest.raises(ValueError, match="not a model folder here"):
         classifier(str(tmp_path / "nowhere"), access)
 
 

@@ -61,20 +61,20 @@ class CallCache:
 
     def get(self, identity: Identity, texts: Iterable[str]) -> dict[str, Any]:
         """The answers that are known, by text."""
-        found: dict[str, Any] = {}
-        model, wanted = self._id(identity), list(texts)
-        for start in range(0, len(wanted), _LOOKUP_SIZE):
-            part: Sequence[str] = wanted[start : start + _LOOKUP_SIZE]
-            marks = ",".join("?" * len(part))
-            query = f"SELECT text, answer FROM calls WHERE model_id=? AND text IN ({marks})"
-            for text, answer in self._db.execute(query, (model, *part)):
-                found[text] = json.loads(answer)
-        return found
+        answers: dict[str, Any] = {}
+        model_id, all_texts = self._id(identity), list(texts)
+        for start in range(0, len(all_texts), _LOOKUP_SIZE):
+            part: Sequence[str] = all_texts[start : start + _LOOKUP_SIZE]
+            placeholders = ",".join("?" * len(part))
+            query = f"SELECT text, answer FROM calls WHERE model_id=? AND text IN ({placeholders})"
+            for text, answer in self._db.execute(query, (model_id, *part)):
+                answers[text] = json.loads(answer)
+        return answers
 
     def put(self, identity: Identity, answers: Mapping[str, Any]) -> None:
         """Record answers; when this returns they survive a kill."""
-        model = self._id(identity)
-        rows = [(model, text, json.dumps(answer, ensure_ascii=False)) for text, answer in answers.items()]
+        model_id = self._id(identity)
+        rows = [(model_id, text, json.dumps(answer, ensure_ascii=False)) for text, answer in answers.items()]
         with self._db:
             self._db.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", rows)
 

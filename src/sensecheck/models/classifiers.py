@@ -107,29 +107,29 @@ class Asked:
     def answers(self, pairs: Sequence[Pair], progress: Callable[[int], None] | None = None) -> list[Answer]:
         """One answer a pair, in order. A failed call is an answer without a label, and is not kept."""
         texts = [pair_text(pair) for pair in pairs]
-        waiting: dict[str, Pair] = dict(zip(texts, pairs, strict=True))
-        known = {t: Answer.restored(v) for t, v in self.cache.get(self.identity, waiting).items()}
+        pair_by_text: dict[str, Pair] = dict(zip(texts, pairs, strict=True))
+        answer_by_text = {t: Answer.restored(v) for t, v in self.cache.get(self.identity, pair_by_text).items()}
         if progress is not None:
-            progress(sum(text in known for text in texts))
-        open_texts = [text for text in waiting if text not in known]
-        for batch in self.model.stream([waiting[text] for text in open_texts]) if open_texts else ():
-            fresh = {open_texts[i]: answer for i, answer in batch}
-            keep = {text: answer.stored() for text, answer in fresh.items() if answer.failure is None}
-            if keep:
-                self.cache.put(self.identity, keep)
-            self.asked += len(fresh)
-            for answer in fresh.values():
+            progress(sum(text in answer_by_text for text in texts))
+        unanswered = [text for text in pair_by_text if text not in answer_by_text]
+        for batch in self.model.stream([pair_by_text[text] for text in unanswered]) if unanswered else ():
+            new_answers = {unanswered[i]: answer for i, answer in batch}
+            storable = {text: answer.stored() for text, answer in new_answers.items() if answer.failure is None}
+            if storable:
+                self.cache.put(self.identity, storable)
+            self.asked += len(new_answers)
+            for answer in new_answers.values():
                 if answer.failure is not None:
                     self.failures[answer.failure] = self.failures.get(answer.failure, 0) + 1
-            known.update(fresh)
+            answer_by_text.update(new_answers)
             if progress is not None:
-                progress(len(fresh))
-        for text, answer in known.items():
+                progress(len(new_answers))
+        for text, answer in answer_by_text.items():
             if answer.label is None and answer.text is not None:
                 self.unread.add(text)
                 self.example = self.example or answer.text
-        missing = Answer(None, failure="no answer came back")
-        return [known.get(text, missing) for text in texts]
+        missing = Answer(None, failure="the model returned no answer")
+        return [answer_by_text.get(text, missing) for text in texts]
 
     def labels(self, pairs: Sequence[Pair]) -> list[int | None]:
         return [answer.label for answer in self.answers(pairs)]
@@ -143,14 +143,18 @@ class CallableClassifier:
     ) -> None:
         self._function = function
         self._batch = batch
-        self._two = _takes_two(function)
+        self._takes_two_lists = _takes_two_lists(function)
         self.identity = Identity(name or name_of(function), revision or revisions.of_function(function), "callable")
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         for start in range(0, len(pairs), self._batch):
             part = list(pairs[start : start + self._batch])
-            given = self._function([p for p, _ in part], [h for _, h in part]) if self._two else self._function(part)
-            answers = [_as_answer(value) for value in given]
+            outputs = (
+                self._function([p for p, _ in part], [h for _, h in part])
+                if self._takes_two_lists
+                else self._function(part)
+            )
+            answers = [_as_answer(value) for value in outputs]
             if len(answers) != len(part):
                 raise ValueError(f"{self.identity.model} gave {len(answers)} answers for {len(part)} pairs")
             yield [(start + i, answer) for i, answer in enumerate(answers)]
@@ -160,7 +164,7 @@ def name_of(function: object) -> str:
     return str(getattr(function, "__qualname__", type(function).__name__))
 
 
-def _takes_two(function: Callable[..., Any]) -> bool:
+def _takes_two_lists(function: Callable[..., Any]) -> bool:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -193,25 +197,27 @@ class TableClassifier:
         """`written`: how texts are written when the model is asked (final full stop, spaces); a pair that is not in the
         table to the letter is looked up in that form.
         """
-        self._table = {pair_text((premise, hypothesis)): value for premise, hypothesis, value in rows}
+        self._table = {pair_text((premise, hypothesis)): prediction for premise, hypothesis, prediction in rows}
         self.identity = Identity(name, revision or revisions.of_rows(self._table.items()), "table")
         self._written = written
         self._as_written: dict[str, object] = {}
         if written is not None:
-            for key, value in self._table.items():
+            for key, prediction in self._table.items():
                 premise, _, hypothesis = key.partition("\x1f")
-                self._as_written.setdefault(pair_text((written(premise), written(hypothesis))), value)
+                self._as_written.setdefault(pair_text((written(premise), written(hypothesis))), prediction)
 
-    def _found(self, pair: Pair) -> object:
-        value = self._table.get(pair_text(pair))
-        if value is None and self._written is not None:
-            value = self._as_written.get(pair_text((self._written(pair[0]), self._written(pair[1]))))
-        return value
+    def _look_up(self, pair: Pair) -> object:
+        prediction = self._table.get(pair_text(pair))
+        if prediction is None and self._written is not None:
+            prediction = self._as_written.get(pair_text((self._written(pair[0]), self._written(pair[1]))))
+        return prediction
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         absent = Answer(None, failure="not in the table of predictions")
-        found = (self._found(pair) for pair in pairs)
-        yield [(i, absent if value is None else _as_answer(value)) for i, value in enumerate(found)]
+        predictions = (self._look_up(pair) for pair in pairs)
+        yield [
+            (i, absent if prediction is None else _as_answer(prediction)) for i, prediction in enumerate(predictions)
+        ]
 
 
 class SmallClassifier:
@@ -256,9 +262,9 @@ def read_answer(text: str) -> int | None:
     for mark in ("answer:", "label:", "verdict:"):
         if mark in lowered:
             lowered = lowered.split(mark, 1)[1].strip(" \"'`*_\n\t")
-    first = _FIRST_WORD.match(lowered)
-    if first is not None:
-        word = first.group()
+    first_word = _FIRST_WORD.match(lowered)
+    if first_word is not None:
+        word = first_word.group()
         if word in ("no", "not") and _NO_CONTRADICTION.match(lowered):
             return 1
         if (word in _ANSWERS and word not in ("e", "n", "c")) or lowered.rstrip(".") in _ANSWERS:

@@ -30,11 +30,11 @@ from sensecheck.models.prompts import LIST_PROMPTS, NLI_PROMPT, fill
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
-_RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-_LARGEST_ANSWER = 8 * 1024 * 1024
+_RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_MOST_ANSWER_BYTES = 8 * 1024 * 1024
 
 
-_KNOCKS = 3
+_CONNECTION_TRIES = 3
 """How often a server that has never answered is tried when nobody listens at its address."""
 
 
@@ -49,10 +49,10 @@ class EndpointGoneError(EndpointError):
 class _PassingError(Exception):
     """A fault that may pass: try again, not before `pause` seconds."""
 
-    def __init__(self, reason: str, pause: float = 0.0, nobody: bool = False) -> None:
+    def __init__(self, reason: str, pause: float = 0.0, no_server: bool = False) -> None:
         super().__init__(reason)
         self.pause = pause
-        self.nobody = nobody
+        self.no_server = no_server
         """there is no server at the address at all"""
 
 
@@ -84,26 +84,26 @@ class Endpoint:
         if not path.endswith("/completions"):
             path += "/chat/completions"
         self.chat = path.endswith("/chat/completions")
-        self._parts, self._path = parts, path + (f"?{parts.query}" if parts.query else "")
+        self._url_parts, self._path = parts, path + (f"?{parts.query}" if parts.query else "")
         self._local = threading.local()
-        self._gate = threading.Lock()
+        self._lock = threading.Lock()
         self._stopping = threading.Event()
         """set while a run ends before its calls do: nobody waits to try again for an answer that nobody takes"""
-        self._not_before = 0.0
+        self._next_call_at = 0.0
         # An address that swallows connections is found out sooner than an answer that takes its time.
-        self._knock = min(self.timeout, 10.0)
+        self._connect_seconds = min(self.timeout, 10.0)
         self._answered = False
-        self._given_up = 0
+        self._failures_in_a_row = 0
         self.requests = 0
         self.retries: dict[str, int] = {}
 
     @property
     def settings(self) -> str:
         """What an answer depends on besides the model and the prompt; the address is not of it."""
-        more = f" {json.dumps(self.extra, sort_keys=True)}" if self.extra else ""
+        extra = f" {json.dumps(self.extra, sort_keys=True)}" if self.extra else ""
         seed = "" if self.seed is None else f" seed={self.seed}"
         kind = "chat" if self.chat else "completions"
-        return f"{kind} temperature={self.temperature} max_tokens={self.max_tokens}{seed}{more}"
+        return f"{kind} temperature={self.temperature} max_tokens={self.max_tokens}{seed}{extra}"
 
     # -- one call ---------------------------------------------------------------------------------------------
 
@@ -117,9 +117,9 @@ class Endpoint:
             try:
                 return self._texts(self._post(body))
             except _PassingError as fault:
-                with self._gate:
+                with self._lock:
                     self.retries[str(fault)] = self.retries.get(str(fault), 0) + 1
-                if fault.nobody and not self._answered and attempt + 1 >= _KNOCKS:
+                if fault.no_server and not self._answered and attempt + 1 >= _CONNECTION_TRIES:
                     raise EndpointGoneError(
                         f"{self.url} cannot be reached: {fault}; check its address, and that the server is running"
                     ) from None
@@ -147,27 +147,27 @@ class Endpoint:
 
     def _wait_for_turn(self) -> None:
         """Keeps to the asked rate, and waits while the endpoint wants to be left alone."""
-        with self._gate:
+        with self._lock:
             now = time.monotonic()
-            start = max(now, self._not_before)
+            call_at = max(now, self._next_call_at)
             if self.per_minute:
-                self._not_before = start + 60.0 / self.per_minute
-        if start > now:
-            self._stopping.wait(start - now)
+                self._next_call_at = call_at + 60.0 / self.per_minute
+        if call_at > now:
+            self._stopping.wait(call_at - now)
 
     def _connection(self) -> http.client.HTTPConnection:
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if connection is None:
-            host, port = self._parts.hostname or "", self._parts.port
-            if self._parts.scheme == "https":
+            host, port = self._url_parts.hostname or "", self._url_parts.port
+            if self._url_parts.scheme == "https":
                 context = ssl.create_default_context()
-                connection = http.client.HTTPSConnection(host, port, timeout=self._knock, context=context)
+                connection = http.client.HTTPSConnection(host, port, timeout=self._connect_seconds, context=context)
             else:
-                connection = http.client.HTTPConnection(host, port, timeout=self._knock)
+                connection = http.client.HTTPConnection(host, port, timeout=self._connect_seconds)
             try:
                 connection.connect()
             except TimeoutError:
-                raise _PassingError("no connection in time", nobody=True) from None
+                raise _PassingError("no connection in time", no_server=True) from None
             connection.sock.settimeout(self.timeout)
             connection.timeout = self.timeout  # also where http.client opens the connection anew by itself
             self._local.connection = connection
@@ -184,7 +184,7 @@ class Endpoint:
         key = os.environ.get(self.key_variable, "")
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        with self._gate:
+        with self._lock:
             self.requests += 1
         deadline = time.monotonic() + self.timeout
         try:
@@ -197,22 +197,23 @@ class Endpoint:
                 pieces.append(piece)
                 if time.monotonic() > deadline:
                     raise TimeoutError
-                if sum(map(len, pieces)) > _LARGEST_ANSWER:
-                    raise EndpointError(f"{self.url} answered with more than {_LARGEST_ANSWER} bytes")
+                if sum(map(len, pieces)) > _MOST_ANSWER_BYTES:
+                    raise EndpointError(f"{self.url} answered with more than {_MOST_ANSWER_BYTES} bytes")
             data, status = b"".join(pieces), response.status
             response.close()  # read1 leaves the response open at its end, and the connection could not be used again
-            wanted = response.headers.get("Content-Length")
-            if wanted is not None and wanted.isdigit() and len(data) < int(wanted):
+            announced_size = response.headers.get("Content-Length")
+            if announced_size is not None and announced_size.isdigit() and len(data) < int(announced_size):
                 raise http.client.IncompleteRead(data)
         except (TimeoutError, http.client.HTTPException, OSError) as fault:
             self._drop_connection()
             if isinstance(fault, ssl.SSLCertVerificationError):
-                said = f"{self.url}: its certificate is not trusted here: {fault.verify_message}"
-                raise EndpointError(said) from None
-            late = isinstance(fault, TimeoutError)
-            nobody = isinstance(fault, (ConnectionRefusedError, socket.gaierror))
-            said = f"connection failed ({type(fault).__name__})"
-            raise _PassingError("timed out" if late else said, nobody=nobody) from fault
+                raise EndpointError(
+                    f"{self.url}: its certificate is not trusted here: {fault.verify_message}"
+                ) from None
+            timed_out = isinstance(fault, TimeoutError)
+            no_server = isinstance(fault, (ConnectionRefusedError, socket.gaierror))
+            reason = "timed out" if timed_out else f"connection failed ({type(fault).__name__})"
+            raise _PassingError(reason, no_server=no_server) from fault
         if response.will_close:
             self._drop_connection()
         if status == 200:
@@ -224,19 +225,22 @@ class Endpoint:
                 self._answered = True
                 return value
             raise _PassingError("answered with something that is not a JSON object")
-        if status in _RETRIED:
+        if status in _RETRIED_STATUSES:
             pause = _seconds(response.headers.get("Retry-After"))
             if status == 429:
-                with self._gate:
-                    self._not_before = max(self._not_before, time.monotonic() + min(pause, self.longest_pause))
+                with self._lock:
+                    self._next_call_at = max(self._next_call_at, time.monotonic() + min(pause, self.longest_pause))
             raise _PassingError(f"HTTP {status}", pause)
-        said = data[:500].decode("utf-8", "replace").strip()
-        raise EndpointError(f"{self.url} refused the call: HTTP {status}: {said}{self._advice(status)}")
+        explanation = data[:500].decode("utf-8", "replace").strip()
+        raise EndpointError(f"{self.url} refused the call: HTTP {status}: {explanation}{self._advice(status)}")
 
     def _advice(self, status: int) -> str:
         if status in (401, 403):
-            told = "holds a key" if os.environ.get(self.key_variable) else "is not set"
-            return f" (the key is read from ${self.key_variable}, which {told}; --key-variable names another)"
+            key_state = "is set" if os.environ.get(self.key_variable) else "is not set"
+            return (
+                f" (the key is read from ${self.key_variable}, which {key_state}; "
+                "--key-variable names another variable)"
+            )
         if status == 404:
             return f" (is {self._path} the right path, and {self.model!r} the model's name there?)"
         return ""
@@ -273,23 +277,24 @@ class Endpoint:
             try:
                 fill_up()
                 while running:
-                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    completed, _ = wait(running, return_when=FIRST_COMPLETED)
                     batch: list[tuple[int, Value | Exception]] = []
-                    for future in done:
+                    for future in completed:
                         index = running.pop(future)
                         error = future.exception()
                         if isinstance(error, _PassingError):
                             batch.append((index, error))
-                            self._given_up += 1
+                            self._failures_in_a_row += 1
                         elif error is not None:
                             raise error
                         else:
                             batch.append((index, future.result()))
-                            self._given_up = 0
+                            self._failures_in_a_row = 0
                     yield batch
-                    if self._given_up >= self.patience:
+                    if self._failures_in_a_row >= self.patience:
                         raise EndpointGoneError(
-                            f"{self.url} has failed {self._given_up} calls in a row, each tried {self.tries} times: "
+                            f"{self.url} has failed {self._failures_in_a_row} calls in a row, "
+                            f"each tried {self.tries} times: "
                             f"{next(str(fault) for _, fault in batch if isinstance(fault, _PassingError))}"
                         )
                     # Only now: whoever takes the answers has put them on disk, so what a kill can cost is never more
@@ -352,8 +357,8 @@ class EndpointGenerator:
             prompt = (
                 self._prompts[request.positive].replace("<n>", str(request.n)).replace("<hypothesis>", request.text)
             )
-            heat = 0.9 if request.mode == "sample" else None
-            text = self.endpoint.complete(prompt, temperature=heat, seed=request.seed)[0]
+            temperature = 0.9 if request.mode == "sample" else None
+            text = self.endpoint.complete(prompt, temperature=temperature, seed=request.seed)[0]
             return statements_in(text)[: request.n]
 
         for batch in self.endpoint.each(requests, ask):

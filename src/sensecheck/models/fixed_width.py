@@ -52,23 +52,23 @@ def integer_rows(values: NDArray[np.integer]) -> Bytes:
     text = np.empty((*values.shape, 2), dtype=np.uint32)
     text[..., 0] = blanks[upper]
     text[..., 1] = np.where(upper > 0, zeros[lower], blanks[lower])
-    made = text.view(np.uint8)
+    characters = text.view(np.uint8)
     # A lone zero is no blank.
-    made[..., 7] = np.where(values == 0, ord("0"), made[..., 7])
-    return _bracketed(made[..., 8 - len(str(largest)) :])
+    characters[..., 7] = np.where(values == 0, ord("0"), characters[..., 7])
+    return _bracketed(characters[..., 8 - len(str(largest)) :])
 
 
 def _bracketed(cells: Bytes) -> Bytes:
     rows, k, width = cells.shape
-    made = np.empty((rows, k * (width + 1) + 2), dtype=np.uint8)
+    lines = np.empty((rows, k * (width + 1) + 2), dtype=np.uint8)
     for j in range(k):
-        at = 1 + j * (width + 1)
-        made[:, at : at + width] = cells[:, j]
-        made[:, at + width] = ord(",")
-    made[:, 0] = ord("[")
-    made[:, -2] = ord("]")
-    made[:, -1] = ord(",")
-    return made
+        column = 1 + j * (width + 1)
+        lines[:, column : column + width] = cells[:, j]
+        lines[:, column + width] = ord(",")
+    lines[:, 0] = ord("[")
+    lines[:, -2] = ord("]")
+    lines[:, -1] = ord(",")
+    return lines
 
 
 def stretch(rows: Bytes, start: int, stop: int) -> bytes:

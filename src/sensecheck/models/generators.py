@@ -57,22 +57,22 @@ class Asked:
         self, requests: Sequence[Request], progress: Callable[[int], None] | None = None
     ) -> list[list[str] | None]:
         keys = [request.key() for request in requests]
-        waiting = dict(zip(keys, requests, strict=True))
-        known: dict[str, list[str] | None] = dict(self.cache.get(self.identity, waiting))
+        request_by_key = dict(zip(keys, requests, strict=True))
+        statements_by_key: dict[str, list[str] | None] = dict(self.cache.get(self.identity, request_by_key))
         if progress is not None:
-            progress(sum(key in known for key in keys))
-        open_keys = [key for key in waiting if key not in known]
-        for batch in self.model.stream([waiting[key] for key in open_keys]) if open_keys else ():
-            fresh = {open_keys[i]: texts for i, texts in batch}
-            keep = {key: texts for key, texts in fresh.items() if texts is not None}
-            if keep:
-                self.cache.put(self.identity, keep)
-            self.asked += len(fresh)
-            self.failed += len(fresh) - len(keep)
-            known.update(fresh)
+            progress(sum(key in statements_by_key for key in keys))
+        unanswered = [key for key in request_by_key if key not in statements_by_key]
+        for batch in self.model.stream([request_by_key[key] for key in unanswered]) if unanswered else ():
+            new_statements = {unanswered[i]: texts for i, texts in batch}
+            storable = {key: texts for key, texts in new_statements.items() if texts is not None}
+            if storable:
+                self.cache.put(self.identity, storable)
+            self.asked += len(new_statements)
+            self.failed += len(new_statements) - len(storable)
+            statements_by_key.update(new_statements)
             if progress is not None:
-                progress(len(fresh))
-        return [known.get(key) for key in keys]
+                progress(len(new_statements))
+        return [statements_by_key.get(key) for key in keys]
 
 
 class RuleGenerator:
@@ -82,8 +82,10 @@ class RuleGenerator:
         from sensecheck.language.rewriting.lexicon import english
 
         self._lexicon = english(wordnet)
-        found = self._lexicon.wordnet
-        self.identity = Identity("rules", "3", f"wordnet {found.folder}" if found is not None else "built-in lexicon")
+        wordnet_data = self._lexicon.wordnet
+        self.identity = Identity(
+            "rules", "3", f"wordnet {wordnet_data.folder}" if wordnet_data is not None else "built-in lexicon"
+        )
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
         from sensecheck.language.rewriting.engine import rewrite

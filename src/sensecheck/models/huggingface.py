@@ -24,11 +24,11 @@ from sensecheck.models.prompts import NLI_PROMPT, STATEMENT_PROMPTS, fill
 
 Floats = npt.NDArray[np.float32]
 
-_SAMPLED = 64  # pairs on which the error of 16 bits is measured
+_NOISE_SAMPLE = 64  # pairs on which the error of 16 bits is measured
 _NOISE_WIDTHS = 2.0  # of these root mean squares, within which a call is close: about one pair in a hundred
-_AHEAD = 2  # batches the device has before it while the host reads one back
+_BATCHES_AHEAD = 2  # batches the device has before it while the host reads one back
 _NO_LIMIT = 10**9  # tokenizers without a longest text say 10^30
-_HELD = 512  # close calls are collected up to this many: float32 is slow enough without small batches
+_RECHECKED_AT_ONCE = 512  # close calls are collected up to this many: float32 is slow enough without small batches
 
 
 class MissingExtraError(ImportError):
@@ -42,7 +42,8 @@ def libraries() -> tuple[Any, Any]:
         import transformers
     except ImportError as missing:
         raise MissingExtraError(
-            f"{missing.name} is not installed: Hugging Face models need the extra, pip install 'sensecheck[models]'"
+            f"{missing.name} is not installed: Hugging Face models need the extra `models`: "
+            "pip install 'sensecheck[models]'"
         ) from missing
     return torch, transformers
 
@@ -61,17 +62,17 @@ def configuration(path: str, revision: str | None = None, offline: bool = False)
         return transformers.AutoConfig.from_pretrained(path, **options)
     except OSError as error:
         raise ValueError(
-            f"{path!r} is no model folder here and could not be had from the hub ({type(error).__name__}); "
-            "give a folder with config.json, or a name while the hub can be reached"
+            f"{path!r} is not a model folder here and could not be loaded from the hub ({type(error).__name__}); "
+            "give a folder that has a config.json, or a model's name when the hub can be reached"
         ) from None
     finally:
         log.setLevel(level)
 
 
-def _revision(path: str, config: Any, asked: str | None) -> str:
+def _revision(path: str, config: Any, requested: str | None) -> str:
     """The hub's commit, or a digest of the folder's files."""
     commit: str | None = getattr(config, "_commit_hash", None)
-    return commit or (revisions.of_folder(path) if Path(path).is_dir() else asked or "")
+    return commit or (revisions.of_folder(path) if Path(path).is_dir() else requested or "")
 
 
 def label_order(id2label: dict[int, str], given: Sequence[str] | None = None) -> list[int]:
@@ -83,8 +84,8 @@ def label_order(id2label: dict[int, str], given: Sequence[str] | None = None) ->
         order = []
     if len(names) not in (2, 3) or None in order or len(set(order)) != len(names) or 0 not in order:
         raise ValueError(
-            f"the model's classes are called {names}: that is no order of entailment, neutral and contradiction; "
-            "pass the order yourself (--label-order entailment,neutral,contradiction)"
+            f"the model calls its classes {names}, which does not say which is entailment, neutral or contradiction; "
+            "give their order yourself (--label-order entailment,neutral,contradiction)"
         )
     return [int(k) for k in order if k is not None]
 
@@ -101,9 +102,9 @@ class _Launched:
     """A batch the device is working on, where its logits will be, and what says that they are there."""
 
     batch: Packed
-    held: list[Packed] | None  # where close calls are put; None: these are the last word
-    values: Any
-    done: Any
+    close_calls: list[Packed] | None  # where close calls are put; None: these are the last word
+    logits: Any
+    copied: Any
 
 
 class SequenceClassifier:
@@ -130,71 +131,71 @@ class SequenceClassifier:
             options["revision"] = revision
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(path, **options)
-        loaded = transformers.AutoModelForSequenceClassification.from_pretrained(path, dtype=torch.float32, **options)
-        loaded.eval()
-        kind = loaded.config.model_type
+        model = transformers.AutoModelForSequenceClassification.from_pretrained(path, dtype=torch.float32, **options)
+        model.eval()
+        architecture = model.config.model_type
         if dtype is None:
             # float16 has eight times bfloat16's precision; T5 is known to leave its range.
-            half = "bfloat16" if "t5" in kind else "float16"
-            dtype = half if self.device.type == "cuda" else "float32"
+            half_precision = "bfloat16" if "t5" in architecture else "float16"
+            dtype = half_precision if self.device.type == "cuda" else "float32"
         self.dtype = getattr(torch, dtype)
-        self.order = label_order(loaded.config.id2label, label_names)
-        rounded = self.dtype != torch.float32
-        self._margin = recheck if rounded else 0.0
-        self.packed = (kind in SUPPORTED and self.device.type == "cuda") if packed is None else packed
-        self._model = loaded.to(self.device)
-        self._run: Callable[..., Any] | None = None
-        self._run_exact: Callable[..., Any] | None = None
-        self._exact = self._model if rounded and self._margin != 0 else None
+        self.order = label_order(model.config.id2label, label_names)
+        in_16_bits = self.dtype != torch.float32
+        self._margin = recheck if in_16_bits else 0.0
+        self.packed = (architecture in SUPPORTED and self.device.type == "cuda") if packed is None else packed
+        self._model = model.to(self.device)
+        self._packed_logits: Callable[..., Any] | None = None
+        self._packed_exact_logits: Callable[..., Any] | None = None
+        self._exact_model = self._model if in_16_bits and self._margin != 0 else None
         if self.packed:
-            self._run = PackedEncoder(self._model, self.dtype).logits
-            if self._exact is not None:
-                self._run_exact = PackedEncoder(self._model).logits
-        elif rounded:
-            if self._exact is not None:
+            self._packed_logits = PackedEncoder(self._model, self.dtype).logits
+            if self._exact_model is not None:
+                self._packed_exact_logits = PackedEncoder(self._model).logits
+        elif in_16_bits:
+            if self._exact_model is not None:
                 import copy
 
-                loaded = copy.deepcopy(loaded)
-            self._model = loaded.to(self.dtype)
+                model = copy.deepcopy(model)
+            self._model = model.to(self.dtype)
         self.tokens = tokens or (65536 if self.device.type == "cuda" else 2048)
         self._chunk = chunk
-        positions = getattr(loaded.config, "max_position_embeddings", 512)
-        if kind in ("roberta", "xlm-roberta", "camembert"):
-            positions -= loaded.config.pad_token_id + 1
-        self._longest = min(positions, getattr(self._tokenizer, "model_max_length", positions) or positions)
-        self._fast = getattr(self._tokenizer, "backend_tokenizer", None)
+        positions = getattr(model.config, "max_position_embeddings", 512)
+        if architecture in ("roberta", "xlm-roberta", "camembert"):
+            positions -= model.config.pad_token_id + 1
+        self._max_tokens = min(positions, getattr(self._tokenizer, "model_max_length", positions) or positions)
+        self._fast_tokenizer = getattr(self._tokenizer, "backend_tokenizer", None)
         # RoBERTa has one token type and its tokenizers may count two; models without types ignore what stands here.
-        self._typed = (
-            "token_type_ids" in self._tokenizer.model_input_names and getattr(loaded.config, "type_vocab_size", 0) > 1
+        self._has_token_types = (
+            "token_type_ids" in self._tokenizer.model_input_names and getattr(model.config, "type_vocab_size", 0) > 1
         )
         self.truncated = Truncated()
         self.halved = 0
         self.rechecked = 0
         self.offset: Any = np.zeros(len(self.order), dtype=np.float32)  # of all logits in 16 bits against float32
         self.noise = 0.0  # root mean square of what else 16 bits do to the difference of the two best logits
-        commit = _revision(path, loaded.config, revision)
+        commit = _revision(path, model.config, revision)
         # Precision is part of what an answer depends on: a close call may fall the other way.
-        checked = "" if not rounded else ", close calls in float32" if self._exact is not None else ", unchecked"
-        self.identity = Identity(path, commit, f"sequence classifier, {dtype}{checked}, order {self.order}")
+        check = "" if not in_16_bits else ", close calls in float32" if self._exact_model is not None else ", unchecked"
+        self.identity = Identity(path, commit, f"sequence classifier, {dtype}{check}, order {self.order}")
 
     # -- tokens -----------------------------------------------------------------------------------------------
 
     def _encode(self, pairs: Sequence[Pair], first_row: int) -> Packed:
-        if self._fast is not None:
+        if self._fast_tokenizer is not None:
             # The wrapper of transformers spends several times as long on a pair as the tokenizer itself.
-            self._fast.no_padding()
-            self._fast.enable_truncation(self._longest, strategy="longest_first")
-            encodings = self._fast.encode_batch_fast(list(pairs), add_special_tokens=True)
+            self._fast_tokenizer.no_padding()
+            self._fast_tokenizer.enable_truncation(self._max_tokens, strategy="longest_first")
+            encodings = self._fast_tokenizer.encode_batch_fast(list(pairs), add_special_tokens=True)
             ids = [e.ids for e in encodings]
-            types = [e.type_ids for e in encodings] if self._typed else None
+            types = [e.type_ids for e in encodings] if self._has_token_types else None
         else:
-            out = self._tokenizer(
-                [p for p, _ in pairs], [h for _, h in pairs], truncation="longest_first", max_length=self._longest
+            encoding = self._tokenizer(
+                [p for p, _ in pairs], [h for _, h in pairs], truncation="longest_first", max_length=self._max_tokens
             )
-            ids = out["input_ids"]
-            types = out.get("token_type_ids") if self._typed else None
+            ids = encoding["input_ids"]
+            types = encoding.get("token_type_ids") if self._has_token_types else None
         packed = pack(ids, types, first_row)
-        self.truncated.pairs += int((packed.lengths >= self._longest).sum())
+        self.truncated.pairs += int((packed.lengths >= self._max_tokens).sum())
         return packed
 
     def _prepare(self, pairs: Sequence[Pair]) -> Iterator[Packed]:
@@ -212,15 +213,15 @@ class SequenceClassifier:
 
     def _forward(self, batch: Packed, exact: bool = False) -> Any:
         torch = self._torch
-        run = self._run_exact if exact else self._run
-        if run is not None:
-            flat = torch.from_numpy(np.stack([batch.ids, batch.types, batch.places()]))
+        packed_logits = self._packed_exact_logits if exact else self._packed_logits
+        if packed_logits is not None:
+            flat_inputs = torch.from_numpy(np.stack([batch.ids, batch.types, batch.places()]))
             starts = torch.from_numpy(batch.starts.astype(np.int32))
             if self.device.type == "cuda":
-                flat = flat.pin_memory().to(self.device, non_blocking=True)
+                flat_inputs = flat_inputs.pin_memory().to(self.device, non_blocking=True)
                 starts = starts.pin_memory().to(self.device, non_blocking=True)
-            return run(flat[0], flat[1], flat[2], starts, int(batch.lengths.max()))
-        model = self._exact if exact else self._model
+            return packed_logits(flat_inputs[0], flat_inputs[1], flat_inputs[2], starts, int(batch.lengths.max()))
+        model = self._exact_model if exact else self._model
         ids, types, mask = (torch.from_numpy(part) for part in batch.grid(self._tokenizer.pad_token_id or 0))
         inputs = {"input_ids": ids.to(self.device), "attention_mask": mask.to(self.device)}
         if "token_type_ids" in self._tokenizer.model_input_names:
@@ -228,7 +229,7 @@ class SequenceClassifier:
         assert model is not None
         return model(**inputs).logits
 
-    def _careful(self, batch: Packed, exact: bool = False) -> Any:
+    def _forward_halving(self, batch: Packed, exact: bool = False) -> Any:
         """The forward pass; a batch that does not fit in memory is halved until it does."""
         torch = self._torch
         try:
@@ -240,75 +241,78 @@ class SequenceClassifier:
         self.halved += 1
         middle = len(batch) // 2
         halves = (batch.take(range(middle)), batch.take(range(middle, len(batch))))
-        return torch.cat([self._careful(half, exact) for half in halves])
+        return torch.cat([self._forward_halving(half, exact) for half in halves])
 
-    def _measure_noise(self, batch: Packed, raw: Any) -> None:
+    def _measure_noise(self, batch: Packed, device_logits: Any) -> None:
         """What 16 bits do to the logits, from a sample of one batch: an offset that all pairs share (weights are
         rounded the same way for all), which is taken off, and a scatter, which tells how close a call is too close.
         """
-        chosen = np.unique(np.linspace(0, len(batch) - 1, _SAMPLED).astype(np.int64))
-        rounded = raw[self._torch.from_numpy(chosen).to(raw.device)].float().cpu().numpy()
-        exact = self._careful(batch.take(chosen), exact=True).float().cpu().numpy()
-        apart = (rounded - exact)[np.isfinite(rounded).all(axis=1)]
-        best = np.argsort(exact[np.isfinite(rounded).all(axis=1)], axis=1)[:, -2:]
-        if len(apart) >= _SAMPLED // 2:
-            self.offset = apart.mean(axis=0)
-        between = np.diff(np.take_along_axis(apart - self.offset, best, axis=1), axis=1)
-        self.noise = float(np.sqrt(np.mean(between**2))) if len(between) else 0.0
+        sample = np.unique(np.linspace(0, len(batch) - 1, _NOISE_SAMPLE).astype(np.int64))
+        rounded = device_logits[self._torch.from_numpy(sample).to(device_logits.device)].float().cpu().numpy()
+        exact = self._forward_halving(batch.take(sample), exact=True).float().cpu().numpy()
+        errors = (rounded - exact)[np.isfinite(rounded).all(axis=1)]
+        two_best = np.argsort(exact[np.isfinite(rounded).all(axis=1)], axis=1)[:, -2:]
+        if len(errors) >= _NOISE_SAMPLE // 2:
+            self.offset = errors.mean(axis=0)
+        errors_of_gap = np.diff(np.take_along_axis(errors - self.offset, two_best, axis=1), axis=1)
+        self.noise = float(np.sqrt(np.mean(errors_of_gap**2))) if len(errors_of_gap) else 0.0
         self._margin = _NOISE_WIDTHS * self.noise
 
-    def _answers(self, rows: Ints, values: Floats) -> Batch:
-        ours = np.full((len(values), 3), -np.inf, dtype=np.float32)
-        ours[:, self.order] = values
-        labels = ours.argmax(axis=1).tolist()
+    def _answers(self, rows: Ints, model_logits: Floats) -> Batch:
+        logits = np.full((len(model_logits), 3), -np.inf, dtype=np.float32)
+        logits[:, self.order] = model_logits
+        labels = logits.argmax(axis=1).tolist()
         return [
             (i, Answer(label, tuple(row)))
-            for i, label, row in zip(rows.tolist(), labels, ours.tolist(), strict=True)
+            for i, label, row in zip(rows.tolist(), labels, logits.tolist(), strict=True)
         ]  # fmt: skip
 
-    def _launch(self, batch: Packed, held: list[Packed] | None, raw: Any = None) -> _Launched:
+    def _launch(self, batch: Packed, close_calls: list[Packed] | None, device_logits: Any = None) -> _Launched:
         """Queue a batch and the copy of its logits: a copy queued later would wait for the batches after this one."""
         torch = self._torch
-        raw = self._careful(batch, exact=held is None) if raw is None else raw
+        device_logits = (
+            self._forward_halving(batch, exact=close_calls is None) if device_logits is None else device_logits
+        )
         if self.device.type != "cuda":
-            return _Launched(batch, held, raw.float(), None)
-        values = torch.empty(raw.shape, dtype=torch.float32, pin_memory=True)
-        values.copy_(raw, non_blocking=True)
-        done = torch.cuda.Event()
-        done.record()
-        return _Launched(batch, held, values, done)
+            return _Launched(batch, close_calls, device_logits.float(), None)
+        host_logits = torch.empty(device_logits.shape, dtype=torch.float32, pin_memory=True)
+        host_logits.copy_(device_logits, non_blocking=True)
+        copied = torch.cuda.Event()
+        copied.record()
+        return _Launched(batch, close_calls, host_logits, copied)
 
-    def _finished(self, launched: _Launched) -> Batch:
+    def _finish(self, launched: _Launched) -> Batch:
         """The answers of a batch; in 16 bits close calls, and numbers that left their range, are held back."""
-        batch, held = launched.batch, launched.held
-        if launched.done is not None:
-            launched.done.synchronize()
-        values = launched.values.numpy()
-        if held is None:
-            return self._answers(batch.rows, values)
-        values -= self.offset
+        batch, close_calls = launched.batch, launched.close_calls
+        if launched.copied is not None:
+            launched.copied.synchronize()
+        logits = launched.logits.numpy()
+        if close_calls is None:
+            return self._answers(batch.rows, logits)
+        logits -= self.offset
         with np.errstate(invalid="ignore"):
-            two = np.sort(values, axis=1)[:, -2:]
-            close = ~np.isfinite(values).all(axis=1) | (two[:, 1] - two[:, 0] < (self._margin or 0.0))
-        if not close.any():
-            return self._answers(batch.rows, values)
-        if self._exact is None:
+            two_best = np.sort(logits, axis=1)[:, -2:]
+            is_close = ~np.isfinite(logits).all(axis=1) | (two_best[:, 1] - two_best[:, 0] < (self._margin or 0.0))
+        if not is_close.any():
+            return self._answers(batch.rows, logits)
+        if self._exact_model is None:
             raise ValueError(
-                f"{int(close.sum())} pairs left the range of {self.dtype}: give another precision (bfloat16 or float32)"
+                f"the logits of {int(is_close.sum())} pairs are outside the range of {self.dtype}: "
+                "choose another precision (bfloat16 or float32)"
             )
-        held.append(batch.take(np.flatnonzero(close)))
-        return self._answers(batch.rows[~close], values[~close])
+        close_calls.append(batch.take(np.flatnonzero(is_close)))
+        return self._answers(batch.rows[~is_close], logits[~is_close])
 
-    def _held_batches(self, held: list[Packed]) -> Iterator[Packed]:
-        batch = join(held)
-        held.clear()
+    def _recheck_batches(self, close_calls: list[Packed]) -> Iterator[Packed]:
+        batch = join(close_calls)
+        close_calls.clear()
         self.rechecked += len(batch)
         for rows in length_batches(batch.lengths.tolist(), self.tokens // 2, padded=True):
             yield batch.take(rows)
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         torch = self._torch
-        ready: queue.Queue[Packed | BaseException | None] = queue.Queue(maxsize=8)
+        prepared: queue.Queue[Packed | BaseException | None] = queue.Queue(maxsize=8)
         stop = threading.Event()
 
         def tokenise() -> None:
@@ -316,39 +320,39 @@ class SequenceClassifier:
                 for item in self._prepare(pairs):
                     while not stop.is_set():
                         try:
-                            ready.put(item, timeout=0.2)
+                            prepared.put(item, timeout=0.2)
                             break
                         except queue.Full:
                             continue
                     if stop.is_set():
                         return
-                ready.put(None)
+                prepared.put(None)
             except BaseException as error:
-                ready.put(error)
+                prepared.put(error)
 
-        worker = threading.Thread(target=tokenise, name="tokenise", daemon=True)
-        worker.start()
+        tokenising = threading.Thread(target=tokenise, name="tokenise", daemon=True)
+        tokenising.start()
         try:
             # The device works on what was launched last while what was launched before is read back.
             launched: deque[_Launched] = deque()
-            close: list[Packed] = []
-            held = close if self.dtype != torch.float32 else None
+            close_calls: list[Packed] = []
+            collect_in = close_calls if self.dtype != torch.float32 else None
             with torch.inference_mode():
-                while (item := ready.get()) is not None:
+                while (item := prepared.get()) is not None:
                     if isinstance(item, BaseException):
                         raise item
-                    raw = self._careful(item, exact=False)
+                    device_logits = self._forward_halving(item, exact=False)
                     if self._margin is None:
-                        self._measure_noise(item, raw)
-                    launched.append(self._launch(item, held, raw))
-                    if sum(map(len, close)) >= _HELD:
-                        launched.extend(self._launch(part, None) for part in self._held_batches(close))
-                    while len(launched) > _AHEAD:
-                        yield self._finished(launched.popleft())
+                        self._measure_noise(item, device_logits)
+                    launched.append(self._launch(item, collect_in, device_logits))
+                    if sum(map(len, close_calls)) >= _RECHECKED_AT_ONCE:
+                        launched.extend(self._launch(part, None) for part in self._recheck_batches(close_calls))
+                    while len(launched) > _BATCHES_AHEAD:
+                        yield self._finish(launched.popleft())
                 while launched:
-                    yield self._finished(launched.popleft())
-                    if close and not launched:
-                        launched.extend(self._launch(part, None) for part in self._held_batches(close))
+                    yield self._finish(launched.popleft())
+                    if close_calls and not launched:
+                        launched.extend(self._launch(part, None) for part in self._recheck_batches(close_calls))
         finally:
             stop.set()
 
@@ -356,17 +360,21 @@ class SequenceClassifier:
         """The first position of the last layer on each text alone, as the distance analyses use it."""
         torch = self._torch
         body = getattr(self._model, self._model.base_model_prefix)
-        out: list[Floats | None] = [None] * len(texts)
+        vectors: list[Floats | None] = [None] * len(texts)
         lengths = [len(text) for text in texts]
         for rows in length_batches(lengths, 20_000, padded=True):
             inputs = self._tokenizer(
-                [texts[i] for i in rows], padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
+                [texts[i] for i in rows],
+                padding=True,
+                truncation=True,
+                max_length=self._max_tokens,
+                return_tensors="pt",
             ).to(self.device)
             with torch.inference_mode():
                 first = body(**inputs)[0][:, 0].float().cpu().numpy()
             for i, vector in zip(rows, first, strict=True):
-                out[i] = vector
-        return np.array(out, dtype=np.float32)
+                vectors[i] = vector
+        return np.array(vectors, dtype=np.float32)
 
 
 class PromptedModel:
@@ -387,22 +395,22 @@ class PromptedModel:
             dtype = "bfloat16" if self.device.type == "cuda" else "float32"
         config = transformers.AutoConfig.from_pretrained(path, **options)
         self.encoder_decoder = bool(config.is_encoder_decoder)
-        kind = transformers.AutoModelForSeq2SeqLM if self.encoder_decoder else transformers.AutoModelForCausalLM
+        model_class = transformers.AutoModelForSeq2SeqLM if self.encoder_decoder else transformers.AutoModelForCausalLM
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(path, **options)
         self._tokenizer.padding_side = "right" if self.encoder_decoder else "left"
         # A prompt that is too long loses the beginning of the premise, not the question that stands at its end.
         self._tokenizer.truncation_side = "left"
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
-        self._model = kind.from_pretrained(path, dtype=getattr(torch, dtype), **options).to(self.device).eval()
+        self._model = model_class.from_pretrained(path, dtype=getattr(torch, dtype), **options).to(self.device).eval()
         self._prompt, self._read = prompt, read
         self.truncated = Truncated()
         self._prompts = prompts or STATEMENT_PROMPTS
-        self._batch, self._new = batch, max_new_tokens
+        self._batch, self._max_new_tokens = batch, max_new_tokens
         # What a causal model writes takes up positions too; a tokenizer may not know how many there are.
         positions = None if self.encoder_decoder else getattr(config, "max_position_embeddings", None)
-        room = self._tokenizer.model_max_length if positions is None else max(1, positions - max_new_tokens)
-        self._longest = min(self._tokenizer.model_max_length, room)
+        prompt_room = self._tokenizer.model_max_length if positions is None else max(1, positions - max_new_tokens)
+        self._max_tokens = min(self._tokenizer.model_max_length, prompt_room)
         commit = _revision(path, config, revision)
         settings = f"{prompt}\n[{read.__name__} greedy max_new_tokens={max_new_tokens} {dtype}]"
         self.identity = Identity(path, commit, settings)
@@ -418,8 +426,8 @@ class PromptedModel:
                 )
                 for prompt in prompts
             ]
-        cut = {"truncation": True, "max_length": self._longest} if self._longest < _NO_LIMIT else {}
-        return self._tokenizer(prompts, padding=True, return_tensors="pt", **cut).to(self.device)
+        truncation = {"truncation": True, "max_length": self._max_tokens} if self._max_tokens < _NO_LIMIT else {}
+        return self._tokenizer(prompts, padding=True, return_tensors="pt", **truncation).to(self.device)
 
     def _texts(self, output: Any, inputs: Any) -> list[str]:
         if not self.encoder_decoder:
@@ -434,9 +442,9 @@ class PromptedModel:
             inputs = self._inputs([prompts[i] for i in rows])
             inputs.pop("token_type_ids", None)
             lengths = inputs["attention_mask"].sum(1).tolist()
-            self.truncated.pairs += sum(length >= self._longest for length in lengths)
+            self.truncated.pairs += sum(length >= self._max_tokens for length in lengths)
             with self._torch.inference_mode():
-                output = self._model.generate(**inputs, do_sample=False, max_new_tokens=self._new)
+                output = self._model.generate(**inputs, do_sample=False, max_new_tokens=self._max_new_tokens)
             texts = self._texts(output, inputs)
             yield [(i, Answer(self._read(text), text=text)) for i, text in zip(rows, texts, strict=True)]
 
@@ -458,20 +466,25 @@ class PromptedModel:
                     num_beams=request.n,
                     num_return_sequences=request.n,
                     do_sample=False,
-                    max_new_tokens=self._new,
+                    max_new_tokens=self._max_new_tokens,
                 )
             elif request.mode == "sample":
                 torch.manual_seed(request.seed or 0)
                 output = self._model.generate(
                     **inputs, do_sample=True, top_k=40, temperature=0.9, num_return_sequences=request.n,
-                    max_new_tokens=self._new,
+                    max_new_tokens=self._max_new_tokens,
                 )  # fmt: skip
             elif request.mode == "diverse":
                 groups = request.n // 2 if request.n % 2 == 0 else request.n
-                found = diverse_beams(
-                    self._model, inputs, beams=request.n, groups=groups, penalty=0.9, max_new_tokens=self._new
+                token_ids = diverse_beams(
+                    self._model,
+                    inputs,
+                    beams=request.n,
+                    groups=groups,
+                    penalty=0.9,
+                    max_new_tokens=self._max_new_tokens,
                 )
-                return [text.strip() for text in self._tokenizer.batch_decode(found, skip_special_tokens=True)]
+                return [text.strip() for text in self._tokenizer.batch_decode(token_ids, skip_special_tokens=True)]
             else:
                 raise ValueError(f"unknown decoding {request.mode!r}: expected beam, diverse or sample")
         return self._texts(output, inputs)

@@ -118,28 +118,31 @@ def works(heads: int, head_width: int, dtype: Any, device: Any) -> bool:
     if head_width not in (16, 32, 64, 128):
         return False
     width = heads * head_width
-    drawn = torch.Generator(device=device).manual_seed(0)
+    random_source = torch.Generator(device=device).manual_seed(0)
     for lengths in ((5, 1, 32, 17), (70, 3, 200)):
         starts = torch.tensor([0, *torch.tensor(lengths).cumsum(0).tolist()], device=device, dtype=torch.int32)
         total, longest = sum(lengths), max(lengths)
-        qkv = torch.randn((total, 3 * width), device=device, generator=drawn).to(dtype)
+        qkv = torch.randn((total, 3 * width), device=device, generator=random_source).to(dtype)
         firsts = starts[:-1].long()
-        whole = attention(qkv, None, starts, longest, heads)
-        alone = attention(qkv, qkv[firsts, :width].contiguous(), starts, longest, heads)
+        of_all_tokens = attention(qkv, None, starts, longest, heads)
+        of_first_tokens = attention(qkv, qkv[firsts, :width].contiguous(), starts, longest, heads)
         begin = 0
         for number, length in enumerate(lengths):
             q, k, v = qkv[begin : begin + length].float().view(length, 3, heads, head_width).permute(1, 2, 0, 3)
-            right = functional.scaled_dot_product_attention(q, k, v).transpose(0, 1).reshape(length, width)
-            found = whole[begin : begin + length].float()
-            if float((found - right).abs().max()) > 2e-2 or float((alone[number] - right[0]).abs().max()) > 2e-2:
+            expected = functional.scaled_dot_product_attention(q, k, v).transpose(0, 1).reshape(length, width)
+            mixed = of_all_tokens[begin : begin + length].float()
+            if (
+                float((mixed - expected).abs().max()) > 2e-2
+                or float((of_first_tokens[number] - expected[0]).abs().max()) > 2e-2
+            ):
                 return False
             begin += length
-    residual = torch.randn((7, width), device=device, generator=drawn)
-    branch = torch.randn((7, width), device=device, generator=drawn).to(dtype)
+    residual = torch.randn((7, width), device=device, generator=random_source)
+    branch = torch.randn((7, width), device=device, generator=random_source).to(dtype)
     norm = torch.nn.LayerNorm(width, device=device)
     with torch.no_grad():
         norm.weight.uniform_(0.5, 2.0)
         norm.bias.uniform_(-1.0, 1.0)
-        found, half = add_norm(residual, branch, norm)
-        right = norm(residual + branch.float())
-    return bool(float((found - right).abs().max()) < 1e-4 and torch.equal(half, found.to(dtype)))
+        normed, half = add_norm(residual, branch, norm)
+        expected = norm(residual + branch.float())
+    return bool(float((normed - expected).abs().max()) < 1e-4 and torch.equal(half, normed.to(dtype)))

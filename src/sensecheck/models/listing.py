@@ -27,13 +27,13 @@ def _from_json(text: str) -> list[str]:
         return []
     if not isinstance(values, list):
         return []
-    out = []
+    items = []
     for value in values:
         if isinstance(value, dict):
             value = next((v for v in value.values() if isinstance(v, str)), None)
         if isinstance(value, str):
-            out.append(value)
-    return out
+            items.append(value)
+    return items
 
 
 def statements_in(text: str) -> list[str]:

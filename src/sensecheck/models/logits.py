@@ -49,13 +49,19 @@ IGNORED = -100
 NO_GOLD = -1
 """The label of a generated step beyond the gold answer's end: no token has this number, so it counts as wrong."""
 
-_WRITTEN = (
+_OWN_FIELDS = (
     "input_str", "top_logits", "top_logit_idxs", "labels", "logit_at_label", "tokens", "predicted", "generated",
     "target", "exact",
 )  # fmt: skip
-_PART = "sensecheck.logits-part/1"
-_REDUCED_BYTES = 256 << 20  # float32 copies of logits are made for this many bytes at a time
-_EXTRA = "collecting needs the extra `models`: pip install 'sensecheck[models]'"
+_PART_SCHEMA = "sensecheck.logits-part/1"
+_PART_FIELDS_IN_WORDS = {
+    "schema": "the format of this file",
+    "weights": "the number of weights",
+    "examples": "the number of examples",
+    "sha256": "the tokens of the examples (sha256)",
+}
+_FLOAT32_BYTES = 256 << 20  # float32 copies of logits are made for this many bytes at a time
+_MISSING_EXTRA = "collecting logits needs the extra `models`: pip install 'sensecheck[models]'"
 
 Row = list[int]
 
@@ -81,7 +87,8 @@ class Encoded:
     """The gold answer, its end token included."""
     text: str
     gold: str
-    kept: dict[str, Any] = field(default_factory=dict)
+    other_fields: dict[str, Any] = field(default_factory=dict)
+    """Fields of the example that go to its line as they are."""
 
 
 def collect(
@@ -112,19 +119,19 @@ def collect(
     """
     torch = _torch()
     _check_options(mode, precision, top_k)
-    target = Path(out)
-    if target.exists() and not overwrite:
+    out_path = Path(out)
+    if out_path.exists() and not overwrite:
         if resume:
-            return _finished(target)
+            return _already_collected(out_path)
         raise InputError(
-            f"{target} is already there",
+            f"{out_path} already exists",
             hint="Pass overwrite (--overwrite) to replace it, or resume (--resume) to keep it.",
             reason="exists",
         )
-    model, tokenizer = _loaded(model, tokenizer, precision, torch)
-    place = torch.device(device or _best_device(torch))
-    if next(model.parameters()).device != place:
-        model = model.to(place)
+    model, tokenizer = _load(model, tokenizer, precision, torch)
+    torch_device = torch.device(device or _best_device(torch))
+    if next(model.parameters()).device != torch_device:
+        model = model.to(torch_device)
     training = model.training
     model.eval()
     try:
@@ -134,20 +141,21 @@ def collect(
         ]
         if not encoded:
             raise InputError(expected="at least one example", got="none", reason="empty")
-        worker = _Worker(model, tokenizer, place, mode, top_k, precision, max_new_tokens, texts)
-        part = _Part(target, worker.fingerprint(encoded), resume=resume)
-        done = part.resumed
-        if progress is not None and done:
-            progress(done)
-        with part:
-            left = [i for i in range(len(encoded)) if i not in part.places]
-            budget = token_budget or (16384 if place.type == "cuda" else 2048)
-            for numbers, lines in worker.lines(encoded, left, budget):
-                part.add(numbers, lines)
+        settings = _Settings(mode, top_k, precision, max_new_tokens, texts)
+        worker = _Worker(model, tokenizer, torch_device, settings)
+        part_file = _PartFile(out_path, worker.fingerprint(encoded), resume=resume)
+        resumed = part_file.resumed
+        if progress is not None and resumed:
+            progress(resumed)
+        with part_file:
+            remaining = [i for i in range(len(encoded)) if i not in part_file.line_positions]
+            budget = token_budget or (16384 if torch_device.type == "cuda" else 2048)
+            for numbers, lines in worker.lines(encoded, remaining, budget):
+                part_file.add(numbers, lines)
                 if progress is not None:
                     progress(len(numbers))
-        part.finish(len(encoded))
-        return Collected(target, len(encoded), sum(len(e.target) for e in encoded), done)
+        part_file.finish(len(encoded))
+        return Collected(out_path, len(encoded), sum(len(e.target) for e in encoded), resumed)
     finally:
         model.train(training)
 
@@ -170,14 +178,14 @@ def records(
 
 
 def _encode(
-    example: Mapping[str, Any] | tuple[str, str], number: int, model: Any, tokenizer: Any, longest: int | None
+    example: Mapping[str, Any] | tuple[str, str], number: int, model: Any, tokenizer: Any, max_source_tokens: int | None
 ) -> Encoded:
     if isinstance(example, tuple):
         if len(example) != 2:
             raise InputError(record=number, expected="(input, target)", got=f"{len(example)} items", reason="example")
         example = {"input": example[0], "target": example[1]}
     if "labels" in example and "input_ids" in example:
-        return _encoded_tokens(example, number, model, tokenizer, longest)
+        return _encoded_tokens(example, number, model, tokenizer, max_source_tokens)
     for name in ("input", "target"):
         if not isinstance(example.get(name), str):
             got = shown(example.get(name)) if name in example else f"the fields {', '.join(map(str, example))}"
@@ -187,9 +195,12 @@ def _encode(
             )  # fmt: skip
     if tokenizer is None:
         raise InputError(
-            "texts need the model's tokenizer", record=number, hint="Pass tokenizer=…", reason="no_tokenizer"
+            "an example given as text needs the model's tokenizer",
+            record=number,
+            hint="Pass tokenizer=…",
+            reason="no_tokenizer",
         )
-    kept = _kept(example, ("input", "target"), number)
+    other_fields = _other_fields(example, ("input", "target"), number)
     source = list(tokenizer(example["input"])["input_ids"])
     if model.config.is_encoder_decoder:
         target = list(tokenizer(text_target=example["target"])["input_ids"])
@@ -200,11 +211,13 @@ def _encode(
         if not source:
             start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
             source = [start] if start is not None else source
-    return _checked(Encoded(_cut(source, longest), target, example["input"], example["target"], kept), number)
+    return _not_empty(
+        Encoded(_cut(source, max_source_tokens), target, example["input"], example["target"], other_fields), number
+    )
 
 
 def _encoded_tokens(
-    example: Mapping[str, Any], number: int, model: Any, tokenizer: Any, longest: int | None
+    example: Mapping[str, Any], number: int, model: Any, tokenizer: Any, max_source_tokens: int | None
 ) -> Encoded:
     """An example that is already tokens, padded or not, as a Trainer's dataset holds it."""
     source = list(map(int, example["input_ids"]))
@@ -222,26 +235,28 @@ def _encoded_tokens(
     if tokenizer is not None:
         text = tokenizer.decode(source, skip_special_tokens=True)
         gold = tokenizer.decode(target, skip_special_tokens=True)
-    kept = _kept(example, ("input_ids", "attention_mask", "labels", "decoder_input_ids", "token_type_ids"), number)
-    return _checked(Encoded(_cut(source, longest), target, text, gold, kept), number)
+    other_fields = _other_fields(
+        example, ("input_ids", "attention_mask", "labels", "decoder_input_ids", "token_type_ids"), number
+    )
+    return _not_empty(Encoded(_cut(source, max_source_tokens), target, text, gold, other_fields), number)
 
 
-def _kept(example: Mapping[str, Any], used: Sequence[str], number: int) -> dict[str, Any]:
-    kept = {str(k): v for k, v in example.items() if k not in used}
-    for name in kept:
-        if name in _WRITTEN:
+def _other_fields(example: Mapping[str, Any], used: Sequence[str], number: int) -> dict[str, Any]:
+    other_fields = {str(k): v for k, v in example.items() if k not in used}
+    for name in other_fields:
+        if name in _OWN_FIELDS:
             raise InputError(
                 record=number, field=name, expected="no field of this name", got="one",
-                hint="The file has a field of this name itself: rename yours.", reason="reserved",
+                hint="The output has a field of this name of its own: rename yours.", reason="reserved",
             )  # fmt: skip
-    return kept
+    return other_fields
 
 
-def _cut(source: Row, longest: int | None) -> Row:
-    return source if longest is None or len(source) <= longest else source[:longest]
+def _cut(source: Row, max_source_tokens: int | None) -> Row:
+    return source if max_source_tokens is None or len(source) <= max_source_tokens else source[:max_source_tokens]
 
 
-def _checked(encoded: Encoded, number: int) -> Encoded:
+def _not_empty(encoded: Encoded, number: int) -> Encoded:
     if not encoded.target:
         raise InputError(record=number, field="target", expected="at least one token", got="none", reason="empty")
     if not encoded.source:
@@ -256,23 +271,23 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError:
-        raise ImportError(_EXTRA) from None
+        raise ImportError(_MISSING_EXTRA) from None
     return torch
 
 
-def _loaded(model: Any, tokenizer: Any, precision: Precision, torch: Any) -> tuple[Any, Any]:
+def _load(model: Any, tokenizer: Any, precision: Precision, torch: Any) -> tuple[Any, Any]:
     if not isinstance(model, (str, os.PathLike)):
         return model, tokenizer
     try:
         from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
     except ImportError:
-        raise ImportError(_EXTRA) from None
+        raise ImportError(_MISSING_EXTRA) from None
     name = os.fspath(model)
     config = AutoConfig.from_pretrained(name)
-    kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
-    half = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision, torch.float32)
-    loaded = kind.from_pretrained(name) if precision == "model" else kind.from_pretrained(name, torch_dtype=half)
-    return loaded, tokenizer or AutoTokenizer.from_pretrained(name)
+    model_class = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    weights_dtype = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision, torch.float32)
+    options = {} if precision == "model" else {"torch_dtype": weights_dtype}
+    return model_class.from_pretrained(name, **options), tokenizer or AutoTokenizer.from_pretrained(name)
 
 
 def _best_device(torch: Any) -> str:
@@ -282,11 +297,23 @@ def _best_device(torch: Any) -> str:
 
 
 def _check_options(mode: str, precision: str, top_k: int) -> None:
-    for name, value, known in (("mode", mode, MODES), ("precision", precision, PRECISIONS)):
-        if value not in known:
-            raise InputError(field=name, expected=f"one of {', '.join(known)}", got=shown(value), reason="bad_option")
+    for name, value, allowed in (("mode", mode, MODES), ("precision", precision, PRECISIONS)):
+        if value not in allowed:
+            raise InputError(field=name, expected=f"one of {', '.join(allowed)}", got=shown(value), reason="bad_option")
     if top_k < 1:
         raise InputError(field="top_k", expected="at least 1", got=str(top_k), reason="bad_option")
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What a run writes of every step, and how its numbers are computed."""
+
+    mode: Mode
+    top_k: int
+    precision: Precision
+    max_new_tokens: int | None
+    texts: bool
+    """Tokens are written as text too."""
 
 
 @dataclass
@@ -301,33 +328,24 @@ class _Steps:
     ready: Any = None
     """An event that says when the two have arrived; None where they are here."""
     labels: list[Row] = field(default_factory=list)
-    said: list[Row] = field(default_factory=list)
+    generated: list[Row] = field(default_factory=list)
     """Generated tokens, where they were generated."""
 
 
 class _Worker:
     """A model with everything that decides which numbers come out."""
 
-    def __init__(
-        self,
-        model: Any,
-        tokenizer: Any,
-        device: Any,
-        mode: Mode,
-        top_k: int,
-        precision: Precision,
-        max_new_tokens: int | None,
-        texts: bool,
-    ) -> None:
+    def __init__(self, model: Any, tokenizer: Any, device: Any, settings: _Settings) -> None:
         self.torch = _torch()
         self.model, self.tokenizer, self.device = model, tokenizer, device
-        self.mode, self.precision, self.max_new_tokens = mode, precision, max_new_tokens
-        self.top_k = top_k
+        self.settings = settings
         self.seq2seq = bool(model.config.is_encoder_decoder)
-        self.pad = _first(getattr(model.config, "pad_token_id", None), getattr(tokenizer, "pad_token_id", None), 0)
+        self.pad = _first_given(
+            getattr(model.config, "pad_token_id", None), getattr(tokenizer, "pad_token_id", None), 0
+        )
         accepted = inspect.signature(model.forward).parameters
         self.cuts_logits = "logits_to_keep" in accepted
-        self.words = _Words(tokenizer) if texts and tokenizer is not None else None
+        self.words = _Words(tokenizer) if settings.texts and tokenizer is not None else None
 
     def fingerprint(self, encoded: Sequence[Encoded]) -> dict[str, Any]:
         """What must be the same for an interrupted run to go on."""
@@ -338,66 +356,68 @@ class _Worker:
         return {
             "model": f"{type(self.model).__name__} {getattr(self.model.config, '_name_or_path', '')}".strip(),
             "weights": weights,
-            "mode": self.mode,
-            "top_k": self.top_k,
-            "precision": self.precision,
-            "max_new_tokens": self.max_new_tokens,
+            "mode": self.settings.mode,
+            "top_k": self.settings.top_k,
+            "precision": self.settings.precision,
+            "max_new_tokens": self.settings.max_new_tokens,
             "examples": len(encoded),
             "sha256": digest.hexdigest(),
         }
 
     def lines(
-        self, encoded: Sequence[Encoded], left: Sequence[int], budget: int
+        self, encoded: Sequence[Encoded], remaining: Sequence[int], budget: int
     ) -> Iterator[tuple[list[int], list[bytes]]]:
         """Finished lines, batch after batch; each batch is written out while the next one is computed."""
-        waiting: _Steps | None = None
-        with self.torch.inference_mode(), self._precisely():
-            for steps in self._batches(encoded, left, budget):
-                if waiting is not None:
-                    yield waiting.numbers, self._written(waiting, encoded)
-                waiting = steps
-            if waiting is not None:
-                yield waiting.numbers, self._written(waiting, encoded)
+        previous: _Steps | None = None
+        with self.torch.inference_mode(), self._in_precision():
+            for steps in self._batches(encoded, remaining, budget):
+                if previous is not None:
+                    yield previous.numbers, self._lines_of(previous, encoded)
+                previous = steps
+            if previous is not None:
+                yield previous.numbers, self._lines_of(previous, encoded)
 
-    def _batches(self, encoded: Sequence[Encoded], left: Sequence[int], budget: int) -> Iterator[_Steps]:
-        queue = [[left[i] for i in batch] for batch in plan([_lengths(encoded[i]) for i in left], budget)]
+    def _batches(self, encoded: Sequence[Encoded], remaining: Sequence[int], budget: int) -> Iterator[_Steps]:
+        queue = [[remaining[i] for i in batch] for batch in plan([_lengths(encoded[i]) for i in remaining], budget)]
         queue.reverse()
         while queue:
             numbers = queue.pop()
             batch = [encoded[i] for i in numbers]
             try:
-                yield self._forced(numbers, batch) if self.mode == "forced" else self._generated(numbers, batch)
+                yield (
+                    self._forced(numbers, batch) if self.settings.mode == "forced" else self._generated(numbers, batch)
+                )
             except self.torch.OutOfMemoryError:
                 if len(numbers) == 1:
                     raise InputError(
-                        f"the device has not enough memory for one example of {len(batch[0].source):,} + "
+                        f"not enough memory on the device for one example of {len(batch[0].source):,} + "
                         f"{len(batch[0].target):,} tokens",
                         record=numbers[0] + 1,
-                        hint="Cut inputs with max_source_tokens, or use a smaller precision.",
+                        hint="Shorten the inputs with max_source_tokens, or choose a lower precision.",
                         reason="memory",
                     ) from None
                 if self.device.type == "cuda":
                     self.torch.cuda.empty_cache()
                 rest = [numbers, *reversed(queue)]
-                queue = [half for b in rest for half in _halves(b)]
+                queue = [half for waiting in rest for half in _halves(waiting)]
                 queue.reverse()
 
     @contextmanager
-    def _precisely(self) -> Iterator[None]:
+    def _in_precision(self) -> Iterator[None]:
         torch = self.torch
-        own = next(self.model.parameters()).dtype
-        wanted = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(self.precision)
-        before = torch.get_float32_matmul_precision()
-        if self.precision in ("tf32", "float32"):
-            torch.set_float32_matmul_precision("high" if self.precision == "tf32" else "highest")
+        weights_dtype = next(self.model.parameters()).dtype
+        autocast_dtype = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(self.settings.precision)
+        precision_before = torch.get_float32_matmul_precision()
+        if self.settings.precision in ("tf32", "float32"):
+            torch.set_float32_matmul_precision("high" if self.settings.precision == "tf32" else "highest")
         try:
-            if wanted is not None and own != wanted:
-                with torch.autocast(self.device.type, dtype=wanted):
+            if autocast_dtype is not None and weights_dtype != autocast_dtype:
+                with torch.autocast(self.device.type, dtype=autocast_dtype):
                     yield
             else:
                 yield
         finally:
-            torch.set_float32_matmul_precision(before)
+            torch.set_float32_matmul_precision(precision_before)
 
     # -- teacher-forced --------------------------------------------------------------------------------------
 
@@ -406,7 +426,7 @@ class _Worker:
         lengths = [len(e.target) for e in batch]
         if sources is not None:
             ids, mask = sources
-            gold = self._tensor(_right([e.target for e in batch], IGNORED))
+            gold = self._tensor(_padded_right([e.target for e in batch], IGNORED))
             logits = self.model(
                 input_ids=ids, attention_mask=mask, decoder_input_ids=self._shifted(gold), use_cache=False
             ).logits
@@ -415,48 +435,48 @@ class _Worker:
             # Padding on the right: no token sees what follows it, so nothing can see the padding.
             ids, mask = self._padded([e.source + e.target for e in batch])
             first = min(len(e.source) for e in batch) - 1
-            extra = {"logits_to_keep": ids.shape[1] - first} if self.cuts_logits else {}
-            logits = self.model(input_ids=ids, attention_mask=mask, use_cache=False, **extra).logits
+            logits_option = {"logits_to_keep": ids.shape[1] - first} if self.cuts_logits else {}
+            logits = self.model(input_ids=ids, attention_mask=mask, use_cache=False, **logits_option).logits
             # The step before a token predicts it.
             offset = ids.shape[1] - logits.shape[1]
             starts = [len(e.source) - 1 - offset for e in batch]
         width = logits.shape[1]
-        where = np.concatenate([row * width + start + np.arange(n) for row, (start, n) in enumerate(
+        step_rows = np.concatenate([row * width + start + np.arange(n) for row, (start, n) in enumerate(
             zip(starts, lengths, strict=True))])  # fmt: skip
         labels = np.concatenate([np.asarray(e.target) for e in batch])
-        values, tokens = self._reduced(logits.reshape(-1, logits.shape[-1]), where, labels)
-        return self._sent(numbers, lengths, values, tokens, [e.target for e in batch])
+        values, tokens = self._reduced(logits.reshape(-1, logits.shape[-1]), step_rows, labels)
+        return self._start_copy(numbers, lengths, values, tokens, [e.target for e in batch])
 
     def _shifted(self, gold: Any) -> Any:
         """What the decoder sees before each gold token."""
-        made = getattr(self.model, "prepare_decoder_input_ids_from_labels", None)
-        if made is not None:
-            return made(labels=gold)
+        shift = getattr(self.model, "prepare_decoder_input_ids_from_labels", None)
+        if shift is not None:
+            return shift(labels=gold)
         start = self.model.config.decoder_start_token_id
         shifted = gold.new_full(gold.shape, self.pad)
         shifted[:, 1:] = gold[:, :-1]
         shifted[:, 0] = self.pad if start is None else start
         return shifted.masked_fill(shifted == IGNORED, self.pad)
 
-    def _reduced(self, logits: Any, where: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[Any, Any]:
+    def _reduced(self, logits: Any, step_rows: NDArray[np.int64], labels: NDArray[np.int64]) -> tuple[Any, Any]:
         """The k best of the steps `where`, as probabilities under the whole vocabulary; and the logit at the label."""
         torch = self.torch
         vocabulary = logits.shape[-1]
-        k = min(self.top_k, vocabulary)
-        rows = self._tensor(where)
+        k = min(self.settings.top_k, vocabulary)
+        rows = self._tensor(step_rows)
         gold = self._tensor(labels)
-        step = max(1, _REDUCED_BYTES // (4 * vocabulary))
+        rows_at_once = max(1, _FLOAT32_BYTES // (4 * vocabulary))
         values, tokens = [], []
-        for start in range(0, len(where), step):
-            part = logits.index_select(0, rows[start : start + step])
-            best, chosen = part.topk(k, dim=-1, sorted=True)
-            whole = torch.logsumexp(part.float(), dim=-1, keepdim=True)
-            at = gold[start : start + step, None]
+        for start in range(0, len(step_rows), rows_at_once):
+            part = logits.index_select(0, rows[start : start + rows_at_once])
+            best, best_tokens = part.topk(k, dim=-1, sorted=True)
+            log_total = torch.logsumexp(part.float(), dim=-1, keepdim=True)
+            label = gold[start : start + rows_at_once, None]
             # A gold token that the vocabulary has not (an added one, or none at all) has no logit.
-            known = (at >= 0) & (at < vocabulary)
-            at_label = part.gather(1, at.clamp(0, vocabulary - 1)).float().masked_fill(~known, float("-inf"))
-            values.append(torch.cat([(best.float() - whole).exp().flip(-1), at_label], dim=1))
-            tokens.append(chosen.flip(-1))
+            in_vocabulary = (label >= 0) & (label < vocabulary)
+            at_label = part.gather(1, label.clamp(0, vocabulary - 1)).float().masked_fill(~in_vocabulary, float("-inf"))
+            values.append(torch.cat([(best.float() - log_total).exp().flip(-1), at_label], dim=1))
+            tokens.append(best_tokens.flip(-1))
         return torch.cat(values), torch.cat(tokens)
 
     # -- generated -------------------------------------------------------------------------------------------
@@ -464,119 +484,121 @@ class _Worker:
     def _generated(self, numbers: list[int], batch: list[Encoded]) -> _Steps:
         torch = self.torch
         ids, mask = self._padded([e.source for e in batch], left=not self.seq2seq)
-        longest = max(len(e.target) for e in batch)
-        seen: list[tuple[Any, Any]] = []
+        longest_gold = max(len(e.target) for e in batch)
+        reduced_steps: list[tuple[Any, Any]] = []
         golds = [e.target for e in batch]
 
         def watch(_ids: Any, scores: Any) -> Any:
-            at = len(seen)
-            gold = np.asarray([g[at] if at < len(g) else NO_GOLD for g in golds])
-            seen.append(self._reduced(scores, np.arange(len(batch)), gold))
+            step = len(reduced_steps)
+            gold = np.asarray([g[step] if step < len(g) else NO_GOLD for g in golds])
+            reduced_steps.append(self._reduced(scores, np.arange(len(batch)), gold))
             return scores
 
         from transformers import LogitsProcessorList
 
-        spoken = self.model.generate(
+        output_ids = self.model.generate(
             input_ids=ids,
             attention_mask=mask,
             do_sample=False,
             num_beams=1,
             # Room for the whole gold answer, or a right answer could not be finished.
-            max_new_tokens=max(self.max_new_tokens or longest + 16, longest),
+            max_new_tokens=max(self.settings.max_new_tokens or longest_gold + 16, longest_gold),
             pad_token_id=self.pad,
             logits_processor=LogitsProcessorList([watch]),
         )
-        steps = len(seen)
-        said = spoken[:, spoken.shape[1] - steps :].tolist()
+        steps = len(reduced_steps)
+        generated = output_ids[:, output_ids.shape[1] - steps :].tolist()
         ends = self.model.generation_config.eos_token_id
         stops = set(ends if isinstance(ends, (list, tuple)) else [ends])
-        said = [_until(row, stops) for row in said]
-        lengths = [len(row) for row in said]
-        picked = [row * steps + np.arange(n) for row, n in enumerate(lengths)]
-        rows = self._tensor(np.concatenate(picked))
-        values = torch.stack([v for v, _ in seen], dim=1).flatten(0, 1).index_select(0, rows)
-        tokens = torch.stack([t for _, t in seen], dim=1).flatten(0, 1).index_select(0, rows)
+        generated = [_until(row, stops) for row in generated]
+        lengths = [len(row) for row in generated]
+        real_steps = [row * steps + np.arange(n) for row, n in enumerate(lengths)]
+        rows = self._tensor(np.concatenate(real_steps))
+        values = torch.stack([v for v, _ in reduced_steps], dim=1).flatten(0, 1).index_select(0, rows)
+        tokens = torch.stack([t for _, t in reduced_steps], dim=1).flatten(0, 1).index_select(0, rows)
         labels = [(gold + [NO_GOLD] * n)[:n] for gold, n in zip(golds, lengths, strict=True)]
-        return self._sent(numbers, lengths, values, tokens, labels, said)
+        return self._start_copy(numbers, lengths, values, tokens, labels, generated)
 
     # -- to and from the device ------------------------------------------------------------------------------
 
     def _tensor(self, values: Any) -> Any:
-        made = self.torch.as_tensor(np.asarray(values, dtype=np.int64))
+        tensor = self.torch.as_tensor(np.asarray(values, dtype=np.int64))
         if self.device.type == "cuda":
-            return made.pin_memory().to(self.device, non_blocking=True)
-        return made.to(self.device)
+            return tensor.pin_memory().to(self.device, non_blocking=True)
+        return tensor.to(self.device)
 
     def _padded(self, rows: Sequence[Row], left: bool = False) -> tuple[Any, Any]:
         width = padded(max(map(len, rows)))
         ids = np.full((len(rows), width), self.pad, dtype=np.int64)
         mask = np.zeros((len(rows), width), dtype=np.int64)
         for i, row in enumerate(rows):
-            where = slice(width - len(row), width) if left else slice(0, len(row))
-            ids[i, where], mask[i, where] = row, 1
+            filled = slice(width - len(row), width) if left else slice(0, len(row))
+            ids[i, filled], mask[i, filled] = row, 1
         return self._tensor(ids), self._tensor(mask)
 
-    def _sent(
+    def _start_copy(
         self,
         numbers: list[int],
         lengths: list[int],
         values: Any,
         tokens: Any,
         labels: list[Row],
-        said: list[Row] | None = None,
+        generated: list[Row] | None = None,
     ) -> _Steps:
         """Start the copy to this machine and do not wait for it."""
         ready = None
         if self.device.type == "cuda":
-            here = [self.torch.empty(t.shape, dtype=t.dtype, pin_memory=True) for t in (values, tokens)]
-            for copy, there in zip(here, (values, tokens), strict=True):
-                copy.copy_(there, non_blocking=True)
-            values, tokens = here
+            host_copies = [self.torch.empty(t.shape, dtype=t.dtype, pin_memory=True) for t in (values, tokens)]
+            for host_copy, on_device in zip(host_copies, (values, tokens), strict=True):
+                host_copy.copy_(on_device, non_blocking=True)
+            values, tokens = host_copies
             ready = self.torch.cuda.Event()
             ready.record()
         else:
             values, tokens = values.cpu(), tokens.cpu()
-        return _Steps(numbers, lengths, values, tokens, ready, labels, said or [])
+        return _Steps(numbers, lengths, values, tokens, ready, labels, generated or [])
 
     # -- lines -----------------------------------------------------------------------------------------------
 
-    def _written(self, steps: _Steps, encoded: Sequence[Encoded]) -> list[bytes]:
+    def _lines_of(self, steps: _Steps, encoded: Sequence[Encoded]) -> list[bytes]:
         if steps.ready is not None:
             steps.ready.synchronize()
         values = steps.values.numpy()
         k = values.shape[1] - 1
         if not np.isfinite(values[:, :k]).all():
-            bad = int(np.flatnonzero(~np.isfinite(values[:, :k]).all(axis=1))[0])
-            at = int(np.searchsorted(np.cumsum(steps.lengths), bad, side="right"))
+            bad_step = int(np.flatnonzero(~np.isfinite(values[:, :k]).all(axis=1))[0])
+            place = int(np.searchsorted(np.cumsum(steps.lengths), bad_step, side="right"))
             raise InputError(
                 "the model's probabilities are not numbers (NaN or infinite)",
-                record=steps.numbers[at] + 1,
+                record=steps.numbers[place] + 1,
                 hint="Half precision may overflow: try precision float32 or bfloat16.",
                 reason="not_a_number",
             )
-        best, chosen = probability_rows(values[:, :k]), integer_rows(steps.tokens.numpy())
+        probability_text, token_text = probability_rows(values[:, :k]), integer_rows(steps.tokens.numpy())
         predicted = steps.tokens.numpy()[:, -1]
         at_label = values[:, k].tolist()
         lines = []
         start = 0
-        for at, (number, length) in enumerate(zip(steps.numbers, steps.lengths, strict=True)):
+        for place, (number, length) in enumerate(zip(steps.numbers, steps.lengths, strict=True)):
             stop = start + length
             example = encoded[number]
-            labels = steps.labels[at]
-            parts = [json.dumps({**example.kept, "input_str": example.text}, ensure_ascii=False, default=str)[:-1]]
+            labels = steps.labels[place]
+            parts = [
+                json.dumps({**example.other_fields, "input_str": example.text}, ensure_ascii=False, default=str)[:-1]
+            ]
             if self.words is not None:
-                said = steps.said[at] if steps.said else predicted[start:stop].tolist()
-                parts.append(f'"tokens":[{self.words.joined(labels)}],"predicted":[{self.words.joined(said)}]')
-            if steps.said:
-                parts.append(self._told(example, steps.said[at]))
-            parts.append(f'"labels":{labels},"logit_at_label":{_numbers(at_label[start:stop])},"top_logits":[')
+                answer = steps.generated[place] if steps.generated else predicted[start:stop].tolist()
+                parts.append(f'"tokens":[{self.words.joined(labels)}],"predicted":[{self.words.joined(answer)}]')
+            if steps.generated:
+                parts.append(self._answer_fields(example, steps.generated[place]))
+            parts.append(f'"labels":{labels},"logit_at_label":{_json_numbers(at_label[start:stop])},"top_logits":[')
             lines.append(
                 b"".join(
                     [
                         ",".join(parts).encode(),
-                        stretch(best, start, stop),
+                        stretch(probability_text, start, stop),
                         b'],"top_logit_idxs":[',
-                        stretch(chosen, start, stop),
+                        stretch(token_text, start, stop),
                         b"]}",
                     ]
                 )
@@ -584,12 +606,12 @@ class _Worker:
             start = stop
         return lines
 
-    def _told(self, example: Encoded, said: Row) -> str:
-        told: dict[str, Any] = {"exact": said == example.target}
+    def _answer_fields(self, example: Encoded, generated: Row) -> str:
+        fields: dict[str, Any] = {"exact": generated == example.target}
         if self.tokenizer is not None:
-            text = self.tokenizer.decode(said, skip_special_tokens=True)
-            told = {"generated": text, "target": example.gold, "exact": text.strip() == example.gold.strip()}
-        return json.dumps(told, ensure_ascii=False)[1:-1]
+            text = self.tokenizer.decode(generated, skip_special_tokens=True)
+            fields = {"generated": text, "target": example.gold, "exact": text.strip() == example.gold.strip()}
+        return json.dumps(fields, ensure_ascii=False)[1:-1]
 
 
 class _Words:
@@ -597,17 +619,17 @@ class _Words:
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        self.known: dict[int, str] = {NO_GOLD: '""'}
+        self.json_by_token: dict[int, str] = {NO_GOLD: '""'}
 
     def joined(self, tokens: Row) -> str:
-        missing = {t for t in tokens if t not in self.known}
+        missing = {t for t in tokens if t not in self.json_by_token}
         for t in missing:
             word = self.tokenizer.convert_ids_to_tokens(t)
-            self.known[t] = json.dumps(word if isinstance(word, str) else str(t), ensure_ascii=False)
-        return ",".join(map(self.known.__getitem__, tokens))
+            self.json_by_token[t] = json.dumps(word if isinstance(word, str) else str(t), ensure_ascii=False)
+        return ",".join(map(self.json_by_token.__getitem__, tokens))
 
 
-def _numbers(values: list[float]) -> str:
+def _json_numbers(values: list[float]) -> str:
     """A JSON list; a token outside the vocabulary has no logit."""
     if -np.inf in values:
         return "[" + ",".join("null" if v == -np.inf else f"{v:.7g}" for v in values) + "]"
@@ -623,11 +645,11 @@ def _halves(batch: list[int]) -> list[list[int]]:
     return [half for half in (batch[:middle], batch[middle:]) if half]
 
 
-def _right(rows: Sequence[Row], fill: int) -> NDArray[np.int64]:
-    made = np.full((len(rows), padded(max(map(len, rows)))), fill, dtype=np.int64)
+def _padded_right(rows: Sequence[Row], fill: int) -> NDArray[np.int64]:
+    grid = np.full((len(rows), padded(max(map(len, rows)))), fill, dtype=np.int64)
     for i, row in enumerate(rows):
-        made[i, : len(row)] = row
-    return made
+        grid[i, : len(row)] = row
+    return grid
 
 
 def _until(row: Row, stops: set[Any]) -> Row:
@@ -638,56 +660,59 @@ def _until(row: Row, stops: set[Any]) -> Row:
     return row
 
 
-def _first(*values: Any) -> int:
+def _first_given(*values: Any) -> int:
     return next(int(v) for v in values if v is not None)
 
 
 # -- the file ------------------------------------------------------------------------------------------------
 
 
-class _Part:
+class _PartFile:
     """Finished lines in the order in which they came: `NUMBER<tab>LINE`, after a first line that says of what."""
 
     def __init__(self, target: Path, fingerprint: dict[str, Any], *, resume: bool) -> None:
         self.target = target
         self.path = target.with_name(target.name + ".part")
-        self.head = json.dumps({"schema": _PART, **fingerprint}, sort_keys=True).encode() + b"\n"
-        self.places: dict[int, tuple[int, int]] = {}
+        self.header = json.dumps({"schema": _PART_SCHEMA, **fingerprint}, sort_keys=True).encode() + b"\n"
+        self.line_positions: dict[int, tuple[int, int]] = {}
         self.size = 0
         if resume and self.path.exists():
-            self._take_up(fingerprint)
+            self._read_finished_lines(fingerprint)
         else:
-            self.path.write_bytes(self.head)
-            self.size = len(self.head)
-        self.resumed = len(self.places)
+            self.path.write_bytes(self.header)
+            self.size = len(self.header)
+        self.resumed = len(self.line_positions)
         self.stream: BinaryIO | None = None
 
-    def _take_up(self, fingerprint: dict[str, Any]) -> None:
+    def _read_finished_lines(self, fingerprint: dict[str, Any]) -> None:
         with self.path.open("rb") as stream:
-            first = stream.readline()
+            first_line = stream.readline()
             try:
-                known = json.loads(first)
+                stored = json.loads(first_line)
             except ValueError:
-                known = {}
-            told = [k for k, v in fingerprint.items() if known.get(k) != v]
-            if known.get("schema") != _PART or told:
+                stored = {}
+            expected = {"schema": _PART_SCHEMA, **fingerprint}
+            differing = [name for name, value in expected.items() if stored.get(name) != value]
+            if differing:
+                in_words = ", ".join(_PART_FIELDS_IN_WORDS.get(name, name) for name in differing)
+                difference = f"what differs: {in_words}" if stored else "its first line cannot be read"
                 raise InputError(
-                    f"the interrupted run was another one: {', '.join(told) or 'its first line is unreadable'} differ",
+                    f"the interrupted run was a different one; {difference}",
                     path=str(self.path),
-                    hint="Delete it to start afresh.",
+                    hint="Delete this file to start again.",
                     reason="other_run",
                 )
-            self.size = len(first)
+            self.size = len(first_line)
             for line in stream:
                 if not line.endswith(b"\n"):
                     break  # the interruption came in the middle of this one
                 number, _, body = line.partition(b"\t")
-                self.places[int(number)] = (self.size + len(number) + 1, len(body))
+                self.line_positions[int(number)] = (self.size + len(number) + 1, len(body))
                 self.size += len(line)
         with self.path.open("r+b") as stream:
             stream.truncate(self.size)
 
-    def __enter__(self) -> _Part:
+    def __enter__(self) -> _PartFile:
         self.stream = self.path.open("ab")
         return self
 
@@ -699,30 +724,30 @@ class _Part:
         assert self.stream is not None
         block = []
         for number, line in zip(numbers, lines, strict=True):
-            head = b"%d\t" % number
-            self.places[number] = (self.size + len(head), len(line) + 1)
-            self.size += len(head) + len(line) + 1
-            block += [head, line, b"\n"]
+            number_text = b"%d\t" % number
+            self.line_positions[number] = (self.size + len(number_text), len(line) + 1)
+            self.size += len(number_text) + len(line) + 1
+            block += [number_text, line, b"\n"]
         self.stream.write(b"".join(block))
         self.stream.flush()
 
     def finish(self, count: int) -> None:
         """Put the lines in the order of the input, and let the file appear whole."""
-        made = self.target.with_name(self.target.name + ".sorting")
-        packed = self.target.suffix == ".gz"
-        with self.path.open("rb") as source, made.open("wb") as raw:
-            out: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
+        sorted_path = self.target.with_name(self.target.name + ".sorting")
+        compressed = self.target.suffix == ".gz"
+        with self.path.open("rb") as source, sorted_path.open("wb") as raw:
+            out: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if compressed else raw
             for number in range(count):
-                at, size = self.places[number]
-                source.seek(at)
+                start, size = self.line_positions[number]
+                source.seek(start)
                 out.write(source.read(size))
-            if packed:
+            if compressed:
                 out.close()
-        made.replace(self.target)
+        sorted_path.replace(self.target)
         self.path.unlink()
 
 
-def _finished(path: Path) -> Collected:
+def _already_collected(path: Path) -> Collected:
     sequences = tokens = 0
     with _opened(path) as stream:
         for line in stream:

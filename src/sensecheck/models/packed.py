@@ -45,7 +45,9 @@ class PackedEncoder:
 
         kind = model.config.model_type
         if kind not in SUPPORTED:
-            raise ValueError(f"no packed path for {kind!r} models: they are {', '.join(SUPPORTED)}")
+            raise ValueError(
+                f"{kind!r} models cannot run without padding, only {', '.join(SUPPORTED)}: pass packed=False"
+            )
         config = model.config
         self.kind = kind
         self.dtype = dtype or torch.float32
@@ -68,11 +70,11 @@ class PackedEncoder:
             heads, activation = config.num_attention_heads, config.hidden_act
             if kind in ("roberta", "xlm-roberta", "camembert"):
                 self.positions_from = config.pad_token_id + 1
-        kind_of_positions = getattr(config, "position_embedding_type", "absolute") or "absolute"
-        if kind_of_positions != "absolute":
-            raise ValueError(f"no packed path for {kind_of_positions} positions")
+        position_type = getattr(config, "position_embedding_type", "absolute") or "absolute"
+        if position_type != "absolute":
+            raise ValueError(f"models with {position_type} positions cannot run without padding: pass packed=False")
         if activation != "gelu":
-            raise ValueError(f"no packed path for the activation {activation!r}")
+            raise ValueError(f"models with the activation {activation!r} cannot run without padding: pass packed=False")
         self.heads = heads
         self.embeddings = body.embeddings
         self.project = getattr(body, "embeddings_project", None)
@@ -84,8 +86,8 @@ class PackedEncoder:
             return _Linear(weights[0].to(self.dtype), biases[0].to(self.dtype))
 
         self.layers = [
-            _Layer(linear(q, k, v), linear(out), norm, linear(up), linear(down), last)
-            for q, k, v, out, norm, up, down, last in blocks
+            _Layer(linear(q, k, v), linear(out), attention_norm, linear(up), linear(down), output_norm)
+            for q, k, v, out, attention_norm, up, down, output_norm in blocks
         ]
         self.model = model
         weight = self.layers[0].qkv.weight
@@ -102,10 +104,10 @@ class PackedEncoder:
         try:
             from sensecheck.models import kernels
 
-            right = kernels.works(self.heads, self.width // self.heads, weight.dtype, weight.device)
+            kernels_work = kernels.works(self.heads, self.width // self.heads, weight.dtype, weight.device)
         except (ImportError, RuntimeError, OSError, ValueError, TypeError, AttributeError):
             return None  # no Triton, no compiler for it, or another version of it: torch's own operations do as well
-        return kernels if right else None
+        return kernels if kernels_work else None
 
     def _attention(self, weight: Any) -> Callable[..., Any]:
         """(qkv, queries of first tokens or None, starts, longest) → mixed values, one row a query."""
@@ -147,19 +149,19 @@ class PackedEncoder:
         return padded
 
     def _embed(self, ids: Any, types: Any, positions: Any) -> Any:
-        e = self.embeddings
-        hidden = e.word_embeddings(ids) + e.position_embeddings(positions + self.positions_from)
-        if hasattr(e, "token_type_embeddings"):
-            hidden = hidden + e.token_type_embeddings(types)
-        hidden = e.LayerNorm(hidden)
+        embeddings = self.embeddings
+        hidden = embeddings.word_embeddings(ids) + embeddings.position_embeddings(positions + self.positions_from)
+        if hasattr(embeddings, "token_type_embeddings"):
+            hidden = hidden + embeddings.token_type_embeddings(types)
+        hidden = embeddings.LayerNorm(hidden)
         return hidden if self.project is None else self.project(hidden)
 
     def _add_norm(self, residual: Any, branch: Any, norm: Any) -> tuple[Any, Any]:
         if self._kernels is not None:
-            found: tuple[Any, Any] = self._kernels.add_norm(residual, branch, norm)
-            return found
-        whole = norm(residual + branch)
-        return whole, whole.to(self.dtype)
+            residual_and_hidden: tuple[Any, Any] = self._kernels.add_norm(residual, branch, norm)
+            return residual_and_hidden
+        normed = norm(residual + branch)
+        return normed, normed.to(self.dtype)
 
     def logits(self, ids: Any, types: Any, positions: Any, starts: Any, longest: int) -> Any:
         """Packed tokens → one row of logits a sequence. `starts` has one entry more than there are sequences."""
@@ -177,8 +179,8 @@ class PackedEncoder:
             mixed = self._attend(qkv, queries, starts, longest)
             branch = functional.linear(mixed, layer.out.weight, layer.out.bias)
             residual, hidden = self._add_norm(residual, branch, layer.attention_norm)
-            grown = functional.gelu(functional.linear(hidden, layer.up.weight, layer.up.bias))
-            branch = functional.linear(grown, layer.down.weight, layer.down.bias)
+            expanded = functional.gelu(functional.linear(hidden, layer.up.weight, layer.up.bias))
+            branch = functional.linear(expanded, layer.down.weight, layer.down.bias)
             residual, hidden = self._add_norm(residual, branch, layer.output_norm)
         return self._classify(residual)
 

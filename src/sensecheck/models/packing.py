@@ -55,24 +55,24 @@ def pack(ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]] | None, fi
     starts = np.zeros(len(ids) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, ids), dtype=np.int64, count=len(ids)), out=starts[1:])
     total = int(starts[-1])
-    flat = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=total)
-    kinds: Any = np.zeros(total, dtype=np.int64)
+    flat_ids = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=total)
+    flat_types: Any = np.zeros(total, dtype=np.int64)
     if types is not None:
-        kinds = np.fromiter(chain.from_iterable(types), dtype=np.int64, count=total)
-    return Packed(np.arange(first_row, first_row + len(ids)), flat, kinds, starts)
+        flat_types = np.fromiter(chain.from_iterable(types), dtype=np.int64, count=total)
+    return Packed(np.arange(first_row, first_row + len(ids)), flat_ids, flat_types, starts)
 
 
 def join(batches: Sequence[Packed]) -> Packed:
     """Several batches as one, the longest sequences first."""
     starts = np.zeros(sum(map(len, batches)) + 1, dtype=np.int64)
     np.cumsum(np.concatenate([batch.lengths for batch in batches]), out=starts[1:])
-    whole = Packed(
+    joined = Packed(
         np.concatenate([batch.rows for batch in batches]),
         np.concatenate([batch.ids for batch in batches]),
         np.concatenate([batch.types for batch in batches]),
         starts,
     )
-    return whole.take(np.argsort(-whole.lengths, kind="stable"))
+    return joined.take(np.argsort(-joined.lengths, kind="stable"))
 
 
 def length_batches(lengths: Sequence[int], tokens: int, padded: bool) -> list[list[int]]:
@@ -80,14 +80,14 @@ def length_batches(lengths: Sequence[int], tokens: int, padded: bool) -> list[li
     order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
     batches: list[list[int]] = []
     current: list[int] = []
-    used = 0
+    used_tokens = 0
     for i in order:
-        cost = (len(current) + 1) * lengths[current[0]] if padded and current else used + lengths[i]
+        cost = (len(current) + 1) * lengths[current[0]] if padded and current else used_tokens + lengths[i]
         if current and cost > tokens:
             batches.append(current)
-            current, used = [], 0
+            current, used_tokens = [], 0
         current.append(i)
-        used += lengths[i]
+        used_tokens += lengths[i]
     if current:
         batches.append(current)
     return batches

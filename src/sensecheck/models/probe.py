@@ -31,10 +31,10 @@ class ProbeResult:
     def warning(self) -> str | None:
         if self.better is None:
             return None
-        moved = ", ".join(f"{LABELS[k]} → {LABELS[v]}" for k, v in enumerate(self.better) if k != v)
+        renamings = ", ".join(f"{LABELS[k]} → {LABELS[v]}" for k, v in enumerate(self.better) if k != v)
         return (
             f"the model's labels look permuted: {self.right} of 6 sanity pairs are right as they are, but renaming "
-            f"{moved} makes more of them right"
+            f"{renamings} makes more of them right"
         )
 
     def label_order(self, classes: Sequence[int]) -> str:
@@ -49,11 +49,11 @@ def judge(labels: Sequence[int | None]) -> ProbeResult:
     def right(order: Sequence[int]) -> int:
         return sum(label is not None and order[label] == y for label, y in zip(labels, gold, strict=True))
 
-    plain = right((0, 1, 2))
+    right_as_named = right((0, 1, 2))
     best = max(permutations(range(3)), key=right)
     # Two more of six: chance alone seldom does that, and a weak but rightly labelled model is not accused.
-    better = tuple(best) if right(best) >= plain + 2 and right(best) >= 4 else None
-    return ProbeResult(tuple(labels), plain, better)  # type: ignore[arg-type]
+    better = tuple(best) if right(best) >= right_as_named + 2 and right(best) >= 4 else None
+    return ProbeResult(tuple(labels), right_as_named, better)  # type: ignore[arg-type]
 
 
 def probe(model: Asked) -> ProbeResult:

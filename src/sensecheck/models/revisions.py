@@ -57,15 +57,15 @@ def of_function(function: Any) -> str:
         function = function.__wrapped__
     parts: list[str] = []
     if not hasattr(function, "__code__"):
-        own = getattr(function, "__dict__", {})
-        parts += [f"{name}={value!r}" for name, value in own.items() if isinstance(value, str)]
+        attributes = getattr(function, "__dict__", {})
+        parts += [f"{name}={value!r}" for name, value in attributes.items() if isinstance(value, str)]
         function = getattr(type(function), "__call__", None)  # noqa: B004 - its code is wanted
     code = getattr(function, "__code__", None)
     if not isinstance(code, CodeType):
         return ""
-    cells = [_content(cell) for cell in getattr(function, "__closure__", None) or ()]
-    held = [*(getattr(function, "__defaults__", None) or ()), *cells]
-    return of_text("\x00".join([*parts, *_code(code), *map(_fixed, held)]))
+    closed_over = [_content(cell) for cell in getattr(function, "__closure__", None) or ()]
+    fixed_values = [*(getattr(function, "__defaults__", None) or ()), *closed_over]
+    return of_text("\x00".join([*parts, *_code(code), *map(_fixed, fixed_values)]))
 
 
 def _code(code: CodeType) -> list[str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -113,9 +114,9 @@ Floats = npt.NDArray[np.float32]
 
 def _stem(word: str, lexicon: Lexicon) -> str:
     """A word's base as the lexicon knows it, or its spelling with the commonest endings cut."""
-    known = lexicon.nouns.get(word)
-    if known is not None:
-        return known
+    noun = lexicon.nouns.get(word)
+    if noun is not None:
+        return noun
     base = lexicon.base_of(word, "ing", "third", "past", "participle", "base")
     if base is not None:
         return base
@@ -161,72 +162,108 @@ def _bucket(value: float, edges: Sequence[float]) -> int:
     return sum(value > edge for edge in edges)
 
 
-def features(premise: str, hypothesis: str) -> Iterator[str]:
+class _Words:
+    """The words of one sentence of a pair."""
+
+    __slots__ = ("bases", "content", "distinct", "written")
+
+    def __init__(self, sentence: str, lexicon: Lexicon) -> None:
+        self.written: list[str] = _WORD.findall(sentence.lower())
+        self.bases = bases = [_ALONE.get(w) or _stem(w, lexicon) for w in self.written]
+        self.distinct = set(bases)
+        self.content = [w for w in dict.fromkeys(bases) if w not in _STOP]
+        """distinct bases in their order, without words that every sentence has"""
+
+    def negated(self) -> bool:
+        return any(w in _NEGATIVE for w in self.written)
+
+    def numbers(self) -> set[str]:
+        return {w for w in self.distinct if w.isdigit()}
+
+    def subject(self, lexicon: Lexicon) -> str | None:
+        """The first word for a person or an animal."""
+        return next((w for w in self.content if w in lexicon.people or w in lexicon.animals), None)
+
+
+@dataclass(slots=True)
+class _Coverage:
+    """How the words that only the hypothesis has relate to the premise."""
+
+    relation_counts: dict[str, int]
+    unrelated: int
+    """words for which the premise has neither a synonym nor a narrower word"""
+
+
+def features(premise: str, hypothesis: str) -> list[str]:
     """What the model sees of a pair."""
     lexicon, relations = english(), _relations()
-    p_raw, h_raw = _WORD.findall(premise.lower()), _WORD.findall(hypothesis.lower())
-    p_all = [_ALONE.get(w) or _stem(w, lexicon) for w in p_raw]
-    h_all = [_ALONE.get(w) or _stem(w, lexicon) for w in h_raw]
-    p_set, h_set = set(p_all), set(h_all)
-    p_words = [w for w in dict.fromkeys(p_all) if w not in _STOP]
-    h_words = [w for w in dict.fromkeys(h_all) if w not in _STOP]
-    new = [w for w in h_words if w not in p_set]
-    gone = [w for w in p_words if w not in h_set]
-
-    for word in dict.fromkeys(h_raw):
-        yield "h " + word
-    for left, right in zip(["<", *h_all], [*h_all, ">"], strict=True):
-        yield f"b {left} {right}"
-    for word in new:
-        yield "n " + word
-    for word in gone:
-        yield "g " + word
-    for word in h_words:
-        if word in p_set:
-            yield "m " + word
-    for word in new:
-        for other in gone:
-            yield f"x {other} {word}"
-
-    # how the new words of the hypothesis stand to the premise
-    found: dict[str, int] = {}
-    open_words = 0
-    for word in new:
-        names = {relations[other, word] for other in p_words if (other, word) in relations}
-        for name in names:
-            found[name] = found.get(name, 0) + 1
-        if not names & {"same", "wider"}:
-            open_words += 1
-    for name, count in found.items():
-        yield f"r {name} {min(count, 2)}"
-    p_neg = any(w in _NEGATIVE for w in p_raw)
-    h_neg = any(w in _NEGATIVE for w in h_raw)
-    clash = "c" if found.keys() & {"opposite", "exclusive", "counterpart"} else "-"
-    polarity = f"{int(p_neg)}{int(h_neg)}"
-    covered = _bucket(open_words / max(len(h_words), 1), (0.0, 0.2, 0.34, 0.5, 0.75))
-    yield f"o {covered} {polarity} {clash}"
-    yield f"o {covered}"
-    yield f"u {min(open_words, 4)} {min(len(h_words), 6)}"
-    yield f"u {min(len(new), 5)} {polarity}"
-    yield f"w {min(len(gone), 10)} {min(len(new), 3)} {polarity}"
-    yield "l " + str(_bucket(len(h_all), (3, 5, 7, 9, 12, 16)))
-    pairs = list(pairwise(h_all))
-    kept = sum(pair in set(pairwise(p_all)) for pair in pairs)
-    yield f"k {_bucket(kept / max(len(pairs), 1), (0.0, 0.2, 0.4, 0.6, 0.8))} {polarity}"
-    if p_all == h_all:
-        yield "same text"
-    h_numbers = {w for w in h_set if w.isdigit()}
-    p_numbers = {w for w in p_set if w.isdigit()}
+    p, h = _Words(premise, lexicon), _Words(hypothesis, lexicon)
+    added = [w for w in h.content if w not in p.distinct]
+    dropped = [w for w in p.content if w not in h.distinct]
+    coverage = _coverage(p, added, relations)
+    clash = "c" if coverage.relation_counts.keys() & {"opposite", "exclusive", "counterpart"} else "-"
+    polarity = f"{int(p.negated())}{int(h.negated())}"
+    uncovered = _bucket(coverage.unrelated / max(len(h.content), 1), (0.0, 0.2, 0.34, 0.5, 0.75))
+    names = _word_features(p, h, added, dropped)
+    names += [f"r {relation} {min(count, 2)}" for relation, count in coverage.relation_counts.items()]
+    names += (
+        f"o {uncovered} {polarity} {clash}",
+        f"o {uncovered}",
+        f"u {min(coverage.unrelated, 4)} {min(len(h.content), 6)}",
+        f"u {min(len(added), 5)} {polarity}",
+        f"w {min(len(dropped), 10)} {min(len(added), 3)} {polarity}",
+        f"l {_bucket(len(h.bases), (3, 5, 7, 9, 12, 16))}",
+        f"k {_bucket(_share_of_neighbours(p, h), (0.0, 0.2, 0.4, 0.6, 0.8))} {polarity}",
+    )
+    if p.bases == h.bases:
+        names.append("same text")
+    h_numbers, p_numbers = h.numbers(), p.numbers()
     if h_numbers:
-        yield f"d {'in' if h_numbers <= p_numbers else 'other' if p_numbers else 'none'}"
-    p_heads = [w for w in p_words if w in lexicon.people or w in lexicon.animals][:1]
-    h_heads = [w for w in h_words if w in lexicon.people or w in lexicon.animals][:1]
-    if h_heads:
-        relation = "none"
-        if p_heads:
-            relation = "equal" if h_heads[0] in p_set else relations.get((p_heads[0], h_heads[0]), "other")
-        yield f"s {relation}"
-        yield f"s {relation} {covered} {polarity}"
+        names.append(f"d {'in' if h_numbers <= p_numbers else 'other' if p_numbers else 'none'}")
+    subjects = _relation_of_subjects(p, h, lexicon, relations)
+    if subjects is not None:
+        names += (f"s {subjects}", f"s {subjects} {uncovered} {polarity}")
+    return names
+
+
+def _word_features(p: _Words, h: _Words, added: list[str], dropped: list[str]) -> list[str]:
+    """The words themselves: of the hypothesis, with their neighbours, and those that only one sentence has."""
+    return [
+        *["h " + word for word in dict.fromkeys(h.written)],
+        *[f"b {left} {right}" for left, right in zip(["<", *h.bases], [*h.bases, ">"], strict=True)],
+        *["n " + word for word in added],
+        *["g " + word for word in dropped],
+        *["m " + word for word in h.content if word in p.distinct],
+        *[f"x {other} {word}" for word in added for other in dropped],
+    ]
+
+
+def _coverage(p: _Words, added: list[str], relations: dict[tuple[str, str], str]) -> _Coverage:
+    relation_counts: dict[str, int] = {}
+    unrelated = 0
+    for word in added:
+        names = {relations[other, word] for other in p.content if (other, word) in relations}
+        for name in names:
+            relation_counts[name] = relation_counts.get(name, 0) + 1
+        if not names & {"same", "wider"}:
+            unrelated += 1
+    return _Coverage(relation_counts, unrelated)
+
+
+def _share_of_neighbours(p: _Words, h: _Words) -> float:
+    """Of the hypothesis' pairs of neighbouring words, those that are neighbours in the premise too."""
+    pairs, premise_pairs = list(pairwise(h.bases)), set(pairwise(p.bases))
+    return sum(pair in premise_pairs for pair in pairs) / max(len(pairs), 1)
+
+
+def _relation_of_subjects(p: _Words, h: _Words, lexicon: Lexicon, relations: dict[tuple[str, str], str]) -> str | None:
+    """How whom the hypothesis is about relates to whom the premise is about; None if it is about nobody."""
+    p_subject, h_subject = p.subject(lexicon), h.subject(lexicon)
+    if h_subject is None:
+        return None
+    if p_subject is None:
+        return "none"
+    return "equal" if h_subject in p.distinct else relations.get((p_subject, h_subject), "other")
 
 
 def hashed(premise: str, hypothesis: str, buckets: int) -> list[int]:
@@ -253,14 +290,14 @@ class SmallNli:
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """n × 3, one row a pair."""
-        out = np.empty((len(pairs), 3), dtype=np.float32)
+        logits = np.empty((len(pairs), 3), dtype=np.float32)
         for row, (premise, hypothesis) in enumerate(pairs):
-            index = hashed(premise, hypothesis, len(self._direct))
-            root = np.float32(1.0 / np.sqrt(max(len(index), 1)))
-            direct = self._direct[index].sum(axis=0, dtype=np.float32) * self._scales[0]
-            hidden = self._hidden[index].sum(axis=0, dtype=np.float32) * self._scales[1] * root
-            out[row] = direct + np.tanh(hidden + self._hidden_bias) @ self._output + self._bias
-        return out
+            feature_ids = hashed(premise, hypothesis, len(self._direct))
+            scale = np.float32(1.0 / np.sqrt(max(len(feature_ids), 1)))
+            direct = self._direct[feature_ids].sum(axis=0, dtype=np.float32) * self._scales[0]
+            hidden = self._hidden[feature_ids].sum(axis=0, dtype=np.float32) * self._scales[1] * scale
+            logits[row] = direct + np.tanh(hidden + self._hidden_bias) @ self._output + self._bias
+        return logits
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         """The best label of each pair, as an index into LABELS."""

@@ -34,15 +34,15 @@ def plan(lengths: Sequence[tuple[int, int]], budget: int) -> list[list[int]]:
     order = sorted(range(len(lengths)), key=lambda i: _along(lengths[i]), reverse=True)
     batches: list[list[int]] = []
     current: list[int] = []
-    source = target = 0
+    source_width = target_width = 0
     for i in order:
-        wider = max(source, padded(lengths[i][0]))
-        longer = max(target, padded(lengths[i][1]))
-        if current and (len(current) + 1) * (wider + longer) > budget:
+        longest_source = max(source_width, padded(lengths[i][0]))
+        longest_target = max(target_width, padded(lengths[i][1]))
+        if current and (len(current) + 1) * (longest_source + longest_target) > budget:
             batches.append(current)
-            current, wider, longer = [], padded(lengths[i][0]), padded(lengths[i][1])
+            current, longest_source, longest_target = [], padded(lengths[i][0]), padded(lengths[i][1])
         current.append(i)
-        source, target = wider, longer
+        source_width, target_width = longest_source, longest_target
     if current:
         batches.append(current)
     return batches

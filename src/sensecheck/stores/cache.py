@@ -69,18 +69,18 @@ class ResultCache:
     def put(self, key: bytes, outcome: Outcome, limits: Limits) -> None:
         self.put_many([(key, outcome)], limits)
 
-    def put_many(self, found: Iterable[tuple[bytes, Outcome]], limits: Limits) -> None:
+    def put_many(self, keyed_outcomes: Iterable[tuple[bytes, Outcome]], limits: Limits) -> None:
         rows: list[tuple[bytes, str | None, bytes]] = []
-        for key, outcome in found:
-            limited = None
+        for key, outcome in keyed_outcomes:
+            limits_key = None
             if isinstance(outcome, Failure):
                 if outcome.reason in PASSING_REASONS:
                     continue
                 if outcome.reason in LIMIT_REASONS:
-                    limited = limits.key()
+                    limits_key = limits.key()
             body = orjson.dumps(encode_outcome(outcome))
             body = b"z" + zstandard.compress(body, 3) if len(body) > _COMPRESS_ABOVE else b"j" + body
-            rows.append((key, limited, body))
+            rows.append((key, limits_key, body))
         self._connection.execute("BEGIN")
         self._connection.executemany("INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?)", rows)
         self._connection.execute("COMMIT")

@@ -47,25 +47,25 @@ def answers(
     missing: list[Request] = []
     for request in distinct:
         key = request_key(_fingerprint(store, request), request)
-        known = cache.get(key, store.limits)
-        if known is not None:
-            yield request, known
+        stored = cache.get(key, store.limits)
+        if stored is not None:
+            yield request, stored
         else:
             missing.append(request)
             keys.append(key)
-    waiting: list[tuple[int, Outcome]] = []
+    unstored: list[tuple[int, Outcome]] = []
     try:
-        for index, outcome in store.run(missing):
-            waiting.append((index, outcome))
-            if len(waiting) >= _BATCH:
-                cache.put_many(((keys[i], found) for i, found in waiting), store.limits)
-                done, waiting = waiting, []
-                for i, found in done:
-                    yield missing[i], found
+        for numbered_outcome in store.run(missing):
+            unstored.append(numbered_outcome)
+            if len(unstored) >= _BATCH:
+                cache.put_many(((keys[i], outcome) for i, outcome in unstored), store.limits)
+                batch, unstored = unstored, []
+                for i, outcome in batch:
+                    yield missing[i], outcome
     finally:
-        cache.put_many(((keys[i], found) for i, found in waiting), store.limits)
-    for i, found in waiting:
-        yield missing[i], found
+        cache.put_many(((keys[i], outcome) for i, outcome in unstored), store.limits)
+    for i, outcome in unstored:
+        yield missing[i], outcome
 
 
 def _fingerprint(store: Store, request: Request) -> str:

@@ -61,8 +61,8 @@ class Graph(_Embedded):
         workers: int | None = None,
         tolerant: bool = True,
     ) -> None:
-        given = [paths] if isinstance(paths, str | Path) else list(paths)
-        files = [Path(path).resolve() for path in given]
+        path_list = [paths] if isinstance(paths, str | Path) else list(paths)
+        files = [Path(path).resolve() for path in path_list]
         for path in files:
             if not path.exists():
                 raise StoreError(f"graph {path}: no such file or folder")
@@ -80,20 +80,20 @@ class Graph(_Embedded):
         }
         if on_disk:
             # What was written last lies in the log until the store tidies up.
-            parts = [p for p in files[0].iterdir() if p.suffix in (".sst", ".log")]
-            stamps = sorted((p.name, p.stat().st_size) for p in parts)
-            print_ = f"oxigraph {files[0]} {stamps}"
+            store_files = [p for p in files[0].iterdir() if p.suffix in (".sst", ".log")]
+            names_and_sizes = sorted((p.name, p.stat().st_size) for p in store_files)
+            fingerprint = f"oxigraph {files[0]} {names_and_sizes}"
         else:
-            print_ = "graph " + " ".join(file_fingerprint(path) for path in files)
-        print_ += prefixes_print(config["prefixes"])
+            fingerprint = "graph " + " ".join(file_fingerprint(path) for path in files)
+        fingerprint += prefixes_print(config["prefixes"])
         if not tolerant:
-            print_ += " strict"
-        super().__init__(WorkerPool(config, limits or Limits(), workers), print_)
+            fingerprint += " strict"
+        super().__init__(WorkerPool(config, limits or Limits(), workers), fingerprint)
 
     def triples(self) -> int | None:
         """How many triples were loaded (None for a store on disk)."""
-        found: int | None = self.pool.open().get("triples")
-        return found
+        count: int | None = self.pool.open().get("triples")
+        return count
 
 
 class Databases(_Embedded):
@@ -109,8 +109,8 @@ class Databases(_Embedded):
         self.path = Path(path).resolve()
         if not self.path.exists():
             raise StoreError(f"database {self.path}: no such file or folder")
-        self._found: dict[str, list[Path]] = {}
-        self._prints: dict[str, str] = {}
+        self._files_by_name: dict[str, list[Path]] = {}
+        self._print_by_file: dict[str, str] = {}
         kind = "duckdb" if self._is_duckdb() else "sqlite"
         self.dialect = kind
         super().__init__(WorkerPool({"kind": kind}, limits or Limits(), workers), f"{kind} {self.path.name}")
@@ -120,7 +120,7 @@ class Databases(_Embedded):
         if self.path.is_dir():
             first = next((p for p in sorted(self.path.rglob("*")) if p.suffix in self._ENDINGS), self.path)
         if not first.is_file():
-            raise StoreError(f"database {self.path}: no file that ends in {', '.join(self._ENDINGS)} in it")
+            raise StoreError(f"database {self.path}: no file in it ends in {', '.join(self._ENDINGS)}")
         with first.open("rb") as stream:
             head = stream.read(16)
         if head and head != b"SQLite format 3\0" and head[8:12] != b"DUCK":
@@ -129,10 +129,10 @@ class Databases(_Embedded):
 
     def files(self, name: str) -> list[Path]:
         """The database files of a schema, the one that bears its name first."""
-        found = self._found.get(name)
-        if found is None:
-            found = self._found[name] = self._look_up(name)
-        return found
+        files = self._files_by_name.get(name)
+        if files is None:
+            files = self._files_by_name[name] = self._look_up(name)
+        return files
 
     def _look_up(self, name: str) -> list[Path]:
         if self.path.is_file():
@@ -148,28 +148,30 @@ class Databases(_Embedded):
             candidate = self.path / (name + ending)
             if candidate.is_file():
                 return [candidate]
-        raise StoreError(f"database {name!r}: neither {name}/ nor {name}.sqlite in {self.path}")
+        raise StoreError(f"database {name!r}: there is neither {name}/ nor {name}.sqlite in {self.path}")
 
     def request(self, text: str, file: Path) -> Request:
         return Request(text, str(file))
 
     def file_print(self, file: str) -> str:
         """The fingerprint of one database file's content, and of what waits beside it in a write-ahead log."""
-        found = self._prints.get(file)
-        if found is None:
-            found = file_fingerprint(Path(file))
+        fingerprint = self._print_by_file.get(file)
+        if fingerprint is None:
+            fingerprint = file_fingerprint(Path(file))
             for log in (Path(f"{file}-wal"), Path(f"{file}.wal")):
                 if log.is_file() and log.stat().st_size:
-                    found += " " + file_fingerprint(log)
-            self._prints[file] = found
-        return found
+                    fingerprint += " " + file_fingerprint(log)
+            self._print_by_file[file] = fingerprint
+        return fingerprint
 
     def state(self) -> str:
         """Of all the files together by size and time of change: a stopped run goes on only where nothing changed."""
         digest = hashlib.blake2b(digest_size=16)
-        found = [self.path] if self.path.is_file() else sorted(self.path.rglob("*"))
-        for file in found:
+        paths = [self.path] if self.path.is_file() else sorted(self.path.rglob("*"))
+        for file in paths:
             if file.is_file() and (file == self.path or file.suffix in (*self._ENDINGS, ".wal") or "-wal" in file.name):
-                about = file.stat()
-                digest.update(f"{file} {about.st_size} {about.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+                file_status = file.stat()
+                digest.update(
+                    f"{file} {file_status.st_size} {file_status.st_mtime_ns}\n".encode("utf-8", "surrogateescape")
+                )
         return f"{self.dialect} {digest.hexdigest()}"

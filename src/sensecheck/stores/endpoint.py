@@ -84,14 +84,14 @@ class Endpoint:
     # ---- one exchange
 
     def _connection(self) -> http.client.HTTPConnection:
-        found: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if found is None:
-            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            found = kind(self._host, self._port, timeout=min(_CONNECT_SECONDS, self.limits.seconds))
-            self._local.connection = found
+        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection_class = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+            connection = connection_class(self._host, self._port, timeout=min(_CONNECT_SECONDS, self.limits.seconds))
+            self._local.connection = connection
             with self._lock:
-                self._connections.append(found)
-        return found
+                self._connections.append(connection)
+        return connection
 
     def _exchange(self, text: str, seconds: float) -> tuple[int, http.client.HTTPMessage, bytes]:
         """Status, headers and body, within `seconds` in all."""
@@ -110,11 +110,11 @@ class Endpoint:
             pieces: list[bytes] = []
             size = 0
             while True:
-                left = deadline - time.monotonic()
-                if left <= 0:
+                seconds_left = deadline - time.monotonic()
+                if seconds_left <= 0:
                     raise TimeoutError
                 if connection.sock is not None:
-                    connection.sock.settimeout(left)
+                    connection.sock.settimeout(seconds_left)
                 piece = response.read1(1 << 18)
                 if not piece:
                     break
@@ -159,47 +159,47 @@ class Endpoint:
         if isinstance(admitted, Failure):
             return admitted
         started = time.monotonic()
-        trouble = ""
-        wait = 0.0  # what a server that is asked too often wants
+        last_failure = ""
+        asked_pause = 0.0  # what a server that is asked too often wants
         for attempt in range(self.retries + 1):
             if attempt:
-                time.sleep(min(max(wait, self.pause * 2 ** (attempt - 1)), 30.0))
+                time.sleep(min(max(asked_pause, self.pause * 2 ** (attempt - 1)), 30.0))
             try:
                 status, headers, body = self._exchange(admitted.text, self.limits.seconds)
             except _GoneError as gone:
-                trouble = str(gone)
+                last_failure = str(gone)
                 continue
             except TimeoutError:
                 return self._timed_out(time.monotonic() - started)
             if status >= 500 and not _ran_out_of_time(body):
-                trouble = f"HTTP {status}: {_start_of(body)}"
+                last_failure = f"HTTP {status}: {_start_of(body)}"
                 continue
             if status == 429:
-                trouble = f"HTTP {status}: {_start_of(body)}"
-                asked = headers.get("Retry-After", "")
-                wait = float(asked) if asked.isascii() and asked.isdigit() else 0.0
+                last_failure = f"HTTP {status}: {_start_of(body)}"
+                retry_after = headers.get("Retry-After", "")
+                asked_pause = float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
                 continue
             if _is_refusal(status) and _is_refusal(self._probe() or 0):
-                said = f"HTTP {status}: {_start_of(body)}".rstrip(": ")
-                raise EndpointDeadError(f"{self.url} refuses every query ({said})")
+                refusal = f"HTTP {status}: {_start_of(body)}".rstrip(": ")
+                raise EndpointDeadError(f"{self.url} refuses every query ({refusal})")
             self._timeouts_in_a_row = 0
             self._answered = True
             outcome = _interpret(status, headers, body, self.limits)
             outcome.seconds = time.monotonic() - started
             return outcome
         if not self._alive():
-            raise EndpointDeadError(f"{self.url} {self._silence()} ({trouble})")
-        return Failure(Reason.ENDPOINT_ERROR, trouble, time.monotonic() - started)
+            raise EndpointDeadError(f"{self.url} {self._silence_in_words()} ({last_failure})")
+        return Failure(Reason.ENDPOINT_ERROR, last_failure, time.monotonic() - started)
 
-    def _silence(self) -> str:
+    def _silence_in_words(self) -> str:
         return "does not answer any more" if self._answered else "does not answer; is the address right?"
 
-    def _timed_out(self, spent: float) -> Failure:
+    def _timed_out(self, seconds: float) -> Failure:
         # One slow query is the query's fault; several in a row may be a server that hangs.
         self._timeouts_in_a_row += 1
         if self._timeouts_in_a_row >= 3 and not self._alive():
-            raise EndpointDeadError(f"{self.url} {self._silence()} (three queries in a row ran out of time)")
-        return Failure(Reason.TIMEOUT, f"no answer within {self.limits.seconds:g} s", spent)
+            raise EndpointDeadError(f"{self.url} {self._silence_in_words()} (three queries in a row ran out of time)")
+        return Failure(Reason.TIMEOUT, f"no answer within {self.limits.seconds:g} s", seconds)
 
     def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Outcome]]:
         """Outcomes as they come, each with the number of its request.
@@ -207,7 +207,7 @@ class Endpoint:
         When the server dies, what was answered before is yielded first, then EndpointDeadError is raised.
         """
         jobs: queue.SimpleQueue[tuple[int, Request] | None] = queue.SimpleQueue()
-        results: queue.SimpleQueue[tuple[int, Outcome | BaseException] | None] = queue.SimpleQueue()
+        outcomes: queue.SimpleQueue[tuple[int, Outcome | BaseException] | None] = queue.SimpleQueue()
         stopping = threading.Event()
         for job in enumerate(requests):
             jobs.put(job)
@@ -221,38 +221,38 @@ class Endpoint:
                         break
                     assert job is not None
                     try:
-                        results.put((job[0], self.execute(job[1])))
+                        outcomes.put((job[0], self.execute(job[1])))
                     except BaseException as error:
                         stopping.set()
-                        results.put((job[0], error))
+                        outcomes.put((job[0], error))
             finally:
                 connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
                 if connection is not None:
                     connection.close()
-                results.put(None)
+                outcomes.put(None)
 
         threads = [threading.Thread(target=serve, daemon=True) for _ in range(self.concurrency)]
         for thread in threads:
             thread.start()
-        alive = len(threads)
-        fatal: BaseException | None = None
+        running = len(threads)
+        first_error: BaseException | None = None
         try:
-            while alive:
-                result = results.get()
-                if result is None:
-                    alive -= 1
-                elif isinstance(result[1], BaseException):
-                    fatal = fatal or result[1]
+            while running:
+                numbered_outcome = outcomes.get()
+                if numbered_outcome is None:
+                    running -= 1
+                elif isinstance(numbered_outcome[1], BaseException):
+                    first_error = first_error or numbered_outcome[1]
                 else:
-                    yield result[0], result[1]
+                    yield numbered_outcome[0], numbered_outcome[1]
         finally:
             stopping.set()
-        if fatal is not None:
-            raise fatal
+        if first_error is not None:
+            raise first_error
 
     def execute_many(self, requests: Iterable[Request]) -> list[Outcome]:
-        found = dict(self.run(requests))
-        return [found[index] for index in range(len(found))]
+        outcomes = dict(self.run(requests))
+        return [outcomes[index] for index in range(len(outcomes))]
 
     def close(self) -> None:
         with self._lock:
@@ -273,39 +273,39 @@ def _start_of(body: bytes) -> str:
 def _ran_out_of_time(body: bytes) -> bool:
     """Whether an error page says that the server's own limit was reached: no fault of the server."""
     # Virtuoso may break off in the middle of its rows, so the words can stand at either end.
-    low = (body[:2000] + body[-2000:]).lower()
+    lowered = (body[:2000] + body[-2000:]).lower()
     signs = (b"s1t00", b"timeout", b"timed out", b"estimated execution time", b"query interrupted")
-    return any(sign in low for sign in signs)
+    return any(sign in lowered for sign in signs)
 
 
 def _interpret(status: int, headers: http.client.HTTPMessage, body: bytes, limits: Limits) -> Outcome:
     if status == 413:
         return Failure(Reason.TOO_LARGE, f"an answer of more than {limits.bytes:,} bytes")
     if 300 <= status < 400:
-        where = headers.get("Location")
-        return Failure(Reason.ENDPOINT_ERROR, f"HTTP {status} to {where}: redirects are not followed")
+        location = headers.get("Location")
+        return Failure(Reason.ENDPOINT_ERROR, f"HTTP {status} to {location}: redirects are not followed")
     if status == 408:
         return Failure(Reason.TIMEOUT, f"HTTP {status}: {_start_of(body)}")
     if status != 200:
         text = _start_of(body)
-        low = text.lower()
+        lowered = text.lower()
         if _ran_out_of_time(body):
             return Failure(Reason.TIMEOUT, f"HTTP {status}: {text}")
-        if status == 400 and any(sign in low for sign in ("syntax", "pars", "malformed", "expected", "sp030")):
+        if status == 400 and any(sign in lowered for sign in ("syntax", "pars", "malformed", "expected", "sp030")):
             return Failure(Reason.SYNTAX, text)
         return Failure(Reason.ENDPOINT_ERROR, f"HTTP {status}: {text}")
     # Virtuoso says 200 and sends what it had when its own time was up.
-    state = headers.get("X-SQL-State", "")
-    if state.startswith("S1TAT"):
-        return Failure(Reason.TIMEOUT, f"partial result: {headers.get('X-SQL-Message', state)}")
+    sql_state = headers.get("X-SQL-State", "")
+    if sql_state.startswith("S1TAT"):
+        return Failure(Reason.TIMEOUT, f"partial result: {headers.get('X-SQL-Message', sql_state)}")
     try:
         data = orjson.loads(body)
         answer = _read_results(data)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return Failure(Reason.ENDPOINT_ERROR, f"no SPARQL results in JSON: {error}: {_start_of(body)}")
-    most = headers.get("X-SPARQL-MaxRows", "")
-    if most.isdigit() and len(answer.rows) >= int(most):
-        return Failure(Reason.TOO_LARGE, f"the endpoint sends at most {most} rows")
+        return Failure(Reason.ENDPOINT_ERROR, f"the answer is not SPARQL results in JSON ({error}): {_start_of(body)}")
+    max_rows = headers.get("X-SPARQL-MaxRows", "")
+    if max_rows.isdigit() and len(answer.rows) >= int(max_rows):
+        return Failure(Reason.TOO_LARGE, f"the endpoint sends at most {max_rows} rows")
     if len(answer.rows) > limits.rows:
         return Failure(Reason.TOO_LARGE, f"more than {limits.rows:,} rows")
     return answer

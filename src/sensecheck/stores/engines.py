@@ -11,7 +11,7 @@ from urllib.parse import quote
 from sensecheck.language.sparql.tree import XSD
 
 from .limits import Limits
-from .outcomes import Failure, Reason, encode_cell, encode_outcome
+from .outcomes import HALF_CHARACTER, Failure, Reason, encode_cell, encode_outcome
 from .sparql_gate import admit
 from .sql_gate import READING_STATEMENTS, Authorizer, leading_keyword
 
@@ -46,6 +46,11 @@ def _failure(reason: Reason, message: str) -> dict[str, Any]:
     return encode_outcome(Failure(reason, message[:500]))
 
 
+def _too_long(text: str, limits: Limits) -> dict[str, Any]:
+    most = limits.query_bytes
+    return _failure(Reason.REFUSED, f"the query is too long: {len(text):,} characters; at most {most:,} are allowed")
+
+
 def _too_many_rows(limits: Limits) -> dict[str, Any]:
     return _failure(Reason.TOO_LARGE, f"more than {limits.rows:,} rows")
 
@@ -74,17 +79,19 @@ class OxigraphEngine:
             return {"triples": None}
         self.store = pyoxigraph.Store()
         for path in self.paths:
-            plain = path
+            uncompressed = path
             for ending in (".gz", ".zst"):
-                plain = plain.removesuffix(ending)
-            form = pyoxigraph.RdfFormat.from_extension(plain.rsplit(".", 1)[-1])
-            if form is None:
-                raise ValueError(f"{path}: unknown format; the name should end in .nt .ttl .nq .trig .rdf or .jsonld")
-            if plain == path:
-                self.store.bulk_load(path=path, format=form)
+                uncompressed = uncompressed.removesuffix(ending)
+            rdf_format = pyoxigraph.RdfFormat.from_extension(uncompressed.rsplit(".", 1)[-1])
+            if rdf_format is None:
+                raise ValueError(
+                    f"{path}: unknown format; the name should end in .nt, .ttl, .nq, .trig, .rdf or .jsonld"
+                )
+            if uncompressed == path:
+                self.store.bulk_load(path=path, format=rdf_format)
             else:
                 with _decompressed(path) as stream:
-                    self.store.bulk_load(stream, format=form)
+                    self.store.bulk_load(stream, format=rdf_format)
         return {"triples": len(self.store)}
 
     def start(self) -> None:
@@ -98,23 +105,23 @@ class OxigraphEngine:
         if isinstance(admitted, Failure):
             return encode_outcome(admitted)
         try:
-            found = self.store.query(admitted.text, custom_functions=self.casts)
+            results = self.store.query(admitted.text, custom_functions=self.casts)
             if admitted.query.form == "ASK":
-                return {"boolean": bool(found)}
-            return self._rows(found)
+                return {"boolean": bool(results)}
+            return self._rows(results)
         except SyntaxError as error:
             return _failure(Reason.SYNTAX, str(error))
         except (RuntimeError, ValueError, OSError) as error:
             return _failure(Reason.ENGINE_ERROR, str(error))
 
-    def _rows(self, found: Any) -> dict[str, Any]:
+    def _rows(self, solutions: Any) -> dict[str, Any]:
         from pyoxigraph import BlankNode, NamedNode
 
-        columns = [variable.value for variable in found.variables]
+        columns = [variable.value for variable in solutions.variables]
         rows: list[list[Any]] = []
         size = 0
         limit_rows, limit_bytes = self.limits.rows, self.limits.bytes
-        for solution in found:
+        for solution in solutions:
             if len(rows) >= limit_rows:
                 return _too_many_rows(self.limits)
             row: list[Any] = []
@@ -145,13 +152,13 @@ _INTEGERS = (
 def _integer_casts() -> dict[Any, Any]:
     from pyoxigraph import Literal, NamedNode
 
-    whole = NamedNode(XSD + "integer")
+    integer_type = NamedNode(XSD + "integer")
 
     def cast(term: Any) -> Any:
         try:
             text = term.value.strip()
             number = {"true": 1, "false": 0}.get(text)
-            return Literal(str(int(float(text)) if number is None else number), datatype=whole)
+            return Literal(str(int(float(text)) if number is None else number), datatype=integer_type)
         except (AttributeError, ValueError, OverflowError):
             return None  # an error in SPARQL: the expression has no value
 
@@ -169,14 +176,14 @@ def _decompressed(path: str) -> Any:
 
 
 def _cells(batch: list[tuple[Any, ...]]) -> tuple[list[list[Any]], int]:
-    rows = [[encode_cell(cell) for cell in row] for row in batch]
+    encoded = [[encode_cell(cell) for cell in row] for row in batch]
     size = 0
     for row in batch:
         size += 8 * len(row)
         for cell in row:
             if isinstance(cell, str | bytes):
                 size += len(cell)
-    return rows, size
+    return encoded, size
 
 
 class SqliteEngine:
@@ -211,13 +218,13 @@ class SqliteEngine:
 
     def answer(self, text: str, database: str) -> dict[str, Any]:
         if len(text) > self.limits.query_bytes:
-            return _failure(Reason.REFUSED, f"a query of {len(text):,} characters")
+            return _too_long(text, self.limits)
         keyword = leading_keyword(text)
         if keyword not in READING_STATEMENTS:
             if not keyword:
                 return _failure(Reason.SYNTAX, "no statement")
             reason = Reason.REFUSED if keyword in _STATEMENTS else Reason.SYNTAX
-            return _failure(reason, f"{keyword} is no reading statement")
+            return _failure(reason, f"only SELECT, WITH and VALUES statements are run, not {keyword}")
         authorizer = Authorizer()
         connection = self._connect(database)
         try:
@@ -227,37 +234,37 @@ class SqliteEngine:
                 return _failure(Reason.REFUSED, "the statement returns no rows")
             columns = [column[0] for column in cursor.description]
             rows: list[list[Any]] = []
-            size = 0
+            bytes_read = 0
             while batch := cursor.fetchmany(_CHUNK):
-                encoded, more = _cells(batch)
+                encoded, batch_bytes = _cells(batch)
                 rows += encoded
-                size += more
+                bytes_read += batch_bytes
                 if len(rows) > self.limits.rows:
                     return _too_many_rows(self.limits)
-                if size > self.limits.bytes:
+                if bytes_read > self.limits.bytes:
                     return _too_many_bytes(self.limits)
             return {"columns": columns, "rows": rows}
         except UnicodeEncodeError:
-            return _failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
+            return _failure(Reason.SYNTAX, HALF_CHARACTER)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
-            return self._why(error, authorizer)
+            return self._failure_of(error, authorizer)
         finally:
             connection.close()
 
-    def _why(self, error: Exception, authorizer: Authorizer) -> dict[str, Any]:
+    def _failure_of(self, error: Exception, authorizer: Authorizer) -> dict[str, Any]:
         message = str(error)
         if authorizer.denied:
-            return _failure(Reason.REFUSED, f"{authorizer.denied} is not reading")
-        low = message.lower()
-        if "one statement" in low:
+            return _failure(Reason.REFUSED, f"not allowed: {authorizer.denied}")
+        lowered = message.lower()
+        if "one statement" in lowered:
             return _failure(Reason.REFUSED, "more than one statement")
-        if "out of memory" in low or isinstance(error, MemoryError):
+        if "out of memory" in lowered or isinstance(error, MemoryError):
             return _failure(Reason.MEMORY, message)
-        if "too big" in low or "too large" in low:
+        if "too big" in lowered or "too large" in lowered:
             return _failure(Reason.TOO_LARGE, message)
-        if any(sign in low for sign in ("syntax error", "unrecognized token", "incomplete input", "null char")):
+        if any(sign in lowered for sign in ("syntax error", "unrecognized token", "incomplete input", "null char")):
             return _failure(Reason.SYNTAX, message)
-        if "too deep" in low or "too many" in low or "maximum depth" in low or "parser stack" in low:
+        if "too deep" in lowered or "too many" in lowered or "maximum depth" in lowered or "parser stack" in lowered:
             return _failure(Reason.REFUSED, message)
         return _failure(Reason.ENGINE_ERROR, message)
 
@@ -292,16 +299,16 @@ class DuckdbEngine:
         # DuckDB's own machinery is not counted against the first query.
         import duckdb
 
-        warm = duckdb.connect(":memory:", config={"threads": 1})
-        warm.execute("SELECT 1").fetchall()
-        warm.close()
+        connection = duckdb.connect(":memory:", config={"threads": 1})
+        connection.execute("SELECT 1").fetchall()
+        connection.close()
 
     def _connect(self, database: str) -> Any:
-        found = self.databases.get(database)
-        if found is None:
+        connection = self.databases.get(database)
+        if connection is None:
             import duckdb
 
-            found = duckdb.connect(
+            connection = duckdb.connect(
                 database,
                 read_only=True,
                 config={
@@ -315,48 +322,48 @@ class DuckdbEngine:
                 },
             )
             # After the settings above, which it would forbid.
-            found.execute("SET enable_external_access = false")
-            found.execute("SET lock_configuration = true")
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
             while len(self.databases) >= _OPEN_DATABASES:
                 self.databases.pop(next(iter(self.databases))).close()
-            self.databases[database] = found
-        return found
+            self.databases[database] = connection
+        return connection
 
     def answer(self, text: str, database: str) -> dict[str, Any]:
         import duckdb
 
         if len(text) > self.limits.query_bytes:
-            return _failure(Reason.REFUSED, f"a query of {len(text):,} characters")
+            return _too_long(text, self.limits)
         try:
             text.encode()
         except UnicodeEncodeError:
-            return _failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
+            return _failure(Reason.SYNTAX, HALF_CHARACTER)
         if "\0" in text:
             return _failure(Reason.SYNTAX, "the query contains a null character")
         cursor = self._connect(database).cursor()
         try:
             statements = cursor.extract_statements(text)
             if len(statements) != 1:
-                many = "more than one statement" if statements else "no statement"
-                return _failure(Reason.REFUSED if statements else Reason.SYNTAX, many)
+                complaint = "more than one statement" if statements else "no statement"
+                return _failure(Reason.REFUSED if statements else Reason.SYNTAX, complaint)
             if statements[0].type != duckdb.StatementType.SELECT:
-                return _failure(Reason.REFUSED, f"{statements[0].type.name} is no reading statement")
+                return _failure(Reason.REFUSED, f"only SELECT statements are run, not {statements[0].type.name}")
             cursor.execute(statements[0])
             columns = [column[0] for column in cursor.description or ()]
             rows: list[list[Any]] = []
-            size = 0
+            bytes_read = 0
             while batch := cursor.fetchmany(_CHUNK):
-                encoded, more = _cells(batch)
+                encoded, batch_bytes = _cells(batch)
                 rows += encoded
-                size += more
+                bytes_read += batch_bytes
                 if len(rows) > self.limits.rows:
                     return _too_many_rows(self.limits)
-                if size > self.limits.bytes:
+                if bytes_read > self.limits.bytes:
                     return _too_many_bytes(self.limits)
             return {"columns": columns, "rows": rows}
         except duckdb.ParserException as error:
-            deep = "depth" in str(error).lower()
-            return _failure(Reason.REFUSED if deep else Reason.SYNTAX, str(error))
+            too_deep = "depth" in str(error).lower()
+            return _failure(Reason.REFUSED if too_deep else Reason.SYNTAX, str(error))
         except duckdb.PermissionException as error:
             return _failure(Reason.REFUSED, str(error))
         except duckdb.OutOfMemoryException as error:

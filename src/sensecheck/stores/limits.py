@@ -10,10 +10,15 @@ class Limits:
     """Bounds on one query; beyond any of them it ends with a named reason, and the next query is answered."""
 
     seconds: float = 10.0
-    memory: int = 1 << 30  # bytes of address space above what the loaded store takes
+    """seconds that a query may take"""
+    memory: int = 1 << 30
+    """bytes of memory that a query may use beyond what the loaded store takes"""
     rows: int = 100_000
-    bytes: int = 64 << 20  # of the answer
+    """rows that an answer may have"""
+    bytes: int = 64 << 20
+    """bytes that an answer may have"""
     query_bytes: int = 1 << 18
+    """bytes that the text of a query may have"""
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():

@@ -21,6 +21,8 @@ class Reason(StrEnum):
     ENDPOINT_DEAD = "endpoint dead"
 
 
+HALF_CHARACTER = "the query contains half a character (a lone surrogate)"
+
 # Running the same query again, with more generous limits or on another day, may end otherwise.
 LIMIT_REASONS = frozenset((Reason.TIMEOUT, Reason.MEMORY, Reason.TOO_LARGE))
 PASSING_REASONS = frozenset((Reason.ENDPOINT_ERROR, Reason.ENDPOINT_DEAD))

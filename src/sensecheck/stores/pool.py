@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,16 +18,16 @@ import orjson
 
 from .limits import Limits
 from .messages import LENGTH, receive
-from .outcomes import Failure, Outcome, Reason, Request, decode_outcome
+from .outcomes import HALF_CHARACTER, Failure, Outcome, Reason, Request, decode_outcome
 
-_BOOT = """
+_NURSERY_PROGRAM = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[2])
 from sensecheck.stores.worker import main
 main(int(sys.argv[1]))
 """
 # What a query may take beyond its limit before the worker is killed: time to send what it found.
-_GRACE = 0.25
+_GRACE_SECONDS = 0.25
 _START_SECONDS = 60.0
 
 
@@ -66,10 +66,10 @@ class WorkerPool:
         """Start the nursery and load the store; what it says of the store."""
         if self._control is not None:
             return self.facts
-        ours, theirs = socket.socketpair()
+        our_end, their_end = socket.socketpair()
         self._nursery = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, str(theirs.fileno()), json.dumps(sys.path)],
-            pass_fds=(theirs.fileno(),),
+            [sys.executable, "-c", _NURSERY_PROGRAM, str(their_end.fileno()), json.dumps(sys.path)],
+            pass_fds=(their_end.fileno(),),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -82,13 +82,13 @@ class WorkerPool:
             },
             cwd="/",
         )
-        theirs.close()
-        self._control = ours
-        self._finalizer = weakref.finalize(self, _stop, self._nursery, ours)
+        their_end.close()
+        self._control = our_end
+        self._finalizer = weakref.finalize(self, _stop_nursery, self._nursery, our_end)
         body = orjson.dumps(self._config)
         try:
-            ours.sendall(LENGTH.pack(len(body)) + body)
-            reply = receive(ours)
+            our_end.sendall(LENGTH.pack(len(body)) + body)
+            reply = receive(our_end)
         except ConnectionError:
             reply = None
         if reply is None:
@@ -97,7 +97,7 @@ class WorkerPool:
         if "error" in reply:
             self.close()
             if reply["kind"] in ("ModuleNotFoundError", "ImportError"):
-                raise ModuleNotFoundError(_missing(reply["error"]))
+                raise ModuleNotFoundError(_missing_extra(reply["error"]))
             raise StoreError(reply["error"])
         self.facts = reply["ready"]
         return self.facts
@@ -121,37 +121,37 @@ class WorkerPool:
         nursery = [self._nursery.pid] if self._nursery else []
         return nursery + [worker.pid for worker in self._workers]
 
-    def _order(self, order: str, descriptor: int | None = None) -> dict[str, Any]:
+    def _command(self, command: str, descriptor: int | None = None) -> dict[str, Any]:
         assert self._control is not None
-        socket.send_fds(self._control, [order.encode()], [] if descriptor is None else [descriptor])
+        socket.send_fds(self._control, [command.encode()], [] if descriptor is None else [descriptor])
         reply = receive(self._control)
         if reply is None:
             raise StoreError("the process that starts workers has died")
         return reply  # type: ignore[no-any-return]
 
-    def _hire(self) -> _Worker:
-        ours, theirs = socket.socketpair()
-        with theirs:
-            pid = self._order("fork", theirs.fileno())["pid"]
+    def _start_worker(self) -> _Worker:
+        our_end, their_end = socket.socketpair()
+        with their_end:
+            pid = self._command("fork", their_end.fileno())["pid"]
         # What a worker needs to start is not charged to its first query.
-        ours.settimeout(_START_SECONDS)
+        our_end.settimeout(_START_SECONDS)
         try:
-            ready = receive(ours)
+            ready = receive(our_end)
         except OSError:
             ready = None
         if ready is None:
-            self._order(f"kill {pid}")
-            ours.close()
+            self._command(f"kill {pid}")
+            our_end.close()
             raise StoreError("a worker process did not start")
-        ours.setblocking(False)
-        worker = _Worker(pid, ours)
+        our_end.setblocking(False)
+        worker = _Worker(pid, our_end)
         self._workers.append(worker)
         return worker
 
-    def _dismiss(self, worker: _Worker, verb: str) -> int:
+    def _end_worker(self, worker: _Worker, verb: str) -> int:
         """End a worker; how it ended (negative: by that signal)."""
         self._workers.remove(worker)
-        status = int(self._order(f"{verb} {worker.pid}")["status"])
+        status = int(self._command(f"{verb} {worker.pid}")["status"])
         worker.channel.close()
         self.replaced += 1
         return status
@@ -168,59 +168,78 @@ class WorkerPool:
                 selector.register(worker.channel, selectors.EVENT_READ, worker)
             try:
                 while True:
-                    idle = [worker for worker in self._workers if worker.job < 0]
-                    while not exhausted and (idle or len(self._workers) < self.size):
-                        following = next(pending, None)
-                        if following is None:
-                            exhausted = True
-                            break
-                        outright = self._unsendable(following[1])
-                        if outright is not None:
-                            yield following[0], outright
-                            continue
-                        if idle:
-                            worker = idle.pop()
-                        else:
-                            worker = self._hire()
-                            selector.register(worker.channel, selectors.EVENT_READ, worker)
-                        failure = self._give(worker, *following)
-                        if failure is not None:
-                            selector.unregister(worker.channel)
-                            self._dismiss(worker, "kill")
-                            yield following[0], failure
-                    busy = [worker for worker in self._workers if worker.job >= 0]
-                    if not busy:
-                        if exhausted:
-                            return
-                        continue
-                    now = time.monotonic()
-                    patience = min(w.started for w in busy) + self.limits.seconds + _GRACE - now
-                    for key, _ in selector.select(max(0.0, patience)):
-                        worker = key.data
-                        job = worker.job
-                        outcome = self._read(worker)
-                        if outcome is None:
-                            continue
-                        if worker.job >= 0:  # it died over this job
-                            selector.unregister(worker.channel)
-                            outcome = self._autopsy(worker)
-                        elif worker.retiring:
-                            selector.unregister(worker.channel)
-                            self._dismiss(worker, "kill")
-                        if job >= 0:
-                            yield job, outcome
-                    now = time.monotonic()
-                    for worker in [w for w in self._workers if w.job >= 0]:
-                        spent = now - worker.started
-                        if spent > self.limits.seconds + _GRACE:
-                            selector.unregister(worker.channel)
-                            job = worker.job
-                            self._dismiss(worker, "kill")
-                            yield job, _timeout(self.limits, spent)
+                    if not exhausted:
+                        exhausted = yield from self._hand_out(pending, selector)
+                    if self._busy():
+                        yield from self._collect_replies(selector)
+                        yield from self._end_overdue(selector)
+                    elif exhausted:
+                        return
             finally:
                 # The caller may stop half-way: what still runs for nobody is ended.
-                for worker in [w for w in self._workers if w.job >= 0]:
-                    self._dismiss(worker, "kill")
+                for worker in self._busy():
+                    self._end_worker(worker, "kill")
+
+    def _busy(self) -> list[_Worker]:
+        return [worker for worker in self._workers if worker.job >= 0]
+
+    def _hand_out(
+        self, pending: Iterator[tuple[int, Request]], selector: selectors.BaseSelector
+    ) -> Generator[tuple[int, Outcome], None, bool]:
+        """Give every free worker a request, and start workers up to the size of the pool; whether none is left to
+        give. What no worker took has its outcome at once.
+        """
+        idle = [worker for worker in self._workers if worker.job < 0]
+        while idle or len(self._workers) < self.size:
+            numbered_request = next(pending, None)
+            if numbered_request is None:
+                return True
+            number, request = numbered_request
+            refusal = self._refusal(request)
+            if refusal is not None:
+                yield number, refusal
+                continue
+            if idle:
+                worker = idle.pop()
+            else:
+                worker = self._start_worker()
+                selector.register(worker.channel, selectors.EVENT_READ, worker)
+            failure = self._send_request(worker, number, request)
+            if failure is not None:
+                selector.unregister(worker.channel)
+                self._end_worker(worker, "kill")
+                yield number, failure
+        return False
+
+    def _collect_replies(self, selector: selectors.BaseSelector) -> Iterator[tuple[int, Outcome]]:
+        """Wait until a worker says something or the longest at work is overdue; the outcomes that are whole."""
+        first_start = min(worker.started for worker in self._busy())
+        seconds_left = first_start + self.limits.seconds + _GRACE_SECONDS - time.monotonic()
+        for key, _ in selector.select(max(0.0, seconds_left)):
+            worker = key.data
+            number = worker.job
+            outcome = self._read_reply(worker)
+            if outcome is None:
+                continue
+            if worker.job >= 0:  # it died over this job
+                selector.unregister(worker.channel)
+                outcome = self._why_it_died(worker)
+            elif worker.retiring:
+                selector.unregister(worker.channel)
+                self._end_worker(worker, "kill")
+            if number >= 0:
+                yield number, outcome
+
+    def _end_overdue(self, selector: selectors.BaseSelector) -> Iterator[tuple[int, Outcome]]:
+        """Kill the workers that are at one query for too long."""
+        now = time.monotonic()
+        for worker in self._busy():
+            seconds = now - worker.started
+            if seconds > self.limits.seconds + _GRACE_SECONDS:
+                selector.unregister(worker.channel)
+                number = worker.job
+                self._end_worker(worker, "kill")
+                yield number, _timeout(self.limits, seconds)
 
     def execute(self, request: Request) -> Outcome:
         for _, outcome in self.run([request]):
@@ -229,20 +248,21 @@ class WorkerPool:
 
     def execute_many(self, requests: Iterable[Request]) -> list[Outcome]:
         """Outcomes in the order of the requests."""
-        found = dict(self.run(requests))
-        return [found[index] for index in range(len(found))]
+        outcomes = dict(self.run(requests))
+        return [outcomes[index] for index in range(len(outcomes))]
 
-    def _unsendable(self, request: Request) -> Failure | None:
+    def _refusal(self, request: Request) -> Failure | None:
         """Text that no engine needs to see."""
         try:
             size = len(request.text.encode())
         except UnicodeEncodeError:
-            return Failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
+            return Failure(Reason.SYNTAX, HALF_CHARACTER)
         if size > self.limits.query_bytes:
-            return Failure(Reason.REFUSED, f"a query of {size:,} bytes; at most {self.limits.query_bytes:,} are read")
+            most = self.limits.query_bytes
+            return Failure(Reason.REFUSED, f"the query is too long: {size:,} bytes; at most {most:,} are allowed")
         return None
 
-    def _give(self, worker: _Worker, job: int, request: Request) -> Failure | None:
+    def _send_request(self, worker: _Worker, job: int, request: Request) -> Failure | None:
         body = orjson.dumps({"text": request.text, "database": request.database})
         worker.job = job
         worker.started = time.monotonic()
@@ -253,29 +273,29 @@ class WorkerPool:
             worker.channel.sendall(LENGTH.pack(len(body)) + body)
         except OSError as error:
             worker.job = -1
-            return Failure(Reason.ENGINE_ERROR, f"the worker took no query: {error}")
+            return Failure(Reason.ENGINE_ERROR, f"the worker process did not take the query: {error}")
         finally:
             worker.channel.setblocking(False)
         return None
 
-    def _read(self, worker: _Worker) -> Outcome | None:
+    def _read_reply(self, worker: _Worker) -> Outcome | None:
         """What arrived; None while the answer is not whole. A worker that closed keeps its job."""
         received = worker.received
         try:
             while True:
                 piece = worker.channel.recv(1 << 20)
                 if not piece:
-                    return Failure(Reason.ENGINE_ERROR, "the worker ended")
+                    return Failure(Reason.ENGINE_ERROR, "the worker process ended")
                 received += piece
                 if len(received) >= LENGTH.size:
                     size = LENGTH.unpack_from(received)[0]
                     if size > 16 * self.limits.bytes:
-                        return Failure(Reason.TOO_LARGE, "the answer outgrew its limit on the way")
+                        return Failure(Reason.TOO_LARGE, f"an answer of more than {self.limits.bytes:,} bytes")
                     if len(received) >= LENGTH.size + size:
                         reply = orjson.loads(memoryview(received)[LENGTH.size :])
                         outcome = decode_outcome(reply)
-                        starved = isinstance(outcome, Failure) and outcome.reason == Reason.MEMORY
-                        worker.retiring = starved or bool(reply.get("retire"))
+                        out_of_memory = isinstance(outcome, Failure) and outcome.reason == Reason.MEMORY
+                        worker.retiring = out_of_memory or bool(reply.get("retire"))
                         worker.job = -1
                         worker.served += 1
                         worker.received = bytearray()
@@ -283,16 +303,16 @@ class WorkerPool:
         except BlockingIOError:
             return None
         except ConnectionError:
-            return Failure(Reason.ENGINE_ERROR, "the worker ended")
+            return Failure(Reason.ENGINE_ERROR, "the worker process ended")
 
-    def _autopsy(self, worker: _Worker) -> Failure:
-        spent = time.monotonic() - worker.started
-        status = self._dismiss(worker, "end")
+    def _why_it_died(self, worker: _Worker) -> Failure:
+        seconds = time.monotonic() - worker.started
+        status = self._end_worker(worker, "end")
         if status in (-6, -9, 1):  # an allocation that failed aborts; the kernel kills
-            return Failure(Reason.MEMORY, f"more than {self.limits.memory:,} bytes", spent)
+            return Failure(Reason.MEMORY, f"more than {self.limits.memory:,} bytes of memory", seconds)
         if status == -24:
-            return _timeout(self.limits, spent)
-        return Failure(Reason.ENGINE_ERROR, f"the engine crashed (status {status})", spent)
+            return _timeout(self.limits, seconds)
+        return Failure(Reason.ENGINE_ERROR, f"the engine crashed (status {status})", seconds)
 
 
 def _cores() -> int:
@@ -302,11 +322,11 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _timeout(limits: Limits, spent: float) -> Failure:
-    return Failure(Reason.TIMEOUT, f"no answer within {limits.seconds:g} s", spent)
+def _timeout(limits: Limits, seconds: float) -> Failure:
+    return Failure(Reason.TIMEOUT, f"no answer within {limits.seconds:g} s", seconds)
 
 
-def _stop(nursery: subprocess.Popen[bytes], control: socket.socket) -> None:
+def _stop_nursery(nursery: subprocess.Popen[bytes], control: socket.socket) -> None:
     control.close()
     try:
         nursery.wait(1.0)
@@ -315,7 +335,7 @@ def _stop(nursery: subprocess.Popen[bytes], control: socket.socket) -> None:
         nursery.wait()
 
 
-def _missing(message: str) -> str:
+def _missing_extra(message: str) -> str:
     for module, extra in (("pyoxigraph", "sparql"), ("duckdb", "duckdb")):
         if module in message:
             return f"{module} is not installed: pip install 'sensecheck[{extra}]'"

@@ -32,7 +32,7 @@ from sensecheck.language.sparql.tree import (
 )
 
 from .limits import Limits
-from .outcomes import Failure, Reason
+from .outcomes import HALF_CHARACTER, Failure, Reason
 
 WIKIDATA_PREFIXES: dict[str, str] = {
     "wd": "http://www.wikidata.org/entity/",
@@ -65,8 +65,8 @@ def prefixes_print(prefixes: Mapping[str, str]) -> str:
     """
     if dict(prefixes) == STANDARD_PREFIXES:
         return ""
-    listed = repr(sorted(prefixes.items())).encode("utf-8", "surrogatepass")
-    return f" prefixes {hashlib.blake2b(listed, digest_size=8).hexdigest()}"
+    sorted_prefixes = repr(sorted(prefixes.items())).encode("utf-8", "surrogatepass")
+    return f" prefixes {hashlib.blake2b(sorted_prefixes, digest_size=8).hexdigest()}"
 
 
 @dataclass(slots=True)
@@ -89,9 +89,10 @@ def admit(
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
-        return Failure(Reason.SYNTAX, "the text holds half a character (a lone surrogate)")
+        return Failure(Reason.SYNTAX, HALF_CHARACTER)
     if size > limits.query_bytes:
-        return Failure(Reason.REFUSED, f"a query of {size:,} bytes; at most {limits.query_bytes:,} are read")
+        most = limits.query_bytes
+        return Failure(Reason.REFUSED, f"the query is too long: {size:,} bytes; at most {most:,} are allowed")
     try:
         parsed = parse(text, prefixes, tolerant=tolerant)
     except UpdateError as error:
@@ -105,7 +106,7 @@ def admit(
     try:
         objection = next(_objections(parsed.query, services), "")
     except RecursionError:
-        objection = "nested too deep to be checked"
+        objection = "nested too deeply to be checked"
     if objection:
         return Failure(Reason.REFUSED, objection)
     return Admitted(parsed.strict_text(), parsed.query)
@@ -113,7 +114,7 @@ def admit(
 
 def _objections(query: Query, services: frozenset[str]) -> Iterator[str]:
     if query.form not in ("SELECT", "ASK"):
-        yield f"{query.form} is no SELECT or ASK"
+        yield f"only SELECT and ASK queries are run, not {query.form}"
     yield from _in_select(query, services)
 
 
@@ -161,6 +162,6 @@ def _in_expression(expression: Expression, services: frozenset[str]) -> Iterator
     elif isinstance(expression, Call):
         # Casts are named by their datatype; any other IRI is an extension of the server's own.
         if expression.is_iri and not expression.name.startswith(XSD):
-            yield f"function <{expression.name}> is an extension"
+            yield f"function <{expression.name}> is not part of standard SPARQL"
         for argument in expression.arguments:
             yield from _in_expression(argument, services)

@@ -49,8 +49,8 @@ _ACTIONS = {
 
 def leading_keyword(sql: str) -> str:
     """The first word of a statement, in capitals, past space and comments."""
-    found = _LEADING.match(sql)
-    return found.group(1).upper() if found else ""
+    match = _LEADING.match(sql)
+    return match.group(1).upper() if match else ""
 
 
 class Authorizer:
@@ -72,6 +72,6 @@ class Authorizer:
             return self._deny(f"function {second}")
         return self._deny(f"{_ACTIONS.get(action, f'action {action}')} {first or ''}".strip())
 
-    def _deny(self, what: str) -> int:
-        self.denied = self.denied or what
+    def _deny(self, denied: str) -> int:
+        self.denied = self.denied or denied
         return sqlite3.SQLITE_DENY

@@ -29,7 +29,7 @@ _CLONE_NEWUSER = 0x10000000
 _PR_SET_PDEATHSIG = 1
 
 
-def _shut_doors() -> None:
+def _restrict_process() -> None:
     """No network, no files written, no core dumps, nothing on the standard streams."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -44,32 +44,32 @@ def _shut_doors() -> None:
 def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> None:
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    trouble = ""
+    opening_error = ""
     try:
         engine.start()
     except Exception as error:
-        trouble = f"the store could not be opened: {error}"
-    base = engines.address_space()
-    cap = base + limits.memory
+        opening_error = f"the store could not be opened: {error}"
+    bytes_at_start = engines.address_space()
+    most_bytes = bytes_at_start + limits.memory
     send(channel, {"ready": True})
     with contextlib.suppress(ValueError, OSError):  # not every system bounds the address space
-        resource.setrlimit(resource.RLIMIT_AS, (cap, cap))
+        resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
     while (request := receive(channel)) is not None:
         started = time.perf_counter()
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        processor = int(used.ru_utime + used.ru_stime + limits.seconds) + 2
-        resource.setrlimit(resource.RLIMIT_CPU, (processor, resource.RLIM_INFINITY))
-        if trouble:
-            send(channel, encode_outcome(Failure(Reason.ENGINE_ERROR, trouble)))
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        cpu_seconds = int(usage.ru_utime + usage.ru_stime + limits.seconds) + 2
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, resource.RLIM_INFINITY))
+        if opening_error:
+            send(channel, encode_outcome(Failure(Reason.ENGINE_ERROR, opening_error)))
             continue
         try:
             reply = engine.answer(request["text"], request["database"])
             reply["seconds"] = time.perf_counter() - started
             # What an allocator keeps to itself is missing from the next query's share.
-            reply["retire"] = engines.address_space() - base > limits.memory * 3 // 4
+            reply["retire"] = engines.address_space() - bytes_at_start > limits.memory * 3 // 4
             body = orjson.dumps(reply)
         except MemoryError:
-            reply = encode_outcome(Failure(Reason.MEMORY, "no memory left under the cap"))
+            reply = encode_outcome(Failure(Reason.MEMORY, "more memory than the limit allows"))
             body = orjson.dumps(reply)
         except Exception as error:
             # A worker that meets an error nobody foresaw says so and goes on.
@@ -87,44 +87,44 @@ def _nursery(control: socket.socket) -> None:
     except Exception as error:
         send(control, {"error": str(error) or type(error).__name__, "kind": type(error).__name__})
         return
-    _shut_doors()
+    _restrict_process()
     send(control, {"ready": facts})
     children: set[int] = set()
     try:
         while True:
-            order, descriptors, _, _ = socket.recv_fds(control, 32, 1)
-            if not order:
+            command, descriptors, _, _ = socket.recv_fds(control, 32, 1)
+            if not command:
                 return
-            verb, _, number = order.decode().strip().partition(" ")
+            verb, _, pid_text = command.decode().strip().partition(" ")
             if verb == "fork":
                 pid = os.fork()
                 if pid == 0:
                     control.close()
-                    code = 1
+                    exit_code = 1
                     try:
                         with socket.socket(fileno=descriptors[0]) as channel:
                             _work(channel, engine, limits)
-                        code = 0
+                        exit_code = 0
                     finally:
                         # Never unwind into the nursery's own loop.
-                        os._exit(code)
+                        os._exit(exit_code)
                 children.add(pid)
                 os.close(descriptors[0])
                 send(control, {"pid": pid})
             elif verb == "end":
-                pid = int(number)
-                status = 0
+                pid = int(pid_text)
+                final_status = 0
                 if pid in children:
                     # A worker that has closed its end is gone or about to be: it is given a moment to say how.
-                    done = _wait_briefly(pid)
-                    if done is None:
+                    wait_status = _wait_briefly(pid)
+                    if wait_status is None:
                         os.kill(pid, signal.SIGKILL)
-                        done = os.waitpid(pid, 0)[1]
-                    status = done
+                        wait_status = os.waitpid(pid, 0)[1]
+                    final_status = wait_status
                     children.discard(pid)
-                send(control, {"status": os.waitstatus_to_exitcode(status)})
+                send(control, {"status": os.waitstatus_to_exitcode(final_status)})
             elif verb == "kill":
-                pid = int(number)
+                pid = int(pid_text)
                 if pid in children:
                     os.kill(pid, signal.SIGKILL)
                     os.waitpid(pid, 0)
@@ -139,8 +139,8 @@ def _nursery(control: socket.socket) -> None:
 
 def _wait_briefly(pid: int) -> int | None:
     for _ in range(100):
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
+        ended_pid, status = os.waitpid(pid, os.WNOHANG)
+        if ended_pid:
             return status
         time.sleep(0.005)
     return None

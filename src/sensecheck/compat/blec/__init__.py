@@ -62,9 +62,9 @@ class BLECSpider(BLECMetrics):
         examples = _read_json(Path(original_data_path) / f"{eval_type}.json")
         tables = _read_json(Path(original_data_path) / "tables.json")
         translations = _read_json(Path(mapping_path) / f"{eval_type}.json")
-        built = original.build_templates(examples, tables, translations)
-        write_template("template_to_names.json", *built)
-        self.template = list(built)
+        templates = original.build_templates(examples, tables, translations)
+        write_template("template_to_names.json", *templates)
+        self.template = list(templates)
 
     def evaluate(self, pred: str, logic: str, gold: str | None = None) -> list[str]:
         if isinstance(self.template, list) or logic not in self.template:

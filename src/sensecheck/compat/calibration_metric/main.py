@@ -16,42 +16,42 @@ logger = logging.getLogger(__name__)
 
 
 def parser() -> argparse.ArgumentParser:
-    arguments = argparse.ArgumentParser(description="Calibration metrics of a file of logits")
-    arguments.add_argument("--logit_file", required=True, help="one sequence per line of JSON")
-    arguments.add_argument("--reader", choices=[*READERS], default="top_logit_format_sequence")
-    arguments.add_argument(
+    command = argparse.ArgumentParser(description="Calibration metrics of a file of logits")
+    command.add_argument("--logit_file", required=True, help="one sequence per line of JSON")
+    command.add_argument("--reader", choices=[*READERS], default="top_logit_format_sequence")
+    command.add_argument(
         "--metrics",
         default="ece,me_above,me_below",
-        help=f"a comma list of {', '.join(METRICS)}, without spaces",
+        help=f"a comma-separated list of {', '.join(METRICS)}, without spaces",
     )
-    arguments.add_argument("--n_bins", type=int, default=20, help="number of uniform bins")
-    arguments.add_argument("--binning_strategy", choices=["uniform", "adaptive"], default="uniform")
-    arguments.add_argument("--weighted", action="store_true", help="weight the bins; off unless given")
-    arguments.add_argument(
+    command.add_argument("--n_bins", type=int, default=20, help="number of uniform bins")
+    command.add_argument("--binning_strategy", choices=["uniform", "adaptive"], default="uniform")
+    command.add_argument("--weighted", action="store_true", help="weight the bins; off unless given")
+    command.add_argument(
         "--weight_key", choices=["normalized_count", "normalized_log_count"], default="normalized_count"
     )
-    arguments.add_argument(
+    command.add_argument(
         "--ignore_tokens",
         default=None,
-        help="a comma list of gold tokens to leave out; whole numbers are read as such",
+        help="a comma-separated list of gold tokens to leave out; whole numbers are read as numbers",
     )
-    return arguments
+    return command
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    chosen = parser().parse_args(argv)
+    options = parser().parse_args(argv)
     logging.basicConfig(level=logging.DEBUG)
-    ignored = [_token(text) for text in chosen.ignore_tokens.split(",")] if chosen.ignore_tokens else None
-    logger.info("reading %s", chosen.logit_file)
-    confidence, correct = READERS[chosen.reader](chosen.logit_file, ignored).read()
+    ignored = [_token(text) for text in options.ignore_tokens.split(",")] if options.ignore_tokens else None
+    logger.info("reading %s", options.logit_file)
+    confidence, correct = READERS[options.reader](options.logit_file, ignored).read()
     metrics = {
         key: METRICS[key](
-            n_bins=chosen.n_bins,
-            weighted=chosen.weighted,
-            weight_key=chosen.weight_key,
-            binning_strategy=chosen.binning_strategy,
+            n_bins=options.n_bins,
+            weighted=options.weighted,
+            weight_key=options.weight_key,
+            binning_strategy=options.binning_strategy,
         )
-        for key in chosen.metrics.split(",")
+        for key in options.metrics.split(",")
     }
     print(Report(metrics).create_report(confidence, correct))
 

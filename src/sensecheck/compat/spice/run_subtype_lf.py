@@ -23,16 +23,18 @@ def _bool(text: str) -> bool:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="run_subtype_lf", description=__doc__)
-    made.add_argument("--file_path", default="", help="JSON file of predictions, or a pattern with --read_all")
-    made.add_argument("--read_all", type=_bool, nargs="?", const=True, default=False, help="read all matching files")
-    made.add_argument("--question_type", default="Clarification", help="the question type to evaluate")
-    made.add_argument("--max_results", default=1000, help="cut longer answers (stays text, as in the original)")
-    made.add_argument("--context_dist_file", default="", help="context distances: turnID, TAB, distance")
-    made.add_argument("--em_only", type=_bool, nargs="?", const=True, default=False, help="exact match alone")
-    made.add_argument("--server_link", default="", help="SPARQL endpoint, or a graph file")
-    made.add_argument("--out_eval_file", default="", help="where the figures are written as JSON")
-    return made
+    command = argparse.ArgumentParser(prog="run_subtype_lf", description=__doc__)
+    command.add_argument("--file_path", default="", help="JSON file of predictions, or a pattern with --read_all")
+    command.add_argument("--read_all", type=_bool, nargs="?", const=True, default=False, help="read all matching files")
+    command.add_argument("--question_type", default="Clarification", help="the question type to evaluate")
+    command.add_argument(
+        "--max_results", default=1000, help="cut answers that are longer (the number stays text, as in the original)"
+    )
+    command.add_argument("--context_dist_file", default="", help="context distances: turnID, TAB, distance")
+    command.add_argument("--em_only", type=_bool, nargs="?", const=True, default=False, help="compute exact match only")
+    command.add_argument("--server_link", default="", help="SPARQL endpoint, or a graph file")
+    command.add_argument("--out_eval_file", default="", help="where the figures are written as JSON")
+    return command
 
 
 def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = print) -> int:
@@ -42,8 +44,8 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
         return 0
     records = original.read_records(options.file_path, options.read_all)
     distances = original.read_distances(options.context_dist_file) if options.context_dist_file else None
-    wanted = [record for record in records if original.belongs(record, options.question_type)]
-    execute = strict_results(options.server_link, [] if options.em_only else wanted)
+    of_this_type = [record for record in records if original.belongs(record, options.question_type)]
+    execute = strict_results(options.server_link, [] if options.em_only else of_this_type)
     run = original.evaluate(
         records,
         options.question_type,

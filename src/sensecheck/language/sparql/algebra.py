@@ -21,7 +21,6 @@ from .tree import (
     GraphPattern,
     Group,
     Iri,
-    Literal,
     Minus,
     Optional,
     Path,
@@ -437,6 +436,3 @@ def _count_expression(expression: Expression) -> int:
     if isinstance(expression, Call):
         return sum(_count_expression(argument) for argument in expression.arguments)
     return 0
-
-
-__all__ = ["Literal", "normal_form", "same_query", "triple_count"]

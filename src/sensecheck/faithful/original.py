@@ -184,6 +184,45 @@ def _collapse_from(tokens: list[str]) -> list[str]:
     return tokens
 
 
+def _literal_slots(text: str) -> tuple[dict[str, str], str]:
+    """Slots of the quoted literals, the double-quoted first, and the text with the slots in their places."""
+    slots: dict[str, str] = {}
+    for k, literal in enumerate(_DOUBLE_QUOTED.findall(text) + _SINGLE_QUOTED.findall(text)):
+        slots[f"{{VALUE{k}}}"] = literal
+        text = text.replace(literal, f"{{VALUE{k}}}")
+    return slots, text
+
+
+def _bare_name(token: str) -> str:
+    """What is left of a token without aliases, quotes and the name of its table."""
+    name = _ALIAS_DOT.sub("", token).replace("'", "").replace('"', "")
+    name = _ALIAS.sub("", name).lower()
+    return name.rpartition(".")[2].strip() if "." in name else name
+
+
+def _operator_slots(tokens: list[str]) -> dict[str, str]:
+    """Slots of comparisons, then of aggregates, then of directions of an order, outside FROM."""
+    collapsed = _collapse_from(tokens)
+    slots: dict[str, str] = {}
+    for kind, members in (("OP", _OP_TOKENS), ("AGG", _AGG_TOKENS), ("SC", _SC_TOKENS)):
+        for k, token in enumerate(token for token in collapsed if token in members):
+            slots[f"{{{kind}{k}}}"] = token
+    return slots
+
+
+def _without_repeated_numbers(slots: dict[str, str], sql: str) -> dict[str, str]:
+    """The slots in lower case; a number stays once, and only where the query holds it as a word of its own."""
+    words = set(_WORD.findall(sql))
+    cleaned: dict[str, str] = {}
+    for slot, value in slots.items():
+        if value.isdigit():
+            if value not in words:
+                continue
+            words.discard(value)
+        cleaned[slot] = value.replace("'", "").replace('"', "").lower().replace("%", "")
+    return cleaned
+
+
 def name_dict(sql: str, schema: Mapping[str, Any]) -> dict[str, str]:
     """The slots of a query over a schema (an entry of Spider's tables.json), as the original numbers them.
 
@@ -194,15 +233,9 @@ def name_dict(sql: str, schema: Mapping[str, Any]) -> dict[str, str]:
         original.lower(): natural.lower()
         for original, natural in zip(schema["table_names_original"], schema["table_names"], strict=False)
     }
-    text = sql.replace(";", "").replace("\t", "").replace("(", " ( ").replace(")", " ) ")
-    slots: dict[str, str] = {}
-    literals = _DOUBLE_QUOTED.findall(text) + _SINGLE_QUOTED.findall(text)
-    for k, literal in enumerate(literals):
-        slots[f"{{VALUE{k}}}"] = literal
-        text = text.replace(literal, f"{{VALUE{k}}}")
-    numbers = _NUMBER.findall(text)
+    slots, text = _literal_slots(sql.replace(";", "").replace("\t", "").replace("(", " ( ").replace(")", " ) "))
     first_slot: dict[str, str] = {}
-    for k, number in enumerate(numbers, len(literals)):
+    for k, number in enumerate(_NUMBER.findall(text), len(slots)):
         slots[f"{{VALUE{k}}}"] = number
         first_slot.setdefault(number, f"{{VALUE{k}}}")
 
@@ -216,10 +249,7 @@ def name_dict(sql: str, schema: Mapping[str, Any]) -> dict[str, str]:
         if upper in _KEYWORDS or upper[0] == "{":
             tokens.append(upper)
             continue
-        name = _ALIAS_DOT.sub("", upper).replace("'", "").replace('"', "")
-        name = _ALIAS.sub("", name).lower()
-        if "." in name:
-            name = name.rpartition(".")[2].strip()
+        name = _bare_name(upper)
         if not name:
             continue
         if name in columns:
@@ -235,30 +265,8 @@ def name_dict(sql: str, schema: Mapping[str, Any]) -> dict[str, str]:
         raise UnboundLocalError("the query has no SELECT or no FROM token of its own (the original fails here)")
     slots.update((slot, value) for value, slot in column_slots.items())
     slots.update((slot, value) for value, slot in table_slots.items())
-    operators: list[str] = []
-    aggregates: list[str] = []
-    directions: list[str] = []
-    for token in _collapse_from(tokens):
-        if token in _OP_TOKENS:
-            operators.append(token)
-        elif token in _AGG_TOKENS:
-            aggregates.append(token)
-        elif token in _SC_TOKENS:
-            directions.append(token)
-    for kind, found in (("OP", operators), ("AGG", aggregates), ("SC", directions)):
-        for k, token in enumerate(found):
-            slots[f"{{{kind}{k}}}"] = token
-
-    # A number stays once, and only where the query holds it as a word of its own.
-    words = set(_WORD.findall(sql))
-    kept: dict[str, str] = {}
-    for slot, value in slots.items():
-        if value.isdigit():
-            if value not in words:
-                continue
-            words.discard(value)
-        kept[slot] = value.replace("'", "").replace('"', "").lower().replace("%", "")
-    return kept
+    slots.update(_operator_slots(tokens))
+    return _without_repeated_numbers(slots, sql)
 
 
 def spider_errors(sql: str, slots: Mapping[str, str], question: str) -> list[str]:

@@ -118,7 +118,7 @@ def from_create_table(text: str, db_id: str = "", dialect: str | None = None) ->
         columns = [
             (c.name, c.args["kind"].sql() if c.args.get("kind") else "") for c in statement.find_all(exp.ColumnDef)
         ]
-        found = statement.find(exp.Table)
-        if found is not None:
-            tables.append((found.name, columns))
+        table = statement.find(exp.Table)
+        if table is not None:
+            tables.append((table.name, columns))
     return from_tables(db_id, tables)

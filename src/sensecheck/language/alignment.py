@@ -18,8 +18,8 @@ def aligned(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int
     rows = [full]
     for token in b:
         last = rows[-1]
-        here = last & places.get(token, 0)
-        rows.append((last + here | last - here) & full)
+        shared = last & places.get(token, 0)
+        rows.append((last + shared | last - shared) & full)
     pairs: list[tuple[int, int]] = []
     i, j = len(a), len(b)
     while i and j:

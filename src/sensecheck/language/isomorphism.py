@@ -144,34 +144,34 @@ def same_up_to_renaming(left: Shape, right: Shape, *, budget: int = 400) -> bool
         return False
     spent = 0
 
-    def matches(a: list[int], b: list[int]) -> bool:
+    def matches(left_colours: list[int], right_colours: list[int]) -> bool:
         nonlocal spent
         spent += 1
         if spent > budget:
             raise UndecidedError(f"no renaming found or excluded within {budget} refinements")
-        a, hash_a = left.refine(a)
-        b, hash_b = right.refine(b)
-        if hash_a != hash_b or sorted(a) != sorted(b):
+        left_colours, left_hash = left.refine(left_colours)
+        right_colours, right_hash = right.refine(right_colours)
+        if left_hash != right_hash or sorted(left_colours) != sorted(right_colours):
             return False
         cells: dict[int, list[int]] = {}
-        for variable, colour in enumerate(a):
+        for variable, colour in enumerate(left_colours):
             cells.setdefault(colour, []).append(variable)
         open_cells = [(len(members), colour) for colour, members in cells.items() if len(members) > 1]
         if not open_cells:
-            order = {colour: index for index, colour in enumerate(a)}
-            return _sorted_form(left.tree, left.numbered([order[c] for c in a])) == _sorted_form(
-                right.tree, right.numbered([order[c] for c in b])
+            order = {colour: index for index, colour in enumerate(left_colours)}
+            return _sorted_form(left.tree, left.numbered([order[c] for c in left_colours])) == _sorted_form(
+                right.tree, right.numbered([order[c] for c in right_colours])
             )
         _, colour = min(open_cells)
         chosen = cells[colour][0]
         single = hash((colour, "single"))
-        a = a.copy()
-        a[chosen] = single
-        for candidate, other in enumerate(b):
+        left_colours = left_colours.copy()
+        left_colours[chosen] = single
+        for candidate, other in enumerate(right_colours):
             if other == colour:
-                trial = b.copy()
+                trial = right_colours.copy()
                 trial[candidate] = single
-                if matches(a, trial):
+                if matches(left_colours, trial):
                     return True
         return False
 

@@ -23,6 +23,7 @@ SPANS: dict[str, list[int]] = _WORDS["spans"]
 _SHORT_SCALE: dict[str, int] = _WORDS["short_scales"]
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 NUMBER_WORDS = frozenset(_CARDINAL) | frozenset(_ORDINAL) | frozenset(_SCALE) | frozenset(_TIMES)
+_NUMERIC_WORDS = NUMBER_WORDS | frozenset(_FRACTION)
 
 
 class Number(NamedTuple):
@@ -31,87 +32,100 @@ class Number(NamedTuple):
     value: float
     first: int
     last: int
-    form: str  # "digits", "word", "ordinal", "times", "decade"
+    form: str  # "digits", "word", "ordinal", "times", "decade", "fraction"
 
 
 def _digits(text: str) -> float:
     return float(text.replace(",", "")) if len(text) <= 300 else float("inf")
 
 
-def _adds_to(current: float, unit: int) -> bool:
+def _takes_digit(value: float) -> bool:
+    """Whether a number word may be followed by a single digit: twenty, a hundred."""
+    return value >= 20 and value % 10 == 0
+
+
+def _goes_on(value: float, unit: int) -> bool:
     """Whether a number word goes on with the one before: twenty three, two hundred five."""
-    return (0 < unit < 10 and current >= 20 and current % 10 == 0) or (
-        unit < 100 and current >= 100 and current % 100 == 0
-    )
+    return (0 < unit < 10 and _takes_digit(value)) or (unit < 100 and value >= 100 and value % 100 == 0)
+
+
+def _in_digits(tokens: Sequence[Token], first: int) -> Number:
+    """The number that begins with digits: 12, 21st, 1940s, 1.2k, 3.5 million."""
+    token, n = tokens[first], len(tokens)
+    value, last, form = _digits(token.text), first + 1, "digits"
+    if last < n and tokens[last].start == token.end:
+        glued = tokens[last].low
+        if glued in _ORDINAL_ENDINGS:
+            last, form = last + 1, "ordinal"
+        elif glued == "s" and value % 10 == 0 and 0 < value < 3000:
+            last, form = last + 1, "decade"
+        elif glued in _SHORT_SCALE:
+            value, last = value * _SHORT_SCALE[glued], last + 1
+    if last < n and form == "digits" and tokens[last].low in _SCALE:
+        value, last = value * _SCALE[tokens[last].low], last + 1
+    return Number(value, first, last, form)
+
+
+def _from_cardinal(tokens: Sequence[Token], first: int) -> Number:
+    """The number that begins with a cardinal: twelve, twenty-first, two hundred and five, three million."""
+    n = len(tokens)
+    scaled, current, last, form = 0.0, float(_CARDINAL[tokens[first].low]), first + 1, "word"
+    while last < n:
+        word = tokens[last].low
+        following = tokens[last + 1].low if last + 1 < n else ""
+        if word in _CARDINAL and _goes_on(current, _CARDINAL[word]):
+            current += _CARDINAL[word]
+        elif word in _ORDINAL and 0 < _ORDINAL[word] < 10 and _takes_digit(current):
+            current, form, last = current + _ORDINAL[word], "ordinal", last + 1
+            break
+        elif word == "hundred":
+            current *= 100
+        elif word in _SCALE:
+            scaled, current = scaled + current * _SCALE[word], 0.0
+        elif not (word == "-" and _takes_digit(current) and following in NUMBER_WORDS) and not (
+            word == "and" and current >= 100 and following in _CARDINAL
+        ):
+            break
+        last += 1
+    return Number(scaled + current, first, last, form)
+
+
+def _in_words(tokens: Sequence[Token], first: int) -> Number | None:
+    """The number that begins with a number word; None where it stands for none: `dozens of` alone."""
+    word = tokens[first].low
+    if word in _CARDINAL:
+        return _from_cardinal(tokens, first)
+    if word in _ORDINAL:
+        return Number(float(_ORDINAL[word]), first, first + 1, "ordinal")
+    if word in _TIMES:
+        return Number(float(_TIMES[word]), first, first + 1, "times")
+    if word in _SCALE and first and tokens[first - 1].low in ("a", "an", "one"):
+        return Number(float(_SCALE[word]), first, first + 1, "word")
+    if word in _FRACTION:
+        follower = [token.low for token in tokens[first + 1 : first + 3]]
+        if len(follower) == 2 and follower[0] in ("a", "an") and follower[1] in _SCALE:
+            return Number(_FRACTION[word] * _SCALE[follower[1]], first, first + 3, "word")  # half a dozen
+        return Number(_FRACTION[word], first, first + 1, "fraction")
+    return None
 
 
 def find_numbers(tokens: Sequence[Token]) -> list[Number]:
     """Every number that the tokens say, left to right, without overlaps."""
-    found: list[Number] = []
+    numbers: list[Number] = []
     i, n = 0, len(tokens)
     while i < n:
         token = tokens[i]
+        number = None
         if token.kind == "number":
-            value, j, form = _digits(token.text), i + 1, "digits"
-            if j < n and tokens[j].start == token.end:
-                glued = tokens[j].low
-                if glued in _ORDINAL_ENDINGS:
-                    j, form = j + 1, "ordinal"
-                elif glued == "s" and value % 10 == 0 and 0 < value < 3000:
-                    j, form = j + 1, "decade"
-                elif glued in _SHORT_SCALE:
-                    value, j = value * _SHORT_SCALE[glued], j + 1
-            if j < n and form == "digits" and tokens[j].low in _SCALE:
-                value, j = value * _SCALE[tokens[j].low], j + 1
-            found.append(Number(value, i, j, form))
-            i = j
-            continue
-        low = token.low
-        if low in _CARDINAL:
-            total, current, j, form = 0.0, float(_CARDINAL[low]), i + 1, "word"
-            while j < n:
-                word = tokens[j].low
-                if (
-                    word == "-"
-                    and j + 1 < n
-                    and current >= 20
-                    and current % 10 == 0
-                    and tokens[j + 1].low in NUMBER_WORDS
-                ):
-                    j += 1
-                    continue
-                if (word in _CARDINAL and 0 < _CARDINAL[word] < 10 and current >= 20 and current % 10 == 0) or (
-                    word in _CARDINAL and current >= 100 and current % 100 == 0 and _CARDINAL[word] < 100
-                ):
-                    current += _CARDINAL[word]
-                elif word in _ORDINAL and 0 < _ORDINAL[word] < 10 and current >= 20 and current % 10 == 0:
-                    current, form, j = current + _ORDINAL[word], "ordinal", j + 1
-                    break
-                elif word == "hundred":
-                    current *= 100
-                elif word in _SCALE:
-                    total, current = total + current * _SCALE[word], 0.0
-                elif word == "and" and j + 1 < n and tokens[j + 1].low in _CARDINAL and current >= 100:
-                    pass
-                else:
-                    break
-                j += 1
-            found.append(Number(total + current, i, j, form))
-            i = j
-            continue
-        if low in _ORDINAL:
-            found.append(Number(float(_ORDINAL[low]), i, i + 1, "ordinal"))
-        elif low in _TIMES:
-            found.append(Number(float(_TIMES[low]), i, i + 1, "times"))
-        elif low in _SCALE and i and tokens[i - 1].low in ("a", "an", "one"):
-            found.append(Number(float(_SCALE[low]), i, i + 1, "word"))
-        elif low in _FRACTION and i + 2 < n and tokens[i + 1].low in ("a", "an") and tokens[i + 2].low in _SCALE:
-            found.append(Number(_FRACTION[low] * _SCALE[tokens[i + 2].low], i, i + 3, "word"))  # half a dozen
-            i += 2
-        elif low in _FRACTION:
-            found.append(Number(_FRACTION[low], i, i + 1, "fraction"))
-        i += 1
-    return found
+            number = _in_digits(tokens, i)
+        elif token.low in _NUMERIC_WORDS:
+            number = _in_words(tokens, i)
+        if number is None:
+            i += 1
+        else:
+            numbers.append(number)
+            i = number.last
+    return numbers
 
 
 def as_number(text: str) -> float | None:

@@ -75,10 +75,10 @@ class _Scope:
         """What a bare name certainly or possibly stands for by what the query itself says, or None."""
         if self.naming == "aliases" and name in self.aliases:
             return self.aliases[name].tree
-        hits = [source for source in self.tables.values() if name in source.columns]
-        if hits:
-            found = [node("column", source.number, source.columns[name]) for source in hits]
-            return found[0] if len(found) == 1 else bag("column of several", *found)
+        sources = [source for source in self.tables.values() if name in source.columns]
+        if sources:
+            columns = [node("column", source.number, source.columns[name]) for source in sources]
+            return columns[0] if len(columns) == 1 else bag("column of several", *columns)
         if self.naming and name in self.aliases and not self._is_column(name):
             return self.aliases[name].tree
         return None
@@ -89,21 +89,21 @@ class _Scope:
         return name in self.columns or (self.naming == "plain" and self.aliases[name].aggregate)
 
     def resolve(self, name: str) -> Tree:
-        found = self.known(name)
-        if found is not None:
-            return found
-        unknown = [source for source in self.tables.values() if source.open]
-        if not unknown:
+        reading = self.known(name)
+        if reading is not None:
+            return reading
+        open_sources = [source for source in self.tables.values() if source.open]
+        if not open_sources:
             return self.outer.resolve(name) if self.outer else node("column", "?", name)
-        here = node("column", unknown[0].number if len(unknown) == 1 else "?", name)
+        own_reading = node("column", open_sources[0].number if len(open_sources) == 1 else "?", name)
         # It may also be a column of a query around this one: then both readings have to agree.
-        around = self.outer
-        while around is not None:
-            found = around.known(name)
-            if found is not None:
-                return node("either", here, found)
-            around = around.outer
-        return here
+        enclosing = self.outer
+        while enclosing is not None:
+            reading = enclosing.known(name)
+            if reading is not None:
+                return node("either", own_reading, reading)
+            enclosing = enclosing.outer
+        return own_reading
 
 
 def sql_normal_form(text: str, dialect: str = "sqlite", *, set_semantics: bool = False) -> Shape | None:
@@ -166,13 +166,13 @@ def _names(query: Any) -> Outputs:
     return [item.alias_or_name.lower() for item in query.expressions]
 
 
-def _places(names: Outputs, given: Sequence[str]) -> tuple[dict[str, str], bool]:
-    """The place of each column by its name, and whether there may be others."""
-    found: dict[str, str] = {}
-    for place, name in enumerate([*given, *(names or ())[len(given) :]]):
+def _places(own_names: Outputs, renamed: Sequence[str]) -> tuple[dict[str, str], bool]:
+    """The place of each column by its name, and whether there may be others; an alias has `renamed` the first."""
+    places: dict[str, str] = {}
+    for place, name in enumerate([*renamed, *(own_names or ())[len(renamed) :]]):
         if name:
-            found.setdefault(name, f"#{place}")
-    return found, names is None
+            places.setdefault(name, f"#{place}")
+    return places, own_names is None
 
 
 class _Reader:
@@ -228,19 +228,19 @@ class _Reader:
                 ]
             if by_name:
                 names = [_names(branch) for branch in branches]
-                both = node(f"{label} BY NAME", *sides, *(repr(each) for each in names))
+                combined = node(f"{label} BY NAME", *sides, *(repr(outputs) for outputs in names))
             elif isinstance(tree, exp.Except):
-                both = node(label, *sides)
+                combined = node(label, *sides)
             else:
-                both = bag(label, *sides)
+                combined = bag(label, *sides)
         else:
             branches = [tree.this]
-            both = node("query", self.query(tree.this, scope, shows=shows))
+            combined = node("query", self.query(tree.this, scope, shows=shows))
             handled.add("alias")
         for branch in branches:  # the names of the first branch win
             for place, name in enumerate(_names(branch) or ()):
                 scope.aliases.setdefault(name, _Alias(f"#{place}", False))
-        return node("sorted", *common, both, *self.rest(tree, handled, scope), *self.modifiers(tree, scope))
+        return node("sorted", *common, combined, *self.rest(tree, handled, scope), *self.modifiers(tree, scope))
 
     def branches(self, tree: Any, kind: Any) -> Iterator[Any]:
         """The sides of a chain of the same commuting operation: (a UNION b) UNION c has three."""
@@ -261,21 +261,21 @@ class _Reader:
         with_ = _present(tree).get("with")
         if with_ is None:
             return []
-        made: list[Tree] = []
+        tables: list[Tree] = []
         recursive = bool(with_.args.get("recursive"))
         for cte in with_.expressions:
             number = self.new()
             name = cte.alias.lower()
-            given = [column.name.lower() for column in cte.args["alias"].columns]
-            names = _names(cte.this)
-            outputs = given + names[len(given) :] if names is not None else (given or None)
+            renamed = [column.name.lower() for column in cte.args["alias"].columns]
+            own_names = _names(cte.this)
+            outputs = renamed + own_names[len(renamed) :] if own_names is not None else (renamed or None)
             # SQLite needs no RECURSIVE for a table that reads itself.
             if recursive or self.sqlite:
                 scope.common[name] = (number, outputs)
             body = self.query(cte.this, scope, shows=True)
             scope.common[name] = (number, outputs)
-            made.append(node("cte", number, body, *([repr(given)] if names is None else [])))
-        return [bag("with recursive" if recursive and not self.sqlite else "with", *made)]
+            tables.append(node("cte", number, body, *([repr(renamed)] if own_names is None else [])))
+        return [bag("with recursive" if recursive and not self.sqlite else "with", *tables)]
 
     def select(self, tree: Any, outer: _Scope, shows: bool) -> Tree:
         scope = _Scope(outer)
@@ -294,13 +294,13 @@ class _Reader:
         for item in tree.expressions:
             # DuckDB lets a later column name an earlier one.
             scope.naming = "" if self.sqlite else "columns"
-            made = self.expression(item.unalias(), scope)
+            column_tree = self.expression(item.unalias(), scope)
             if isinstance(item, exp.Alias):
                 aggregate = item.find(exp.AggFunc) is not None
-                scope.aliases.setdefault(item.alias.lower(), _Alias(made, aggregate))
+                scope.aliases.setdefault(item.alias.lower(), _Alias(column_tree, aggregate))
             if stars and shows:
-                made = node("as", made, item.alias_or_name.lower())
-            columns.append(made)
+                column_tree = node("as", column_tree, item.alias_or_name.lower())
+            columns.append(column_tree)
         parts.append(node("columns", *columns))
         if any(isinstance(item, exp.Star) for item in tree.expressions) and len(numbers) > 1:
             parts.append(node("tables in order", *numbers))
@@ -331,14 +331,14 @@ class _Reader:
 
     def certain_columns(self, tree: Any, joins: Sequence[Any]) -> frozenset[str]:
         """Names that stand where no result column can be named, so that they are columns of a table."""
-        found = {column.name.lower() for join in joins for column in join.find_all(exp.Column)}
-        found |= {column.name.lower() for column in tree.find_all(exp.Column) if column.table}
-        before: set[str] = set()
+        columns = {column.name.lower() for join in joins for column in join.find_all(exp.Column)}
+        columns |= {column.name.lower() for column in tree.find_all(exp.Column) if column.table}
+        earlier_aliases: set[str] = set()
         for item in tree.expressions:
-            found |= {column.name.lower() for column in item.find_all(exp.Column)} - before
+            columns |= {column.name.lower() for column in item.find_all(exp.Column)} - earlier_aliases
             if not self.sqlite:
-                before.add(item.alias.lower())
-        return frozenset(found)
+                earlier_aliases.add(item.alias.lower())
+        return frozenset(columns)
 
     def modifiers(self, tree: Any, scope: _Scope) -> Iterator[Tree]:
         order = tree.args.get("order")
@@ -347,43 +347,43 @@ class _Reader:
             for key in order.expressions:
                 inner = _bare(key.this if isinstance(key, exp.Ordered) else key)
                 scope.naming = "aliases" if isinstance(inner, exp.Column) and not inner.table else "columns"
-                made = self.expression(inner, scope)
-                keys.append(node("key", made, *(self.rest(key, {"this"}, scope) if inner is not key else ())))
+                key_tree = self.expression(inner, scope)
+                keys.append(node("key", key_tree, *(self.rest(key, {"this"}, scope) if inner is not key else ())))
             yield node("order", *keys, *self.rest(order, {"expressions"}, scope))
         scope.naming = ""
         for name in ("limit", "offset"):
-            found = tree.args.get(name)
-            if found is not None:
-                yield node(name, self.generic(found, scope))
+            bound = tree.args.get(name)
+            if bound is not None:
+                yield node(name, self.generic(bound, scope))
 
     def rest(self, tree: Any, handled: set[str], scope: _Scope) -> list[Tree]:
         """Every argument of a node that is not handled elsewhere."""
         caseless = isinstance(tree, _CASELESS)
-        said = sorted(_present(tree).items())
-        return [self.argument(name, value, scope, caseless) for name, value in said if name not in handled]
+        arguments = sorted(_present(tree).items())
+        return [self.argument(name, value, scope, caseless) for name, value in arguments if name not in handled]
 
     # ---- tables
 
     def declare(self, first: Any, joins: Sequence[Any], scope: _Scope) -> list[int]:
         """Numbers for the tables of a FROM: names first, so that conditions can refer to later tables."""
-        made: list[int] = []
+        numbers: list[int] = []
         for source in (first, *(join.this for join in joins)):
             nested = _nested(source)
             if nested is not None:
-                made += self.declare(nested, nested.args.get("joins") or (), scope)
+                numbers += self.declare(nested, nested.args.get("joins") or (), scope)
                 continue
             number = self.numbers[id(source)] = self.new()
-            made.append(number)
+            numbers.append(number)
             alias = source.args.get("alias")
-            given = [column.name.lower() for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+            renamed = [column.name.lower() for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
             names: Outputs = None
             if isinstance(source, exp.Subquery):
                 names = _names(source.this)
             elif isinstance(source, exp.Table) and not source.args.get("db"):
                 names = (scope.cte(source.name.lower()) or (0, None))[1]
-            columns, unknown = _places(names, given)
+            columns, unknown = _places(names, renamed)
             scope.tables[source.alias_or_name.lower() or f" {number}"] = _Source(number, columns, unknown)
-        return made
+        return numbers
 
     def sources(self, first: Any, joins: Sequence[Any], scope: _Scope, conditions: list[Tree]) -> list[Tree]:
         """The tables of a FROM; conditions of inner joins go where WHERE's are.
@@ -394,8 +394,8 @@ class _Reader:
         tables = [self.table(first, scope)]
         if any(_unusual(join) for join in joins):
             for join in joins:
-                said = self.rest(join, {"this", "on"}, scope)
-                tables.append(node("join", self.table(join.this, scope), *self.on(join, scope), *said))
+                other_arguments = self.rest(join, {"this", "on"}, scope)
+                tables.append(node("join", self.table(join.this, scope), *self.on(join, scope), *other_arguments))
             return [node("joins", *tables)]
         outer_joins: list[Tree] = []
         for join in joins:
@@ -439,16 +439,16 @@ class _Reader:
 
     def expression(self, expression: Any, scope: _Scope) -> Tree:
         inner = _bare(expression)
-        made = self.plain(inner, scope)
+        tree = self.plain(inner, scope)
         # sqlglot and SQLite do not agree on `a = b LIKE c`: without brackets it is equal to its like alone.
         if inner is expression and isinstance(inner, _PREDICATES):
-            around = inner.parent
-            held = isinstance(around, exp.Binary) and not isinstance(around, exp.Connector)
-            if held and isinstance(inner, exp.Not):
+            parent = inner.parent
+            is_operand = isinstance(parent, exp.Binary) and not isinstance(parent, exp.Connector)
+            if is_operand and isinstance(inner, exp.Not):
                 raise ValueError("NOT inside an operation reaches as far as each reader likes")
-            if held or (isinstance(around, _PREDICATES) and not isinstance(around, exp.Not)):
-                return node("unbracketed", made)
-        return made
+            if is_operand or (isinstance(parent, _PREDICATES) and not isinstance(parent, exp.Not)):
+                return node("unbracketed", tree)
+        return tree
 
     def plain(self, expression: Any, scope: _Scope) -> Tree:
         if isinstance(expression, exp.Column):

@@ -59,9 +59,8 @@ def tokenize(text: str) -> list[Token]:
     offsets: list[int] | None = None
     source = text
     if _INVISIBLE.search(text):
-        kept = [i for i, c in enumerate(text) if not _INVISIBLE.match(c)]
-        offsets = kept
-        source = "".join([text[i] for i in kept])
+        offsets = [i for i, c in enumerate(text) if not _INVISIBLE.match(c)]
+        source = "".join([text[i] for i in offsets])
     if not source.isascii():
         source = source.translate(_STRAIGHT)
     tokens = []

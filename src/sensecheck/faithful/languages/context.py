@@ -43,9 +43,9 @@ def read_labels(path: str | Path) -> dict[str, str]:
         if not isinstance(loaded, dict):
             raise InputError(path=str(path), expected="a JSON object from IRIs to labels", got=shown(loaded, 60))
         return {str(k): str(v) for k, v in loaded.items()}
-    found = _of_lines(source) if kind in ("nt", "nq") else _of_graph(source, kind)
+    triples = _of_lines(source) if kind in ("nt", "nq") else _of_graph(source, kind)
     labels: dict[str, str] = {}
-    for iri, label, language in found:
+    for iri, label, language in triples:
         if (language or "en").startswith("en") or iri not in labels:
             labels[iri] = label
     return labels

@@ -23,6 +23,8 @@ _OPERATORS = {
     "not": 1,
 }
 _FILTER = re.compile(r"(filter|all|most)_(?:str_)?(eq|not_eq|greater|less|greater_eq|less_eq)$")
+_EQUALITIES = frozenset(("eq", "str_eq", "round_eq", "not_eq", "not_str_eq"))
+_EXTREMES = frozenset(("max", "min", "argmax", "argmin", "nth_max", "nth_min", "nth_argmax", "nth_argmin"))
 _OPS = {"eq": "=", "not_eq": "!=", "greater": ">", "less": "<", "greater_eq": ">=", "less_eq": "<="}
 _DIRECTION = {">": 1, ">=": 1, "<": -1, "<=": -1}
 _LEADING_NUMBER = re.compile(r"^\s*([-+]?[\d,]*\.?\d+)\s*(%|[a-z' ./$-]*)$", re.IGNORECASE)
@@ -143,13 +145,19 @@ class _Facts:
         if op == "!=":
             self.add("negation", "not " + node.text, (node.start, node.end), op="!=", value=node.text)
 
+    def column(self, node: Node, role: str) -> Name:
+        """The name of a column, which the form uses in this role."""
+        name = self.name(node)
+        self.add("column", name.text, (node.start, node.end), name=name, role=role)
+        return name
+
     def visit(self, node: Node) -> None:
+        """The facts of an operator and of everything inside it."""
         if node.args is None:
             return
         operator, args = node.text, node.args
-        span = (node.start, node.name_end)
-        compared = _FILTER.match(operator)
-        expected = 3 if compared else _OPERATORS.get(operator)
+        filtering = _FILTER.match(operator)
+        expected = 3 if filtering else _OPERATORS.get(operator)
         if expected is None:
             raise UnreadableQueryError(
                 "unknown_operator", f"unknown operator {operator[:40]!r} at character {node.start}"
@@ -158,49 +166,15 @@ class _Facts:
             raise UnreadableQueryError(
                 "unreadable_query", f"{operator} takes {expected} parts, found {len(args)}, at character {node.start}"
             )
-        if compared:
-            quantity, comparison = compared.groups()
-            op = _OPS[comparison]
-            self.visit(args[0])
-            name = self.name(args[1])
-            self.add("column", name.text, (args[1].start, args[1].end), name=name, role="filter")
-            if quantity in ("all", "most"):
-                self.add("quantifier", operator, span, op=quantity)
-            self.literal(args[2], name, op, "filter")
-        elif operator in ("eq", "str_eq", "round_eq", "not_eq", "not_str_eq"):
-            left, right = args
-            op = "!=" if operator.startswith("not") else "="
-            if op == "!=" and right.args is not None:
-                self.add("negation", operator, span, op="!=")
-            self.visit(left)
-            name, aggregate = self.result_of(left)
-            role = "approximate" if operator == "round_eq" else "result"
-            self.literal(right, name, op, role, aggregate)
-            if op == "=" and right.args is not None:
-                self.add("comparison", "the same", span, name=name, op="=", role="values")
-        elif operator in ("greater", "less"):
-            direction = 1 if operator == "greater" else -1
-            self.visit(args[0])
-            self.visit(args[1])
-            name, _ = self.result_of(args[0])
-            self.add(
-                "comparison", operator, span, name=name, op=">" if direction > 0 else "<", role="values",
-                direction=direction, pair=_pair(args),
-            )  # fmt: skip
-        elif operator in ("max", "min", "argmax", "argmin", "nth_max", "nth_min", "nth_argmax", "nth_argmin"):
-            self.visit(args[0])
-            name = self.name(args[1])
-            direction = 1 if operator.endswith("max") else -1
-            self.add("column", name.text, (args[1].start, args[1].end), name=name, role="order")
-            rank = literal_number(args[2].text) if len(args) == 3 else None
-            self.add(
-                "order", operator, span, name=name, direction=direction, limited=True, number=rank,
-                role="nth" if len(args) == 3 else "extreme",
-            )  # fmt: skip
-            if rank is not None:
-                self.add(
-                    "ordinal", args[2].text, (args[2].start, args[2].end), number=rank, name=name, direction=direction
-                )
+        span = (node.start, node.name_end)
+        if filtering:
+            self.filter_rows(operator, args, span, *filtering.groups())
+        elif operator in _EQUALITIES:
+            self.equality(operator, args, span)
+        elif operator in _EXTREMES:
+            self.extreme(operator, args, span)
+        elif operator in ("greater", "less", "diff"):
+            self.two_values(operator, args, span)
         elif operator in ("avg", "sum"):
             self.visit(args[0])
             name = self.name(args[1])
@@ -208,19 +182,13 @@ class _Facts:
             self.add("column", name.text, (args[1].start, args[1].end), name=name, role="aggregate")
         elif operator in ("hop", "str_hop", "num_hop"):
             self.visit(args[0])
-            name = self.name(args[1])
-            self.add("column", name.text, (args[1].start, args[1].end), name=name, role="result")
+            self.column(args[1], "result")
         elif operator == "count":
             self.visit(args[0])
             self.add("aggregate", operator, span, aggregate="count", optional=True)
         elif operator == "only":
             self.visit(args[0])
             self.add("quantifier", operator, span, op="only")
-        elif operator == "diff":
-            self.visit(args[0])
-            self.visit(args[1])
-            name, _ = self.result_of(args[0])
-            self.add("aggregate", operator, span, name=name, aggregate="diff", optional=True, pair=_pair(args))
         elif operator == "filter_all":
             self.visit(args[0])
             self.name(args[1])
@@ -231,6 +199,53 @@ class _Facts:
                 self.add("connective", operator, span, op="or")
             for arg in args:
                 self.visit(arg)
+
+    def filter_rows(self, operator: str, args: list[Node], span: Span, quantity: str, comparison: str) -> None:
+        """Rows picked by a column, or what holds of all or most rows."""
+        self.visit(args[0])
+        name = self.column(args[1], "filter")
+        if quantity in ("all", "most"):
+            self.add("quantifier", operator, span, op=quantity)
+        self.literal(args[2], name, _OPS[comparison], "filter")
+
+    def equality(self, operator: str, args: list[Node], span: Span) -> None:
+        """An expression that gives a value, or gives the same as another."""
+        left, right = args
+        op = "!=" if operator.startswith("not") else "="
+        if op == "!=" and right.args is not None:
+            self.add("negation", operator, span, op="!=")
+        self.visit(left)
+        name, aggregate = self.result_of(left)
+        role = "approximate" if operator == "round_eq" else "result"
+        self.literal(right, name, op, role, aggregate)
+        if op == "=" and right.args is not None:
+            self.add("comparison", "the same", span, name=name, op="=", role="values")
+
+    def extreme(self, operator: str, args: list[Node], span: Span) -> None:
+        """The largest or smallest value of a column, or the n-th of them; or the row that has it."""
+        self.visit(args[0])
+        name = self.column(args[1], "order")
+        direction = 1 if operator.endswith("max") else -1
+        rank = literal_number(args[2].text) if len(args) == 3 else None
+        self.add(
+            "order", operator, span, name=name, direction=direction, limited=True, number=rank,
+            role="nth" if len(args) == 3 else "extreme",
+        )  # fmt: skip
+        if rank is not None:
+            self.add("ordinal", args[2].text, (args[2].start, args[2].end), number=rank, name=name, direction=direction)
+
+    def two_values(self, operator: str, args: list[Node], span: Span) -> None:
+        """One value against another: which is larger, or by how much."""
+        self.visit(args[0])
+        self.visit(args[1])
+        name, _ = self.result_of(args[0])
+        if operator == "diff":
+            self.add("aggregate", operator, span, name=name, aggregate="diff", optional=True, pair=_pair(args))
+            return
+        op = ">" if operator == "greater" else "<"
+        self.add(
+            "comparison", operator, span, name=name, op=op, role="values", direction=_DIRECTION[op], pair=_pair(args)
+        )
 
     def conflict(self, node: Node) -> None:
         """Parts of a form that must speak of the same rows or the same column, and do not."""
@@ -243,13 +258,13 @@ class _Facts:
             elif _filter_columns(left) != _filter_columns(right):
                 self.add("misfit", "rows picked by different columns", (node.start, node.end), role="rows")
         if node.text == "and":
-            compares = _operators(node)
-            if not compares & {"greater", "less", "diff"}:
+            operators = _operators(node)
+            if not operators & {"greater", "less", "diff"}:
                 rows = {_shape(r) for part in _conjuncts(node) for r in _row_sets(part)}
                 ends = {(_column(n), n.text.endswith("max")) for n in _nodes(node) if n.text in _EXTREMES}
-                if any((column, not up) in ends for column, up in ends):
+                if any((column, not largest) in ends for column, largest in ends):
                     self.add("misfit", "the parts speak of both ends", (node.start, node.end), role="rows")
-                if "only" in compares and len(rows) > 1:
+                if "only" in operators and len(rows) > 1:
                     self.add("misfit", "the parts speak of different rows", (node.start, node.end), role="rows")
         for arg in node.args:
             self.conflict(arg)
@@ -289,15 +304,12 @@ def _column(node: Node) -> str:
     return node.args[1].text if node.args and len(node.args) > 1 else ""
 
 
-_EXTREMES = frozenset(("max", "min", "argmax", "argmin", "nth_max", "nth_min", "nth_argmax", "nth_argmin"))
-
-
 def _nodes(node: Node) -> list[Node]:
     """The operators of a form, itself first."""
-    found = [node] if node.args is not None else []
-    for current in found:
-        found.extend(arg for arg in current.args or () if arg.args is not None)
-    return found
+    nodes = [node] if node.args is not None else []
+    for current in nodes:
+        nodes.extend(arg for arg in current.args or () if arg.args is not None)
+    return nodes
 
 
 def _operators(node: Node) -> set[str]:
@@ -306,12 +318,12 @@ def _operators(node: Node) -> set[str]:
 
 def _filter_columns(node: Node) -> list[str]:
     """The columns by which the rows of an expression are picked, in order."""
-    found = []
+    columns = []
     while node.args:
         if node.text.startswith("filter"):
-            found.append(_column(node))
+            columns.append(_column(node))
         node = node.args[0]
-    return sorted(found)
+    return sorted(columns)
 
 
 def _conjuncts(node: Node) -> list[Node]:
@@ -339,8 +351,8 @@ def read(text: str, context: Context) -> Reading:
     """The facts of a form. Raises UnreadableQueryError with a reason."""
     if not text or not text.strip():
         raise UnreadableQueryError("empty_query", "the form is empty")
-    maker = _Facts()
+    collector = _Facts()
     tree = parse(text)
-    maker.visit(tree)
-    maker.conflict(tree)
-    return Reading(maker.facts, unique_names(maker.names), language="logic2text")
+    collector.visit(tree)
+    collector.conflict(tree)
+    return Reading(collector.facts, unique_names(collector.names), language="logic2text")

@@ -25,6 +25,8 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _AGGREGATES = {"COUNT": "count", "SUM": "sum", "AVG": "avg", "MIN": "min", "MAX": "max"}
+_CONDITIONS = ("FILTER", "HAVING", "BIND")
+_TERMS = ("iri", "name", "var", "blank", "string", "number")
 _DIRECTION = {">": 1, ">=": 1, "<": -1, "<=": -1}
 _OPAQUE = re.compile(r"[A-Za-z]{0,2}\d+$|[0-9a-f-]{16,}$")
 _TYPES = ("http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "http://www.wikidata.org/prop/direct/P31")
@@ -46,19 +48,19 @@ class _Token:
 
 
 def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     position = 0
     for match in _TOKEN.finditer(text):
         if match.start() != position:
             break
         position = match.end()
         if match.lastgroup:
-            found.append(_Token(match.lastgroup, match.group(), *match.span()))
+            tokens.append(_Token(match.lastgroup, match.group(), *match.span()))
     if position != len(text):
         raise UnreadableQueryError(
             "unreadable_query", f"unexpected text at character {position}: {text[position : position + 20]!r}"
         )
-    return found
+    return tokens
 
 
 def _balanced(tokens: list[_Token]) -> None:
@@ -98,15 +100,15 @@ class _Facts:
     def label(self, token: _Token) -> str | None:
         """How people call what a token names; None when nobody can tell."""
         iri = self.iri(token)
-        known = self.context.labels.get(iri) or self.context.labels.get(token.text)
-        if known:
-            return known
+        label = self.context.labels.get(iri) or self.context.labels.get(token.text)
+        if label:
+            return label
         local = re.split(r"[/#:]", iri.rstrip("/#"))[-1]
         if not local or _OPAQUE.match(local):
             # A property's label may be stored under the entity of the same number.
-            twin = self.context.labels.get("http://www.wikidata.org/entity/" + local)
-            if twin:
-                return twin
+            entity_label = self.context.labels.get("http://www.wikidata.org/entity/" + local)
+            if entity_label:
+                return entity_label
             self.opaque = True
             return None
         return local.replace("_", " ")
@@ -133,51 +135,25 @@ class _Facts:
         predicates: dict[str, Name] = {}  # variable → the property that gives it
         subject: _Token | None = None
         predicate: _Token | None = None
-        in_filter = 0
-        started = False
+        in_pattern = False
         while i < n:
             token = tokens[i]
-            word = token.upper if token.kind == "word" else ""
-            if token.text == "{" and token.kind == "op":
-                started, subject, predicate = True, None, None
-            elif token.text == "}" and token.kind == "op":
-                subject = predicate = None
-            elif word in ("FILTER", "HAVING", "BIND"):
-                i = self.expression(i + 1, predicates, word)
-                subject = predicate = None
-                continue
-            elif word == "MINUS":
-                self.add("negation", token, op="not in")
-            elif word == "UNION":
-                self.add("setop", token, op="union")
-            elif word == "VALUES":
-                i = self.value_list(i + 1)
-                continue
-            elif word == "ORDER":
-                i = self.order(i + 2, predicates)
-                continue
-            elif word == "LIMIT" and i + 1 < n and tokens[i + 1].kind == "number":
-                number = as_number(tokens[i + 1].text)
-                self.add(
-                    "limit", tokens[i + 1], text=f"LIMIT {tokens[i + 1].text}", number=number, optional=number == 1
-                )
-                i += 2
-                continue
-            elif word == "DISTINCT":
-                self.add("distinct", token, optional=True)
-            elif word in _AGGREGATES:
-                direction = {"MAX": 1, "MIN": -1}.get(word, 0)
-                role = "select" if not started else "inner"
-                variable = next((t.text for t in tokens[i + 1 : i + 5] if t.kind == "var"), "")
-                self.add(
-                    "aggregate", token, text=word.lower(), aggregate=_AGGREGATES[word], role=role, direction=direction,
-                    name=predicates.get(variable, NO_NAME),
-                )  # fmt: skip
-            elif (
-                started
-                and not in_filter
-                and (token.kind in ("iri", "name", "var", "blank", "string", "number") or word == "A")
-            ):
+            if token.kind == "word":
+                after = self.keyword(i, predicates, in_pattern)
+                if after > i:
+                    if token.upper in _CONDITIONS:
+                        subject = predicate = None
+                    i = after
+                    continue
+            if token.kind == "op":
+                if token.text in ("{", "}"):
+                    in_pattern = in_pattern or token.text == "{"
+                    subject = predicate = None
+                elif token.text in (".", ";"):
+                    predicate = None
+                    if token.text == ".":
+                        subject = None
+            elif in_pattern and (token.kind in _TERMS or (token.kind == "word" and token.upper == "A")):
                 if subject is None:
                     subject = token
                     self.entity(token, NO_NAME)
@@ -186,11 +162,38 @@ class _Facts:
                     self.property(token)
                 else:
                     self.object(token, predicate, predicates)
-            elif token.text in (".", ";") and token.kind == "op":
-                predicate = None
-                if token.text == ".":
-                    subject = None
             i += 1
+
+    def keyword(self, i: int, predicates: dict[str, Name], in_pattern: bool) -> int:
+        """The facts of a keyword with what belongs to it; where reading goes on, which is `i` for any other word."""
+        tokens, token, word = self.tokens, self.tokens[i], self.tokens[i].upper
+        if word in _CONDITIONS:
+            return self.condition(i + 1, predicates)
+        if word == "VALUES":
+            return self.value_list(i + 1)
+        if word == "ORDER":
+            return self.order(i + 2, predicates)
+        if word == "LIMIT" and i + 1 < len(tokens) and tokens[i + 1].kind == "number":
+            digits = tokens[i + 1]
+            number = as_number(digits.text)
+            self.add("limit", digits, text=f"LIMIT {digits.text}", number=number, optional=number == 1)
+            return i + 2
+        if word == "MINUS":
+            self.add("negation", token, op="not in")
+        elif word == "UNION":
+            self.add("setop", token, op="union")
+        elif word == "DISTINCT":
+            self.add("distinct", token, optional=True)
+        elif word in _AGGREGATES:
+            variable = next((t.text for t in tokens[i + 1 : i + 5] if t.kind == "var"), "")
+            self.add(
+                "aggregate", token, text=word.lower(), aggregate=_AGGREGATES[word],
+                role="inner" if in_pattern else "select", direction={"MAX": 1, "MIN": -1}.get(word, 0),
+                name=predicates.get(variable, NO_NAME),
+            )  # fmt: skip
+        else:
+            return i
+        return i + 1
 
     def property(self, token: _Token) -> None:
         if (
@@ -207,16 +210,16 @@ class _Facts:
             self.add("column", token, text=label, name=name, role="property")
 
     def object(self, token: _Token, predicate: _Token, predicates: dict[str, Name]) -> None:
-        typed = predicate.upper == "A" or (predicate.kind in ("iri", "name") and self.iri(predicate) in _TYPES)
-        label = None if predicate.kind == "var" or typed else self.label(predicate)
+        is_type = predicate.upper == "A" or (predicate.kind in ("iri", "name") and self.iri(predicate) in _TYPES)
+        label = None if predicate.kind == "var" or is_type else self.label(predicate)
         name = name_of(label) if label else NO_NAME
         if token.kind == "var":
             predicates[token.text] = name
-        elif typed:
-            said = self.label(token) if token.kind in ("iri", "name") else None
-            if said:
-                self.names.append(name_of(said))
-                self.add("table", token, text=said, name=name_of(said), optional=True)
+        elif is_type:
+            class_label = self.label(token) if token.kind in ("iri", "name") else None
+            if class_label:
+                self.names.append(name_of(class_label))
+                self.add("table", token, text=class_label, name=name_of(class_label), optional=True)
         else:
             self.entity(token, name)
 
@@ -256,7 +259,7 @@ class _Facts:
             i += 1
         return i
 
-    def expression(self, i: int, predicates: dict[str, Name], where: str) -> int:
+    def condition(self, i: int, predicates: dict[str, Name]) -> int:
         """A filter up to its closing bracket, or up to the pattern of an EXISTS."""
         tokens, n = self.tokens, len(self.tokens)
         negated = False
@@ -294,13 +297,18 @@ class _Facts:
                 op = "!=" if negated else "="
             elif token.kind == "var":
                 name = predicates.get(token.text, NO_NAME)
-            elif token.kind in ("string", "number", "iri", "name") and op:  # noqa: SIM102 (one question after the other)
-                if not (token.kind == "name" and self.iri(token).startswith(_NOT_DATA)):
-                    self.entity(token, name, op)
-                    if aggregate and self.facts and self.facts[-1].kind == "comparison":
-                        self.facts[-1].aggregate = aggregate
+            elif token.kind in ("string", "number", "iri", "name") and op:
+                self.compared(token, name, op, aggregate)
             i += 1
         return i
+
+    def compared(self, token: _Token, name: Name, op: str, aggregate: str) -> None:
+        """The value on one side of a comparison; the name of a datatype is none."""
+        if token.kind == "name" and self.iri(token).startswith(_NOT_DATA):
+            return
+        self.entity(token, name, op)
+        if aggregate and self.facts and self.facts[-1].kind == "comparison":
+            self.facts[-1].aggregate = aggregate
 
     def order(self, i: int, predicates: dict[str, Name]) -> int:
         tokens, n = self.tokens, len(self.tokens)
@@ -331,6 +339,6 @@ def read(text: str, context: Context) -> Reading:
         raise UnreadableQueryError("empty_query", "the query is empty")
     tokens = _tokens(text)
     _balanced(tokens)
-    maker = _Facts(tokens, context)
-    maker.read()
-    return Reading(maker.facts, unique_names(maker.names), language="sparql", opaque=maker.opaque)
+    collector = _Facts(tokens, context)
+    collector.read()
+    return Reading(collector.facts, unique_names(collector.names), language="sparql", opaque=collector.opaque)

@@ -36,7 +36,7 @@ class _Facts:
         self.placed = placed  # whether offsets point into the user's text
         self.facts: list[Fact] = []
         self.used_tables: list[Table] = []
-        self.used_columns: set[tuple[str, str]] = set()
+        self.used_columns: set[str] = set()
         self.names: list[Name] = []
         self.ends: dict[str, str] = {}  # alias → from or to
         self.textual: set[Name] = set()
@@ -64,19 +64,19 @@ class _Facts:
 
     def name(self, expr: Expr, scope: dict[str, Table | None], role: str) -> Name:
         """The natural name of a column expression, noted as used; a column that its table lacks is a misfit."""
-        found = self.column(expr, scope)
-        if found is not None:
-            natural = found.natural
-            self.used_columns.add(("", found.name.lower()))
-            if found.type == "text":
+        column = self.column(expr, scope)
+        if column is not None:
+            natural = column.natural
+            self.used_columns.add(column.name.lower())
+            if column.type == "text":
                 self.textual.add(natural)
-            elif found.type == "time":
+            elif column.type == "time":
                 self.timed.add(natural)
         else:
             natural = name_of(expr.text)
             if self.schema is not None and all(t is not None for t in scope.values()) and scope:
-                known = not expr.table or expr.table.lower() in scope
-                if known and not expr.quoted:
+                in_reach = not expr.table or expr.table.lower() in scope
+                if in_reach and not expr.quoted:
                     self.add("misfit", expr.text, (expr.start, expr.end), name=natural, role=role)
         self.names.append(natural)
         original = name_of(expr.text)
@@ -94,8 +94,29 @@ class _Facts:
                 self.add("negation", query.op, query.op_span, op="except")
             self.query(query.left, outer, depth)
             self.query(query.right, outer, depth + 1)
-            self.tail(query, {}, depth)
+            self.tail(query, {})
             return
+        reachable = {**outer, **self.tables(query, outer, depth)}
+        join_columns = self.joins(query, reachable)
+        if query.distinct:
+            self.add("distinct", "DISTINCT", query.distinct_span, optional=True)
+        for item in query.items:
+            self.value_expr(item, reachable, "select" if depth == 0 else "inner", query)
+        if query.where is not None:
+            self.condition(query.where, reachable, "where", False, query, depth)
+        for key in query.group:
+            if key.kind == "column":
+                natural = self.name(key, reachable, "group")
+                self.add(
+                    "group", key.text, (key.start, key.end), name=natural, role="group", also=name_of(key.text),
+                    optional=key.text.lower() in join_columns,
+                )  # fmt: skip
+        if query.having is not None:
+            self.condition(query.having, reachable, "having", False, query, depth)
+        self.tail(query, reachable)
+
+    def tables(self, query: Query, outer: dict[str, Table | None], depth: int) -> dict[str, Table | None]:
+        """Facts of what stands in FROM; its tables by alias, None for what the schema does not hold."""
         scope: dict[str, Table | None] = {}
         for ref in query.tables:
             if ref.query is not None or ref.derived:
@@ -112,35 +133,24 @@ class _Facts:
             self.names.append(natural)
             self.add("table", ref.name, ref.span, name=natural, optional=len(query.tables) > 1, also=name_of(ref.name))
             scope[ref.alias.lower()] = table
-        full = {**outer, **scope}
-        joined = {part.text.lower() for on in query.joins for part in _parts(on) if part.kind == "column"}
-        for on in query.joins:
-            for part in _parts(on):
+        return scope
+
+    def joins(self, query: Query, scope: dict[str, Table | None]) -> set[str]:
+        """The columns by which tables are joined, noted as used, with the ends of journeys that they name."""
+        columns: set[str] = set()
+        for condition in query.joins:
+            for part in _parts(condition):
                 if part.kind == "column":
-                    self.name(part, full, "join")
+                    columns.add(part.text.lower())
+                    self.name(part, scope, "join")
                 elif part.kind == "binary" and part.text == "=" and all(a.kind == "column" for a in part.args):
                     # An alias stands for the end of the journey that the other side of its join names.
-                    for this, other in (part.args, part.args[::-1]):
-                        if journey_end(other.text) and this.table:
-                            self.ends[this.table.lower()] = journey_end(other.text)
-        if query.distinct:
-            self.add("distinct", "DISTINCT", query.distinct_span, optional=True)
-        for item in query.items:
-            self.value_expr(item, full, "select" if depth == 0 else "inner", query)
-        if query.where is not None:
-            self.condition(query.where, full, "where", False, query, depth)
-        for key in query.group:
-            if key.kind == "column":
-                natural = self.name(key, full, "group")
-                self.add(
-                    "group", key.text, (key.start, key.end), name=natural, role="group", also=name_of(key.text),
-                    optional=key.text.lower() in joined,
-                )  # fmt: skip
-        if query.having is not None:
-            self.condition(query.having, full, "having", False, query, depth)
-        self.tail(query, full, depth)
+                    for side, opposite in (part.args, part.args[::-1]):
+                        if journey_end(opposite.text) and side.table:
+                            self.ends[side.table.lower()] = journey_end(opposite.text)
+        return columns
 
-    def tail(self, query: Query, scope: dict[str, Table | None], depth: int) -> None:
+    def tail(self, query: Query, scope: dict[str, Table | None]) -> None:
         limit = as_number(query.limit.text) if query.limit is not None and query.limit.kind == "number" else None
         if query.limit is not None and limit is not None:
             self.add(
@@ -261,7 +271,7 @@ class _Facts:
         if left.kind in ("number", "string") and right.kind not in ("number", "string"):
             left, right = right, left
             op = _FLIPPED.get(op, op)
-        flips = negated and op in _DIRECTION
+        turned_round = negated and op in _DIRECTION
         if negated:
             op = _NEGATED[op]
         aggregate, natural, also, span = "", NO_NAME, NO_NAME, (left.start, left.end)
@@ -282,21 +292,23 @@ class _Facts:
                 self.query(part.query, scope, 1)
         if natural is not NO_NAME and not (right.kind == "column" and not self.is_value(right, scope)):
             self.add("column", natural.text, span, name=natural, role=role if not aggregate else "inner", also=also)
-        first = len(self.facts)
-        if flips:
+        facts_before = len(self.facts)
+        if turned_round:
             self.add("negation", "NOT", expr.op_span, op="!=", optional=True)
         if right.kind in ("number", "string", "bool") or (right.kind == "column" and self.is_value(right, scope)):
             self.literal(right, natural, op, role, aggregate, expr, integral, also)
             if left.kind == "column":
-                end = journey_end(left.text) or self.ends.get(left.table.lower(), "")
-                for fact in self.facts[first:]:
-                    fact.way = end if fact.kind == "comparison" else ""
+                way = journey_end(left.text) or self.ends.get(left.table.lower(), "")
+                for fact in self.facts[facts_before:]:
+                    fact.way = way if fact.kind == "comparison" else ""
         elif right.kind == "column":
-            other = self.name(right, scope, "join")
+            right_name = self.name(right, scope, "join")
             if op == "!=":
                 self.add("negation", "!=", expr.op_span, op="!=", optional=True)
             elif op in _DIRECTION:
-                self.add("comparison", op, expr.op_span, name=other, op=op, role="columns", direction=_DIRECTION[op])
+                self.add(
+                    "comparison", op, expr.op_span, name=right_name, op=op, role="columns", direction=_DIRECTION[op]
+                )
         else:
             if op in _DIRECTION:
                 self.add("comparison", op, expr.op_span, name=natural, op=op, role="subquery", direction=_DIRECTION[op])
@@ -348,10 +360,10 @@ def journey_end(column: str) -> str:
 
 def _parts(expr: Expr) -> list[Expr]:
     """An expression and everything inside it, sub-queries not entered."""
-    found = [expr]
-    for part in found:
-        found.extend(part.args)
-    return found
+    parts = [expr]
+    for part in parts:
+        parts.extend(part.args)
+    return parts
 
 
 def read(text: str, context: Context) -> Reading:
@@ -365,20 +377,19 @@ def read(text: str, context: Context) -> Reading:
     except UnreadableError:
         query = _through_sqlglot(text, context.dialect)
         placed = False
-    maker = _Facts(schema, placed)
-    maker.query(query, {}, 0)
-    reading = Reading(maker.facts, unique_names(maker.names))
-    reading.entities = frozenset(s for f in maker.facts if f.kind == "table" for s in f.name.stems)
-    reading.textual, reading.timed = frozenset(maker.textual), frozenset(maker.timed)
+    collector = _Facts(schema, placed)
+    collector.query(query, {}, 0)
+    reading = Reading(collector.facts, unique_names(collector.names))
+    reading.entities = frozenset(s for f in collector.facts if f.kind == "table" for s in f.name.stems)
+    reading.textual, reading.timed = frozenset(collector.textual), frozenset(collector.timed)
     if schema is not None:
-        used = {column for _, column in maker.used_columns}
         reading.vocabulary = schema.vocabulary
         reading.entities = schema.entities
-        reading.other_tables = [t.natural for t in schema.tables.values() if t not in maker.used_tables]
+        reading.other_tables = [t.natural for t in schema.tables.values() if t not in collector.used_tables]
         reading.other_names = [
             (column.natural, table.natural)
-            for table in maker.used_tables
+            for table in collector.used_tables
             for key, column in table.columns.items()
-            if key not in used
+            if key not in collector.used_columns
         ]
     return reading

@@ -131,6 +131,7 @@ _RESERVED = frozenset(
         "WITH",
     ]
 )
+_VALUE_WORDS = frozenset(("EXISTS", "NULL", "TRUE", "FALSE", "CASE"))
 _COMPARE = frozenset(("=", "==", "!=", "<>", "<", ">", "<=", ">=", "LIKE", "ILIKE", "GLOB", "REGEXP"))
 
 
@@ -414,21 +415,7 @@ class _Reader:
                 left = Expr("binary", left.start, right.end, op, args=[left, right], negated=negated, op_span=span)
             elif word == "IN":
                 self.i += 1
-                self.expect("(")
-                if self.upper[self.i] in ("SELECT", "("):
-                    inner = self.query()
-                    self.expect(")")
-                    left = Expr(
-                        "in", left.start, self.end(), "IN", args=[left], query=inner, negated=negated, op_span=span
-                    )
-                else:
-                    members = [self.expr()]
-                    while self.take(","):
-                        members.append(self.expr())
-                    self.expect(")")
-                    left = Expr(
-                        "in", left.start, self.end(), "IN", args=[left, *members], negated=negated, op_span=span
-                    )
+                left = self.membership(left, negated, span)
             elif word == "BETWEEN":
                 self.i += 1
                 low = self.additive()
@@ -439,24 +426,34 @@ class _Reader:
                 )
             elif word == "IS":
                 self.i += 1
-                negated = self.take("NOT")
-                if self.take("NULL"):
-                    left = Expr(
-                        "isnull",
-                        left.start,
-                        self.end(),
-                        "IS NULL",
-                        args=[left],
-                        negated=negated,
-                        op_span=(span[0], self.end()),
-                    )
-                else:
-                    right = self.additive()
-                    left = Expr(
-                        "binary", left.start, right.end, "!=" if negated else "=", args=[left, right], op_span=span
-                    )
+                left = self.identity(left, span)
             else:
                 return left
+
+    def membership(self, left: Expr, negated: bool, span: tuple[int, int]) -> Expr:
+        """What follows IN: a query, or a list of members."""
+        self.expect("(")
+        inner: Query | None = None
+        members: list[Expr] = []
+        if self.upper[self.i] in ("SELECT", "("):
+            inner = self.query()
+        else:
+            members.append(self.expr())
+            while self.take(","):
+                members.append(self.expr())
+        self.expect(")")
+        return Expr(
+            "in", left.start, self.end(), "IN", args=[left, *members], query=inner, negated=negated, op_span=span
+        )
+
+    def identity(self, left: Expr, span: tuple[int, int]) -> Expr:
+        """What follows IS: NULL, NOT NULL, or a value to be equal to or not."""
+        negated = self.take("NOT")
+        if self.take("NULL"):
+            op_span = (span[0], self.end())
+            return Expr("isnull", left.start, self.end(), "IS NULL", args=[left], negated=negated, op_span=op_span)
+        right = self.additive()
+        return Expr("binary", left.start, right.end, "!=" if negated else "=", args=[left, right], op_span=span)
 
     def additive(self) -> Expr:
         left = self.multiplicative()
@@ -486,42 +483,11 @@ class _Reader:
             self.i += 1
             return Expr("number", start, end, value)
         if kind == "op":
-            if value == "(":
-                self.i += 1
-                if self.upper[self.i] == "SELECT":
-                    inner = self.query()
-                    self.expect(")")
-                    return Expr("subquery", start, self.end(), query=inner)
-                expr = self.expr()
-                self.expect(")")
-                return expr
-            if value == "*":
-                self.i += 1
-                return Expr("star", start, end, "*")
-            if value in "+-":
-                self.i += 1
-                inner_expr = self.primary()
-                if inner_expr.kind == "number":
-                    sign = "-" if value == "-" else ""
-                    return Expr("number", start, inner_expr.end, sign + inner_expr.text)
-                return Expr("neg", start, inner_expr.end, value, args=[inner_expr])
-            self.fail()
+            return self.bracket_or_sign()
         if kind == "word":
             upper = self.upper[i]
-            if upper == "EXISTS":
-                self.i += 1
-                self.expect("(")
-                inner = self.query()
-                self.expect(")")
-                return Expr("exists", start, self.end(), "EXISTS", query=inner)
-            if upper == "NULL":
-                self.i += 1
-                return Expr("null", start, end, "NULL")
-            if upper in ("TRUE", "FALSE") and self.upper[i + 1] != ".":
-                self.i += 1
-                return Expr("bool", start, end, upper)
-            if upper == "CASE":
-                return self.case()
+            if upper in _VALUE_WORDS and (upper not in ("TRUE", "FALSE") or self.upper[i + 1] != "."):
+                return self.value_word()
             if self.upper[i + 1] == "(" and upper not in _RESERVED:
                 return self.call()
             if upper in _RESERVED:
@@ -542,6 +508,42 @@ class _Reader:
             else:
                 name = self.identifier()
         return Expr("column", start, self.end(), name, table=table, quoted=kind == "quoted" and not table)
+
+    def bracket_or_sign(self) -> Expr:
+        """A query or an expression in brackets, a star, or a sign with its operand."""
+        sign, (start, end) = self.values[self.i], self.spans[self.i]
+        if sign == "(":
+            self.i += 1
+            if self.upper[self.i] == "SELECT":
+                inner = self.query()
+                self.expect(")")
+                return Expr("subquery", start, self.end(), query=inner)
+            expr = self.expr()
+            self.expect(")")
+            return expr
+        if sign == "*":
+            self.i += 1
+            return Expr("star", start, end, "*")
+        if sign not in "+-":
+            self.fail()
+        self.i += 1
+        operand = self.primary()
+        if operand.kind == "number":
+            return Expr("number", start, operand.end, ("-" if sign == "-" else "") + operand.text)
+        return Expr("neg", start, operand.end, sign, args=[operand])
+
+    def value_word(self) -> Expr:
+        """EXISTS, NULL, TRUE, FALSE or CASE."""
+        word, (start, end) = self.upper[self.i], self.spans[self.i]
+        if word == "CASE":
+            return self.case()
+        self.i += 1
+        if word == "EXISTS":
+            self.expect("(")
+            inner = self.query()
+            self.expect(")")
+            return Expr("exists", start, self.end(), "EXISTS", query=inner)
+        return Expr("null" if word == "NULL" else "bool", start, end, word)
 
     def call(self) -> Expr:
         start = self.spans[self.i][0]

@@ -63,8 +63,8 @@ class Amounts(Degrees):
                     continue
                 self.added("aggregate", "count_added", signal.first, signal.last)
                 return
-            following = self.sentence.lows[signal.last : signal.last + 1]
-            if phrase in ("number",) and following == ["of"] and not self.numeric_select():
+            next_word = self.sentence.lows[signal.last : signal.last + 1]
+            if phrase in ("number",) and next_word == ["of"] and not self.numeric_select():
                 self.added("aggregate", "number_of_added", signal.first, signal.last)
                 return
 

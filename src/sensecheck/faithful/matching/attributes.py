@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sensecheck.faithful.facts import Fact, Name
 from sensecheck.faithful.matching.connectives import Connectives
-from sensecheck.faithful.matching.names import literal_positions, synonym_positions, told
+from sensecheck.faithful.matching.names import literal_positions, share_told, synonym_positions
 from sensecheck.language.morphology import lemma
 
 
@@ -17,17 +17,17 @@ class Attributes(Connectives):
         for fact in self.reading.facts:
             if fact.kind not in ("column", "group") or not fact.name.words:
                 continue
-            said = self.mention(fact.name)
-            if said.score < 0.5 and fact.also.words:
-                said = self.mention(fact.also)
-            if said.score >= 0.5:
-                self.note("said", fact, "column", said.positions)
+            mention = self.mention(fact.name)
+            if mention.score < 0.5 and fact.also.words:
+                mention = self.mention(fact.also)
+            if mention.score >= 0.5:
+                self.note("said", fact, "column", mention.positions)
             else:
                 unsaid.append(fact)
         others = self.other_columns()
-        telling = [f for f in unsaid if not (f.role == "where" and f.name.words[-1] in self.guards["keys"])]
-        if telling and others:
-            self.note("contradicted", telling[0], "column_swapped", others[0][1])
+        telling_facts = [f for f in unsaid if not (f.role == "where" and f.name.words[-1] in self.guards["keys"])]
+        if telling_facts and others:
+            self.note("contradicted", telling_facts[0], "column_swapped", others[0][1])
             return
         untold = self.untold_column()
         if untold is not None:
@@ -49,9 +49,9 @@ class Attributes(Connectives):
         """A column that the sentence gives no hint of, where people would."""
         reading, sentence = self.reading, self.sentence
         selected = {f.name for f in reading.facts if f.kind == "column" and f.role == "select"}
-        odd = self.odd_group(selected)
-        if odd is not None:
-            return odd
+        odd_group = self.odd_group(selected)
+        if odd_group is not None:
+            return odd_group
         grouped = {f.name for f in reading.facts if f.kind == "group"}
         tables = [f.name for f in reading.facts if f.kind == "table"]
         for fact in reading.facts:
@@ -104,8 +104,8 @@ class Attributes(Connectives):
                 continue
             if (
                 max(
-                    told(sentence, name, reading.entities),
-                    told(sentence, fact.also, reading.entities) if fact.also.words else 0,
+                    share_told(sentence, name, reading.entities),
+                    share_told(sentence, fact.also, reading.entities) if fact.also.words else 0,
                 )
                 < 0.4
             ):
@@ -117,21 +117,24 @@ class Attributes(Connectives):
         asks for the things themselves, naming no such column."""
         sentence, naming = self.sentence, self.guards["naming"]
         if name.words[-1] in ("name", "title"):
-            used = {k for t in tables for k in t.stems}
-            if any(k in self.reading.entities and k not in used for k in name.stems):
+            table_stems = {k for t in tables for k in t.stems}
+            if any(k in self.reading.entities and k not in table_stems for k in name.stems):
                 return False  # the name of something else
         elif not all(w in naming or self.of_table(w, k) for w, k in zip(name.words, name.stems, strict=True)):
             return False
-        if any(lemma(low) in naming and where != [0] for low, where in sentence.by_low.items()):
+        if any(lemma(low) in naming and positions != [0] for low, positions in sentence.by_low.items()):
             return False  # but `name the owners` names no column
         if "who" in sentence.by_low:
             return True
-        where = sorted(i for t in tables for w in t.words for i in literal_positions(sentence, w))
-        if not where:
+        table_positions = sorted(i for t in tables for w in t.words for i in literal_positions(sentence, w))
+        if not table_positions:
             return False
-        if any(i < where[0] and sentence.lows[i - 1] not in ("list", "all") for i in sentence.by_low.get("of", ())):
+        if any(
+            i < table_positions[0] and sentence.lows[i - 1] not in ("list", "all")
+            for i in sentence.by_low.get("of", ())
+        ):
             return False  # the area of the country: no country is asked for
-        after = where[0] + 1
+        after = table_positions[0] + 1
         return after >= sentence.n or sentence.tokens[after].stem not in self.reading.vocabulary
 
     def of_table(self, word: str, key: str) -> bool:
@@ -176,7 +179,7 @@ class Attributes(Connectives):
         groups = reading.of("group")
         if len(reading.of("table")) != 1 or len(groups) != 1 or len(selected) != 1 or groups[0].name in selected:
             return None
-        return groups[0] if told(self.sentence, groups[0].name, reading.entities) < 0.9 else None
+        return groups[0] if share_told(self.sentence, groups[0].name, reading.entities) < 0.9 else None
 
     def other_columns(self) -> list[tuple[Name, list[int]]]:
         """Columns that the sentence names in full while the query does not use them."""
@@ -193,19 +196,19 @@ class Attributes(Connectives):
         candidates = reading.other_index
         for name in dict.fromkeys(n for key in sentence.by_stem if key in candidates for n in candidates[key]):
             positions: list[int] = []
-            content = 0
+            content_words = 0
             for key in name.stems:
-                found = sentence.by_stem.get(key, ())
-                if not found:
+                stem_positions = sentence.by_stem.get(key, ())
+                if not stem_positions:
                     break
-                fresh = [i for i in found if i not in covered]
+                uncovered = [i for i in stem_positions if i not in covered]
                 if key not in self.vocabulary.generic:
-                    content += 1
-                    if not fresh:
+                    content_words += 1
+                    if not uncovered:
                         break
-                positions.extend(fresh)
+                positions.extend(uncovered)
             else:
-                if positions and (content or len(name.words) == 1):
+                if positions and (content_words or len(name.words) == 1):
                     named.append((name, positions))
         return named
 
@@ -246,14 +249,14 @@ class Attributes(Connectives):
             ):
                 continue
             self.added("entity", "quotation_added", first, last)
-        starts = True
+        at_start = True
         for i, token in enumerate(sentence.tokens):
             if token.kind == "sign":
                 if token.text in ".?!:":
-                    starts = True
+                    at_start = True
                 continue
-            initial, starts = starts, False
-            if token.kind != "word" or not token.text[0].isupper() or initial or sentence.owner[i]:
+            first_word, at_start = at_start, False
+            if token.kind != "word" or not token.text[0].isupper() or first_word or sentence.owner[i]:
                 continue
             if token.stem in self.reading.vocabulary or token.low in self.vocabulary.operator_words:
                 continue
@@ -263,18 +266,18 @@ class Attributes(Connectives):
 
     def tables(self) -> None:
         """No table of the query is spoken of, another one is."""
-        used = self.reading.of("table")
-        for fact in used:
-            said = self.mention(fact.name)
-            if said.score < 0.5 and fact.also.words:
-                said = self.mention(fact.also)
-            self.note("said" if said.score >= 0.5 else "unsaid", fact, "table", said.positions)
-        if not used or not self.reading.other_tables:
+        table_facts = self.reading.of("table")
+        for fact in table_facts:
+            mention = self.mention(fact.name)
+            if mention.score < 0.5 and fact.also.words:
+                mention = self.mention(fact.also)
+            self.note("said" if mention.score >= 0.5 else "unsaid", fact, "table", mention.positions)
+        if not table_facts or not self.reading.other_tables:
             return
         sentence = self.sentence
         if any(f.kind == "column" and self.mention(f.name).score >= 0.5 for f in self.reading.facts):
             return
-        for fact in used:
+        for fact in table_facts:
             if any(
                 literal_positions(sentence, w) or synonym_positions(sentence, w)
                 for w in fact.name.words + fact.also.words
@@ -282,12 +285,12 @@ class Attributes(Connectives):
                 return
         covered = {i for name in self.reading.names for w in name.words for i in literal_positions(sentence, w)}
         for name in self.reading.other_tables:
-            where = [
+            stem_positions = [
                 [i for i in sentence.by_stem.get(k, ()) if i not in covered and not sentence.owner[i]]
                 for k in name.stems
             ]
-            if where and all(where):
-                self.note("contradicted", used[0], "table_swapped", [w[0] for w in where])
+            if stem_positions and all(stem_positions):
+                self.note("contradicted", table_facts[0], "table_swapped", [w[0] for w in stem_positions])
                 return
 
     def question_form(self) -> None:

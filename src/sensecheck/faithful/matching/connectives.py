@@ -11,32 +11,32 @@ class Connectives(Amounts):
 
     def connectives(self) -> None:
         facts = self.reading.facts
-        ors = [f for f in facts if f.kind == "connective" and f.op == "or"]
+        or_facts = [f for f in facts if f.kind == "connective" and f.op == "or"]
         setops = {f.op for f in facts if f.kind == "setop"}
-        said_or = self.has("or")
-        for fact in ors:
-            if said_or is None and not fact.optional and self.listed_values():
+        or_signal = self.has("or")
+        for fact in or_facts:
+            if or_signal is None and not fact.optional and self.listed_values():
                 self.note("unsaid", fact, "or")
-            elif fact.optional or said_or is not None:
-                positions = range(said_or.first, said_or.last) if said_or is not None else ()
-                self.note("said" if said_or is not None else "unsaid", fact, "or", positions)
+            elif fact.optional or or_signal is not None:
+                positions = range(or_signal.first, or_signal.last) if or_signal is not None else ()
+                self.note("said" if or_signal is not None else "unsaid", fact, "or", positions)
             elif self.has("both"):
                 self.note("contradicted", fact, "or_unsaid")
             else:
                 self.note("missing", fact, "or_unsaid")
-        if said_or is not None and not ors and "union" not in setops and self.sql:  # noqa: SIM102 (one question after the other)
-            if not self.harmless_or(said_or):
-                self.added("connective", "or_added", said_or.first, said_or.last)
-        if "union" in setops and self.has("both") is not None and said_or is None:
-            both = self.has("both")
-            if both is not None and self.sentence.lows[both.first] == "both":
+        if or_signal is not None and not or_facts and "union" not in setops and self.sql:  # noqa: SIM102 (one question after the other)
+            if not self.harmless_or(or_signal):
+                self.added("connective", "or_added", or_signal.first, or_signal.last)
+        if "union" in setops and self.has("both") is not None and or_signal is None:
+            both_signal = self.has("both")
+            if both_signal is not None and self.sentence.lows[both_signal.first] == "both":
                 fact = next(f for f in facts if f.kind == "setop")
-                self.note("contradicted", fact, "union_both", range(both.first, both.last))
+                self.note("contradicted", fact, "union_both", range(both_signal.first, both_signal.last))
 
-        if "union" in setops and said_or is None and self.has("both") is None:
+        if "union" in setops and or_signal is None and self.has("both") is None:
             lows = self.sentence.lows
-            relative = next((i for i, w in enumerate(lows) if w in ("who", "that", "which", "whose")), -1)
-            if relative >= 0 and "and" in lows[relative:]:
+            relative_pronoun = next((i for i, w in enumerate(lows) if w in ("who", "that", "which", "whose")), -1)
+            if relative_pronoun >= 0 and "and" in lows[relative_pronoun:]:
                 fact = next(f for f in facts if f.kind == "setop" and f.op == "union")
                 self.note("contradicted", fact, "union_and")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sensecheck.faithful.facts import Fact, Name
 from sensecheck.faithful.matching.denials import Denials
-from sensecheck.faithful.matching.literals import _INCLUSIVE, _UP
+from sensecheck.faithful.matching.literals import INCLUSIVE, SIGNAL_DIRECTION
 from sensecheck.faithful.matching.sentence import Signal
 from sensecheck.faithful.matching.spelling import near
 from sensecheck.faithful.matching.values import find_value
@@ -15,22 +15,22 @@ class Degrees(Denials):
 
     def way(self, signal: Signal, name: Name) -> int:
         """1 towards more, -1 towards less, 0 either."""
-        if signal.kind in _UP:
+        if signal.kind in SIGNAL_DIRECTION:
             if not self.sql and signal.kind not in ("after", "before") and "rank" in self.vocabulary.kinds_of(name):
                 return 0  # at least third: third or a smaller number
-            return _UP[signal.kind]
+            return SIGNAL_DIRECTION[signal.kind]
         if not self.sql and not self.guards["ranks"].isdisjoint(self.sentence.lows[signal.last : signal.last + 2]):
             return 0  # a higher position on the chart
         return self.vocabulary.points(signal.word, name) * signal.sign
 
     def comparators(self) -> list[Signal]:
         kinds = self.kinds
-        found = [
+        signals = [
             s
             for k in ("greater", "less", "at_least", "at_most", "after", "before", "multiple", "comparative")
             for s in kinds.get(k, ())
         ]
-        return self.best_known([s for s in found if self.free(s)])
+        return self.best_known([s for s in signals if self.free(s)])
 
     def best_known(self, signals: list[Signal]) -> list[Signal]:
         """Words that no list knows count only where they stand alone: steeper than, not more silver than."""
@@ -49,14 +49,14 @@ class Degrees(Denials):
         for fact in self.reading.facts:
             if fact.aggregate != "diff" or fact.pair is None:
                 continue
-            result = next(
+            difference = next(
                 (f for f in self.reading.facts if f.kind == "comparison" and f.aggregate == "diff" and f.number), None
             )
-            if result is None or not result.number or "-" in (result.value or "")[1:]:
+            if difference is None or not difference.number or "-" in (difference.value or "")[1:]:
                 continue
-            wanted = (1 if result.number > 0 else -1) * (-1 if self.told_the_other_way(fact) else 1)
+            direction = (1 if difference.number > 0 else -1) * (-1 if self.told_the_other_way(fact) else 1)
             ways = {self.way(s, fact.name) for s in self.comparators()}
-            if ways == {-wanted}:
+            if ways == {-direction}:
                 signal = self.comparators()[0]
                 self.note("contradicted", fact, "difference_opposite", range(signal.first, signal.last))
 
@@ -64,33 +64,33 @@ class Degrees(Denials):
         facts = [f for f in self.reading.facts if f.kind == "comparison" and f.direction]
         signals = self.comparators()
         between = self.has("between")
-        turned = {id(f): self.told_the_other_way(f) for f in facts if f.pair is not None}
+        turned_round = {id(f): self.told_the_other_way(f) for f in facts if f.pair is not None}
         for fact in facts:
             number = self.number_of.get(id(fact))
-            govern = self.comparator_near(number) if number is not None else None
-            if govern is not None and self.way(govern, fact.name):
-                way = self.way(govern, fact.name)
+            governing = self.comparator_near(number) if number is not None else None
+            if governing is not None and self.way(governing, fact.name):
+                way = self.way(governing, fact.name)
                 if way == fact.direction:
                     assert number is not None
-                    inclusive = govern.kind in _INCLUSIVE
+                    inclusive = governing.kind in INCLUSIVE
                     if (
                         self.sql
                         and number.value == fact.number
                         and inclusive != (fact.op in (">=", "<="))
-                        and govern.kind not in ("multiple", "after", "before")
+                        and governing.kind not in ("multiple", "after", "before")
                     ):
-                        self.note("contradicted", fact, "comparison_inclusive", range(govern.first, govern.last))
+                        self.note("contradicted", fact, "comparison_inclusive", range(governing.first, governing.last))
                         continue
-                    self.note("said", fact, "comparison", range(govern.first, govern.last))
+                    self.note("said", fact, "comparison", range(governing.first, governing.last))
                     continue
                 others = [f for f in facts if f is not fact and f.number == fact.number and f.direction == way]
-                if way == -fact.direction and not others and not self.negated_comparison(fact, govern):
-                    self.note("contradicted", fact, "comparison_opposite", range(govern.first, govern.last))
+                if way == -fact.direction and not others and not self.negated_comparison(governing):
+                    self.note("contradicted", fact, "comparison_opposite", range(governing.first, governing.last))
                     continue
             if between is not None:
                 self.note("said", fact, "comparison", range(between.first, between.last))
                 continue
-            direction = -fact.direction if turned.get(id(fact)) else fact.direction
+            direction = -fact.direction if turned_round.get(id(fact)) else fact.direction
             agreeing = [s for s in signals if self.way(s, fact.name) in (direction, 0)]
             if agreeing:
                 nearest = agreeing[0]
@@ -98,7 +98,7 @@ class Degrees(Denials):
                 continue
             opposing = [s for s in signals if self.way(s, fact.name) == -direction]
             if opposing and not any(f.direction == -direction for f in facts if f is not fact):
-                if self.negated_comparison(fact, opposing[0]):
+                if self.negated_comparison(opposing[0]):
                     continue
                 self.note("contradicted", fact, "comparison_opposite", range(opposing[0].first, opposing[0].last))
             elif self.unsaid_comparison(fact):
@@ -107,7 +107,7 @@ class Degrees(Denials):
                 self.note("missing", fact, "comparison_missing" if self.sql else "comparison_missing_logic")
         self.added_comparisons(facts, signals)
 
-    def negated_comparison(self, fact: Fact, signal: Signal) -> bool:
+    def negated_comparison(self, signal: Signal) -> bool:
         """`not more than` for at most, or a denial elsewhere that turns the comparison round."""
         if any(not f.optional for f in self.reading.of("negation")):
             return False
@@ -128,10 +128,10 @@ class Degrees(Denials):
         # A superlative or a from … to says it too.
         if self.has("superlative") and fact.role in ("subquery", "values", "columns"):
             return True
-        lows = self.sentence.by_low
-        if "from" in lows and "to" in lows and fact.role != "values":
+        by_low = self.sentence.by_low
+        if "from" in by_low and "to" in by_low and fact.role != "values":
             return True
-        return any(w in lows for w in ("positive", "negative", "older", "than"))
+        return any(w in by_low for w in ("positive", "negative", "older", "than"))
 
     def added_comparisons(self, facts: list[Fact], signals: list[Signal]) -> None:
         """Comparison words that govern a number or an average while the query compares nothing."""
@@ -141,11 +141,11 @@ class Degrees(Denials):
             return
         ordered = any(f.kind == "order" for f in self.reading.facts)
         for signal in signals:
-            follower = self.sentence.lows[signal.last : signal.last + 6]
-            if follower[:1] == ["-"]:
+            next_words = self.sentence.lows[signal.last : signal.last + 6]
+            if next_words[:1] == ["-"]:
                 continue  # under-21
             if (
-                "than" in follower
+                "than" in next_words
                 and not {"any", "all", "other", "every", "rest", "anyone"}.isdisjoint(
                     self.sentence.lows[signal.last : signal.last + 9]
                 )
@@ -169,14 +169,14 @@ class Degrees(Denials):
             if signal.kind == "comparative" and self.sentence.lows[signal.last : signal.last + 2] == ["than", "0"]:
                 continue
             governed = any(0 <= n.first - signal.last <= 2 and n.form != "ordinal" for n in self.sentence.numbers)
-            follower = self.sentence.lows[signal.last : signal.last + 3]
-            if signal.kind in ("greater", "less", "at_least", "at_most") and (governed or "average" in follower):
+            next_words = self.sentence.lows[signal.last : signal.last + 3]
+            if signal.kind in ("greater", "less", "at_least", "at_most") and (governed or "average" in next_words):
                 self.added("comparison", "comparison_added", signal.first, signal.last)
                 return
             if signal.kind in ("after", "before") and governed:
                 self.added("comparison", "comparison_added_time", signal.first, signal.last)
                 return
-            if signal.kind == "comparative" and "than" in follower:
+            if signal.kind == "comparative" and "than" in next_words:
                 self.added("comparison", "comparison_added", signal.first, signal.last)
                 return
 
@@ -188,22 +188,22 @@ class Degrees(Denials):
             if (f.kind == "aggregate" and f.aggregate in ("max", "min")) or (f.kind == "order" and f.limited)
         ]
         signals = self.best_known(list(self.kinds.get("superlative", ())))
-        used: set[Signal] = set()
+        used_signals: set[Signal] = set()
         for fact in facts:
             name = fact.name
             agreeing = [s for s in signals if self.way(s, name) == fact.direction]
             if agreeing:
-                used.update(agreeing)
+                used_signals.update(agreeing)
                 self.note("said", fact, "extreme", range(agreeing[0].first, agreeing[0].last))
                 continue
             undecided = [s for s in signals if self.way(s, name) == 0]
             if undecided:
-                used.update(undecided)
+                used_signals.update(undecided)
                 self.note("said", fact, "extreme", range(undecided[0].first, undecided[0].last))
                 continue
             opposing = [s for s in signals if self.way(s, name) == -fact.direction]
             if opposing and not any(f.direction == -fact.direction for f in facts if f is not fact):
-                used.update(opposing)
+                used_signals.update(opposing)
                 self.note("contradicted", fact, "extreme_opposite", range(opposing[0].first, opposing[0].last))
                 continue
             if opposing and not self.misspelt_extreme(fact):
@@ -213,7 +213,7 @@ class Degrees(Denials):
                 self.note("unsaid", fact, "extreme")
             else:
                 self.note("missing", fact, "extreme_missing")
-        self.added_extremes(facts, signals, used)
+        self.added_extremes(facts, signals, used_signals)
 
     def unsaid_extreme(self, fact: Fact) -> bool:
         kinds = self.kinds
@@ -258,11 +258,11 @@ class Degrees(Denials):
                         return True
         return False
 
-    def added_extremes(self, facts: list[Fact], signals: list[Signal], used: set[Signal]) -> None:
+    def added_extremes(self, facts: list[Fact], signals: list[Signal], used_signals: set[Signal]) -> None:
         orders = [f for f in self.reading.facts if f.kind == "order"]
         names = [f.name for f in facts]
         for signal in signals:
-            if signal in used or not self.free(signal):
+            if signal in used_signals or not self.free(signal):
                 continue
             if signal.word and signal.word not in self.vocabulary.classes:
                 continue  # looks like a superlative, and no list knows it
@@ -292,8 +292,8 @@ class Degrees(Denials):
             ascending = self.has("alphabetical")
         if len(orders) > 1 and ascending is not None and descending is not None:
             ups, downs = len(self.kinds["ascending"]) if "ascending" in self.kinds else 1, len(self.kinds["descending"])
-            asked = sum(f.direction > 0 for f in orders)
-            if ups + downs == len(orders) and downs != asked:
+            descending_orders = sum(f.direction > 0 for f in orders)
+            if ups + downs == len(orders) and downs != descending_orders:
                 self.note("contradicted", orders[0], "order_opposite", range(descending.first, descending.last))
                 return
         if (
@@ -305,9 +305,11 @@ class Degrees(Denials):
             self.note("contradicted", orders[-1], "order_opposite", range(descending.first, descending.last))
             return
         if ascending is None and descending is None and orders:
-            pair = self.from_to(orders[0].name) or self.first_comes(orders[0].name)
-            if pair is not None:
-                ascending, descending = (pair, None) if pair.sign < 0 else (None, pair)
+            direction_signal = self.from_to(orders[0].name) or self.first_comes(orders[0].name)
+            if direction_signal is not None:
+                ascending, descending = (
+                    (direction_signal, None) if direction_signal.sign < 0 else (None, direction_signal)
+                )
         superlatives = self.kinds.get("superlative", [])
         for fact in orders:
             ways = [w for w in (self.way(s, fact.name) for s in superlatives) if w]

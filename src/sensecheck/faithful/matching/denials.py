@@ -16,21 +16,21 @@ class Denials(Literals):
     def negations(self) -> None:
         facts = self.reading.of("negation")
         cues = [s for s in self.kinds.get("negation", ()) if self.sentence.owner[s.first] not in ("value", "quote")]
-        soft = self.kinds.get("negation_soft", [])
-        positive = {f.value for f in self.reading.facts if f.kind == "comparison" and f.op == "="}
-        strict = [f for f in facts if not f.optional and not (f.value is not None and f.value in positive)]
-        said = {f.value for f in self.reading.facts if self.sql and id(f) in self.literally}
-        strict = [
+        soft_cues = self.kinds.get("negation_soft", [])
+        asserted_values = {f.value for f in self.reading.facts if f.kind == "comparison" and f.op == "="}
+        required = [f for f in facts if not f.optional and not (f.value is not None and f.value in asserted_values)]
+        said_values = {f.value for f in self.reading.facts if self.sql and id(f) in self.literally}
+        required = [
             f
-            for f in strict
+            for f in required
             if f.value is None
-            or f.value in said
+            or f.value in said_values
             or f.value.strip().lower().replace(" / ", "/") not in self.vocabulary.no
         ]
-        for fact in strict:
-            if cues or soft:
-                first = (cues or soft)[0]
-                self.note("said", fact, "negation", range(first.first, first.last))
+        for fact in required:
+            if cues or soft_cues:
+                first_cue = (cues or soft_cues)[0]
+                self.note("said", fact, "negation", range(first_cue.first, first_cue.last))
             else:
                 if any(
                     low.startswith(("un", "in", "dis", "non", "im"))
@@ -41,8 +41,8 @@ class Denials(Literals):
                     self.note("unsaid", fact, "negation")
                 else:
                     self.note("missing", fact, "negation_missing")
-        self.negation_counts(strict, cues)
-        if not self.sql and not cues and not soft and not facts:
+        self.negation_counts(required, cues)
+        if not self.sql and not cues and not soft_cues and not facts:
             for fact in self.reading.facts:
                 if (
                     (
@@ -73,12 +73,12 @@ class Denials(Literals):
         if not self.sql or not facts or not cues:
             return
         lows = self.sentence.lows
-        said = sum(1 for cue in cues if lows[cue.first] != "nor" and not self.idle_negation(cue))
-        asked = len({(f.op, f.value) if f.op != "!=" else ("!=", "") for f in facts})
-        values = len({f.value for f in facts if f.op == "!="})
-        if asked >= 2 and said == 1 and "nor" not in lows:
+        said_count = sum(1 for cue in cues if lows[cue.first] != "nor" and not self.idle_negation(cue))
+        asked_count = len({(f.op, f.value) if f.op != "!=" else ("!=", "") for f in facts})
+        value_count = len({f.value for f in facts if f.op == "!="})
+        if asked_count >= 2 and said_count == 1 and "nor" not in lows:
             self.note("missing", facts[-1], "negation_count", range(cues[0].first, cues[0].last))
-        elif said > max(asked, values) and asked == 1 and all(f.kind == "negation" for f in facts):  # noqa: SIM102 (one question after the other)
+        elif asked_count == 1 and said_count > max(1, value_count) and all(f.kind == "negation" for f in facts):  # noqa: SIM102 (one question after the other)
             if any(b.first - a.last <= 1 for a, b in pairwise(cues)):
                 self.added("negation", "negation_doubled", cues[-1].first, cues[-1].last)
 

@@ -56,10 +56,10 @@ class Evidence:
         self.findings.append(Finding("added", kind, rule, CONFIDENCE.get(rule, 0.0), text, None, range(first, last)))
 
     def mention(self, name: Name) -> Mention:
-        found = self.mentions.get(name)
-        if found is None:
-            found = self.mentions[name] = mention(self.sentence, name)
-        return found
+        cached = self.mentions.get(name)
+        if cached is None:
+            cached = self.mentions[name] = mention(self.sentence, name)
+        return cached
 
     def free(self, signal: Signal) -> bool:
         """Whether a signal stands on its own, not inside the name of a column or table."""
@@ -89,17 +89,17 @@ class Evidence:
                 for i in literal_positions(sentence, words[0]):
                     sentence.claim(i, i + 1, "name")
                 continue
-            hits: list[int] = []
-            said = 0
+            positions: list[int] = []
+            words_said = 0
             for word in words:
-                found = literal_positions(sentence, word)
-                if found:
-                    hits.extend(found)
-                    said += 1
-            if said < 2:
+                word_positions = literal_positions(sentence, word)
+                if word_positions:
+                    positions.extend(word_positions)
+                    words_said += 1
+            if words_said < 2:
                 continue
-            hits = sorted(set(hits))
-            for a, b in pairwise(hits):
+            positions = sorted(set(positions))
+            for a, b in pairwise(positions):
                 if b - a == 1 or (b - a == 2 and lows[a + 1] in self.guards["links"]):
                     sentence.claim(a, b + 1, "name")
 

@@ -6,7 +6,7 @@ import re
 
 from sensecheck.faithful.facts import Fact, Name
 from sensecheck.faithful.matching.attributes import Attributes
-from sensecheck.faithful.matching.names import told
+from sensecheck.faithful.matching.names import share_told
 from sensecheck.faithful.matching.sentence import Signal
 from sensecheck.faithful.matching.values import find_value
 from sensecheck.language.morphology import lemma
@@ -19,9 +19,7 @@ class Forms(Attributes):
     """Rules for logic forms."""
 
     def quantifiers(self) -> None:
-        facts = self.reading.of("quantifier")
-        ops = {f.op for f in facts}
-        for fact in facts:
+        for fact in self.reading.of("quantifier"):
             if fact.op == "only":
                 signal = self.has("only")
                 before = self.sentence.lows[max(0, signal.first - 2) : signal.first] if signal is not None else []
@@ -40,13 +38,11 @@ class Forms(Attributes):
                 else:
                     self.note("missing", fact, "most_missing")
             elif fact.op == "all":
-                wrong = self.has_free("few_quantifier") or self.most_word()
-                if wrong is not None:
-                    self.note("contradicted", fact, "all_opposite", range(wrong.first, wrong.last))
+                opposite = self.has_free("few_quantifier") or self.most_word()
+                if opposite is not None:
+                    self.note("contradicted", fact, "all_opposite", range(opposite.first, opposite.last))
                 else:
                     self.note("said", fact, "all")
-        if "only" not in ops and not facts:
-            pass
 
     def lone_one(self) -> int:
         """`there was one race that`, `one player was`: one thing, counted; -1 when none."""
@@ -70,8 +66,8 @@ class Forms(Attributes):
             if not fact.name.words:
                 continue
             if fact.kind == "column":
-                said = self.mention(fact.name)
-                self.note("said" if said.score >= 0.5 else "unsaid", fact, "column", said.positions)
+                mention = self.mention(fact.name)
+                self.note("said" if mention.score >= 0.5 else "unsaid", fact, "column", mention.positions)
             elif fact.kind == "aggregate" and fact.aggregate in ("avg", "sum"):
                 if fact.name.stems[-1] in self.vocabulary.named and fact.name.words[-1] == lemma(fact.name.words[-1]):
                     self.note("contradicted", fact, "aggregate_wrong_sort")
@@ -89,7 +85,7 @@ class Forms(Attributes):
                 self.value_sort(fact)
 
     def untold(self, name: Name) -> bool:
-        return told(self.sentence, name, frozenset()) < 0.4
+        return share_told(self.sentence, name, frozenset()) < 0.4
 
     def sort_of(self, name: Name) -> str:
         """What sort of values a column holds, as far as its last telling word says."""
@@ -136,12 +132,12 @@ class Forms(Attributes):
 
     def noun_beside(self, value: str) -> int:
         """A noun for another attribute right beside a value: mcg venue, decision was theodore; -1 when none."""
-        found = find_value(self.sentence, value)
-        if found.score < 0.45 or not found.positions:
+        match = find_value(self.sentence, value)
+        if match.score < 0.45 or not match.positions:
             return -1
         sentence = self.sentence
-        first, last = min(found.positions), max(found.positions) + 1
-        if last - first > len(set(found.positions)) + 3:
+        first, last = min(match.positions), max(match.positions) + 1
+        if last - first > len(set(match.positions)) + 3:
             return -1
         candidates = [last]
         before = first - 1
@@ -158,13 +154,13 @@ class Forms(Attributes):
         ):
             before -= 1
         candidates.append(before)
-        named = {s for name in self.reading.names for s in name.stems}
+        named_stems = {s for name in self.reading.names for s in name.stems}
         for i in candidates:
             if 0 <= i < sentence.n and not sentence.owner[i]:
                 key = sentence.tokens[i].stem
                 low = sentence.lows[i]
                 # A singular: kanto ranks first is no rank.
-                if key in self.vocabulary.nouns and key not in named and low == lemma(low):
+                if key in self.vocabulary.nouns and key not in named_stems and low == lemma(low):
                     if low.endswith(("ed", "ing")):
                         continue
                     return i

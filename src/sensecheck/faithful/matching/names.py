@@ -10,21 +10,21 @@ from sensecheck.language.morphology import root, stem
 
 def literal_positions(sentence: Sentence, word: str) -> list[int]:
     """Tokens that are the word itself, an inflection or derivation of it, or what it abbreviates."""
-    known = sentence.literal.get(word)
-    if known is None:
-        known = sentence.literal[word] = _literal_positions(sentence, word)
-    return known
+    positions = sentence.literal.get(word)
+    if positions is None:
+        positions = sentence.literal[word] = _literal_positions(sentence, word)
+    return positions
 
 
 def _literal_positions(sentence: Sentence, word: str) -> list[int]:
-    found = sentence.by_stem.get(stem(word))
-    if found:
-        return found
+    positions = sentence.by_stem.get(stem(word))
+    if positions:
+        return positions
     key = root(word)
     if len(key) >= 4:
-        found = sentence.by_root.get(key)
-        if found:
-            return found
+        positions = sentence.by_root.get(key)
+        if positions:
+            return positions
     full = sentence.vocabulary.abbreviations.get(word)
     if full is not None:
         return sentence.by_stem.get(stem(full), [])
@@ -35,27 +35,27 @@ def _literal_positions(sentence: Sentence, word: str) -> list[int]:
 
 def synonym_positions(sentence: Sentence, word: str) -> list[int]:
     """Tokens that stand for the word by the lexicon: its synonyms, and gradable words that speak of it."""
-    known = sentence.synonymous.get(word)
-    if known is None:
-        known = sentence.synonymous[word] = _synonym_positions(sentence, word)
-    return known
+    positions = sentence.synonymous.get(word)
+    if positions is None:
+        positions = sentence.synonymous[word] = _synonym_positions(sentence, word)
+    return positions
 
 
 def _synonym_positions(sentence: Sentence, word: str) -> list[int]:
     vocabulary = sentence.vocabulary
     key = stem(vocabulary.abbreviations.get(word, word))
-    others = vocabulary.synonyms.get(key)
-    found: list[int] = []
+    synonyms = vocabulary.synonyms.get(key)
+    positions: list[int] = []
     by_stem = sentence.by_stem
-    if others:
-        for other in others:
-            if other in by_stem:
-                found.extend(by_stem[other])
+    if synonyms:
+        for synonym in synonyms:
+            if synonym in by_stem:
+                positions.extend(by_stem[synonym])
     if sentence.gradable:
-        for adjective, where in sentence.gradable.items():
-            if key in vocabulary.about_stems.get(adjective, ()) or (others and adjective in others):
-                found.extend(where)
-    return found
+        for adjective, adjective_positions in sentence.gradable.items():
+            if key in vocabulary.about_stems.get(adjective, ()) or (synonyms and adjective in synonyms):
+                positions.extend(adjective_positions)
+    return positions
 
 
 def joined_positions(sentence: Sentence, name: Name) -> list[int]:
@@ -70,18 +70,20 @@ def joined_positions(sentence: Sentence, name: Name) -> list[int]:
 
 
 _MODIFIERS = frozenset(("max", "maximum", "min", "minimum", "avg", "average", "mean", "total", "overall", "current"))
-_UNTOLD = frozenset(("the", "of", "in", "for", "and", "to", "by", "at", "on", "a", "an", "is", "as", "with", "from"))
+_FUNCTION_WORDS = frozenset(
+    ("the", "of", "in", "for", "and", "to", "by", "at", "on", "a", "an", "is", "as", "with", "from")
+)
 
 
-def told(sentence: Sentence, name: Name, entities: frozenset[str]) -> float:
+def share_told(sentence: Sentence, name: Name, entities: frozenset[str]) -> float:
     """How much of what sets a column apart is said: words that also name tables tell little, `id` tells much."""
-    total = said = 0.0
-    measured = False  # behind per: hours per week are hours
+    total_weight = said_weight = 0.0
+    behind_per = False  # hours per week are hours
     for word, key in zip(name.words, name.stems, strict=True):
-        measured = measured or word == "per"
-        if word in _UNTOLD:
+        behind_per = behind_per or word == "per"
+        if word in _FUNCTION_WORDS:
             continue
-        if measured or key in sentence.vocabulary.units:
+        if behind_per or key in sentence.vocabulary.units:
             weight = 0.1
         elif key in entities:
             weight = 0.2
@@ -91,16 +93,16 @@ def told(sentence: Sentence, name: Name, entities: frozenset[str]) -> float:
             weight = 0.6
         else:
             weight = 1.0
-        total += weight
+        total_weight += weight
         if literal_positions(sentence, word):
-            said += weight
+            said_weight += weight
         elif synonym_positions(sentence, word):
-            said += 0.8 * weight
-    if not total:
+            said_weight += 0.8 * weight
+    if not total_weight:
         return 1.0
-    if said / total < 0.4 and (joined_positions(sentence, name) or _misspelt(sentence, name)):
+    if said_weight / total_weight < 0.4 and (joined_positions(sentence, name) or _misspelt(sentence, name)):
         return 0.8
-    return said / total
+    return said_weight / total_weight
 
 
 def _misspelt(sentence: Sentence, name: Name) -> bool:
@@ -123,27 +125,27 @@ class Mention:
         self.positions = positions
 
 
-_NOTHING = Mention(0.0, 0.0, [])
+_NO_MENTION = Mention(0.0, 0.0, [])
 
 
 def mention(sentence: Sentence, name: Name) -> Mention:
     """How a sentence mentions a name."""
     if not name.words:
-        return _NOTHING
+        return _NO_MENTION
     generic = sentence.vocabulary.generic
-    total = said = literal = 0.0
+    total_weight = said_weight = literal_weight = 0.0
     positions: list[int] = []
     for word, key in zip(name.words, name.stems, strict=True):
         weight = 0.35 if key in generic else 1.0
-        total += weight
-        found = literal_positions(sentence, word)
-        if found:
-            said += weight
-            literal += weight
-            positions.extend(found)
+        total_weight += weight
+        word_positions = literal_positions(sentence, word)
+        if word_positions:
+            said_weight += weight
+            literal_weight += weight
+            positions.extend(word_positions)
             continue
-        found = synonym_positions(sentence, word)
-        if found:
-            said += weight * 0.8
-            positions.extend(found)
-    return Mention(said / total, literal / total, positions)
+        word_positions = synonym_positions(sentence, word)
+        if word_positions:
+            said_weight += weight * 0.8
+            positions.extend(word_positions)
+    return Mention(said_weight / total_weight, literal_weight / total_weight, positions)

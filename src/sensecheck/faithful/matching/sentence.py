@@ -30,7 +30,7 @@ class Signal(NamedTuple):
     sign: int = 1  # -1 for less X, least X
 
 
-class Found(NamedTuple):
+class ValueMatch(NamedTuple):
     """How a sentence says a literal value."""
 
     score: float  # 0 not said … 1 said word for word
@@ -51,14 +51,14 @@ class Sentence:
         self.tokens: list[Token] = tokenize(text)
         self.n = len(self.tokens)
         self.lows = [t.low for t in self.tokens]
-        look = vocabulary.word
-        self.words = [look(low) for low in self.lows]
+        word_info = vocabulary.word
+        self.words = [word_info(low) for low in self.lows]
         self.by_stem: dict[str, list[int]] = {}
         self.by_low: dict[str, list[int]] = {}
         self.gradable: dict[str, list[int]] = {}  # stem of a gradable word, in any degree → where
         self.literal: dict[str, list[int]] = {}  # look-ups of names.literal_positions
         self.synonymous: dict[str, list[int]] = {}  # look-ups of names.synonym_positions
-        self.values: dict[str, Found] = {}  # look-ups of values.find_value
+        self.values: dict[str, ValueMatch] = {}  # look-ups of values.find_value
         self._by_root: dict[str, list[int]] | None = None
         by_stem, by_low = self.by_stem, self.by_low
         for i, (_, low, key, _, _, _) in enumerate(self.tokens):
@@ -91,14 +91,14 @@ class Sentence:
         return self._by_root
 
     def _quotations(self) -> list[tuple[int, int]]:
-        found = []
+        quotations = []
         starts = [token.start for token in self.tokens]
         for match in _QUOTES.finditer(self.text):
             start, end = match.span(match.lastindex or 1)
             first, last = bisect_left(starts, start), bisect_left(starts, end)
             if first < last:
-                found.append((first, last))
-        return found
+                quotations.append((first, last))
+        return quotations
 
     def claim(self, first: int, last: int, owner: str) -> None:
         for i in range(first, last):
@@ -121,7 +121,7 @@ class Sentence:
 
     def read_signals(self) -> None:
         """Find the signals among the tokens that no value or quotation has claimed."""
-        _vocabulary, tokens, lows, owner, n = self.vocabulary, self.tokens, self.lows, self.owner, self.n
+        tokens, lows, owner, n = self.tokens, self.lows, self.owner, self.n
         signals, words = self.signals, self.words
         i = 0
         while i < n:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from sensecheck.faithful.matching.sentence import Found, Sentence
+from sensecheck.faithful.matching.sentence import Sentence, ValueMatch
 from sensecheck.faithful.matching.spelling import near
 from sensecheck.language.morphology import root
 from sensecheck.language.numbers import find_numbers
 from sensecheck.language.tokens import Token, tokenize
 
-_ABSENT = Found(0.0, ())
+_ABSENT = ValueMatch(0.0, ())
 _FILLER = frozenset(
     (
         "the",
@@ -73,18 +73,18 @@ def _run_without_signs(sentence: Sentence, stems: tuple[str, ...]) -> tuple[int,
 
 def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
     """Tokens that say one word of a value."""
-    found = sentence.by_stem.get(token.stem)
-    if found:
-        return tuple(found)
+    positions = sentence.by_stem.get(token.stem)
+    if positions:
+        return tuple(positions)
     if token.kind == "number":
         value = find_numbers((token,))[0].value
-        hits = [n for n in sentence.numbers if n.value == value]
-        return tuple(i for n in hits for i in range(n.first, n.last))
+        numbers = [n for n in sentence.numbers if n.value == value]
+        return tuple(i for n in numbers for i in range(n.first, n.last))
     low = token.low
     if len(low) >= 4:
-        found = sentence.by_root.get(root(low))
-        if found:
-            return tuple(found)
+        positions = sentence.by_root.get(root(low))
+        if positions:
+            return tuple(positions)
     for words in sentence.vocabulary.places.get(low, ()):
         start = sentence.find(words)
         if start >= 0:
@@ -92,8 +92,8 @@ def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
     for i, other in enumerate(sentence.tokens):
         if other.kind != "word":
             continue
-        olow = other.low
-        shorter, longer = (low, olow) if len(low) < len(olow) else (olow, low)
+        other_low = other.low
+        shorter, longer = (low, other_low) if len(low) < len(other_low) else (other_low, low)
         if (
             len(shorter) >= 3
             and longer.startswith(shorter)
@@ -101,7 +101,7 @@ def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
             and shorter not in _FILLER
         ):
             return (i,)
-        if near(low, olow) or near(token.stem, other.stem):
+        if near(low, other_low) or near(token.stem, other.stem):
             return (i,)
     return ()
 
@@ -125,41 +125,41 @@ def _spelt_out(sentence: Sentence, initials: str) -> tuple[int, ...]:
     return ()
 
 
-def find_value(sentence: Sentence, text: str) -> Found:
+def find_value(sentence: Sentence, text: str) -> ValueMatch:
     """How a sentence says a literal value."""
-    known = sentence.values.get(text)
-    if known is None:
-        known = sentence.values[text] = _find_value(sentence, text)
-    return known
+    match = sentence.values.get(text)
+    if match is None:
+        match = sentence.values[text] = _find_value(sentence, text)
+    return match
 
 
-def _find_value(sentence: Sentence, text: str) -> Found:
+def _find_value(sentence: Sentence, text: str) -> ValueMatch:
     tokens, bracketed = _value_tokens(text)
     if not tokens:
         stripped = text.strip()
         if stripped and stripped in sentence.by_low:
-            return Found(1.0, tuple(sentence.by_low[stripped]))
+            return ValueMatch(1.0, tuple(sentence.by_low[stripped]))
         return _ABSENT
     stems = tuple(t.stem for t in tokens)
-    run = _run_without_signs(sentence, stems)
-    if run:
-        return Found(1.0, run)
+    run_positions = _run_without_signs(sentence, stems)
+    if run_positions:
+        return ValueMatch(1.0, run_positions)
     low = text.strip().lower()
-    key = " ".join(t.low for t in tokens)
+    folded = " ".join(t.low for t in tokens)
     for forms in (
-        sentence.vocabulary.codes.get(low) or sentence.vocabulary.codes.get(key, ()),
+        sentence.vocabulary.codes.get(low) or sentence.vocabulary.codes.get(folded, ()),
         sentence.vocabulary.places.get(low, ()),
-        sentence.vocabulary.places.get(key, ()),
+        sentence.vocabulary.places.get(folded, ()),
     ):
         for words in forms:
             start = sentence.find(words)
             if start >= 0:
-                return Found(0.95, tuple(range(start, start + len(words))))
+                return ValueMatch(0.95, tuple(range(start, start + len(words))))
     if len(tokens) == 1 and 2 <= len(low) <= 5 and low.isalpha():
         # Initials in the value, the name in full in the sentence: ge, general electric.
-        spelt = _spelt_out(sentence, low)
-        if spelt:
-            return Found(0.9, spelt)
+        initial_positions = _spelt_out(sentence, low)
+        if initial_positions:
+            return ValueMatch(0.9, initial_positions)
     joined = "".join(t.low for t in tokens)
     if len(joined) >= 4:
         # Written together in one place and apart in the other.
@@ -171,25 +171,25 @@ def _find_value(sentence: Sentence, text: str) -> Found:
                 if sentence.tokens[j].kind != "sign":
                     glued += sentence.lows[j]
                 if glued == joined or (glued.endswith("s") and glued[:-1] == joined):
-                    return Found(0.95, tuple(range(i, j + 1)))
+                    return ValueMatch(0.95, tuple(range(i, j + 1)))
                 if not joined.startswith(glued):
                     break
-    said = total = 0.0
+    said_weight = total_weight = 0.0
     positions: list[int] = []
     for token, aside in zip(tokens, bracketed, strict=True):
         if token.low in _FILLER:
             continue
         weight = 0.25 if aside else 1.0
-        total += weight
-        where = _word_positions(sentence, token)
-        if where:
-            said += weight
-            positions.extend(where)
-    if not total:
+        total_weight += weight
+        word_positions = _word_positions(sentence, token)
+        if word_positions:
+            said_weight += weight
+            positions.extend(word_positions)
+    if not total_weight:
         return _ABSENT
-    if said < total and len(tokens) > 1:
+    if said_weight < total_weight and len(tokens) > 1:
         # Initials of a name of several words: National Football League, nfl.
         initials = "".join(t.low[0] for t in tokens)
         if len(initials) > 1 and initials in sentence.by_low:
-            return Found(0.9, tuple(sentence.by_low[initials]))
-    return Found(0.9 * said / total, tuple(positions))
+            return ValueMatch(0.9, tuple(sentence.by_low[initials]))
+    return ValueMatch(0.9 * said_weight / total_weight, tuple(positions))

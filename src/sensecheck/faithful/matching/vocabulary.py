@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sensecheck.faithful.facts import Name
 from sensecheck.language.lexicon import overlay, read_lexicon, read_package_lexicon
-from sensecheck.language.morphology import root, stem
+from sensecheck.language.morphology import stem
 from sensecheck.language.tokens import tokenize
 
 FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards")
@@ -78,16 +78,11 @@ class Vocabulary:
             for value, forms in lexicon["codes"].items()
         }
         self.places: dict[str, tuple[tuple[str, ...], ...]] = _both_ways(lexicon["places"])
-        self.place_words = frozenset(words[0] for forms in self.places.values() for words in forms if len(words) == 1)
         self.guards: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in lexicon["guards"].items()}
         self.yes = frozenset(lexicon["yes"])
         self.no = frozenset(lexicon["no"])
         self.operator_words = frozenset(
-            word
-            for signals in (lexicon["signals"],)
-            for forms in signals.values()
-            for form in forms
-            for word in form.split()
+            word for forms in lexicon["signals"].values() for form in forms for word in form.split()
         )
 
     def _compile_phrases(self, signals: Mapping[str, list[str]]) -> None:
@@ -105,8 +100,8 @@ class Vocabulary:
 
     def word(self, low: str) -> WordInfo:
         """What the lexicon knows of a word, looked up once a word."""
-        found = self._words.get(low)
-        if found is None:
+        info = self._words.get(low)
+        if info is None:
             if len(self._words) > 200_000:
                 self._words.clear()
             key = stem(low)
@@ -118,8 +113,8 @@ class Vocabulary:
                 # A gradable word that no list has: steepest, steeper (than). Which way it points is not known.
                 degree = low not in self.guards["not_superlative"]
             negative = low.endswith("n't") or low == "cannot"
-            found = self._words[low] = WordInfo(tuple(phrases), gradable, degree, negative)
-        return found
+            info = self._words[low] = WordInfo(tuple(phrases), gradable, degree, negative)
+        return info
 
     def kinds_of(self, name: Name) -> frozenset[str]:
         """Which kinds of attribute (time, age, rank, duration, speed) a column name speaks of."""
@@ -178,9 +173,9 @@ def _both_ways(places: Mapping[str, list[str]]) -> dict[str, tuple[tuple[str, ..
     """Every way of saying a place, from any of them."""
     collected: dict[str, set[tuple[str, ...]]] = {}
     for place, forms in places.items():
-        everything = [place, *forms]
-        keys = [tuple(t.stem for t in tokenize(form) if t.kind != "sign") for form in everything]
-        for form, key in zip(everything, keys, strict=True):
+        all_forms = [place, *forms]
+        keys = [tuple(t.stem for t in tokenize(form) if t.kind != "sign") for form in all_forms]
+        for form, key in zip(all_forms, keys, strict=True):
             collected.setdefault(" ".join(key), set()).update(k for k in keys if k != key)
             collected.setdefault(form, set()).update(k for k in keys if k != key)
     return {form: tuple(sorted(keys)) for form, keys in collected.items()}
@@ -195,8 +190,3 @@ def load_vocabulary(*additions: str | Path) -> Vocabulary:
     for path in additions:
         lexicon = overlay(lexicon, read_lexicon(path))
     return Vocabulary(lexicon)
-
-
-def roots_match(a: str, b: str) -> bool:
-    """Whether two words are one word in different forms."""
-    return stem(a) == stem(b) or (len(root(a)) >= 4 and root(a) == root(b))

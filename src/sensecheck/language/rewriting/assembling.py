@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sensecheck.language.rewriting import morphology
 from sensecheck.language.rewriting.clause import Clause, sentence
 from sensecheck.language.rewriting.lexicon import (
     BE,
@@ -221,9 +220,7 @@ def swap_gender(words: Sequence[str]) -> list[str]:
     return swapped
 
 
-def each_replaced(
-    words: Sequence[str], table: dict[str, list[str]], lexicon: Lexicon, skip_last_noun: bool = False
-) -> Iterator[tuple[int, str, str]]:
+def each_replaced(words: Sequence[str], table: dict[str, list[str]]) -> Iterator[tuple[int, str, str]]:
     """(position, old, new) for each word, or pair or triple of words, that the table has an entry for."""
     lower = [w.lower() for w in words]
     for i in range(len(words)):
@@ -247,15 +244,15 @@ def is_had(rest: Sequence[str], lexicon: Lexicon) -> bool:
     )
 
 
-def splice(words: Sequence[str], at: int, old: str, new: str) -> list[str]:
-    return [*words[:at], *new.split(), *words[at + len(old.split()) :]]
+def splice(words: Sequence[str], position: int, old: str, new: str) -> list[str]:
+    return [*words[:position], *new.split(), *words[position + len(old.split()) :]]
 
 
-def in_compound(words: Sequence[str], at: int, lexicon: Lexicon, width: int = 1) -> bool:
+def in_compound(words: Sequence[str], position: int, lexicon: Lexicon, width: int = 1) -> bool:
     """Is the word there part of a longer name ("ice cream", "soccer ball", "police man")? Then leave it."""
     lower = [w.lower() for w in words]
-    after = lower[at + width] if at + width < len(words) else ""
-    before = lower[at - 1] if at else ""
+    after = lower[position + width] if position + width < len(words) else ""
+    before = lower[position - 1] if position else ""
     if after and after in lexicon.nouns and after not in PREPOSITIONS and after not in lexicon.verb_of["third"]:
         return True
     if (
@@ -267,9 +264,11 @@ def in_compound(words: Sequence[str], at: int, lexicon: Lexicon, width: int = 1)
         and after not in lexicon.verb_of["past"]
     ):
         return True
-    if before and before in lexicon.nouns and lower[at] in lexicon.nouns and before not in lexicon.verb_of["base"]:
+    if (
+        before
+        and before in lexicon.nouns
+        and lower[position] in lexicon.nouns
+        and before not in lexicon.verb_of["base"]
+    ):
         return True
-    return lower[at] in lexicon.fixed
-
-
-__all__ = ["Rewrite", "morphology"]
+    return lower[position] in lexicon.fixed

@@ -62,15 +62,15 @@ def tokens_of(text: str) -> list[str]:
 
 def sentence(words: list[str]) -> str:
     """Words as a sentence: capital, marks where they belong, full stop, a and an by the next word's sound."""
-    out: list[str] = []
+    written: list[str] = []
     for i, word in enumerate(words):
         if word.lower() in ("a", "an") and i + 1 < len(words):
             article = morphology.indefinite_article(words[i + 1])
             word = article.capitalize() if word[0].isupper() else article
-        out.append(word)
-    if out.count('"') % 2:
-        out.append('"')  # the closing one went with the final punctuation
-    text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", " ".join(out))).replace(" / ", "/")
+        written.append(word)
+    if written.count('"') % 2:
+        written.append('"')  # the closing one went with the final punctuation
+    text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", " ".join(written))).replace(" / ", "/")
     text = _QUOTED.sub(r'"\1"', text).strip()
     return text[:1].upper() + text[1:] + "." if text else ""
 
@@ -122,12 +122,12 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if not words or words[0] == "I":
         return words
     lower = words[0].lower()
-    known = (
+    common_word = (
         lower in DETERMINERS or lower in PRONOUNS or lower in NUMBERS or lower in lexicon.nouns
         or lower in lexicon.adjectives or lower in lexicon.colors or lower in PREPOSITIONS or lower in ADVERBS
         or lower in lexicon.verb_of["ing"] or lower in ("there", "none", "nothing", "here", "more", "fewer", "less")
     )  # fmt: skip
-    return [lower if known else words[0], *words[1:]]
+    return [lower if common_word else words[0], *words[1:]]
 
 
 def with_article(words: list[str], lexicon: Lexicon) -> list[str]:
@@ -144,8 +144,8 @@ def with_article(words: list[str], lexicon: Lexicon) -> list[str]:
         )
     ):
         return ["a", *words]
-    small = words[:1] and words[0] in lexicon.adjectives and words[1:2] and words[1] in lexicon.people
-    if small and len(words) > 2 and not lexicon.is_plural(words[1]) and words[2] in ("is", "was", "has"):
+    adjective_and_person = words[:1] and words[0] in lexicon.adjectives and words[1:2] and words[1] in lexicon.people
+    if adjective_and_person and len(words) > 2 and not lexicon.is_plural(words[1]) and words[2] in ("is", "was", "has"):
         return ["a", *words]
     if words[:2] in (["group", "of"], ["bunch", "of"], ["couple", "of"]):
         return ["a", *words]
@@ -224,8 +224,8 @@ def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
         before = lower[i - 1]
         if before in ADVERBS and i >= 2:
             before = lower[i - 2]
-        in_red = before in lexicon.colors and i >= 2 and lower[i - 2] == "in"
-        if not (lexicon.is_noun(before) or before in PRONOUNS or in_red):
+        after_in_color = before in lexicon.colors and i >= 2 and lower[i - 2] == "in"
+        if not (lexicon.is_noun(before) or before in PRONOUNS or after_in_color):
             continue
         if lower[i] in RELATIVES or (lower[i] in PREPOSITIONS and lower[i] not in lexicon.verb_of["third"]):
             continue
@@ -276,15 +276,15 @@ def read(text: str, lexicon: Lexicon) -> Clause:
         return UNREADABLE
     if lower[0] == "there" and len(words) > 2 and lower[1] in BE and lower[1] != "am":
         return _read_existential(words, lower, lexicon)
-    first = next(
+    auxiliary_position = next(
         (i for i, w in enumerate(lower) if i and (w in BE or w in HAVE or w in MODALS or w in ("do", "does", "did"))),
         None,
     )
-    simple = _finite(words, lower, lexicon)
-    if first is not None and (simple is None or first <= simple):
-        return _read_auxiliary(words, lower, first, lexicon)
-    if simple is not None and _is_phrase(words[:simple], lexicon):
-        return _read_simple(words, lower, simple, lexicon)
+    verb_position = _finite(words, lower, lexicon)
+    if auxiliary_position is not None and (verb_position is None or auxiliary_position <= verb_position):
+        return _read_auxiliary(words, lower, auxiliary_position, lexicon)
+    if verb_position is not None and _is_phrase(words[:verb_position], lexicon):
+        return _read_simple(words, lower, verb_position, lexicon)
     return _read_fragment(words, lower, lexicon)
 
 
@@ -297,14 +297,14 @@ def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> C
         rest = rest[1:]
     if not rest:
         return UNREADABLE
-    low = [w.lower() for w in rest]
+    lower_rest = [w.lower() for w in rest]
     # where the noun phrase ends: at a participle, a relative or the last word
     end = len(rest)
     for i in range(1, len(rest)):
         if (
-            (low[i] in lexicon.verb_of["ing"] and lexicon.is_noun(low[i - 1]))
-            or low[i] in RELATIVES
-            or low[i]
+            (lower_rest[i] in lexicon.verb_of["ing"] and lexicon.is_noun(lower_rest[i - 1]))
+            or lower_rest[i] in RELATIVES
+            or lower_rest[i]
             in one_of(
                 "on in at near by out outside inside with wearing being , next behind under present here standing"
             )
@@ -317,12 +317,12 @@ def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> C
         return UNREADABLE
     return Clause(
         "existential", tuple(subject), auxiliary, None, tuple(rest[end:]), plural=BE[auxiliary],
-        past=auxiliary in ("was", "were"), negated=negated or low[0] == "no", head=head,
+        past=auxiliary in ("was", "were"), negated=negated or lower_rest[0] == "no", head=head,
     )  # fmt: skip
 
 
-def _read_auxiliary(words: list[str], lower: list[str], at: int, lexicon: Lexicon) -> Clause:
-    subject, auxiliary, rest = words[:at], lower[at], words[at + 1 :]
+def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause:
+    subject, auxiliary, rest = words[:position], lower[position], words[position + 1 :]
     if not _is_phrase(subject, lexicon) or not rest:
         return UNREADABLE
     head = _subject_head(subject, lexicon)
@@ -335,50 +335,50 @@ def _read_auxiliary(words: list[str], lower: list[str], at: int, lexicon: Lexico
     if not rest:
         return UNREADABLE
     first = rest[0].lower()
-    common = Clause("", tuple(subject), auxiliary, plural=plural, head=head, negated=negated)
+    clause = Clause("", tuple(subject), auxiliary, plural=plural, head=head, negated=negated)
     if auxiliary in BE:
         # "you are" says nothing about number; every other form of be does
-        common = common.but(plural=BE[auxiliary] and lower[0] != "you", past=auxiliary in ("was", "were"))
+        clause = clause.but(plural=BE[auxiliary] and lower[0] != "you", past=auxiliary in ("was", "were"))
         verb = lexicon.verb_of["ing"].get(first)
         if verb is not None and (first not in lexicon.nouns or len(rest) > 1):
-            return common.but(kind="progressive", verb=verb, rest=tuple(rest[1:]))
-        return common.but(kind="copular", rest=tuple(rest))
+            return clause.but(kind="progressive", verb=verb, rest=tuple(rest[1:]))
+        return clause.but(kind="copular", rest=tuple(rest))
     if auxiliary in HAVE:
         # "a woman in a hat and gloves has": the verb knows the number
-        common = common.but(past=auxiliary == "had", rest=tuple(rest), plural=plural and auxiliary != "has")
+        clause = clause.but(past=auxiliary == "had", rest=tuple(rest), plural=plural and auxiliary != "has")
         perfect = lexicon.base_of(first, "participle") is not None or first in (
             "been",
             "just",
             "already",
             "never",
         )
-        return common.but(kind="perfect") if perfect else common.but(kind="simple", verb="have", auxiliary="")
+        return clause.but(kind="perfect") if perfect else clause.but(kind="simple", verb="have", auxiliary="")
     if auxiliary in MODALS:
-        return common.but(kind="modal", rest=tuple(rest))
+        return clause.but(kind="modal", rest=tuple(rest))
     if not negated or first not in lexicon.forms:
         return UNREADABLE
-    return common.but(kind="do", verb=first, rest=tuple(rest[1:]), past=auxiliary == "did")
+    return clause.but(kind="do", verb=first, rest=tuple(rest[1:]), past=auxiliary == "did")
 
 
-def _read_simple(words: list[str], lower: list[str], at: int, lexicon: Lexicon) -> Clause:
-    subject = words[:at]
+def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause:
+    subject = words[:position]
     if subject and subject[-1].lower() in ADVERBS:
         return UNREADABLE
     head = _subject_head(subject, lexicon)
     if not head:
         return UNREADABLE
     plural = _subject_plural(subject, head, lexicon)
-    verb = lexicon.base_of(lower[at], "third", "base", "past")
+    verb = lexicon.base_of(lower[position], "third", "base", "past")
     assert verb is not None
-    if lower[at] in lexicon.verb_of["base"] and lower[at] not in lexicon.verb_of["past"]:
+    if lower[position] in lexicon.verb_of["base"] and lower[position] not in lexicon.verb_of["past"]:
         plural = plural or subject[0].lower() not in ("i", "you")  # "a couple eat": the verb knows the number
     past = (
-        lower[at] in lexicon.verb_of["past"]
-        and lower[at] not in lexicon.verb_of["base"]
-        and lower[at] not in lexicon.verb_of["third"]
+        lower[position] in lexicon.verb_of["past"]
+        and lower[position] not in lexicon.verb_of["base"]
+        and lower[position] not in lexicon.verb_of["third"]
     )
     return Clause(
-        "simple", tuple(subject), "", verb, tuple(words[at + 1 :]), plural=plural, past=past, head=head,
+        "simple", tuple(subject), "", verb, tuple(words[position + 1 :]), plural=plural, past=past, head=head,
         negated=lower[0] in ("no", "nobody", "none", "nothing", "neither"),
     )  # fmt: skip
 
@@ -420,7 +420,7 @@ def _read_noun_phrase(words: list[str], lower: list[str], lexicon: Lexicon) -> C
     clause = _read_existential(
         ["there", "are" if plural else "is", *words], ["there", "are" if plural else "is", *lower], lexicon
     )
-    known = (
+    word_lists = (
         lexicon.nouns,
         lexicon.adjectives,
         lexicon.colors,
@@ -430,7 +430,7 @@ def _read_noun_phrase(words: list[str], lower: list[str], lexicon: Lexicon) -> C
         {"and": 0, ",": 0},
     )
     if any(
-        not any(w.lower() in words for words in known) and w.lower().endswith(("s", "ing", "ed"))
+        not any(w.lower() in listed for listed in word_lists) and w.lower().endswith(("s", "ing", "ed"))
         for w in clause.subject
     ):
         return UNREADABLE

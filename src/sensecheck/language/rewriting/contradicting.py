@@ -27,13 +27,11 @@ from sensecheck.language.rewriting.assembling import (
 )
 from sensecheck.language.rewriting.clause import Clause
 from sensecheck.language.rewriting.lexicon import (
-    BE,
     COLLECTIVES,
     CONJUNCTIONS,
     DETERMINERS,
     NUMBERS,
     PREPOSITIONS,
-    PRONOUNS,
     RELATIVES,
     Lexicon,
     one_of,
@@ -139,9 +137,9 @@ def _affirmation(clause: Clause, lexicon: Lexicon) -> Iterator[Rewrite]:
             yield _contradicts(say("some" if mass else "a", phrase, "can be seen", clause.rest), "affirmation")
         return
     if first in ("nobody", "nothing"):
-        other = {"nobody": "somebody", "nothing": "something"}[first]
+        affirmative = {"nobody": "somebody", "nothing": "something"}[first]
         tail = list(_after_subject(clause, lexicon))
-        yield _contradicts(say(other, tail), "affirmation")
+        yield _contradicts(say(affirmative, tail), "affirmation")
         if first == "nobody":
             yield _contradicts(say("someone", tail), "affirmation")
             yield _contradicts(say("everybody", tail), "affirmation")
@@ -151,8 +149,8 @@ def _affirmation(clause: Clause, lexicon: Lexicon) -> Iterator[Rewrite]:
         return
     if first == "no":
         tail = _after_subject(clause, lexicon)
-        for other in ("some", "several", "many", "all the") if clause.plural else ("a", "every", "at least one"):
-            yield _contradicts(say(other, clause.subject[1:], tail), "affirmation")
+        for affirmative in ("some", "several", "many", "all the") if clause.plural else ("a", "every", "at least one"):
+            yield _contradicts(say(affirmative, clause.subject[1:], tail), "affirmation")
         return
     if first in NO_SUBJECT or clause.rest[:1] == ("never",):
         return
@@ -190,37 +188,39 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
         if not is_single_subject(clause):
             return
         if phrase[0].lower() in ("a", "an", "some", "one", "many", "several") or phrase[0].lower() in NUMBERS:
-            bare = (
+            bare_phrase = (
                 phrase[1:]
                 if phrase[:2] != ["a", "lot"] and phrase[:2] != ["a", "group"] and phrase[:2] != ["a", "bunch"]
                 else phrase[3:]
             )
             be = clause.auxiliary
-            if (bare and bare != phrase[1:]) or (bare and bare[-1].lower() in lexicon.plural_forms and be == "is"):
+            if (bare_phrase and bare_phrase != phrase[1:]) or (
+                bare_phrase and bare_phrase[-1].lower() in lexicon.plural_forms and be == "is"
+            ):
                 be = "are"
         elif clause.plural and phrase[0].lower() not in DETERMINERS:
-            bare, be = phrase, clause.auxiliary
+            bare_phrase, be = phrase, clause.auxiliary
         else:
             return
         if (
-            not bare
-            or "of" in [w.lower() for w in bare]
-            or bare[0].lower() in ("few", "lot", "couple", "more", "other")
+            not bare_phrase
+            or "of" in [w.lower() for w in bare_phrase]
+            or bare_phrase[0].lower() in ("few", "lot", "couple", "more", "other")
         ):
             return
-        yield _contradicts(say("there", be, "no", bare, clause.rest), "no")
+        yield _contradicts(say("there", be, "no", bare_phrase, clause.rest), "no")
         if be == "are":
-            yield _contradicts(say("there", be, "not any", bare, clause.rest), "no")
+            yield _contradicts(say("there", be, "not any", bare_phrase, clause.rest), "no")
         else:
-            yield _contradicts(say("there", be, "not a single", bare, clause.rest), "no")
+            yield _contradicts(say("there", be, "not a single", bare_phrase, clause.rest), "no")
         first = clause.rest[0].lower() if clause.rest else ""
         if not first:
-            yield _contradicts(say("no", bare, "can be seen"), "no")
-            yield _contradicts(say("no", bare, be, "present"), "no")
-            yield _contradicts(say("no", bare, be, "there"), "no")
+            yield _contradicts(say("no", bare_phrase, "can be seen"), "no")
+            yield _contradicts(say("no", bare_phrase, be, "present"), "no")
+            yield _contradicts(say("no", bare_phrase, be, "there"), "no")
         elif first in lexicon.verb_of["ing"]:
-            yield _contradicts(say("no", bare, be, clause.rest), "no")
-            yield _contradicts(say("no", bare, "can be seen", clause.rest), "no")
+            yield _contradicts(say("no", bare_phrase, be, clause.rest), "no")
+            yield _contradicts(say("no", bare_phrase, "can be seen", clause.rest), "no")
             if be == clause.auxiliary:
                 yield _contradicts(say(clause.subject, be, "not", clause.rest), "negation")
                 if lexicon.verb_of["ing"][first] not in STATIVE and (
@@ -233,20 +233,20 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
                 else:
                     yield _contradicts(say(clause.subject, be, "no longer", clause.rest), "not begun")
         elif first in PREPOSITIONS and not any(w in RELATIVES for w in clause.rest):
-            yield _contradicts(say("no", bare, "can be seen", clause.rest), "no")
+            yield _contradicts(say("no", bare_phrase, "can be seen", clause.rest), "no")
             if first != "with":
-                yield _contradicts(say("no", bare, be, clause.rest), "no")
+                yield _contradicts(say("no", bare_phrase, be, clause.rest), "no")
             if be == clause.auxiliary and first != "with":
                 yield _contradicts(say(clause.subject, be, "not", clause.rest), "negation")
         if is_human(clause, lexicon) and (not first or first in lexicon.verb_of["ing"] or first in PREPOSITIONS):
-            was = "was" if clause.past else "is"
+            singular_be = "was" if clause.past else "is"
             if first != "with":
-                yield _contradicts(say("nobody", was, clause.rest or ["there"]), "nobody")
+                yield _contradicts(say("nobody", singular_be, clause.rest or ["there"]), "nobody")
             elif is_had(clause.rest, lexicon):
                 yield _contradicts(say("nobody", "had" if clause.past else "has", clause.rest[1:]), "nobody")
         return
-    rest = _after_subject(clause, lexicon)
-    singular = clause.but(
+    after_subject = _after_subject(clause, lexicon)
+    nobody_clause = clause.but(
         plural=False,
         subject=("nobody",),
         auxiliary={"are": "is", "were": "was", "have": "has"}.get(clause.auxiliary, clause.auxiliary),
@@ -274,11 +274,11 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
         )
     )
     if is_human(clause, lexicon) and is_single_subject(clause) and not reflexive and not plural_predicate:
-        yield _contradicts(say("nobody", _after_subject(singular, lexicon)), "nobody")
+        yield _contradicts(say("nobody", _after_subject(nobody_clause, lexicon)), "nobody")
         if not clause.past and clause.kind in ("progressive",):
-            yield _contradicts(say("there", "is nobody", _after_subject(singular, lexicon)[1:]), "nobody")
+            yield _contradicts(say("there", "is nobody", _after_subject(nobody_clause, lexicon)[1:]), "nobody")
         if clause.kind in ("copular", "simple"):
-            yield _contradicts(say("not a single person", _after_subject(singular, lexicon)), "nobody")
+            yield _contradicts(say("not a single person", _after_subject(nobody_clause, lexicon)), "nobody")
     if not is_indefinite(clause, lexicon) or not is_single_subject(clause):
         if (
             clause.determiner == "the"
@@ -289,43 +289,43 @@ def nobody(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewri
             and clause.head.lower() not in COLLECTIVES
         ) and clause.kind in ("progressive", "copular", "simple"):
             yield _contradicts(
-                say("neither of" if "two" in clause.subject[1:2] else "none of", clause.subject, rest), "no"
+                say("neither of" if "two" in clause.subject[1:2] else "none of", clause.subject, after_subject), "no"
             )
         return
     phrase = list(clause.subject)
-    bare = (
+    bare_phrase = (
         phrase[1:]
         if phrase[0].lower() in DETERMINERS or phrase[0].lower() in NUMBERS or phrase[0].isdigit()
         else phrase
     )
     if (
-        not bare
-        or "of" in [w.lower() for w in bare[:2]]
-        or bare[0].lower() in ("few", "lots", "lot", "other", "couple", "more")
+        not bare_phrase
+        or "of" in [w.lower() for w in bare_phrase[:2]]
+        or bare_phrase[0].lower() in ("few", "lots", "lot", "other", "couple", "more")
         or reflexive & {"each"}
     ):
         return
-    yield _contradicts(say("no", bare, rest), "no")
+    yield _contradicts(say("no", bare_phrase, after_subject), "no")
     if (clause.kind == "progressive" and not clause.past) or (
         clause.kind == "copular" and not clause.past and clause.rest[0].lower() in PREPOSITIONS
     ):
-        yield _contradicts(say("there", clause.be, "no", bare, rest[1:]), "no")
+        yield _contradicts(say("there", clause.be, "no", bare_phrase, after_subject[1:]), "no")
 
 
 def opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """tall, short; inside, outside; happy, sad."""
     lower = [w.lower() for w in words]
-    for at, old, new in each_replaced(words, lexicon.opposites, lexicon):
+    for position, old, new in each_replaced(words, lexicon.opposites):
         width = len(old.split())
-        before = lower[at - 1] if at else ""
-        after = lower[at + width] if at + width < len(words) else ""
+        before = lower[position - 1] if position else ""
+        after = lower[position + width] if position + width < len(words) else ""
         attributive = after in lexicon.nouns
-        in_predicate = clause.kind == "copular" and at > len(clause.subject)
+        in_predicate = clause.kind == "copular" and position > len(clause.subject)
         if old in PREPOSITIONS or old in ("on top of", "in front of"):
             if old in ("with", "without"):
                 if after not in ("a", "an", "no") or (clause.negated and old == "without"):
                     continue
-                if not (at and lexicon.is_noun(before)):
+                if not (position and lexicon.is_noun(before)):
                     continue
             elif old in ("up", "down", "over", "under", "above", "below", "before", "after", "near", "far"):
                 if old in ("up", "down") and not (
@@ -353,7 +353,7 @@ def opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
             "short single open high low long still dead fat"
         ):
             if not (
-                (in_predicate and at == len(words) - width)
+                (in_predicate and position == len(words) - width)
                 or (
                     attributive
                     and old in ("long", "short", "fast", "high", "dead", "fat", "open", "full")
@@ -368,10 +368,10 @@ def opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
                 new = "separately"
             elif old == "alone":
                 new = "in a large crowd"
-            if at != len(words) - 1 or clause.verb in ("put", "get", "come"):
+            if position != len(words) - 1 or clause.verb in ("put", "get", "come"):
                 continue
         elif not attributive and not (
-            at == len(words) - width or after in CONJUNCTIONS or after in PREPOSITIONS or after == ","
+            position == len(words) - width or after in CONJUNCTIONS or after in PREPOSITIONS or after == ","
         ):
             continue
         if (
@@ -381,7 +381,7 @@ def opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
             continue
         if (
             attributive
-            and in_compound(words, at + width, lexicon)
+            and in_compound(words, position + width, lexicon)
             and old not in ("young", "old", "tall", "big", "small", "large", "little")
         ):
             continue
@@ -423,7 +423,11 @@ def opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
             continue
         if before in ("very", "so", "too") and new in ("tiny", "asleep", "awake", "huge"):
             continue
-        if old in ("inside", "outside", "indoors", "outdoors") and at == len(words) - 1 and before in ("from", "the"):
+        if (
+            old in ("inside", "outside", "indoors", "outdoors")
+            and position == len(words) - 1
+            and before in ("from", "the")
+        ):
             continue
         if old == "full" and new == "hungry" and not is_human(clause, lexicon):
             continue
@@ -435,7 +439,7 @@ def opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
             continue
         if clause.negated or (after == "to" and in_predicate):
             continue
-        yield _contradicts(say(splice(words, at, old, new)), "opposite")
+        yield _contradicts(say(splice(words, position, old, new)), "opposite")
 
 
 def wordnet_opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -446,8 +450,8 @@ def wordnet_opposites(clause: Clause, words: list[str], lexicon: Lexicon) -> Ite
         predicate = clause.kind == "copular" and i == len(words) - 1
         if word in lexicon.opposites or not (word in lexicon.adjectives or predicate):
             continue
-        for other in lexicon.wordnet.opposites(word, "adj")[:1]:
-            yield _contradicts(say(words[:i], other, words[i + 1 :]), "wordnet")
+        for opposite in lexicon.wordnet.opposites(word, "adj")[:1]:
+            yield _contradicts(say(words[:i], opposite, words[i + 1 :]), "wordnet")
 
 
 def opposite_verbs(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -480,20 +484,20 @@ def counterpart(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
     ):
         return
     lower = [w.lower() for w in words]
-    others = [w for w in lower if w in lexicon.counterparts]
-    if len(others) > 1 or clause.kind == "unreadable" or lower.count(head) != 1:
+    gendered_words = [w for w in lower if w in lexicon.counterparts]
+    if len(gendered_words) > 1 or clause.kind == "unreadable" or lower.count(head) != 1:
         return
     if one_of("bride groom beard bearded dress shirtless mustache topless pregnant bikini skirt") & set(lower):
         return
-    at = lower.index(head)
+    head_position = lower.index(head)
     if (
-        at + 1 < len(words)
-        and lower[at + 1] in lexicon.nouns
-        and lower[at + 1] not in lexicon.verb_of["third"]
-        and lower[at + 1] not in lexicon.verb_of["base"]
+        head_position + 1 < len(words)
+        and lower[head_position + 1] in lexicon.nouns
+        and lower[head_position + 1] not in lexicon.verb_of["third"]
+        and lower[head_position + 1] not in lexicon.verb_of["base"]
     ):
         return
-    if {"old", "young", "little", "elderly", "older"} & set(lower[:at]) and lexicon.counterparts[head] in (
+    if {"old", "young", "little", "elderly", "older"} & set(lower[:head_position]) and lexicon.counterparts[head] in (
         "adult",
         "adults",
         "child",
@@ -504,8 +508,8 @@ def counterpart(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
     ):
         return
     ages = {"adult", "adults", "child", "children", "kid", "kids"}
-    swapped = words if lexicon.counterparts[head] in ages else swap_gender(words)
-    yield _contradicts(say(splice(swapped, at, head, lexicon.counterparts[head])), "counterpart")
+    words_swapped = words if lexicon.counterparts[head] in ages else swap_gender(words)
+    yield _contradicts(say(splice(words_swapped, head_position, head, lexicon.counterparts[head])), "counterpart")
 
 
 def other_number(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -522,17 +526,17 @@ def other_number(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator
             and "least" not in lower
             and word != "hundred"
         ):
-            for other in OTHER_NUMBERS.get(word, ("two", "three")):
-                yield _contradicts(say(words[:i], other, words[i + 1 :]), "number")
+            for wrong_number in OTHER_NUMBERS.get(word, ("two", "three")):
+                yield _contradicts(say(words[:i], wrong_number, words[i + 1 :]), "number")
             return
     if (
         lower[:2] == ["only", "one"]
         and len(lower) > 3
         and (clause.kind in ("progressive", "copular") and clause.auxiliary == "is" and len(clause.subject) == 3)
     ):
-        noun = lexicon.plurals.get(clause.head.lower())
-        if noun:
-            yield _contradicts(say("three", noun, "are", plain(clause, lexicon)[4:]), "number")
+        plural_noun = lexicon.plurals.get(clause.head.lower())
+        if plural_noun:
+            yield _contradicts(say("three", plural_noun, "are", plain(clause, lexicon)[4:]), "number")
     first = clause.determiner
     if (
         first in ("a", "an", "one")
@@ -541,18 +545,18 @@ def other_number(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator
         and clause.auxiliary in ("is", "was")
         and (is_human(clause, lexicon) or is_animal(clause, lexicon))
     ):
-        noun = lexicon.plurals.get(clause.head.lower())
+        plural_noun = lexicon.plurals.get(clause.head.lower())
         lower_rest = {w.lower() for w in clause.rest}
         if (
-            noun
-            and noun != clause.head.lower()
+            plural_noun
+            and plural_noun != clause.head.lower()
             and not lower_rest & one_of("his her he she alone himself herself its itself a an who that")
             and clause.head.lower() in lexicon.nouns
             and clause.head.lower() not in ("group", "couple", "crowd", "team", "family", "band")
         ):
-            are = "are" if clause.auxiliary == "is" else "were"
+            plural_be = "are" if clause.auxiliary == "is" else "were"
             if clause.rest or clause.verb:
-                yield _contradicts(say("four", noun, are, plain(clause, lexicon)[3:]), "number")
+                yield _contradicts(say("four", plural_noun, plural_be, plain(clause, lexicon)[3:]), "number")
 
 
 def exclusive_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -560,10 +564,10 @@ def exclusive_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Itera
     if clause.negated:
         return
     lower = [w.lower() for w in words]
-    for at, old, new in each_replaced(words, lexicon.exclusive, lexicon):
-        before = lower[at - 1] if at else ""
-        after = lower[at + 1] if at + 1 < len(words) else ""
-        noun = old in lexicon.nouns
+    for position, old, new in each_replaced(words, lexicon.exclusive):
+        before = lower[position - 1] if position else ""
+        after = lower[position + 1] if position + 1 < len(words) else ""
+        is_noun = old in lexicon.nouns
         if old in lexicon.colors:
             if (
                 new not in lexicon.colors
@@ -581,27 +585,31 @@ def exclusive_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Itera
                 continue
         elif (
             new in lexicon.colors
-            or (at < len(clause.subject) and lexicon.nouns.get(old) not in lexicon.animals)
+            or (position < len(clause.subject) and lexicon.nouns.get(old) not in lexicon.animals)
             or ("ball" in old and before in ("the", "a", "his", "her", "their"))
             or lower.count(old) > 1
             or new in lower
             or (
-                noun
-                and in_compound(words, at, lexicon)
+                is_noun
+                and in_compound(words, position, lexicon)
                 and old not in one_of("soccer basketball tennis baseball football hockey volleyball golf")
             )
             or (
                 old in lexicon.places
-                and (before not in ("the", "a") or at < 2 or lower[at - 2] not in ("in", "at", "on", "inside"))
+                and (
+                    before not in ("the", "a")
+                    or position < 2
+                    or lower[position - 2] not in ("in", "at", "on", "inside")
+                )
             )
         ):
             continue
         elif old in lexicon.places:
-            fitting = {"at": "at the", "on": "at the", "in": "in a", "inside": "in a"}[lower[at - 2]]
+            preposition = {"at": "at the", "on": "at the", "in": "in a", "inside": "in a"}[lower[position - 2]]
             afoot = clause.verb in one_of("swim surf dive drive walk ski row")
-            if new == "beach" and (lower[at - 2] == "in" or afoot):
+            if new == "beach" and (lower[position - 2] == "in" or afoot):
                 continue
-            yield _contradicts(say(words[: at - 2], fitting, new, words[at + 1 :]), "exclusive word")
+            yield _contradicts(say(words[: position - 2], preposition, new, words[position + 1 :]), "exclusive word")
             continue
         elif (
             (
@@ -626,7 +634,7 @@ def exclusive_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Itera
             )
         ):
             continue
-        yield _contradicts(say(splice(words, at, old, new)), "exclusive word")
+        yield _contradicts(say(splice(words, position, old, new)), "exclusive word")
 
 
 def exclusive_acts(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -714,10 +722,10 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
                 yield _contradicts(say(clause.subject, clause.auxiliary, "by no means", clause.rest), "far from")
                 yield _contradicts(say(clause.subject, clause.auxiliary, "not at all", clause.rest), "far from")
         elif rest[0] in ("in", "at", "on", "near", "inside", "by", "beside", "next") and len(rest) > 1:
-            skip = 2 if rest[:2] in (["next", "to"], ["on", "top"], ["in", "front"]) else 1
+            preposition_width = 2 if rest[:2] in (["next", "to"], ["on", "top"], ["in", "front"]) else 1
             if rest[:2] in (["on", "top"], ["in", "front"]):
-                skip = 3
-            phrase = clause.rest[skip:]
+                preposition_width = 3
+            phrase = clause.rest[preposition_width:]
             end = noun_phrase_end(phrase, lexicon)
             if (
                 end == len(phrase)
@@ -762,17 +770,17 @@ def far_from(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
         ):
             if rest[0].lower() in ("to", "been"):
                 return
-            bare = (
+            bare_phrase = (
                 rest[1:]
                 if rest[0].lower() in ("a", "an", "some", "many", "several") or rest[0].lower() in NUMBERS
                 else rest
             )
             if (
-                bare
+                bare_phrase
                 and rest[0].lower() not in ("the", "his", "her", "their")
-                and bare[0].lower() not in ("lot", "few", "of")
+                and bare_phrase[0].lower() not in ("lot", "few", "of")
             ):
-                yield _contradicts(say(clause.subject, finite(clause, "have", lexicon), "no", bare), "no")
+                yield _contradicts(say(clause.subject, finite(clause, "have", lexicon), "no", bare_phrase), "no")
             elif rest[0].lower() in ("the", "his", "her", "their"):
                 yield _contradicts(say(clause.subject, clause.be, "without", rest), "no")
             if noun_phrase_end(rest, lexicon) == len(rest):
@@ -806,11 +814,11 @@ def never(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrit
         if rest[0].lower() not in one_of("never always already just"):
             # What holds of someone for good is not denied by "never": "the boys are never brothers".
             denial = "never" if clause.past or clause.kind == "perfect" else "certainly not"
-            for added in (denial, "by no means", "in no way"):
-                yield _contradicts(say(subject, auxiliary, added, rest), "far from")
+            for denial_phrase in (denial, "by no means", "in no way"):
+                yield _contradicts(say(subject, auxiliary, denial_phrase, rest), "far from")
     elif clause.kind == "modal" and auxiliary not in ("might", "may"):
-        for added in ("never", "by no means", "under no circumstances"):
-            yield _contradicts(say(subject, auxiliary, added, rest), "far from")
+        for denial_phrase in ("never", "by no means", "under no circumstances"):
+            yield _contradicts(say(subject, auxiliary, denial_phrase, rest), "far from")
         if auxiliary == "can" and rest[0].lower() != "be":
             yield _contradicts(say(subject, clause.be, "unable to", rest), "refusal")
     elif clause.kind == "simple" and clause.verb not in ("have", "be", None) and not is_coordinated(clause, lexicon):
@@ -827,13 +835,13 @@ def compared(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
     """more than ten: fewer than ten."""
     if clause.negated:
         return
-    other = {"more than": "fewer than", "fewer than": "more than", "at least": "fewer than", "at most": "more than",
+    opposite = {"more than": "fewer than", "fewer than": "more than", "at least": "fewer than", "at most": "more than",
              "less than": "more than"}  # fmt: skip
     lower = [w.lower() for w in words]
     for i, pair in enumerate(itertools.pairwise(lower)):
         number = lower[i + 2] if i + 2 < len(lower) else ""
-        if " ".join(pair) in other and (number.isdigit() or number in NUMBERS):
-            yield _contradicts(say(splice(words, i, " ".join(pair), other[" ".join(pair)])), "number")
+        if " ".join(pair) in opposite and (number.isdigit() or number in NUMBERS):
+            yield _contradicts(say(splice(words, i, " ".join(pair), opposite[" ".join(pair)])), "number")
 
 
 def quantifiers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -886,8 +894,8 @@ def has_none(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
     if clause.kind == "simple" and clause.verb == "have" and clause.rest[0].lower() == "no" and len(clause.rest) > 1:
         form, thing = finite(clause, "have", lexicon), clause.rest[1:]
         plural = lexicon.is_plural(clause.rest[-1].lower())
-        for some in ("some", "many", "plenty of") if plural else ("a",):
-            yield _contradicts(say(clause.subject, form, some, thing), "affirmation")
+        for quantity in ("some", "many", "plenty of") if plural else ("a",):
+            yield _contradicts(say(clause.subject, form, quantity, thing), "affirmation")
 
 
 def frames(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -901,4 +909,3 @@ RULES: tuple[Rule, ...] = (
     compared, quantifiers, far_from, never, not_begun, has_none, wordnet_opposites,
     frames,
 )  # fmt: skip
-__all__ = ["BE", "PRONOUNS", "RULES"]

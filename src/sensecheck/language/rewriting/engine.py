@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sensecheck.language.rewriting import contradicting, following
-from sensecheck.language.rewriting.assembling import Rewrite, plain, say
+from sensecheck.language.rewriting.assembling import Rewrite, plain
 from sensecheck.language.rewriting.clause import lower_first, read, tokens_of
 from sensecheck.language.rewriting.lexicon import NEGATIVES, Lexicon, english
 
@@ -35,13 +35,13 @@ def rewrites(text: str, positive: bool, lexicon: Lexicon | None = None) -> list[
     """Every distinct rewrite of a sentence, equivalents before consequences, in the order of the rules."""
     lexicon = lexicon or english()
     seen = {_key(text)}
-    found: list[Rewrite] = []
+    distinct: list[Rewrite] = []
     for rewrite in _all(text, positive, lexicon):
         key = _key(rewrite.text)
         if key and key not in seen:
             seen.add(key)
-            found.append(rewrite)
-    return found
+            distinct.append(rewrite)
+    return distinct
 
 
 def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
@@ -63,6 +63,3 @@ def rewrite(text: str, positive: bool, n: int = 5, lexicon: Lexicon | None = Non
     have no more.
     """
     return pick(rewrites(text, positive, lexicon), n)
-
-
-__all__ = ["Rewrite", "pick", "rewrite", "rewrites", "say"]

@@ -53,12 +53,12 @@ def _monotone(words: list[str]) -> bool:
 
 def synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """One word by another of the same meaning."""
-    for at, old, new in each_replaced(words, lexicon.synonyms, lexicon):
+    for position, old, new in each_replaced(words, lexicon.synonyms):
         width = len(old.split())
-        before = words[at - 1].lower() if at else ""
-        after = words[at + width].lower() if at + width < len(words) else ""
+        before = words[position - 1].lower() if position else ""
+        after = words[position + width].lower() if position + width < len(words) else ""
         if old in lexicon.nouns and (
-            in_compound(words, at, lexicon, width) or (before in ("to", "not") and old in lexicon.forms)
+            in_compound(words, position, lexicon, width) or (before in ("to", "not") and old in lexicon.forms)
         ):
             continue
         if old in lexicon.verb_of["base"] and before in ("to", "can", "will", "they", "people"):
@@ -98,7 +98,7 @@ def synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             continue
         if old == "couple" and clause.plural and clause.head.lower() == "couple":
             continue
-        yield Rewrite(say(splice(words, at, old, new)), "synonym", "equivalent")
+        yield Rewrite(say(splice(words, position, old, new)), "synonym", "equivalent")
 
 
 def wordnet_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -109,19 +109,19 @@ def wordnet_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterato
     for i, word in enumerate(lower):
         singular = lexicon.nouns.get(word, word)
         if word in lexicon.adjectives and lower[i + 1 : i + 2] and lower[i + 1] in lexicon.nouns:
-            found, wider, plural = lexicon.wordnet.synonyms(word, "adj"), [], False
+            equivalents, wider, plural = lexicon.wordnet.synonyms(word, "adj"), [], False
         elif lexicon.is_noun(word) and word not in lexicon.verb_of["base"] and not in_compound(words, i, lexicon):
             plural = lexicon.is_plural(word)
             singular = singular if not plural or singular != word else word.removesuffix("s")
-            found = lexicon.wordnet.synonyms(singular, "noun")
+            equivalents = lexicon.wordnet.synonyms(singular, "noun")
             wider = lexicon.wordnet.wider(singular, "noun") if _monotone(words) else []
         else:
             continue
-        known = lexicon.synonyms.get(word, []) + lexicon.kinds.get(word, [])
-        for others, relation in ((found[:1], "equivalent"), (wider[:1], "follows")):
-            for other in others:
-                new = plural_phrase(other, lexicon.plurals) if plural else other
-                if new not in known and len(new.split()) <= 2:
+        listed = lexicon.synonyms.get(word, []) + lexicon.kinds.get(word, [])
+        for candidates, relation in ((equivalents[:1], "equivalent"), (wider[:1], "follows")):
+            for candidate in candidates:
+                new = plural_phrase(candidate, lexicon.plurals) if plural else candidate
+                if new not in listed and len(new.split()) <= 2:
                     yield Rewrite(say(words[:i], new, words[i + 1 :]), "wordnet", relation)
 
 
@@ -130,7 +130,7 @@ def verb_synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterato
     if clause.verb not in lexicon.verb_synonyms or clause.kind not in ("progressive", "simple", "do"):
         return
     rest = [w.lower() for w in clause.rest]
-    bare = (
+    without_object = (
         not rest
         or rest[0] in PREPOSITIONS
         or rest[0] in CONJUNCTIONS
@@ -142,9 +142,9 @@ def verb_synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterato
             "buy purchase start begin construct embrace enjoy consume pursue "
             "complete discuss finish repair assist display"
         )
-        if len(tail) > 1 and tail[-1] not in ("of", "in", "on", "about", "sale") and not bare:
+        if len(tail) > 1 and tail[-1] not in ("of", "in", "on", "about", "sale") and not without_object:
             continue  # "prepare food" has its object already
-        if tail and tail[-1] in ("of", "in", "on", "about") and bare:
+        if tail and tail[-1] in ("of", "in", "on", "about") and without_object:
             continue
         if clause.verb in ("look", "gaze", "stare") and rest[:1] not in (["at"], ["into"]):
             continue
@@ -153,12 +153,14 @@ def verb_synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterato
         if tail[-1:] == ["sale"]:
             if not rest or (end := noun_phrase_end(clause.rest, lexicon)) == 0:
                 continue
-            moved = [*clause.rest[:end], *tail, *clause.rest[end:]]
-            yield Rewrite(say(plain(clause.but(verb=base, rest=tuple(moved)), lexicon)), "synonym", "equivalent")
+            rest_with_phrase = [*clause.rest[:end], *tail, *clause.rest[end:]]
+            yield Rewrite(
+                say(plain(clause.but(verb=base, rest=tuple(rest_with_phrase)), lexicon)), "synonym", "equivalent"
+            )
             continue
         if (
             takes_object
-            and bare
+            and without_object
             and base in one_of("consume grasp observe purchase pursue construct complete bear assist")
         ):
             continue
@@ -172,30 +174,30 @@ def verb_synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterato
             continue
         if (
             clause.verb in one_of("play study practice perform sing paint cook read listen wait speak talk")
-            and not bare
+            and not without_object
         ) and (clause.verb in ("play", "sing", "paint", "cook", "listen", "wait") or tail):
             continue
         if clause.verb in one_of("play listen wait race ride carry drink prepare talk") and (
             rest[:1] == ["for"] or (clause.verb == "play" and rest[:1] != [])
         ):
             continue
-        if clause.verb == "drink" and bare:
+        if clause.verb == "drink" and without_object:
             continue
-        rested = (*tail, *clause.rest)
-        yield Rewrite(say(plain(clause.but(verb=base, rest=rested), lexicon)), "synonym", "equivalent")
+        new_rest = (*tail, *clause.rest)
+        yield Rewrite(say(plain(clause.but(verb=base, rest=new_rest), lexicon)), "synonym", "equivalent")
 
 
 def phrases(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """A phrase by another of the same meaning: next to, beside."""
     text = " " + " ".join(words) + " "
     for old, new in lexicon.phrases:
-        at = text.find(f" {old} ")
-        if at < 0 or text.count(f" {old} ") > 1:
+        offset = text.find(f" {old} ")
+        if offset < 0 or text.count(f" {old} ") > 1:
             continue
-        after = text[at + len(old) + 2 :].split()[:1]
+        after = text[offset + len(old) + 2 :].split()[:1]
         if not after and old.split()[-1] in ("the", "to", "of", "at", "for", "in", "near", "beside"):
             continue
-        if new in ("many", "lots of", "a lot of", "two", "a couple of") and text[:at].split()[-1:] not in (
+        if new in ("many", "lots of", "a lot of", "two", "a couple of") and text[:offset].split()[-1:] not in (
             [],
             ["are"],
             ["with"],
@@ -203,7 +205,7 @@ def phrases(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewr
             ["has"],
         ):
             continue
-        if old == "many" and (after == ["of"] or text[:at].strip().endswith(("how", "so", "too", "the"))):
+        if old == "many" and (after == ["of"] or text[:offset].strip().endswith(("how", "so", "too", "the"))):
             continue
         if old in ("two", "near", "to", "since", "together", "since") or new in (
             "lots of",
@@ -215,7 +217,7 @@ def phrases(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewr
             continue
         if old in ("atop", "ahead of", "cycling", "wearing") and old != "wearing":
             continue
-        if old == "wearing" and text[:at].split()[-1:] not in (["is"], ["are"], ["was"], ["were"]):
+        if old == "wearing" and text[:offset].split()[-1:] not in (["is"], ["are"], ["was"], ["were"]):
             continue
         if old == "a group of" and after[:1] not in (
             ["people"],
@@ -232,7 +234,7 @@ def phrases(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewr
             continue
         if old == "a group of" and clause.auxiliary == "is" and clause.kind != "existential":
             continue
-        yield Rewrite(say(text[:at], new, text[at + len(old) + 2 :]), "phrase", "equivalent")
+        yield Rewrite(say(text[:offset], new, text[offset + len(old) + 2 :]), "phrase", "equivalent")
 
 
 def aspect(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -263,7 +265,7 @@ def existential(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
     if clause.negated or not clause.subject:
         return
     who = "who" if is_human(clause, lexicon) else "that"
-    be, there = clause.be, ["there", clause.be]
+    be, there_is = clause.be, ["there", clause.be]
     if clause.kind == "existential":
         rest = [w.lower() for w in clause.rest]
         if not is_single_subject(clause):
@@ -312,24 +314,24 @@ def existential(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
         return
     if not is_indefinite(clause, lexicon) or clause.past:
         return
-    group = {"they", "we"} & {w.lower() for w in clause.subject}
-    if group:
+    pronouns = {"they", "we"} & {w.lower() for w in clause.subject}
+    if pronouns:
         return
     if clause.kind == "progressive":
         assert clause.verb
         ing = lexicon.forms[clause.verb].ing
-        yield Rewrite(say(there, clause.subject, ing, clause.rest), "existential", "equivalent")
+        yield Rewrite(say(there_is, clause.subject, ing, clause.rest), "existential", "equivalent")
         if is_single_subject(clause):
-            yield Rewrite(say(there, clause.subject, who, be, ing, clause.rest), "relative clause", "equivalent")
+            yield Rewrite(say(there_is, clause.subject, who, be, ing, clause.rest), "relative clause", "equivalent")
     elif clause.kind == "copular" and is_single_subject(clause):
         first = clause.rest[0].lower()
         if first in PREPOSITIONS or first == "next":
-            yield Rewrite(say(there, clause.subject, clause.rest), "existential", "equivalent")
-        yield Rewrite(say(there, clause.subject, who, be, clause.rest), "relative clause", "equivalent")
+            yield Rewrite(say(there_is, clause.subject, clause.rest), "existential", "equivalent")
+        yield Rewrite(say(there_is, clause.subject, who, be, clause.rest), "relative clause", "equivalent")
     elif clause.kind == "simple" and is_single_subject(clause):
         assert clause.verb
         yield Rewrite(
-            say(there, clause.subject, who, finite(clause, clause.verb, lexicon), clause.rest),
+            say(there_is, clause.subject, who, finite(clause, clause.verb, lexicon), clause.rest),
             "relative clause",
             "equivalent",
         )
@@ -383,47 +385,47 @@ def cleft(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrit
     if clause.determiner in PRONOUNS or clause.determiner in NEGATIVES or clause.determiner in ("every", "each"):
         return
     who = "who" if is_human(clause, lexicon) else "that"
-    words_ = plain(clause, lexicon)[len(clause.subject) :]
-    yield Rewrite(say("it", "was" if clause.past else "is", clause.subject, who, words_), "cleft", "equivalent")
+    after_subject = plain(clause, lexicon)[len(clause.subject) :]
+    yield Rewrite(say("it", "was" if clause.past else "is", clause.subject, who, after_subject), "cleft", "equivalent")
 
 
 def fronting(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """In the park, a man is running."""
-    full = plain(clause, lexicon)
+    full_words = plain(clause, lexicon)
     if clause.kind not in ("progressive", "copular", "simple", "existential"):
         return
-    lower = [w.lower() for w in full]
-    for at in range(len(full) - 2, len(clause.subject), -1):
-        if lower[at] not in PREPOSITIONS:
+    lower = [w.lower() for w in full_words]
+    for position in range(len(full_words) - 2, len(clause.subject), -1):
+        if lower[position] not in PREPOSITIONS:
             continue
-        end = noun_phrase_end(full[at + 1 :], lexicon)
+        end = noun_phrase_end(full_words[position + 1 :], lexicon)
         place = lower[-1]
         noun = lexicon.nouns.get(place, place)
-        if at + 1 + end != len(full) or lower[at + 1] in POSSESSIVES:
+        if position + 1 + end != len(full_words) or lower[position + 1] in POSSESSIVES:
             return
         if (
-            lower[at - 1] in PREPOSITIONS
-            or lower[at - 1] in ("next", "front", "top", "middle", "side")
-            or (lower[at - 1] in BE and clause.kind != "existential")
+            lower[position - 1] in PREPOSITIONS
+            or lower[position - 1] in ("next", "front", "top", "middle", "side")
+            or (lower[position - 1] in BE and clause.kind != "existential")
         ):
             return
         if (
             clause.kind in ("progressive", "simple")
-            and at <= len(clause.subject) + (1 if clause.kind == "simple" else 2) - 1
-            and lower[at] not in ("in", "near")
+            and position <= len(clause.subject) + (1 if clause.kind == "simple" else 2) - 1
+            and lower[position] not in ("in", "near")
         ):
             return
         if (
             noun in lexicon.places
-            and lower[at] in ("in", "at", "near", "inside", "outside", "on")
+            and lower[position] in ("in", "at", "near", "inside", "outside", "on")
             and (
-                lower[at] != "on"
+                lower[position] != "on"
                 or noun in one_of("street road beach sidewalk farm field track playground bridge porch")
             )
         ):
-            if clause.kind == "existential" and at < 3 + len(clause.subject) and not clause.rest:
+            if clause.kind == "existential" and position < 3 + len(clause.subject) and not clause.rest:
                 return
-            yield Rewrite(say(full[at:], ",", full[:at]), "fronting", "equivalent")
+            yield Rewrite(say(full_words[position:], ",", full_words[:position]), "fronting", "equivalent")
         return
 
 
@@ -431,30 +433,24 @@ def passive(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewr
     """A dog is being walked by a man."""
     if clause.verb not in lexicon.transitive or clause.kind not in ("progressive", "simple") or clause.negated:
         return
-    found = split_object(clause, lexicon)
-    if found is None or not is_single_subject(clause):
+    object_and_rest = split_object(clause, lexicon)
+    if object_and_rest is None or not is_single_subject(clause):
         return
-    moved, after = found
-    if clause.verb in one_of("climb walk run swing move perform help present play") and moved[0].lower() not in (
-        "a",
-        "an",
-        "the",
-    ):
+    object_words, after = object_and_rest
+    first, last = object_words[0].lower(), object_words[-1].lower()
+    if clause.verb in one_of("climb walk run swing move perform help present play") and first not in ("a", "an", "the"):
         return
-    if clause.verb in ("walk", "ride", "drive", "fly") and moved[-1].lower() in ("home", "miles", "laps"):
+    if clause.verb in ("walk", "ride", "drive", "fly") and last in ("home", "miles", "laps"):
         return
-    if moved[0].lower() in one_of("each another himself herself themselves something no") or moved[-1].lower() in (
-        "other",
-        "way",
-        "time",
-        "turns",
-    ):
+    if first in one_of("each another himself herself themselves something no"):
+        return
+    if last in ("other", "way", "time", "turns"):
         return
     if any(w.lower() in PREPOSITIONS for w in clause.subject[1:]) or not (
         is_human(clause, lexicon) or is_animal(clause, lexicon)
     ):
         return
-    plural = phrase_plural(moved, lexicon)
+    plural = phrase_plural(object_words, lexicon)
     participle = lexicon.forms[clause.verb].participle
     subject = [OBJECT_FORM.get(w.lower(), w) if len(clause.subject) == 1 else w for w in clause.subject]
     if clause.past:
@@ -462,7 +458,7 @@ def passive(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewr
     else:
         be = "are" if plural else "is"
     being = ["being"] if clause.kind == "progressive" else []
-    yield Rewrite(say(moved, be, being, participle, "by", subject, after), "passive", "equivalent")
+    yield Rewrite(say(object_words, be, being, participle, "by", subject, after), "passive", "equivalent")
 
 
 def numbers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -489,10 +485,10 @@ def conjuncts(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
     lower = [w.lower() for w in words]
     if lower.count("and") != 1:
         return
-    at = lower.index("and")
-    left = list(clause.subject)
-    if at < len(left):
-        first, second = left[:at], left[at + 1 :]
+    and_position = lower.index("and")
+    subject = list(clause.subject)
+    if and_position < len(subject):
+        first, second = subject[:and_position], subject[and_position + 1 :]
         if (
             noun_phrase_end(first, lexicon) == len(first)
             and noun_phrase_end(second, lexicon) == len(second)
@@ -504,24 +500,26 @@ def conjuncts(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
             ):
                 return
             start = 2 if clause.kind == "existential" else 0
-            there = words[:start]
+            opening = words[:start]
             if clause.kind == "existential" and "not" in lower[:3]:
                 return
-            yield Rewrite(say(there, second, "and", first, words[start + len(left) :]), "conjuncts", "equivalent")
+            yield Rewrite(say(opening, second, "and", first, words[start + len(subject) :]), "conjuncts", "equivalent")
 
 
 def double_negation(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
     """is tall: is not short."""
     if clause.kind == "copular" and not clause.negated and len(clause.rest) == 1:
         word = clause.rest[0].lower()
-        exact = one_of("asleep awake alive dead open closed inside outside indoors outdoors married visible present")
-        for other in lexicon.opposites.get(word, []):
-            if other == "together":
+        no_middle = one_of(
+            "asleep awake alive dead open closed inside outside indoors outdoors married visible present"
+        )
+        for opposite in lexicon.opposites.get(word, []):
+            if opposite == "together":
                 continue  # one man is not together, and not apart either
             yield Rewrite(
-                say(clause.subject, clause.auxiliary, "not", other),
+                say(clause.subject, clause.auxiliary, "not", opposite),
                 "double negation",
-                "equivalent" if word in exact else "follows",
+                "equivalent" if word in no_middle else "follows",
             )
 
 
@@ -530,7 +528,7 @@ def predicate(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
     if clause.negated or clause.kind != "copular":
         return
     first = clause.rest[0].lower()
-    wh = "who" if is_human(clause, lexicon) else "that"
+    who = "who" if is_human(clause, lexicon) else "that"
     if (
         first in lexicon.adjectives
         or first in lexicon.opposites
@@ -580,7 +578,7 @@ def predicate(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Re
                     and not clause.past
                 ):
                     yield Rewrite(
-                        say(clause.subject, clause.be, kind, wh, clause.be, clause.rest),
+                        say(clause.subject, clause.be, kind, who, clause.be, clause.rest),
                         "predicate",
                         "equivalent",
                     )
@@ -592,21 +590,21 @@ def emphasis(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
     """was in fact founded; does run on Sundays; in 2014, it was founded."""
     if clause.negated or clause.kind not in ("copular", "perfect", "modal", "simple"):
         return
-    full = plain(clause, lexicon)
-    if len(full) > 3 and full[-2].lower() == "in" and full[-1].isdigit():
-        yield Rewrite(say(full[-2:], ",", full[:-2]), "fronting", "equivalent")
+    full_words = plain(clause, lexicon)
+    if len(full_words) > 3 and full_words[-2].lower() == "in" and full_words[-1].isdigit():
+        yield Rewrite(say(full_words[-2:], ",", full_words[:-2]), "fronting", "equivalent")
     if clause.kind == "perfect" and is_single_subject(clause) and clause.determiner not in PRONOUNS:
         who = "who" if is_human(clause, lexicon) else "that"
-        yield Rewrite(say("it is", clause.subject, who, full[len(clause.subject) :]), "cleft", "equivalent")
+        yield Rewrite(say("it is", clause.subject, who, full_words[len(clause.subject) :]), "cleft", "equivalent")
         if is_indefinite(clause, lexicon):
-            there = "there are" if clause.plural else "there is"
+            there_is = "there are" if clause.plural else "there is"
             yield Rewrite(
-                say(there, clause.subject, who, clause.auxiliary, clause.rest), "relative clause", "equivalent"
+                say(there_is, clause.subject, who, clause.auxiliary, clause.rest), "relative clause", "equivalent"
             )
     if clause.kind == "simple":
         assert clause.verb
-        acts = is_human(clause, lexicon) or is_animal(clause, lexicon)
-        if not acts and clause.verb not in ("have", "be") and not is_coordinated(clause, lexicon):
+        animate = is_human(clause, lexicon) or is_animal(clause, lexicon)
+        if not animate and clause.verb not in ("have", "be") and not is_coordinated(clause, lexicon):
             do = do_not(clause).removesuffix(" not")
             yield Rewrite(say(clause.subject, do, clause.verb, clause.rest), "emphasis", "equivalent")
             yield Rewrite(
@@ -650,22 +648,26 @@ def wider_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
     """A dog runs: an animal runs."""
     if not _monotone(words):
         return
-    for at, old, new in each_replaced(words, lexicon.kinds, lexicon):
-        if in_compound(words, at, lexicon, len(old.split())):
+    for position, old, new in each_replaced(words, lexicon.kinds):
+        if in_compound(words, position, lexicon, len(old.split())):
             continue
-        before = words[at - 1].lower() if at else ""
-        rest = list(new.split())
-        if rest[0] == "a" and (
+        before = words[position - 1].lower() if position else ""
+        new_words = list(new.split())
+        if new_words[0] == "a" and (
             before in ("a", "the", "his", "her", "their", "some", "professional") or before in lexicon.adjectives
         ):
             continue
-        if before in NUMBERS and not (lexicon.is_plural(rest[-1]) or rest[-1] == "people"):
+        if before in NUMBERS and not (lexicon.is_plural(new_words[-1]) or new_words[-1] == "people"):
             continue
-        if before in ("a", "an") and rest[-1] in ("food", "fruit", "footwear", "meat", "material") and len(rest) == 1:
+        if (
+            before in ("a", "an")
+            and new_words[-1] in ("food", "fruit", "footwear", "meat", "material")
+            and len(new_words) == 1
+        ):
             continue
         if before in ("a", "an", "one") and new == "people":
             continue
-        yield Rewrite(say(splice(words, at, old, new)), "wider word", "follows")
+        yield Rewrite(say(splice(words, position, old, new)), "wider word", "follows")
     if clause.verb in lexicon.wider_verbs and clause.kind in ("progressive", "simple") and not clause.negated:
         for new in lexicon.wider_verbs[clause.verb]:
             if (
@@ -690,17 +692,17 @@ def wider_subject(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterato
         return
     if any(w.lower() in ("himself", "herself", "themselves", "itself") for w in clause.rest):
         return
-    named = {lexicon.nouns[w.lower()] for w in clause.subject if w.lower() in lexicon.nouns}
-    if "and" in clause.subject and not (named <= lexicon.people or named <= lexicon.animals):
+    subject_nouns = {lexicon.nouns[w.lower()] for w in clause.subject if w.lower() in lexicon.nouns}
+    if "and" in clause.subject and not (subject_nouns <= lexicon.people or subject_nouns <= lexicon.animals):
         return
-    rest = plain(clause, lexicon)[len(clause.subject) :]
+    after_subject = plain(clause, lexicon)[len(clause.subject) :]
     if is_human(clause, lexicon):
         if clause.plural and [w.lower() for w in clause.subject] != ["some", "people"]:
-            yield Rewrite(say("some people", rest), "wider subject", "follows")
+            yield Rewrite(say("some people", after_subject), "wider subject", "follows")
         elif not clause.plural and clause.head.lower() not in COLLECTIVES | {"people"}:
-            yield Rewrite(say("someone", rest), "wider subject", "follows")
+            yield Rewrite(say("someone", after_subject), "wider subject", "follows")
     elif is_animal(clause, lexicon) and clause.head.lower() not in ("animal", "animals"):
-        yield Rewrite(say("some animals" if clause.plural else "an animal", rest), "wider subject", "follows")
+        yield Rewrite(say("some animals" if clause.plural else "an animal", after_subject), "wider subject", "follows")
 
 
 def left_out(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -725,24 +727,26 @@ def left_out(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             if word in ("stone", "plastic", "metal", "human", "police", "hot", "high", "stray", "orange"):
                 continue
             yield Rewrite(say(words[:i], words[i + 1 :]), "left out", "follows")
-    full = plain(clause, lexicon)
-    low = [w.lower() for w in full]
+    full_words = plain(clause, lexicon)
+    lower_full = [w.lower() for w in full_words]
     start = len(clause.subject) + (2 if clause.kind in ("progressive", "existential") else 1)
-    for at in range(len(full) - 2, start, -1):
-        if low[at] in PREPOSITIONS and clause.kind in ("progressive", "simple"):
-            if at + 1 + noun_phrase_end(full[at + 1 :], lexicon) != len(full) or low[at] in one_of(
-                "of to for with like as about than without"
-            ):
+    for position in range(len(full_words) - 2, start, -1):
+        if lower_full[position] in PREPOSITIONS and clause.kind in ("progressive", "simple"):
+            if position + 1 + noun_phrase_end(full_words[position + 1 :], lexicon) != len(full_words) or lower_full[
+                position
+            ] in one_of("of to for with like as about than without"):
                 return
-            if low[at - 1] in PREPOSITIONS or low[at - 1] in one_of("next front top close middle out at not and"):
+            if lower_full[position - 1] in PREPOSITIONS or lower_full[position - 1] in one_of(
+                "next front top close middle out at not and"
+            ):
                 return
             if (
                 clause.verb in one_of("look stare put lay place take get gaze point have be go lean")
-                and at <= start + 1
+                and position <= start + 1
             ):
                 return
             if (
-                at <= start
+                position <= start
                 and clause.verb in lexicon.transitive
                 and clause.verb
                 not in one_of(
@@ -751,17 +755,18 @@ def left_out(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
                 )
             ):
                 return
-            yield Rewrite(say(full[:at]), "left out", "follows")
+            yield Rewrite(say(full_words[:position]), "left out", "follows")
             return
     if (
-        low
-        and low[-1] in one_of("outside outdoors inside indoors together alone quickly slowly quietly happily loudly")
+        lower_full
+        and lower_full[-1]
+        in one_of("outside outdoors inside indoors together alone quickly slowly quietly happily loudly")
         and clause.kind in ("progressive", "simple")
-        and len(full) > start
-        and low[-2] not in CONJUNCTIONS
-        and low[-2] not in ("each", "other")
+        and len(full_words) > start
+        and lower_full[-2] not in CONJUNCTIONS
+        and lower_full[-2] not in ("each", "other")
     ):
-        yield Rewrite(say(full[:-1]), "left out", "follows")
+        yield Rewrite(say(full_words[:-1]), "left out", "follows")
 
 
 def frames(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
@@ -794,10 +799,10 @@ def quantifiers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[
     ):
         yield Rewrite(say("some", words), "quantifier", "follows")
     elif lower[:2] in (["a", "group"], ["group", "of"], ["a", "bunch"], ["a", "crowd"]) and "of" in lower[:4]:
-        at = lower.index("of")
+        of_position = lower.index("of")
         if clause.auxiliary in ("are", "were") or (clause.kind == "simple" and clause.plural):
-            yield Rewrite(say(words[at + 1 :]), "quantifier", "follows")
-            yield Rewrite(say("several", words[at + 1 :]), "quantifier", "follows")
+            yield Rewrite(say(words[of_position + 1 :]), "quantifier", "follows")
+            yield Rewrite(say("several", words[of_position + 1 :]), "quantifier", "follows")
     elif lower[0] in ("nobody",):
         yield Rewrite(say("not a single person", words[1:]), "quantifier", "equivalent")
     elif clause.kind == "existential" and lower[2:3] == ["no"]:
@@ -825,11 +830,11 @@ def negative_again(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterat
             yield Rewrite(say(clause.subject, clause.auxiliary + "n't", tail, clause.rest), "contraction", "equivalent")
         yield Rewrite(say(clause.subject, clause.auxiliary, "not currently", tail, clause.rest), "adverb", "equivalent")
         if clause.kind == "copular" and len(clause.rest) == 1:
-            for other in lexicon.opposites.get(clause.rest[0].lower(), []):
+            for opposite in lexicon.opposites.get(clause.rest[0].lower(), []):
                 if clause.rest[0].lower() in one_of(
                     "asleep awake alive dead open closed inside outside indoors outdoors"
                 ):
-                    yield Rewrite(say(clause.subject, clause.auxiliary, other), "double negation", "equivalent")
+                    yield Rewrite(say(clause.subject, clause.auxiliary, opposite), "double negation", "equivalent")
     if clause.kind == "do":
         yield Rewrite(
             say(clause.subject, clause.auxiliary + "n't", clause.verb or "", clause.rest),

@@ -133,11 +133,13 @@ class Lexicon:
         """Known as a noun, or not known as anything else."""
         if word in self.nouns:
             return True
-        closed = (
+        closed_classes = (
             DETERMINERS, PREPOSITIONS, CONJUNCTIONS, RELATIVES, ADVERBS, BE, HAVE, MODALS, NUMBERS,
             self.adjectives, self.colors,
         )  # fmt: skip
-        return word.isalpha() and not any(word in words for words in closed) and not word.endswith(("ing", "ly"))
+        return (
+            word.isalpha() and not any(word in words for words in closed_classes) and not word.endswith(("ing", "ly"))
+        )
 
     def base_of(self, form: str, *names: str) -> str | None:
         """The verb whose form this is, of the named forms only; regular forms of unknown verbs are not
@@ -152,66 +154,66 @@ class Lexicon:
 
 def load(text: str, wordnet: WordNet | None = None) -> Lexicon:
     """Read a lexicon in the format of english.txt."""
-    parts = _sections(text)
+    sections = _sections(text)
     lexicon = Lexicon(wordnet=wordnet)
-    for entry in _entries(parts["irregular verbs"]):
+    for entry in _entries(sections["irregular verbs"]):
         base, past, participle = entry.split()
         lexicon.add_verb(base, past, participle)
     for section in ("transitive verbs", "verbs", "animate verbs"):
-        for word in " ".join(parts[section]).split():
+        for word in " ".join(sections[section]).split():
             lexicon.add_verb(word)
-    lexicon.transitive = set(" ".join(parts["transitive verbs"]).split())
-    lexicon.animate_acts = set(" ".join(parts["animate verbs"]).split())
+    lexicon.transitive = set(" ".join(sections["transitive verbs"]).split())
+    lexicon.animate_acts = set(" ".join(sections["animate verbs"]).split())
     for section, group in (("people", lexicon.people), ("animals", lexicon.animals), ("things", set()),
                            ("places", lexicon.places)):  # fmt: skip
-        for entry in " ".join(parts[section]).split():
+        for entry in " ".join(sections[section]).split():
             group.add(lexicon.add_noun(entry))
-    lexicon.adjectives = set(" ".join(parts["adjectives"]).split())
-    lexicon.colors = set(" ".join(parts["colors"]).split())
-    lexicon.mass = set(" ".join(parts["mass nouns"]).split())
-    lexicon.fixed = set(" ".join(parts["never plural swaps"]).split())
-    for line in parts["exclusive"]:
+    lexicon.adjectives = set(" ".join(sections["adjectives"]).split())
+    lexicon.colors = set(" ".join(sections["colors"]).split())
+    lexicon.mass = set(" ".join(sections["mass nouns"]).split())
+    lexicon.fixed = set(" ".join(sections["never plural swaps"]).split())
+    for line in sections["exclusive"]:
         words = line.split()
         for word in words:
             lexicon.exclusive[word] += [other for other in words if other != word]
-    for line in parts["exclusive acts"]:
+    for line in sections["exclusive acts"]:
         verbs, acts = line.split(":", 1)
         for verb in verbs.split():
             lexicon.exclusive_acts[verb] = _entries([acts])
-    for entry in _entries(parts["opposites"]):
+    for entry in _entries(sections["opposites"]):
         left, right = (word.replace("-", " ") if word.count("-") != 1 or word != "long-haired" else word
                        for word in entry.split())  # fmt: skip
         for a, b in ((left, right), (right, left)):
             if b not in lexicon.opposites[a]:
                 lexicon.opposites[a].append(b)
-    for entry in _entries(parts["opposite verbs"]):
+    for entry in _entries(sections["opposite verbs"]):
         left, right = entry.split()
         lexicon.add_verb(left)
         lexicon.add_verb(right)
         lexicon.opposite_verbs.setdefault(left, right)
         lexicon.opposite_verbs.setdefault(right, left)
-    for entry in _entries(parts["counterparts"]):
+    for entry in _entries(sections["counterparts"]):
         left, right = (word.replace("-", " ") if word != "grown-up" else word for word in entry.split())
         lexicon.counterparts.setdefault(left, right)
         if " " not in right and right != "grown-up":
             lexicon.counterparts.setdefault(right, left)
     for section, table in (("synonyms", lexicon.synonyms), ("kinds", lexicon.kinds)):
-        for entry in _entries(parts[section]):
+        for entry in _entries(sections[section]):
             left, right = (side.strip() for side in entry.split(">"))
             table[left].append(right)
             if left in lexicon.plurals and right.split()[0] not in ("a", "several"):
                 table[lexicon.plurals[left]].append(morphology.plural_phrase(right, lexicon.plurals))
-    for entry in _entries(parts["synonymous verbs"]):
+    for entry in _entries(sections["synonymous verbs"]):
         left, right = (side.strip() for side in entry.split(">"))
         lexicon.verb_synonyms[left].append(right)
         lexicon.add_verb(left)
         lexicon.add_verb(right.split()[0])
-    for entry in _entries(parts["wider verbs"]):
+    for entry in _entries(sections["wider verbs"]):
         left, right = (side.strip() for side in entry.split(">"))
         lexicon.wider_verbs[left].append(right)
         lexicon.add_verb(left)
         lexicon.add_verb(right.split()[0])
-    for entry in _entries(parts["phrases"]):
+    for entry in _entries(sections["phrases"]):
         left, right = (side.strip() for side in entry.split("="))
         lexicon.phrases += [(left, right), (right, left)]
     return lexicon

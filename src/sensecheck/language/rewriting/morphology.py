@@ -85,11 +85,11 @@ def plural(noun: str) -> str:
     return noun + "s"
 
 
-def plural_phrase(phrase: str, known: Mapping[str, str]) -> str:
+def plural_phrase(phrase: str, plurals: Mapping[str, str]) -> str:
     """The plural of a noun phrase: its head is the last word, or the one before "of"."""
     words = phrase.split()
     head = words.index("of") - 1 if "of" in words else len(words) - 1
-    words[head] = known.get(words[head]) or plural(words[head])
+    words[head] = plurals.get(words[head]) or plural(words[head])
     return " ".join(words)
 
 

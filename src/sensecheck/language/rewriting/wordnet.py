@@ -39,10 +39,10 @@ class WordNet:
             columns = data.readline().decode("utf-8", "replace").split("|")[0].split()
         count = int(columns[3], 16)
         words = [columns[4 + 2 * k].split("(")[0].replace("_", " ") for k in range(count)]
-        at = 4 + 2 * count
+        pointer_start = 4 + 2 * count
         pointers = []
-        for k in range(int(columns[at])):
-            symbol, target, _, ends = columns[at + 1 + 4 * k : at + 5 + 4 * k]
+        for k in range(int(columns[pointer_start])):
+            symbol, target, _, ends = columns[pointer_start + 1 + 4 * k : pointer_start + 5 + 4 * k]
             pointers.append((symbol, int(target), int(ends[:2], 16)))
         return words, pointers
 
@@ -58,8 +58,8 @@ class WordNet:
         if offset is None:
             return
         words, pointers = self._record(offset, part)
-        for found, target, source in pointers:
-            if found == symbol and (source == 0 or words[source - 1].lower() == word):
+        for pointer_symbol, target, source in pointers:
+            if pointer_symbol == symbol and (source == 0 or words[source - 1].lower() == word):
                 yield from self._record(target, part)[0][:1]
 
     def opposites(self, word: str, part: str) -> list[str]:

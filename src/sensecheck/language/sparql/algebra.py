@@ -21,7 +21,6 @@ from .tree import (
     GraphPattern,
     Group,
     Iri,
-    Literal,
     Minus,
     Optional,
     Path,
@@ -51,11 +50,11 @@ class _Scope:
         self.distinct_rows = False  # COUNT(DISTINCT *) was met: all variables count, not those that are named alone
 
     def number(self, name: str) -> int:
-        found = self.numbers.get(name)
-        if found is None:
-            found = self.numbers[name] = self.counter[0]
+        number = self.numbers.get(name)
+        if number is None:
+            number = self.numbers[name] = self.counter[0]
             self.counter[0] += 1
-        return found
+        return number
 
     def fresh(self) -> int:
         self.counter[0] += 1
@@ -134,12 +133,12 @@ def _triples(subject: Tree, verb: Verb, object_: Tree, scope: _Scope) -> Iterato
             yield from _triples(object_, verb.parts[0], subject, scope)
             return
         if verb.kind == "sequence":
-            here = subject
+            step_subject = subject
             for part in verb.parts[:-1]:
                 middle = scope.fresh()
-                yield from _triples(here, part, middle, scope)
-                here = middle
-            yield from _triples(here, verb.parts[-1], object_, scope)
+                yield from _triples(step_subject, part, middle, scope)
+                step_subject = middle
+            yield from _triples(step_subject, verb.parts[-1], object_, scope)
             return
     yield node("triple", subject, _verb(verb, scope), object_)
 
@@ -167,13 +166,13 @@ def _counts_ways(verb: Tree) -> bool:
     return isinstance(verb, Node) and verb.label in ("alternative", "negated")
 
 
-def _variables(tree: Tree, found: set[int]) -> set[int]:
+def _variables(tree: Tree, variables: set[int]) -> set[int]:
     if isinstance(tree, int):
-        found.add(tree)
+        variables.add(tree)
     elif not isinstance(tree, str):
         for child in tree.children:
-            _variables(child, found)
-    return found
+            _variables(child, variables)
+    return variables
 
 
 def _certain(tree: Tree) -> set[int]:
@@ -197,9 +196,9 @@ def _left_join(base: Tree, optional: Tree) -> Tree:
     if isinstance(base, Node) and base.label == "optional":
         first, later = base.children[0], base.children[1]
         assert isinstance(later, Node)
-        mine = _variables(optional, set())
+        optional_variables = _variables(optional, set())
         bound = _certain(first)
-        if all(_variables(other, set()) & mine <= bound for other in later.children):
+        if all(_variables(other, set()) & optional_variables <= bound for other in later.children):
             return node("optional", first, bag("optionals", *later.children, optional))
     return node("optional", base, bag("optionals", optional))
 
@@ -274,22 +273,22 @@ def _pattern(group: Group, scope: _Scope, *, optional: bool = False) -> Tree:
 # ---- whole queries
 
 
-def _visible(tree: Tree, found: set[int]) -> set[int]:
+def _visible(tree: Tree, variables: set[int]) -> set[int]:
     """Variables that SELECT * would show: all but those inside filters, MINUS and unprojected ones."""
     if isinstance(tree, int):
-        found.add(tree)
+        variables.add(tree)
     elif isinstance(tree, Node):
         if tree.label in ("filter", "minus"):
-            _visible(tree.children[0], found)
+            _visible(tree.children[0], variables)
         elif tree.label == "extend":
-            _visible(tree.children[0], found)
-            _visible(tree.children[1], found)
+            _visible(tree.children[0], variables)
+            _visible(tree.children[1], variables)
         elif tree.label == "select" or tree.label == "column":
-            _visible(tree.children[0], found)
+            _visible(tree.children[0], variables)
         else:
             for child in tree.children:
-                _visible(child, found)
-    return found
+                _visible(child, variables)
+    return variables
 
 
 def _shown_by_star(where: Tree, scope: _Scope) -> list[int]:
@@ -437,6 +436,3 @@ def _count_expression(expression: Expression) -> int:
     if isinstance(expression, Call):
         return sum(_count_expression(argument) for argument in expression.arguments)
     return 0
-
-
-__all__ = ["Literal", "normal_form", "same_query", "triple_count"]

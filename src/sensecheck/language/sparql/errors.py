@@ -11,8 +11,8 @@ class SparqlError(ValueError):
         if text:
             line = text.count("\n", 0, position) + 1
             column = position - (text.rfind("\n", 0, position) + 1) + 1
-            found = text[position : position + 24].split("\n")[0] or "the end of the query"
-            message = f"{message} at line {line}, column {column}, near {found!r}"
+            near = text[position : position + 24].split("\n")[0] or "the end of the query"
+            message = f"{message} at line {line}, column {column}, near {near!r}"
         super().__init__(message)
 
 

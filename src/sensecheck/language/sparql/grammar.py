@@ -76,7 +76,6 @@ _BINDING = {
     "/": 5,
 }
 _NUMBERS = {t.INTEGER: XSD + "integer", t.DECIMAL: XSD + "decimal", t.DOUBLE: XSD + "double"}
-_STRING = XSD + "string"
 _FIRST = Iri(RDF + "first")
 _REST = Iri(RDF + "rest")
 _NIL = Iri(RDF + "nil")
@@ -138,7 +137,7 @@ class Parser:
         self.kinds = [token.kind for token in self.tokens]
         self.index = 0
         self.depth = 0
-        self.known = prefixes
+        self.prefixes = prefixes  # that the query may use without declaring them
         self.declared: dict[str, str] = {}
         self.borrowed: dict[str, str] = {}
         self.base = ""
@@ -193,13 +192,13 @@ class Parser:
     # ---- names and literals
 
     def unescape(self, raw: str, position: int) -> str:
-        def one(found: re.Match[str]) -> str:
-            short, long, simple = found.groups()
-            if simple is not None:
-                if simple not in _SIMPLE_ESCAPES:
-                    raise SparqlSyntaxError(f"unknown escape \\{simple}", self.text, position)
-                return _SIMPLE_ESCAPES[simple]
-            code = int(short or long, 16)
+        def expanded(escape: re.Match[str]) -> str:
+            four_digits, eight_digits, letter = escape.groups()
+            if letter is not None:
+                if letter not in _SIMPLE_ESCAPES:
+                    raise SparqlSyntaxError(f"unknown escape \\{letter}", self.text, position)
+                return _SIMPLE_ESCAPES[letter]
+            code = int(four_digits or eight_digits, 16)
             # Some engines expand these before they parse, so an escaped quote would end the string for them
             # and not for us: what we checked would not be what they run.
             if code < 0x80:
@@ -208,7 +207,7 @@ class Parser:
                 raise SparqlSyntaxError("escape outside Unicode", self.text, position)
             return chr(code)
 
-        return _ESCAPE.sub(one, raw)
+        return _ESCAPE.sub(expanded, raw)
 
     def iri_of(self, token: t.Token) -> Iri:
         raw = token.text[1:-1]
@@ -222,7 +221,7 @@ class Parser:
         prefix, _, local = token.text.partition(":")
         namespace = self.declared.get(prefix)
         if namespace is None:
-            namespace = self.known.get(prefix)
+            namespace = self.prefixes.get(prefix)
             if namespace is None:
                 raise UnknownPrefixError(prefix, self.text, token.position)
             self.borrowed[prefix] = namespace
@@ -420,11 +419,11 @@ class Parser:
         return query
 
     def datasets(self) -> list[str]:
-        found: list[str] = []
+        datasets: list[str] = []
         while self.accept_word("FROM"):
             named = "NAMED " if self.accept_word("NAMED") else ""
-            found.append(f"{named}<{self.iri().value}>")
-        return found
+            datasets.append(f"{named}<{self.iri().value}>")
+        return datasets
 
     def where(self) -> Group:
         self.accept_word("WHERE")
@@ -599,20 +598,20 @@ class Parser:
     # ---- triples
 
     def triples_same_subject(self) -> list[Triple]:
-        found: list[Triple] = []
+        triples: list[Triple] = []
         kind = self.kinds[self.index]
         if kind == "[" and self.kinds[self.index + 1] != "]":
-            subject = self.property_list_node(found)
+            subject = self.property_list_node(triples)
             if self.starts_verb():
-                self.property_list(subject, found)
+                self.property_list(subject, triples)
         elif kind == "(" and self.kinds[self.index + 1] != ")":
-            subject = self.collection(found)
+            subject = self.collection(triples)
             if self.starts_verb():
-                self.property_list(subject, found)
+                self.property_list(subject, triples)
         else:
-            subject = self.node(found)
-            self.property_list(subject, found)
-        return found
+            subject = self.node(triples)
+            self.property_list(subject, triples)
+        return triples
 
     def starts_verb(self) -> bool:
         return self.kinds[self.index] in (t.VAR, t.IRI, t.PNAME, "^", "!", "(") or self.is_a()
@@ -621,7 +620,7 @@ class Parser:
         token = self.tokens[self.index]
         return token.kind == t.WORD and token.text == "a"
 
-    def property_list(self, subject: Term, found: list[Triple]) -> None:
+    def property_list(self, subject: Term, triples: list[Triple]) -> None:
         while True:
             verb: Verb
             if self.kinds[self.index] == t.VAR:
@@ -631,7 +630,7 @@ class Parser:
             else:
                 raise self.fail("a predicate")
             while True:
-                found.append(Triple(subject, verb, self.node(found)))
+                triples.append(Triple(subject, verb, self.node(triples)))
                 if not self.accept(","):
                     break
             if not self.accept(";"):
@@ -641,7 +640,7 @@ class Parser:
             if not self.starts_verb():
                 return
 
-    def node(self, found: list[Triple]) -> Term:
+    def node(self, triples: list[Triple]) -> Term:
         """A term of a triple; what stands in brackets adds its own triples."""
         kind = self.kinds[self.index]
         if kind == t.VAR:
@@ -656,36 +655,36 @@ class Parser:
             if self.kinds[self.index + 1] == "]":
                 self.index += 2
                 return self.fresh_blank()
-            return self.property_list_node(found)
+            return self.property_list_node(triples)
         if kind == "(":
-            return self.collection(found)
+            return self.collection(triples)
         value = self.constant()
         if value is None:
             raise self.fail("a variable, an IRI, a literal or a blank node")
         return value
 
-    def property_list_node(self, found: list[Triple]) -> Term:
+    def property_list_node(self, triples: list[Triple]) -> Term:
         self.deeper()
         self.expect("[")
         subject = self.fresh_blank()
-        self.property_list(subject, found)
+        self.property_list(subject, triples)
         self.expect("]")
         self.depth -= 1
         return subject
 
-    def collection(self, found: list[Triple]) -> Term:
+    def collection(self, triples: list[Triple]) -> Term:
         self.deeper()
         self.expect("(")
         items: list[Term] = []
         while self.kinds[self.index] != ")":
-            items.append(self.node(found))
+            items.append(self.node(triples))
         self.expect(")")
         self.depth -= 1
         tail: Term = _NIL
         for item in reversed(items):
             head = self.fresh_blank()
-            found.append(Triple(head, _FIRST, item))
-            found.append(Triple(head, _REST, tail))
+            triples.append(Triple(head, _FIRST, item))
+            triples.append(Triple(head, _REST, tail))
             tail = head
         return tail
 
@@ -773,8 +772,8 @@ class Parser:
             operator = self.kinds[self.index]
             strength = _BINDING.get(operator)
             if strength is None:
-                if operator == t.WORD and binding < 3 and (found := self.membership(left)) is not None:
-                    left = found
+                if operator == t.WORD and binding < 3 and (membership := self.membership(left)) is not None:
+                    left = membership
                     continue
                 break
             if strength <= binding:
@@ -879,15 +878,15 @@ class Parser:
         return self.arguments_until_close()
 
     def arguments_until_close(self) -> list[Expression]:
-        found: list[Expression] = []
+        arguments: list[Expression] = []
         if self.accept(")"):
-            return found
+            return arguments
         while True:
-            found.append(self.expression())
+            arguments.append(self.expression())
             if not self.accept(","):
                 break
         self.expect(")")
-        return found
+        return arguments
 
 
 def parse(text: str, prefixes: Mapping[str, str] | None = None, *, tolerant: bool = True) -> Parsed:

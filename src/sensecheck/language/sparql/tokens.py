@@ -96,16 +96,16 @@ def tokenise(text: str, *, tolerant: bool = True) -> tuple[list[Token], list[boo
     tokens: list[Token] = []
     gaps: list[bool] = []
     append = tokens.append
-    match = _TOKEN.match
+    match_token = _TOKEN.match
     position = 0
     bare_prefix = False  # the previous token was a prefix with nothing after its colon
     while True:
-        found = match(text, position)
-        if found is None:
+        match = match_token(text, position)
+        if match is None:
             raise SparqlSyntaxError("unexpected character", text, _after_space(text, position))
-        kind: str = found.lastgroup  # type: ignore[assignment]
-        value = found[kind]
-        end = found.end()
+        kind: str = match.lastgroup  # type: ignore[assignment]
+        value = match[kind]
+        end = match.end()
         start = end - len(value)
         if kind == "mark":
             append(Token(value, value, start))

@@ -51,7 +51,7 @@ def corpus_figures(
     none = np.zeros(0, dtype=np.int64)
     length = np.array(lengths)
     index = NGramIndex(np.array(words), len(ids), length, np.zeros_like(length), none, none, none, n_sets=1)
-    found = [
+    figures = [
         _figure(f"corpus_distinct_{n}", f"distinct-{n} of all responses", float(variety.distinct(index, n)[0]), queries)
         for n in orders
     ]
@@ -63,10 +63,10 @@ def corpus_figures(
     np.minimum.at(first, grams.gram, query)
     np.maximum.at(last, grams.gram, query)
     shared = float((first != last)[grams.gram].mean()) if len(query) else float("nan")
-    found.append(_figure("corpus_self_repetition", "self-repetition across queries", shared, queries, "lower"))
+    figures.append(_figure("corpus_self_repetition", "self-repetition across queries", shared, queries, "lower"))
     ratio = plain / packed
-    found.append(_figure("corpus_compression_ratio", "compression ratio of all", ratio, queries, "lower"))
-    return found
+    figures.append(_figure("corpus_compression_ratio", "compression ratio of all", ratio, queries, "lower"))
+    return figures
 
 
 def _figure(name: str, title: str, value: float, queries: int, direction: str = "higher") -> Figure:

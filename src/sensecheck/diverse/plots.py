@@ -18,8 +18,8 @@ _SERIES = 6
 
 def plots(result: Result) -> list[Chart]:
     """The pictures of one system."""
-    found = [coverage_by_k([result]), systems([result]), by_query(result)]
-    return [chart for chart in found if chart is not None]
+    charts = [coverage_by_k([result]), systems([result]), by_query(result)]
+    return [chart for chart in charts if chart is not None]
 
 
 def _figures(result: Result) -> Mapping[str, Figure]:

@@ -49,8 +49,8 @@ class _Classes(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         major = unicodedata.category(chr(code))[0]
-        self[code] = found = major if major in "NPS" else "x"
-        return found
+        self[code] = letter = major if major in "NPS" else "x"
+        return letter
 
 
 _CLASSES = _Classes()

@@ -337,10 +337,10 @@ def _gained_by_input_order(
     return gained
 
 
-def _equal_to_any(values: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
-    """Where the values equal one of the wanted ones. A table of hashes rejects nearly all others at once.
+def _equal_to_any(values: NDArray[Any], targets: NDArray[Any]) -> NDArray[np.int64]:
+    """Where the values equal one of the targets. A table of hashes rejects nearly all others at once.
 
-    0.0 is never wanted, whose bits are not those of −0.0: no cut falls among the lowest confidences.
+    0.0 is never a target, whose bits are not those of −0.0: no cut falls among the lowest confidences.
     """
     unsigned, factor = (np.uint64, 0x9E3779B97F4A7C15) if values.dtype == np.float64 else (np.uint32, 0x9E3779B1)
     multiplier, shift = unsigned(factor), unsigned(np.dtype(unsigned).itemsize * 8 - 16)
@@ -351,12 +351,12 @@ def _equal_to_any(values: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int6
         return keys
 
     table = np.zeros(1 << 16, dtype=bool)
-    table[hashed(wanted)] = True
+    table[hashed(targets)] = True
     values = np.ascontiguousarray(values)
-    found = []
+    places = []
     for i in range(0, len(values), CHUNK):
         part = values[i : i + CHUNK]
         near = np.flatnonzero(table[hashed(part)])
-        slot = np.searchsorted(wanted, part[near]).clip(max=len(wanted) - 1)
-        found.append(i + near[wanted[slot] == part[near]])
-    return np.concatenate(found)
+        slot = np.searchsorted(targets, part[near]).clip(max=len(targets) - 1)
+        places.append(i + near[targets[slot] == part[near]])
+    return np.concatenate(places)

@@ -89,10 +89,9 @@ def debiased_interval(
     there are (otherwise the spread of the replicates' totals tells). The target is the population figure over
     the bins that hold data.
     """
-    found = debiased_intervals(
+    return debiased_intervals(
         (kind,), n, conf, correct, replicates, level=level, clusters=clusters, seed=seed, draws=draws
-    )
-    return found[kind]
+    )[kind]
 
 
 def debiased_intervals(
@@ -125,8 +124,7 @@ def debiased_intervals(
         return _none(kinds, "no rows: every bin is empty")
     if len(resampled[0]) < 50:
         return _none(kinds, f"{len(resampled[0])} replicates: at least 50 are needed")
-    held = [part[:, full] for part in resampled]
-    model = _model([part[full] for part in sums], held, draws, seed, clusters)
+    model = _model([part[full] for part in sums], [part[:, full] for part in resampled], draws, seed, clusters)
     if model.clusters < 1.5:  # the number may be read off replicates, so not quite whole
         return _none(
             kinds,
@@ -460,28 +458,35 @@ def noise_floor(
     size, mean, variance = _floor_input(kind, n, conf, var)
     total = _positive(size.sum(-1))
     if kind == "mce":
-        found = np.mean(_floor_draws(kind, size, mean, variance, seed, draws), axis=0)
+        floor = np.mean(_floor_draws(kind, size, mean, variance, seed, draws), axis=0)
     elif kind == "rmsce":
-        square = (variance / _positive(size)).sum(-1) / total
-        each = variance / _positive(size)
-        fourth = 2 * variance**2 + variance * np.maximum(1 - 6 * each, -1.0)
-        spread = np.maximum((fourth / _positive(size) ** 2).sum(-1), 0.0) / total**2
-        shape = np.where(spread > 0, square**2 / _positive(spread), 1e12)
-        shape = np.clip(shape, 1e-9, 1e12)
-        # Gamma(k + 1/2) / (Gamma(k) sqrt(k)); its series where a difference of logarithms would lose digits.
-        safe = np.minimum(shape, 1e4)
-        exact = np.exp(_log_gamma(safe + 0.5) - _log_gamma(safe)) / np.sqrt(safe)
-        found = np.sqrt(square) * np.where(shape > 1e4, 1 - 1 / (8 * shape), exact)
-        # So few errors are expected that the mean square is mostly 0 with rare jumps: no gamma variable.
-        rare = (shape < 4) & (square > 0)
-        if rare.any():
-            drawn = _floor_draws(kind, size[rare], mean[rare], variance[rare], seed, draws).mean(0)
-            found = np.where(rare, 0.0, found)
-            found[rare] = drawn
+        floor = _root_mean_square_floor(size, mean, variance, seed, draws)
     else:
-        whole = _mean_deviation(size, mean, variance).sum(-1) / total
-        found = whole if kind == "ece" else whole / 2
-    return np.asarray(np.where(size.sum(-1) > 0, found, np.nan))
+        both_sides = _mean_deviation(size, mean, variance).sum(-1) / total
+        floor = both_sides if kind == "ece" else both_sides / 2
+    return np.asarray(np.where(size.sum(-1) > 0, floor, np.nan))
+
+
+def _root_mean_square_floor(size: Array, mean: Array, variance: Array, seed: int, draws: int) -> Array:
+    """The mean root of a gamma variable with the mean and the variance of the mean square."""
+    total = _positive(size.sum(-1))
+    each = variance / _positive(size)
+    square = each.sum(-1) / total
+    fourth = 2 * variance**2 + variance * np.maximum(1 - 6 * each, -1.0)
+    spread = np.maximum((fourth / _positive(size) ** 2).sum(-1), 0.0) / total**2
+    shape = np.where(spread > 0, square**2 / _positive(spread), 1e12)
+    shape = np.clip(shape, 1e-9, 1e12)
+    # Gamma(k + 1/2) / (Gamma(k) sqrt(k)); its series where a difference of logarithms would lose digits.
+    safe = np.minimum(shape, 1e4)
+    exact = np.exp(_log_gamma(safe + 0.5) - _log_gamma(safe)) / np.sqrt(safe)
+    floor = np.sqrt(square) * np.where(shape > 1e4, 1 - 1 / (8 * shape), exact)
+    # So few errors are expected that the mean square is mostly 0 with rare jumps: no gamma variable.
+    rare = (shape < 4) & (square > 0)
+    if rare.any():
+        drawn = _floor_draws("rmsce", size[rare], mean[rare], variance[rare], seed, draws).mean(0)
+        floor = np.where(rare, 0.0, floor)
+        floor[rare] = drawn
+    return np.asarray(floor)
 
 
 def noise_floor_quantile(
@@ -535,13 +540,13 @@ def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, seed: in
     flip = np.where(rarer < total, -1.0, 1.0)
     share = size / _positive(size.sum(-1, keepdims=True))
     lead = size.shape[:-1]
-    found = np.empty((draws, *lead))
+    figures = np.empty((draws, *lead))
     for at in np.ndindex(*lead):
         rng = np.random.default_rng(seed)  # the same for each slice, so that a slice's floor knows no other slice
         count = trials[at].astype(np.int64)
         off = flip[at] * (rarer[at] - rng.binomial(count, chance[at], (draws, len(count))))
-        found[(slice(None), *at)] = _figure(kind, off / _positive(size[at]), share[at])
-    return found
+        figures[(slice(None), *at)] = _figure(kind, off / _positive(size[at]), share[at])
+    return figures
 
 
 # --- shared -------------------------------------------------------------------------------------------------

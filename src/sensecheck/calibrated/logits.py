@@ -87,9 +87,9 @@ class DetectedFormat(str):
     reason: str
 
     def __new__(cls, name: str, reason: str) -> DetectedFormat:
-        made = super().__new__(cls, name)
-        made.reason = reason
-        return made
+        detected = super().__new__(cls, name)
+        detected.reason = reason
+        return detected
 
 
 def detect_format(first_block: bytes) -> DetectedFormat:
@@ -357,17 +357,17 @@ def _hopeless(plan: Plan, block: Block) -> InputError:
 
 def _without_blank_tail(blocks: Iterator[Block]) -> Iterator[Block]:
     """Blank lines at the very end of a file are fine: hold them back until something follows them."""
-    held, held_from = b"", 0
+    blanks, blanks_from = b"", 0
     for block in blocks:
         data, first_line = block.data, block.first_line
-        if held:
-            data, first_line = held + data, held_from
-            held = b""
+        if blanks:
+            data, first_line = blanks + data, blanks_from
+            blanks = b""
         end = len(data) - (2 if data.endswith(b"\r\n") else 1 if data.endswith(b"\n") else 0)
         if end == 0 or data[end - 1 : end].isspace():
             body = data.rstrip()
             end = (data.find(b"\n", len(body)) + 1 or len(data)) if body else 0
-            held, held_from = data[end:], first_line + data.count(b"\n", 0, end)
+            blanks, blanks_from = data[end:], first_line + data.count(b"\n", 0, end)
             data = data[:end]
         if data:
             yield Block(data, first_line)

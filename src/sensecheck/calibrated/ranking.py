@@ -177,8 +177,8 @@ def excess_aurc_of(state: Ranked, weights: Floats) -> Floats:
 def least_aurc(error_rate: ArrayLike) -> Floats:
     """AURC of a ranking that puts every right answer before every wrong one: r + (1 − r)·ln(1 − r)."""
     r = np.asarray(error_rate, dtype=np.float64)
-    kept = np.where(r < 1, 1 - r, 1.0)
-    return np.asarray(np.where(r < 1, r + kept * np.log(kept), 1.0))
+    accuracy = np.where(r < 1, 1 - r, 1.0)
+    return np.asarray(np.where(r < 1, r + accuracy * np.log(accuracy), 1.0))
 
 
 def accuracy_at(state: Ranked, weights: Floats, coverages: Sequence[float]) -> Floats:
@@ -243,9 +243,9 @@ def _sorted(confidence: ArrayLike, correct: ArrayLike) -> NDArray[np.uint64] | R
                 return Ranked(p[order], y[order])
             marks = whole
         # A float64 in [0, 1] leaves its two highest bits unused and sorts like its bits: room for one more, below.
-        some = keys[start : start + _BLOCK]
-        np.left_shift(part.view(np.uint64), _ONE, out=some)
-        np.bitwise_or(some, marks.view(np.uint8), out=some)
+        part_keys = keys[start : start + _BLOCK]
+        np.left_shift(part.view(np.uint64), _ONE, out=part_keys)
+        np.bitwise_or(part_keys, marks.view(np.uint8), out=part_keys)
     keys.sort()
     return keys
 
@@ -259,15 +259,15 @@ def auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
     for start in range(0, len(keys), _BLOCK):
         # One key more than the block, to see where equals go on.
         part = keys[start : start + _BLOCK + 1]
-        found = np.flatnonzero(part[:_BLOCK] & _ONE)
-        right += len(found)
-        places += int(found.sum()) + start * len(found)
+        right_places = np.flatnonzero(part[:_BLOCK] & _ONE)
+        right += len(right_places)
+        places += int(right_places.sum()) + start * len(right_places)
         borders = np.flatnonzero((part[1:] ^ part[:-1]) == _ONE)
         if len(borders):
-            there = part[borders]
+            border_keys = part[borders]
             borders = borders + start
-            wrongs = borders + 1 - np.searchsorted(keys, there, side="left")
-            rights = np.searchsorted(keys, there + _ONE, side="right") - borders - 1
+            wrongs = borders + 1 - np.searchsorted(keys, border_keys, side="left")
+            rights = np.searchsorted(keys, border_keys + _ONE, side="right") - borders - 1
             tied += int((wrongs * rights).sum())
     wrong = len(keys) - right
     if not right or not wrong:

@@ -307,9 +307,3 @@ def aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
             total += float((np.diff(covered, prepend=seen) * (running[ends] / covered)).sum())
             seen = int(covered[-1])
     return 1.0 - total / len(down)
-
-
-def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
-    """AURC above that of a perfect ranking with the same accuracy."""
-    error_rate = 1 - float(np.asarray(correct, dtype=np.float64).mean())
-    return aurc(confidence, correct) - float(least_aurc(error_rate))

@@ -273,16 +273,15 @@ def test_large_file_equals_plain_reader_and_streams(tmp_path: Path) -> None:
     assert frame["confidence"].to_list() == table.columns.confidence.tolist()
 
 
-def test_processes_give_the_same(tmp_path: Path) -> None:
+def test_blocks_of_any_size_give_the_same(tmp_path: Path) -> None:
     path = tmp_path / "a.logits"
     bad = record([[0.5]], [[1]], [1, 2])
     path.write_bytes(stream(*([GOOD] * 50), bad, *([GOOD] * 50)).getvalue())
-    options: dict[str, Any] = {"skip_bad": True, "block_bytes": 700}
-    one, two = read_logits(path, **options), read_logits(path, jobs=2, **options)
+    whole, small = read_logits(path, skip_bad=True), read_logits(path, skip_bad=True, block_bytes=700)
     names = COLUMNS[:-1]
-    assert lists(one, names) == lists(two, names)
-    assert one.files == two.files
-    assert error_of(path, jobs=2, block_bytes=700) == error_of(path)
+    assert lists(whole, names) == lists(small, names)
+    assert whole.files == small.files
+    assert error_of(path, block_bytes=700) == error_of(path)
 
 
 # --- the original's files ---

@@ -253,11 +253,11 @@ def _float_of(keys: NDArray[Any]) -> Any:
 
 def _reader(keys: NDArray[Any]) -> Callable[[int], float]:
     """Reads the confidence of one key. Bisection reads single values, which numpy's own scalars make slow."""
-    at = memoryview(keys.data)
-    whole, real = (Struct("=Q"), Struct("=d")) if keys.dtype == np.uint64 else (Struct("=I"), Struct("=f"))
+    key_at = memoryview(keys.data)
+    as_integer, as_float = (Struct("=Q"), Struct("=d")) if keys.dtype == np.uint64 else (Struct("=I"), Struct("=f"))
 
     def value(i: int) -> float:
-        number: float = real.unpack(whole.pack(at[i] >> 1))[0]
+        number: float = as_float.unpack(as_integer.pack(key_at[i] >> 1))[0]
         return number
 
     return value
@@ -332,8 +332,8 @@ def _gained_by_input_order(
     for c, begin, end in split:
         above = end - cuts[c]  # so many of the run belong to the higher bin: those listed first
         run = first[np.searchsorted(tied, value(begin))]
-        listed = np.count_nonzero(certain[members[run : run + above]])
-        gained[c] = listed - int(np.sum(keys[cuts[c] : end] & one))
+        correct_listed_first = np.count_nonzero(certain[members[run : run + above]])
+        gained[c] = correct_listed_first - int(np.sum(keys[cuts[c] : end] & one))
     return gained
 
 

@@ -50,11 +50,11 @@ def holds_answers(first: bytes) -> bool:
 def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int, Any, InputError | None]]:
     """The objects of a document or of lines, with their numbers; a line that is no JSON comes as its error."""
     try:
-        whole = orjson.loads(text)
+        document = orjson.loads(text)
     except ValueError:
-        whole = None
-    if whole is not None:
-        items = whole if isinstance(whole, list) else [whole]
+        document = None
+    if document is not None:
+        items = document if isinstance(document, list) else [document]
         for number, item in enumerate(items, 1):
             yield number, item, None
         return

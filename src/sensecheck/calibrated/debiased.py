@@ -189,9 +189,9 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
     # The linearised error of each replicate's gap: no division by a replicate's own count, which may be 0.
     residual = confs - corrects - sizes * gap
     variance = residual.var(0)
-    few = np.where(within > 1, within / np.maximum(within - 1, 0.5), 2.0) * (size - 1) / size
+    small_sample = np.where(within > 1, within / np.maximum(within - 1, 0.5), 2.0) * (size - 1) / size
     calibrated = np.maximum(confidence * (1 - confidence), 1e-6)
-    effect = (variance * few + PRIOR * calibrated) / (size * accuracy * (1 - accuracy) + PRIOR * calibrated)
+    effect = (variance * small_sample + PRIOR * calibrated) / (size * accuracy * (1 - accuracy) + PRIOR * calibrated)
     rng = np.random.default_rng(seed)
     half = rng.standard_normal((draws // 2, len(size)))
     noise = np.concatenate([half, -half]) @ _root(residual, variance).T
@@ -483,9 +483,9 @@ def _root_mean_square_floor(size: Array, mean: Array, variance: Array, seed: int
     # So few errors are expected that the mean square is mostly 0 with rare jumps: no gamma variable.
     rare = (shape < 4) & (square > 0)
     if rare.any():
-        drawn = _floor_draws("rmsce", size[rare], mean[rare], variance[rare], seed, draws).mean(0)
+        simulated = _floor_draws("rmsce", size[rare], mean[rare], variance[rare], seed, draws).mean(0)
         floor = np.where(rare, 0.0, floor)
-        floor[rare] = drawn
+        floor[rare] = simulated
     return np.asarray(floor)
 
 
@@ -504,8 +504,8 @@ def noise_floor_quantile(
     Seeded draws of each bin's number correct, from the binomial with its mean and variance.
     """
     size, mean, variance = _floor_input(kind, n, conf, var)
-    drawn = _floor_draws(kind, size, mean, variance, seed, draws)
-    return np.asarray(np.where(size.sum(-1) > 0, np.quantile(drawn, probability, axis=0, method="higher"), np.nan))
+    figures = _floor_draws(kind, size, mean, variance, seed, draws)
+    return np.asarray(np.where(size.sum(-1) > 0, np.quantile(figures, probability, axis=0, method="higher"), np.nan))
 
 
 def _floor_input(kind: Kind, n: ArrayLike, conf: ArrayLike, var: ArrayLike) -> tuple[Array, Array, Array]:

@@ -108,8 +108,8 @@ def _debiased_ece(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Fl
         z = np.where(deviation > 0, gap / deviation, 0.0)
         folded = deviation * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + gap * _erf(z / np.sqrt(2)).astype(np.float64)
     added = np.where((n > 0) & (deviation > 0), folded - np.abs(gap), 0.0)
-    plain = (np.abs(gap) * share).sum(-1)
-    return np.asarray(np.maximum(plain - (added * share).sum(-1), 0.0), dtype=np.float64)
+    ece = (np.abs(gap) * share).sum(-1)
+    return np.asarray(np.maximum(ece - (added * share).sum(-1), 0.0), dtype=np.float64)
 
 
 def _reliability(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Floats:
@@ -130,9 +130,9 @@ def _resolution(confidence: Floats, correct: Floats, n: Floats, brier: Floats) -
 
 def _squared_interval(sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int) -> OwnInterval:
     """Reliability is RMSCE squared, and so is its interval."""
-    own = _interval("rmsce", sums, replicates, level=level, seed=seed)
-    beside = {name: value**2 for name, value in own.beside.items()}
-    return OwnInterval(own.low**2, own.high**2, own.method, beside, own.absent)
+    of_rmsce = _interval("rmsce", sums, replicates, level=level, seed=seed)
+    beside = {name: value**2 for name, value in of_rmsce.beside.items()}
+    return OwnInterval(of_rmsce.low**2, of_rmsce.high**2, of_rmsce.method, beside, of_rmsce.absent)
 
 
 def _pearson(confidence: Floats, correct: Floats, n: Floats) -> Floats:

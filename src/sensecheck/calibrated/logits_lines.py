@@ -441,34 +441,34 @@ def _number_column(record: dict[str, Any], key: str, count: int, place: _Place) 
 def _matrix(record: dict[str, Any], key: str, place: _Place) -> list[list[Any]]:
     """A list of equally long, non-empty rows of scalars."""
     rows: list[list[Any]] = record[key]
-    what = "numbers" if key == "top_logits" else "tokens"
+    entries = "numbers" if key == "top_logits" else "tokens"
     if not isinstance(rows, list):
-        place.refuse("wrong_type", field=key, expected=f"a list of rows of {what}", got=_kind(rows))
+        place.refuse("wrong_type", field=key, expected=f"a list of rows of {entries}", got=_kind(rows))
     if not rows:
         place.refuse("empty_sequence", field=key, expected="at least one row", got="an empty list")
-    for at, row in enumerate(rows, 1):
+    for row_number, row in enumerate(rows, 1):
         if not isinstance(row, list):
             if any(isinstance(other, list) for other in rows):
                 place.refuse(
                     "wrong_depth",
                     field=key,
-                    expected=f"a list of rows of {what}",
-                    got=f"{_kind(row)} as row {at}",
+                    expected=f"a list of rows of {entries}",
+                    got=f"{_kind(row)} as row {row_number}",
                 )
-            place.refuse("wrong_depth", field=key, expected=f"a list of rows of {what}", got="a flat list (1-D)")
+            place.refuse("wrong_depth", field=key, expected=f"a list of rows of {entries}", got="a flat list (1-D)")
         if any(isinstance(value, list) for value in row):
             place.refuse(
                 "wrong_depth",
                 field=key,
-                expected=f"a list of rows of {what}",
-                got=f"lists inside row {at} (3-D: a whole batch on one line?)",
+                expected=f"a list of rows of {entries}",
+                got=f"lists inside row {row_number} (3-D: a whole batch on one line?)",
             )
         if len(row) != len(rows[0]):
             place.refuse(
                 "ragged",
                 field=key,
                 expected=f"rows of one length ({len(rows[0])}, as in row 1)",
-                got=f"{plural(len(row), 'value')} in row {at}",
+                got=f"{plural(len(row), 'value')} in row {row_number}",
             )
     if not rows[0]:
         place.refuse("empty_row", field=key, expected="at least one value in each row", got="empty rows")
@@ -476,19 +476,21 @@ def _matrix(record: dict[str, Any], key: str, place: _Place) -> list[list[Any]]:
 
 
 def _numbers(rows: list[list[Any]], key: str, place: _Place) -> Floats:
-    for at, row in enumerate(rows, 1):
+    for row_number, row in enumerate(rows, 1):
         for value in row:
             if type(value) is not float and type(value) is not int:
-                place.refuse("not_a_number", field=key, expected="numbers", got=f"{_shown_kind(value)} in row {at}")
+                place.refuse(
+                    "not_a_number", field=key, expected="numbers", got=f"{_shown_kind(value)} in row {row_number}"
+                )
     try:
         array = np.array(rows, np.float64)
     except OverflowError:
         array = np.array([[math.inf]])
     if not np.isfinite(array).all():
-        at = 1 + int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-        value = next(value for value in rows[at - 1] if not _is_finite(value))
+        row_number = 1 + int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+        value = next(value for value in rows[row_number - 1] if not _is_finite(value))
         name = "a number beyond the range of float64" if isinstance(value, int) else json.dumps(value)
-        place.refuse("not_finite", field=key, expected="finite numbers", got=f"{name} in row {at}")
+        place.refuse("not_finite", field=key, expected="finite numbers", got=f"{name} in row {row_number}")
     return array
 
 

@@ -213,10 +213,10 @@ def _highest_column(values: Floats) -> Ints | int:
     return columns
 
 
-def _is_among(tokens: Tokens, chosen: frozenset[int] | frozenset[str]) -> Bools:
+def _is_among(tokens: Tokens, members: frozenset[int] | frozenset[str]) -> Bools:
     if tokens.dtype == object:
-        return np.fromiter((token in chosen for token in tokens), bool, len(tokens))
-    return np.isin(tokens, np.array(sorted(chosen), np.int64))
+        return np.fromiter((token in members for token in tokens), bool, len(tokens))
+    return np.isin(tokens, np.array(sorted(members), np.int64))
 
 
 def _contradictions(plan: Plan, decision: ScaleDecision, steps: _Steps) -> dict[int, InputError]:
@@ -246,7 +246,7 @@ def _contradictions(plan: Plan, decision: ScaleDecision, steps: _Steps) -> dict[
     if not tests:
         return refused
     ends = np.cumsum(run.lengths)
-    known = "as given" if decision.how == "given" else f"as recognised in the first {DECIDING_TOKENS:,} tokens"
+    how_known = "as given" if decision.how == "given" else f"as recognised in the first {DECIDING_TOKENS:,} tokens"
     for mask, why in tests:
         for token in np.flatnonzero(mask):
             row = int(np.searchsorted(ends, token, side="right"))
@@ -258,7 +258,7 @@ def _contradictions(plan: Plan, decision: ScaleDecision, steps: _Steps) -> dict[
                 path=plan.path,
                 line=run.lines[row],
                 field="top_logits",
-                expected=f"{decision.scale} ({known})",
+                expected=f"{decision.scale} ({how_known})",
                 got=f"{extreme:.6g} in row {step}, {why}",
                 hint=f"If the file holds something else, say so with --scale (scale=). {SKIP_HINT}",
                 reason="scale",

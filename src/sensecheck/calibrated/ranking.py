@@ -187,34 +187,34 @@ def accuracy_at(state: Ranked, weights: Floats, coverages: Sequence[float]) -> F
     if len(weights) == 1:
         return _accuracy_of_all(state, weights, at)
     total, right = state.running(weights)
-    out = np.full((len(total), len(at)), np.nan)
+    accuracies = np.full((len(total), len(at)), np.nan)
     first = total[:, :1]
     for i, (mass, correct) in enumerate(zip(total, right, strict=True)):
         if mass[-1] > 0:
-            asked = at * mass[-1]
+            covered = at * mass[-1]
             # Below the first group's end the line starts at nothing.
-            inside = np.interp(asked, mass, correct)
-            below = asked < first[i]
+            right_covered = np.interp(covered, mass, correct)
+            below = covered < first[i]
             if below.any():
-                inside[below] = correct[0] * asked[below] / first[i]
-            out[i] = inside / asked
-    return out
+                right_covered[below] = correct[0] * covered[below] / first[i]
+            accuracies[i] = right_covered / covered
+    return accuracies
 
 
 def _accuracy_of_all(state: Ranked, weights: Floats, at: Floats) -> Floats:
     all_total, all_right = state.ends(weights)
     if not all_total > 0:
         return np.full((1, len(at)), np.nan)
-    asked = at * all_total
-    inside = np.full(len(at), all_right)
+    covered = at * all_total
+    right_covered = np.full(len(at), all_right)
     for where, total, right in state.descending(weights):
         if where.start == 0:
-            below = asked < total[1]
-            inside[below] = right[1] * asked[below] / total[1]
+            below = covered < total[1]
+            right_covered[below] = right[1] * covered[below] / total[1]
             total, right = total[1:], right[1:]
-        here = (asked >= total[0]) & (asked < total[-1])
-        inside[here] = np.interp(asked[here], total, right)
-    return np.asarray(inside / asked)[None, :]
+        in_block = (covered >= total[0]) & (covered < total[-1])
+        right_covered[in_block] = np.interp(covered[in_block], total, right)
+    return np.asarray(right_covered / covered)[None, :]
 
 
 def curve_coverages() -> list[float]:
@@ -237,11 +237,11 @@ def _sorted(confidence: ArrayLike, correct: ArrayLike) -> NDArray[np.uint64] | R
         if not (part.min() >= 0 and part.max() <= 1):
             raise ValueError("confidences must lie in [0, 1]")
         if marks.dtype != np.bool_:
-            whole = marks.astype(np.bool_)
-            if not np.array_equal(whole, marks):
+            as_bools = marks.astype(np.bool_)
+            if not np.array_equal(as_bools, marks):
                 order = np.argsort(p, kind="stable")
                 return Ranked(p[order], y[order])
-            marks = whole
+            marks = as_bools
         # A float64 in [0, 1] leaves its two highest bits unused and sorts like its bits: room for one more, below.
         part_keys = keys[start : start + _BLOCK]
         np.left_shift(part.view(np.uint64), _ONE, out=part_keys)

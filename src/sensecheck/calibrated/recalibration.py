@@ -163,16 +163,16 @@ def _newton(features: Floats, y: Floats, w: Floats, start: Floats) -> Floats:
         step = np.linalg.solve(curvature, gradient)
         size = 1.0
         while size > 1e-8:
-            tried = beta - size * step
-            tried_loss = _loss(features @ tried, y, w)
-            if tried_loss <= loss:
+            candidate = beta - size * step
+            candidate_loss = _loss(features @ candidate, y, w)
+            if candidate_loss <= loss:
                 break
             size /= 2
         else:
             break
-        moved = float(np.abs(beta - tried).max())
-        beta, loss = tried, tried_loss
-        if moved < 1e-12 * max(1.0, float(np.abs(beta).max())):
+        change = float(np.abs(beta - candidate).max())
+        beta, loss = candidate, candidate_loss
+        if change < 1e-12 * max(1.0, float(np.abs(beta).max())):
             break
     return beta
 

@@ -83,11 +83,11 @@ def smooth_ece_of(state: Ranked, weights: Floats) -> Floats:
     grid[:, filled] = np.add.reduceat(residual, cell_starts, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         grid /= total_weight[:, None]
-    known = np.isfinite(grid).all(axis=1)
-    out = np.full(len(weights), np.nan)
-    if known.any():
-        out[known] = from_grid(grid[known], halvings)[0]
-    return out
+    defined = np.isfinite(grid).all(axis=1)
+    values = np.full(len(weights), np.nan)
+    if defined.any():
+        values[defined] = from_grid(grid[defined], halvings)[0]
+    return values
 
 
 _Residuals = tuple[Floats, NDArray[np.intp], NDArray[np.int64], Floats]

@@ -311,11 +311,11 @@ def aligner_named(text: str) -> Aligner:
     )
 
 
-def _order(whole: str, text: str, default: int) -> int:
+def _order(aligner: str, text: str, default: int) -> int:
     if not text:
         return default
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"aligner {whole!r}: {text!r} is not an n-gram order (1, 2, ...)")
+        raise ValueError(f"aligner {aligner!r}: {text!r} is not an n-gram order (1, 2, ...)")
     return int(text)
 
 

@@ -47,8 +47,7 @@ def by_distinct_ratio(numerator: Ints, denominator: Ints, function: Callable[[in
         return looked_up
     distinct, inverse = np.unique(keys, return_inverse=True)
     values = np.array([function(key // stride, key % stride) for key in distinct.tolist()])
-    result: Floats = values[inverse]
-    return result
+    return values[inverse]
 
 
 def left_to_right(columns: Sequence[Floats]) -> Floats:
@@ -315,12 +314,12 @@ class NltkBleu:
             score[alive] = penalty * exact_exp(sums)
             return score
         columns = [length.tolist(), nearest.tolist(), *(m[alive].tolist() for m in counts.matches)]
-        known: dict[tuple[int, ...], float] = {}
+        score_of_counts: dict[tuple[int, ...], float] = {}
         values = []
         for key in zip(*columns, strict=True):
-            value = known.get(key)
+            value = score_of_counts.get(key)
             if value is None:
-                value = known[key] = self._from_counts(*key)
+                value = score_of_counts[key] = self._from_counts(*key)
             values.append(value)
         score[alive] = values
         return score

@@ -33,7 +33,7 @@ def corpus_figures(
     ids: defaultdict[str, int] = defaultdict(count().__next__)
     words, lengths, owner = array("q"), array("q"), array("q")
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    plain = packed = queries = 0
+    plain_bytes = packed_bytes = queries = 0
     for texts, tokens in sets:
         for sentence in tokens:
             words.extend(map(ids.__getitem__, sentence))
@@ -42,10 +42,10 @@ def corpus_figures(
         if len(words) > MAX_WORDS:
             return None
         data = "".join(text + "\n" for text in texts).encode("utf-8", "surrogatepass")
-        plain += len(data)
-        packed += len(packer.compress(data))
+        plain_bytes += len(data)
+        packed_bytes += len(packer.compress(data))
         queries += 1
-    packed += len(packer.flush())
+    packed_bytes += len(packer.flush())
     if not words or queries < 2:
         return []
     none = np.zeros(0, dtype=np.int64)
@@ -64,7 +64,7 @@ def corpus_figures(
     np.maximum.at(last, grams.gram, query)
     shared = float((first != last)[grams.gram].mean()) if len(query) else float("nan")
     figures.append(_figure("corpus_self_repetition", "self-repetition across queries", shared, queries, "lower"))
-    ratio = plain / packed
+    ratio = plain_bytes / packed_bytes
     figures.append(_figure("corpus_compression_ratio", "compression ratio of all", ratio, queries, "lower"))
     return figures
 

@@ -102,12 +102,14 @@ def align(batch: SetBatch, aligner: Aligner, relevance: float | None = None) -> 
         rest = comparable.copy()
         rest[chosen] = -np.inf
         second = np.maximum.reduceat(rest, starts)
-        known = np.isfinite(best)
-        group[rows] = np.where(known, chosen - starts, -1)
-        score[rows] = np.where(known, best, np.nan)
-        tied[rows] = known & (np.add.reduceat(as_good, starts, dtype=np.int64) > 1)
-        two = known & np.isfinite(second)
-        margin[rows[two]] = np.where(tied[rows[two]], 0.0, (best - np.where(two, second, 0.0))[two])
+        scored = np.isfinite(best)
+        group[rows] = np.where(scored, chosen - starts, -1)
+        score[rows] = np.where(scored, best, np.nan)
+        tied[rows] = scored & (np.add.reduceat(as_good, starts, dtype=np.int64) > 1)
+        has_second = scored & np.isfinite(second)
+        margin[rows[has_second]] = np.where(
+            tied[rows[has_second]], 0.0, (best - np.where(has_second, second, 0.0))[has_second]
+        )
     with np.errstate(invalid="ignore"):
         relevant = (score > 0) & (score >= (aligner.relevance if relevance is None else relevance)) & (group >= 0)
     hits = np.bincount(
@@ -186,12 +188,12 @@ _NEED_GROUPS = ("relevant", "tied", "with_choice", "margin")
 
 def _remembering(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
     """The same words for the same text, cut once a batch: references serve twice, donors several times."""
-    known: dict[str, list[str]] = {}
+    remembered: dict[str, list[str]] = {}
 
     def words(text: str) -> list[str]:
-        tokens = known.get(text)
+        tokens = remembered.get(text)
         if tokens is None:
-            tokens = known[text] = split(text)
+            tokens = remembered[text] = split(text)
         return tokens
 
     return words
@@ -199,14 +201,14 @@ def _remembering(split: Callable[[str], list[str]]) -> Callable[[str], list[str]
 
 def _coverage_columns(alignment: Alignment, options: MeasureOptions) -> dict[str, NDArray[Any]]:
     index = alignment.index
-    drawn = index.hypotheses_per_set
+    n_hypotheses = index.hypotheses_per_set
     mds, pds = coverage(index, (alignment.hits > 0).astype(np.float64))
     score_or_zero = np.nan_to_num(alignment.score, nan=0.0)
     best = np.zeros(index.n_sets)
     np.maximum.at(best, index.hypothesis_set, score_or_zero)
     no_groups = index.groups_per_set == 0
     with np.errstate(invalid="ignore"):
-        mean = _set_sum(index, score_or_zero) / np.maximum(drawn, 1)
+        mean = _set_sum(index, score_or_zero) / np.maximum(n_hypotheses, 1)
     has_choice = (index.groups_per_set > 1)[index.hypothesis_set]
     columns: dict[str, NDArray[Any]] = {
         "mds": mds,
@@ -219,15 +221,15 @@ def _coverage_columns(alignment: Alignment, options: MeasureOptions) -> dict[str
         "margin": _set_sum(index, np.nan_to_num(alignment.margin)),
         "coverage_entropy": coverage_entropy(index, alignment.hits),
     }
-    per_group = drawn[index.group_set]
+    per_group = n_hypotheses[index.group_set]
     for k in options.at:
         at_mds, _ = coverage(index, reached_by(alignment.hits, per_group, k))
-        columns[f"mds_at_{k}"] = np.where(drawn >= k, at_mds, np.nan)
+        columns[f"mds_at_{k}"] = np.where(n_hypotheses >= k, at_mds, np.nan)
     return columns
 
 
 def _chance_columns(
-    sets: Sets, options: MeasureOptions, split: Callable[[str], list[str]], own: NGramIndex
+    sets: Sets, options: MeasureOptions, split: Callable[[str], list[str]], own_index: NGramIndex
 ) -> dict[str, NDArray[Any]]:
     """What the responses to other queries would reach here, the mean over the donors drawn for each query.
 
@@ -249,7 +251,7 @@ def _chance_columns(
     )
     cell_donor = np.repeat(np.arange(len(donor_size)), width)
     cell_group = np.repeat(offsets(index.groups_per_set)[:-1][donor_set], width) + running_index(width)
-    take = np.minimum(own.hypotheses_per_set[donor_set], donor_size)
+    take = np.minimum(own_index.hypotheses_per_set[donor_set], donor_size)
     reached = reached_by(hits, donor_size[cell_donor], take[cell_donor])
     per_group = np.bincount(cell_group, weights=reached, minlength=index.n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -281,11 +283,11 @@ def _variety_columns(sets: Sets, batch: SetBatch, options: MeasureOptions) -> di
 
 def _pairwise_columns(batch: SetBatch, options: MeasureOptions) -> tuple[Floats, Floats]:
     index = batch.index
-    few = np.flatnonzero(index.hypotheses_per_set <= MAX_PAIRED)
+    small_sets = np.flatnonzero(index.hypotheses_per_set <= MAX_PAIRED)
     bleu, vendi = np.full(index.n_sets, np.nan), np.full(index.n_sets, np.nan)
-    if len(few) < index.n_sets:
-        index = index_sets([batch.hypotheses[i] for i in few.tolist()])
-    if len(few):
-        bleu[few] = variety.pairwise_bleu(index, options.between)
-        vendi[few] = variety.vendi(variety.ngram_kernels(index), index.hypotheses_per_set)
+    if len(small_sets) < index.n_sets:
+        index = index_sets([batch.hypotheses[i] for i in small_sets.tolist()])
+    if len(small_sets):
+        bleu[small_sets] = variety.pairwise_bleu(index, options.between)
+        vendi[small_sets] = variety.vendi(variety.ngram_kernels(index), index.hypotheses_per_set)
     return bleu, vendi

@@ -76,19 +76,19 @@ def running_index(sizes: Ints) -> Ints:
 
 def offsets(sizes: Ints) -> Ints:
     """Where each run of these sizes begins, with the total at the end."""
-    result = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=result[1:])
-    return result
+    begins = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=begins[1:])
+    return begins
 
 
 def segment_sums(values: NDArray[Any], starts: Ints, sizes: Ints) -> NDArray[Any]:
     """Sum of each segment; an empty one is 0 (reduceat would give its neighbour)."""
-    result = np.zeros(len(sizes), dtype=values.dtype)
+    sums = np.zeros(len(sizes), dtype=values.dtype)
     full = np.flatnonzero(sizes)
     if len(full):
         # Segments lie end to end, so the starts of the non-empty ones bound each other.
-        result[full] = np.add.reduceat(values, starts[full])
-    return result
+        sums[full] = np.add.reduceat(values, starts[full])
+    return sums
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class NGramIndex:
         elements = self._elements(order, shared=clipped and columns != "hypothesis")
         width = self.columns_per_set(columns)[self.hypothesis_set]
         pair_start = offsets(width)
-        result = np.zeros(int(pair_start[-1]), dtype=np.int64)
+        counts = np.zeros(int(pair_start[-1]), dtype=np.int64)
         column_of, far_is_reference = self._column_of_sentences(columns)
         near = slice(0, elements.hypothesis_count)
         far = slice(elements.hypothesis_count, None) if far_is_reference else near
@@ -301,8 +301,8 @@ class NGramIndex:
             sums = np.add.reduceat(words, begin).view(lane_type).reshape(-1, lanes)
             for lane in range(lanes):
                 has = width[alive] > first + lane
-                result[pair_start[alive[has]] + first + lane] = sums[has, lane]
-        return result
+                counts[pair_start[alive[has]] + first + lane] = sums[has, lane]
+        return counts
 
 
 def index_sets(

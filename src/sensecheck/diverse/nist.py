@@ -134,25 +134,25 @@ def _group_counts(index: NGramIndex, order: int) -> tuple[Ints, Ints]:
 
 def nist_of_pair(hypothesis: Tokens, references: Sequence[Tokens], order: int = 5) -> float:
     """nltk's sentence_nist of one hypothesis, raising where it raises: the plain reading of the formula."""
-    counted = [[_ngrams(reference, o) for o in range(1, order + 1)] for reference in references]
+    counts_by_reference = [[_ngrams(reference, o) for o in range(1, order + 1)] for reference in references]
     occurrences: Counter[Tokens] = Counter()
-    for per_order in counted:
+    for per_order in counts_by_reference:
         for grams in per_order:
             occurrences.update(grams)
     words = sum(len(reference) for reference in references)
     total: float = 0
     chosen_length = 0
     for o in range(1, order + 1):
-        own = _ngrams(hypothesis, o)
-        denominator = sum(own.values())
+        own_counts = _ngrams(hypothesis, o)
+        denominator = sum(own_counts.values())
         candidates = []
-        for reference, per_order in zip(references, counted, strict=True):
-            theirs = per_order[o - 1]
+        for reference, per_order in zip(references, counts_by_reference, strict=True):
+            reference_counts = per_order[o - 1]
             numerator: float = 0
-            for gram, times in own.items():
-                if gram in theirs:
+            for gram, times in own_counts.items():
+                if gram in reference_counts:
                     above = occurrences[gram[:-1]] if o > 1 else words
-                    numerator = numerator + math.log(above / occurrences[gram], 2) * min(times, theirs[gram])
+                    numerator = numerator + math.log(above / occurrences[gram], 2) * min(times, reference_counts[gram])
             precision = numerator / denominator if denominator else 0
             candidates.append((precision, numerator, len(reference)))
         if not candidates:

@@ -20,8 +20,8 @@ EAD_VOCABULARY = 30_522
 
 def _quotient(above: Floats | Ints, below: Floats | Ints) -> Floats:
     above, below = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
-    result: Floats = np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
-    return result
+    quotient: Floats = np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
+    return quotient
 
 
 def gram_totals(index: NGramIndex, order: int) -> tuple[Ints, Ints]:
@@ -57,8 +57,8 @@ def entropy(index: NGramIndex, order: int) -> Floats:
     totals = np.bincount(sets, weights=counts, minlength=index.n_sets)
     weighted = np.bincount(sets, weights=counts * np.log(counts), minlength=index.n_sets)
     with np.errstate(divide="ignore", invalid="ignore"):
-        result: Floats = np.where(totals > 0, np.log(totals) - weighted / totals, np.nan)
-    return np.maximum(result, 0.0)
+        entropies: Floats = np.where(totals > 0, np.log(totals) - weighted / totals, np.nan)
+    return np.maximum(entropies, 0.0)
 
 
 def self_repetition(index: NGramIndex, order: int = 4) -> Floats:
@@ -90,9 +90,9 @@ def nearest_other_length(index: NGramIndex) -> Ints:
     after = np.where(same[1:], np.roll(length, -1) - length, far)
     nearest = np.where(before <= after, length - before, length + after)
     nearest[(before == far) & (after == far)] = 0
-    result = np.empty_like(nearest)
-    result[by_length] = nearest
-    return result
+    by_hypothesis = np.empty_like(nearest)
+    by_hypothesis[by_length] = nearest
+    return by_hypothesis
 
 
 def self_bleu(index: NGramIndex, bleu: SentenceBleu) -> Floats:
@@ -201,9 +201,9 @@ def vendi(kernel: Floats, sizes: Ints) -> Floats:
 
 def compressed_sizes(sets: Iterable[Sequence[str]]) -> tuple[Ints, Ints]:
     """Bytes of each set's hypotheses as text, one a line, plain and gzipped."""
-    plain, packed = [], []
+    plain_sizes, packed_sizes = [], []
     for texts in sets:
         data = "\n".join(texts).encode("utf-8", "surrogatepass")
-        plain.append(len(data))
-        packed.append(len(gzip.compress(data, compresslevel=9, mtime=0)) if data else 0)
-    return np.array(plain, dtype=np.int64), np.array(packed, dtype=np.int64)
+        plain_sizes.append(len(data))
+        packed_sizes.append(len(gzip.compress(data, compresslevel=9, mtime=0)) if data else 0)
+    return np.array(plain_sizes, dtype=np.int64), np.array(packed_sizes, dtype=np.int64)

@@ -103,7 +103,7 @@ def test_accuracy_at_coverage_runs_straight_within_equals() -> None:
     np.testing.assert_allclose(found, [1.0, 1.0, 0.75, 2 / 3, 0.5])
 
 
-@pytest.mark.parametrize(("p", "told"), [([0.5, 1.2], "lie in"), ([], "no rows"), ([[0.5]], "one length")])
+@pytest.mark.parametrize(("p", "told"), [([0.5, 1.2], "lie in"), ([], "no rows"), ([[0.5]], "same length")])
 def test_bad_input(p: list[float], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         auroc(p, [True] * len(p))

@@ -218,7 +218,7 @@ def _checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[NDArray[Any], N
         values = values.astype(np.float64)
     if values.ndim != 1 or values.shape != truth.shape:
         raise ValueError(
-            f"confidence and correct must be two lists of one length, got shapes {values.shape} and {truth.shape}"
+            f"confidence and correct must be two lists of the same length, got shapes {values.shape} and {truth.shape}"
         )
     if len(values) == 0:
         raise ValueError("there are no confidences to put into bins")

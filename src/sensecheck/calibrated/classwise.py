@@ -132,7 +132,7 @@ def classwise_figure(names: Sequence[str], bins: int) -> RowStatistic:
         "classwise_ece", (GOLD, *(_PREFIX + c for c in names)), partial(_prepared, tuple(names), bins), _classwise,
         "classwise ECE", "lower", noise_power=2, explanation=Explanation(
             f"mean over classes of Σ_b (n_b/N)·|mean probability_b − share of the class_b|, {bins} bins",
-            "ECE of every class's probability, the small ones too, averaged over classes.",
+            "ECE of the probability of every class, not only of the likeliest, averaged over classes.",
             "Many classes with probabilities near 0 make it small: compare it for the same classes only.",
             "Kull, Perello Nieto, Kängsepp, Silva Filho, Song and Flach 2019, Beyond Temperature Scaling, NeurIPS"),
     )  # fmt: skip

@@ -110,14 +110,14 @@ def debiased_intervals(
     for kind in kinds:
         _known(kind)
     if not 0.5 <= level < 1:
-        raise ValueError(f"level: expected a number from 0.5 to below 1, came {level!r}")
+        raise ValueError(f"level: expected a number from 0.5 to below 1, got {level!r}")
     sums = [np.asarray(part, dtype=np.float64) for part in (n, conf, correct)]
     resampled = [np.asarray(part, dtype=np.float64) for part in replicates]
     if any(part.ndim != 1 or part.shape != sums[0].shape for part in sums):
-        raise ValueError(f"n, conf, correct: expected three vectors of one length, came {[s.shape for s in sums]}")
+        raise ValueError(f"n, conf, correct: expected three vectors of the same length, got {[s.shape for s in sums]}")
     if any(part.ndim != 2 or part.shape != (len(resampled[0]), len(sums[0])) for part in resampled):
         raise ValueError(
-            f"replicates: expected three R x {len(sums[0])} arrays, came {[part.shape for part in resampled]}"
+            f"replicates: expected three R x {len(sums[0])} arrays, got {[part.shape for part in resampled]}"
         )
     full = sums[0] > 0
     if not full.any():
@@ -572,7 +572,7 @@ def _point(values: Array, probability: float) -> float:
 
 def _known(kind: Kind) -> Kind:
     if kind not in KINDS:
-        raise ValueError(f"kind: expected one of {', '.join(KINDS)}; came {kind!r}")
+        raise ValueError(f"kind: expected one of {', '.join(KINDS)}; got {kind!r}")
     return kind
 
 

@@ -257,13 +257,13 @@ FIGURES: tuple[AnyStatistic, ...] = (
     _calibration_error("ece", "ece", _ece, "ECE", Explanation(
         "Σ_b (n_b/N) · |mean confidence_b − accuracy_b|, {bins} equal-width bins on [0, 1]",
         "Expected calibration error: how far confidence is from the rate of being right, on average over rows.",
-        "Few rows per bin push it up even for a perfect model: read it beside the noise floor. More bins, "
-        "more noise.",
+        "Few rows per bin push it up even for a perfectly calibrated model: read it beside the noise floor. "
+        "More bins, more noise.",
         _GUO)),
     _calibration_error("rmsce", "rmsce", _rmsce, "RMSCE", Explanation(
         "sqrt(Σ_b (n_b/N) · (mean confidence_b − accuracy_b)²)",
         "Root-mean-square calibration error: like ECE, but large gaps weigh more.",
-        "As ECE; never smaller than ECE.",
+        "What moves ECE; it is never smaller than ECE.",
         _KUMAR)),
     _calibration_error("mce", "mce", _mce, "MCE", Explanation(
         "max_b |mean confidence_b − accuracy_b| over bins that hold rows",
@@ -272,37 +272,37 @@ FIGURES: tuple[AnyStatistic, ...] = (
         "Naeini, Cooper and Hauskrecht 2015, Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI")),
     _calibration_error("overconfidence", "over", _over, "over-confidence", Explanation(
         "Σ_b (n_b/N) · max(mean confidence_b − accuracy_b, 0)",
-        "The part of ECE where the model is surer than right; with under-confidence it adds up to ECE.",
-        "As ECE.",
+        "The part of ECE from bins where confidence is above accuracy; with under-confidence it adds up to ECE.",
+        "What moves ECE.",
         _STENGEL)),
     _calibration_error("underconfidence", "under", _under, "under-confidence", Explanation(
         "Σ_b (n_b/N) · max(accuracy_b − mean confidence_b, 0)",
-        "The part of ECE where the model is more often right than it says; with over-confidence it adds up to ECE.",
-        "As ECE.",
+        "The part of ECE from bins where accuracy is above confidence; with over-confidence it adds up to ECE.",
+        "What moves ECE.",
         _STENGEL)),
     _calibration_error("adaptive_ece", "ece", _ece, "adaptive ECE", Explanation(
         "ECE over bins closed from the top once they hold more than 0.25·(1.645/width)² rows",
-        "ECE with as many rows in each bin as its width needs: fine bins where confidences crowd.",
+        "ECE with as many rows in each bin as its width needs: narrow bins where confidences crowd.",
         "The bins follow the data, so two systems are binned differently. Equal confidences share a bin.",
         "Ding, Liu, Xiong and Shi 2020, Revisiting the Evaluation of Uncertainty Estimation, CVPR Workshops"),
         _ADAPTIVE),
     _calibration_error("ace", "ece", _ece, "ACE (equal mass)", Explanation(
-        "ECE over {bins} bins that hold as many rows each; equal confidences share a bin",
+        "ECE over {bins} bins that hold the same number of rows each; equal confidences share a bin",
         "Adaptive calibration error: ECE that looks as closely where confidences crowd as where they are rare.",
-        "As ECE. Where many confidences are equal there are fewer bins than asked for.",
+        "What moves ECE. Where many confidences are equal there are fewer bins than asked for.",
         "Nixon, Dusenberry, Zhang, Jerfel and Tran 2019, Measuring Calibration in Deep Learning, CVPR Workshops"),
         _EQUAL_MASS),
     _calibration_error("debiased_ece", "ece", _debiased_ece, "debiased ECE", Explanation(
         "ECE − Σ_b (n_b/N) · (E|X_b| − |gap_b|), X_b normal around gap_b with variance acc_b(1 − acc_b)/n_b",
         "ECE less what noise alone adds to it; never below 0.",
-        "Less than ECE by how small the bins are; bins without a single error get no correction.",
+        "The fewer rows a bin holds, the larger its correction; bins without a single error get none.",
         _KUMAR)),
     RowStatistic(
         "smooth_ece", ("confidence", "correct"), Ranked.of, smooth_ece_of, "smooth ECE", "lower",
         sorted_by="confidence", of_neighbours=True, noise_power=3, explanation=Explanation(
-            "∫ |K_σ ∗ (confidence − correct)|, a reflected Gaussian of the width σ at which this is σ",
+            "∫ |K_σ ∗ (confidence − correct)|, K_σ a reflected Gaussian of the width σ at which the integral is σ",
             "Calibration error without bins: small changes of confidences change it little.",
-            "Noise pushes it up, less than it does ECE.",
+            "Noise pushes it up, but less than ECE.",
             "Błasiok and Nakkiran 2024, Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing, ICLR")),
     Statistic(
         "pearson", _GAP_SUMS, _pearson, "Pearson r over bins", "higher", (-1.0, 1.0), _EQUAL_WIDTH,
@@ -313,7 +313,7 @@ FIGURES: tuple[AnyStatistic, ...] = (
             _STENGEL)),
     mean_of("brier", title="Brier score", direction="lower", derived=DERIVED, explanation=Explanation(
         "mean of (confidence − correct)²",
-        "A proper score: calibration and sharpness together. 0.25 is what always saying one half gets.",
+        "A proper score: calibration and sharpness together. Always saying one half scores 0.25.",
         "Accuracy as much as calibration: compare it between systems on the same rows only.",
         "Brier 1950, Verification of Forecasts Expressed in Terms of Probability, Monthly Weather Review")),
     Statistic(
@@ -321,13 +321,13 @@ FIGURES: tuple[AnyStatistic, ...] = (
         derived=DERIVED, interval=_squared_interval, interval_sums=("variance",), explanation=Explanation(
             "Σ_b (n_b/N) · (mean confidence_b − accuracy_b)²",
             "The part of the Brier score that miscalibration costs. Brier = reliability − resolution + uncertainty.",
-            "As RMSCE, which is its root.",
+            "What moves RMSCE, which is its square root.",
             _MURPHY)),
     Statistic(
         "brier_resolution", (*_GAP_SUMS, "brier"), _resolution, "Brier: resolution", "higher", (-1.0, 1.0),
         _EQUAL_WIDTH, derived=DERIVED, explanation=Explanation(
             "reliability + uncertainty − Brier",
-            "How far confidence tells right from wrong: the part of the uncertainty that it takes away.",
+            "How well confidence tells right from wrong: the part of the uncertainty that it takes away.",
             "Within a bin it includes how confidence varies with the outcome, so that the three parts add up.",
             "Stephenson, Coelho and Jolliffe 2008, Two Extra Components in the Brier Score Decomposition, "
             "Weather and Forecasting")),
@@ -336,13 +336,13 @@ FIGURES: tuple[AnyStatistic, ...] = (
         explanation=Explanation(
             "accuracy · (1 − accuracy)",
             "How hard it is to say which answers are right: the Brier score of always saying the accuracy.",
-            "The task and the system's accuracy alone.",
+            "Nothing but the task and the system's accuracy.",
             _MURPHY)),
     mean_of("nll", title="NLL", direction="lower", range=(0.0, float("inf")), derived=DERIVED,
         explanation=Explanation(
             "mean of −ln(confidence) where right, −ln(1 − confidence) where wrong",
             "Log loss of the confidence as a forecast of being right.",
-            "Certain and wrong costs infinitely much; such rows are counted as unscored for it.",
+            "An answer that is certain and wrong would cost infinitely much: such rows are counted as unscored.",
             "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B")),
     mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
         "mean of correct", "How often the model is right.", "The task.")),
@@ -351,7 +351,7 @@ FIGURES: tuple[AnyStatistic, ...] = (
     Statistic("confidence_gap", _GAP_SUMS, lambda c, y, n: ratio(c - y, n), "confidence − accuracy", range=(-1.0, 1.0),
         explanation=Explanation(
             "mean confidence − accuracy",
-            "Over-confident on the whole above 0, under-confident below; needs no bins and is not biased.",
+            "Above 0: over-confident on the whole; below 0: under-confident. It needs no bins and is not biased.",
             "Over- and under-confidence cancel: 0 does not mean calibrated.")),
     # What the reliability diagram draws: sums by bin, kept as a vector.
     Statistic("reliability", (*_GAP_SUMS, "variance"), _stacked, "reliability curve", bins=_EQUAL_WIDTH,
@@ -365,18 +365,19 @@ _RANKED: dict[str, Any] = {
 
 RANKING: tuple[RowStatistic, ...] = (
     RowStatistic("auroc", value=auroc_of, title="AUROC", direction="higher", **_RANKED, explanation=Explanation(
-        "P(a right answer is surer than a wrong one), equals counting half",
-        "Whether confidence tells right answers from wrong ones; 0.5 is a coin. Says nothing of calibration.",
+        "P(a right answer is surer than a wrong one), ties counting half",
+        "Whether confidence tells right answers from wrong ones; 0.5 is a coin toss. It says nothing about "
+        "calibration.",
         "The mix of easy and hard questions: compare systems on the same questions.",
         "Hanley and McNeil 1982, The Meaning and Use of the Area under a ROC Curve, Radiology")),
     RowStatistic("aurc", value=aurc_of, title="AURC", direction="lower", **_RANKED, explanation=Explanation(
         "mean over answers of the error rate among all answers at least as sure",
-        "The area under the risk–coverage curve: the error rate when only the surest are answered, averaged.",
+        "The area under the risk–coverage curve: the error rate when only the surest answers are given, averaged.",
         "Accuracy as much as ranking: E-AURC takes accuracy out.",
         _GEIFMAN)),
     RowStatistic("e_aurc", value=excess_aurc_of, title="E-AURC", direction="lower", **_RANKED, explanation=Explanation(
         "AURC − (r + (1 − r)·ln(1 − r)), r the error rate",
-        "What a perfect ranking of the same answers would save.",
+        "How much lower AURC would be with a perfect ranking of the same answers.",
         "Small at high accuracy, where little can be ranked wrongly.",
         _GEIFMAN)),
 )  # fmt: skip

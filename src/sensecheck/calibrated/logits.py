@@ -368,7 +368,7 @@ def _matchable(tokens: Iterable[int | str], variant: Variant, path: str) -> froz
             raise InputError(
                 path=path,
                 field="ignore_tokens",
-                expected="integer tokens, as the file holds",
+                expected="integer tokens, as in the file",
                 got=shown(token, 60),
                 hint="It could never match: give the token's number in the vocabulary.",
                 reason="ignore_tokens",

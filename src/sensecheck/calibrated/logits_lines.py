@@ -384,7 +384,7 @@ def _json_object(line: bytes, place: _Place) -> tuple[dict[str, Any], list[str]]
     except RecursionError:
         place.refuse("bad_json", expected="a JSON object", got="brackets nested too deeply to be read")
     except ValueError as error:
-        place.refuse("bad_json", expected="a JSON object", got=f"what cannot be read ({escaped(str(error))})")
+        place.refuse("bad_json", expected="a JSON object", got=f"text that cannot be read ({escaped(str(error))})")
     if not isinstance(record, dict):
         place.refuse("not_an_object", expected="a JSON object", got=_kind(record))
     keys = [key for key, _ in members]
@@ -467,7 +467,7 @@ def _matrix(record: dict[str, Any], key: str, place: _Place) -> list[list[Any]]:
             place.refuse(
                 "ragged",
                 field=key,
-                expected=f"rows of one length ({len(rows[0])}, as in row 1)",
+                expected=f"rows of the same length ({len(rows[0])}, as in row 1)",
                 got=f"{plural(len(row), 'value')} in row {row_number}",
             )
     if not rows[0]:

@@ -53,7 +53,7 @@ def overlay(results: Sequence[Result], *, name: str = "reliability-of-several", 
     for result in results:
         figure = result["reliability"]
         if not isinstance(figure.value, tuple) or figure.n == 0:
-            raise ValueError(f"{result.name} has no rows to draw a reliability curve of")
+            raise ValueError(f"{result.name} has no rows to draw a reliability curve from")
         pairs.append((result.name, Curve.of(figure.value)))
     return _overlaid(pairs, name, title or "Reliability of several systems")
 
@@ -86,7 +86,7 @@ def _overlaid(pairs: Sequence[tuple[str, Curve]], name: str, title: str) -> Char
         axes.parts.append(f'<rect class="p-fill-series{i}" x="70" y="{42 + 18 * i}" width="10" height="10"/>')
         axes.text(f"{_short(system)} (ECE {ece:.3f})", 86, 51 + 18 * i)
         summaries.append(f"{system}: ECE {ece:.3f}")
-    alt = f"{title}: accuracy by confidence. {'; '.join(summaries)}. On the dashed line confidence is deserved."
+    alt = f"{title}: accuracy by confidence. {'; '.join(summaries)}. On the dashed line, confidence equals accuracy."
     return Chart.of(name, title, (460.0, 390.0), [axes], alt, data)
 
 

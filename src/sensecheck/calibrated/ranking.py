@@ -228,7 +228,9 @@ def _sorted(confidence: ArrayLike, correct: ArrayLike) -> NDArray[np.uint64] | R
     """Sorted keys that hold confidence and correctness together, where correctness is 0 or 1."""
     p, y = np.ascontiguousarray(confidence, dtype=np.float64), np.asarray(correct)
     if p.ndim != 1 or p.shape != y.shape:
-        raise ValueError(f"confidence and correct must be two lists of one length, came {p.shape} and {y.shape}")
+        raise ValueError(
+            f"confidence and correct must be two lists of the same length, got shapes {p.shape} and {y.shape}"
+        )
     if not len(p):
         raise ValueError("there are no rows to rank")
     keys = np.empty(len(p), dtype=np.uint64)

@@ -124,7 +124,9 @@ def fit(method: Method, confidence: ArrayLike, correct: ArrayLike, weight: Array
     p, y = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     w = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=np.float64)
     if p.ndim != 1 or p.shape != y.shape or p.shape != w.shape:
-        raise ValueError(f"confidence, correct and weight must be lists of one length, came {p.shape}, {y.shape}")
+        raise ValueError(
+            f"confidence, correct and weight must be lists of the same length, got shapes {p.shape}, {y.shape}"
+        )
     if len(p) < 2:
         raise InputError(f"a recalibration needs at least 2 rows with confidence and correctness, got {len(p)}")
     if not (p.min() >= 0 and p.max() <= 1):
@@ -132,7 +134,10 @@ def fit(method: Method, confidence: ArrayLike, correct: ArrayLike, weight: Array
     parameters, notes = _FIT[method](p, y, w)
     rate = float((w * y).sum() / w.sum())
     if rate in (0.0, 1.0):
-        notes = (*notes, f"every answer it was fitted on is {'right' if rate else 'wrong'}: the map can only say so")
+        notes = (
+            *notes,
+            f"every answer it was fitted on is {'right' if rate else 'wrong'}, so the map can say nothing else",
+        )
     return Recalibration(method, parameters, len(p), notes)
 
 
@@ -191,13 +196,13 @@ def _fit_temperature(p: Floats, y: Floats, w: Floats) -> Fitted:
     low, high = 1 / HOTTEST, 1 / COLDEST
     if slope(low) >= 0:
         return {"T": [HOTTEST]}, (
-            f"the temperature hit its upper bound {HOTTEST:g}: the confidences say nothing of being right (or the "
-            "opposite), and all become 0.5",
+            f"the temperature hit its upper bound {HOTTEST:g}: the confidences say nothing about being right (or "
+            "the opposite), and all become close to 0.5",
         )
     if slope(high) <= 0:
         return {"T": [COLDEST]}, (
-            f"the temperature hit its lower bound {COLDEST:g}: nearly every answer is right where it is thought to "
-            "be, and confidences go to 0 and 1",
+            f"the temperature hit its lower bound {COLDEST:g}: nearly all answers with a confidence above 0.5 are "
+            "right and nearly all others wrong, so confidences go to 0 and 1",
         )
     for _ in range(_STEPS):
         middle = (low + high) / 2

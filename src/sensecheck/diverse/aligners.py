@@ -234,7 +234,7 @@ def read_vectors(path: str | Path) -> EmbeddingAligner:
 def _vector_file(file: Path) -> tuple[list[str], Any]:
     if file.suffix == ".npz":
         if not is_zipfile(file):  # NumPy would advise to unpickle it
-            raise ValueError("it is no archive")
+            raise ValueError("it is not an archive")
         with np.load(file, allow_pickle=False) as arrays:
             return arrays["texts"].tolist(), arrays["vectors"]
     frame = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_ndjson(file)

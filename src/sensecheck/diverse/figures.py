@@ -41,17 +41,17 @@ _OF_THE_ORIGINAL = (
 _MEANINGS_REACHED = (
     mean_of("mds", title="MDS", direction="higher", explanation=Explanation(
         "mean over queries of (groups that a relevant hypothesis fell in) / groups",
-        "The share of the different meanings that the responses reach, all meanings alike.",
-        "more responses a query (compare at equal k: MDS@k), the relevance threshold, chance",
+        "The share of the different meanings that the responses reach, each meaning counting the same.",
+        "more responses per query (compare at equal k: MDS@k), the relevance threshold, chance",
         _LSDSCC)),
     mean_of("pds", title="PDS", direction="higher", explanation=Explanation(
         "mean over queries of (references in the groups reached) / references",
         "Like MDS, but a meaning counts by how many people expressed it.",
-        "more responses a query, large groups, chance",
+        "more responses per query, large groups, chance",
         _LSDSCC)),
     mean_of("max_score", title="mean best score", direction="higher", range=_ANY_SCORE, explanation=Explanation(
         "mean over queries of the mean over hypotheses of the best score with a group of references",
-        "How near the responses come to the references. One empty response is 0, not 1 as in the original.",
+        "How near the responses come to the references. An empty response scores 0, not 1 as in the original.",
         "short references and, without a brevity penalty, short responses",
         _LSDSCC)),
 )  # fmt: skip
@@ -60,13 +60,13 @@ _BESIDE_CHANCE = (
     Statistic(
         "{score}_over_chance", ("{score}", "chance_{score}", "1"), over_chance, "{SCORE} over chance", "higher",
         (-INFINITE, 1.0), explanation=Explanation(
-            "({SCORE} − chance) / (1 − chance), where chance is the {SCORE} of other queries' responses here",
+            "({SCORE} − chance) / (1 − chance), where chance is the {SCORE} that responses to other queries reach",
             "0: no better than answering another question. 1: every meaning reached.",
-            "canned responses, which are as good for any query, score 0")),
+            "canned responses, which suit any query equally well, score 0")),
     mean_of("chance_{score}", title="{SCORE} by chance", direction="none", explanation=Explanation(
         "{SCORE} when each query is given the responses to other queries, a seeded draw of them",
         "What overlap in common words reaches by itself.",
-        "few or large groups, many responses a query")),
+        "few or large groups, many responses per query")),
 )  # fmt: skip
 
 _OF_K_RESPONSES = (
@@ -83,11 +83,11 @@ _ALIGNMENT = (
         explanation=Explanation(
             "mean over queries of the best score of any hypothesis with any group",
             "The other reading of the paper's MaxBLEU: the score of the best response of each query.",
-            "more responses a query",
+            "more responses per query",
             _LSDSCC)),
     mean_of("coverage_entropy", title="coverage entropy", direction="higher", explanation=Explanation(
-        "mean over queries of H(hits per group) / ln(groups), for two groups or more with a hit",
-        "Whether the responses spread evenly over the meanings (1) or crowd in one of them (0).",
+        "mean over queries of H(hits per group) / ln(groups), where there are two groups or more and a hit",
+        "Whether the responses spread evenly over the meanings (1) or crowd into one of them (0).",
         "few responses cannot spread over many groups")),
     Statistic(
         "relevant", ("relevant", "hypotheses"), ratio, "relevant hypotheses", "higher", explanation=Explanation(
@@ -98,7 +98,7 @@ _ALIGNMENT = (
         "ties", ("tied", "with_choice"), ratio, "ties", "lower", explanation=Explanation(
             "hypotheses whose best score two groups share / hypotheses with a choice of groups",
             "How often the aligner could not tell which meaning a response has.",
-            "responses without any overlap tie on 0")),
+            "responses without any overlap tie at 0")),
     Statistic(
         "margin", ("margin", "with_choice"), ratio, "margin", "higher", _ANY_SCORE, explanation=Explanation(
             "mean of (best score − second best) over hypotheses with a choice of groups",
@@ -116,12 +116,12 @@ _DISTINCT_NGRAMS = (
         "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models")),
     mean_of("ead_{n}", title="EAD-{n}", direction="higher", range=(0, INFINITE), explanation=Explanation(
         "distinct {n}-grams / V(1 − ((V − 1)/V)^C), C {n}-grams, V words to choose from",
-        "distinct-n against what as many even draws from the vocabulary would give.",
+        "distinct-n relative to what the same number of even draws from the vocabulary would give.",
         "V (--vocabulary, in the signature)",
         "Liu et al. 2022, Rethinking and Refining the Distinct Metric")),
     mean_of("ent_{n}", title="Ent-{n}", direction="higher", range=(0, INFINITE), explanation=Explanation(
         "entropy, in nats, of the {n}-gram frequencies of a query's hypotheses, mean over queries",
-        "Like distinct-n, but it sees how even the repetition is.",
+        "Like distinct-n, but it also shows how evenly the n-grams repeat.",
         "the number of words",
         "Zhang et al. 2018, Generating Informative and Diverse Conversational Responses via AIM")),
 )  # fmt: skip
@@ -130,7 +130,7 @@ _REPETITION = (
     mean_of("self_bleu", title="Self-BLEU", direction="lower", explanation=Explanation(
         "BLEU of each hypothesis against the others of its query, mean over hypotheses, then queries",
         "How much the responses repeat each other; 1 for copies.",
-        "more responses: more to resemble",
+        "more responses per query: there is more to resemble",
         "Zhu et al. 2018, Texygen")),
     mean_of("pairwise_bleu", title="pairwise BLEU", direction="lower", explanation=Explanation(
         "BLEU of every ordered pair of different hypotheses of a query, mean over pairs, then queries",
@@ -158,22 +158,22 @@ _REPETITION = (
 
 _RECALLED_NGRAMS = (
     mean_of("reference_recall_{n}", title="reference {n}-gram recall", direction="higher", explanation=Explanation(
-        "{n}-grams of the references (highest count in one) that a hypothesis has / all, over queries",
+        "{n}-grams of the references (highest count in one) that a hypothesis has / all of them, mean over queries",
         "How much of what could be said is said, meanings aside.",
-        "more responses a query")),
+        "more responses per query")),
 )  # fmt: skip
 
 _SINGLE_REFERENCES = (
     mean_of("multi_reference_recall", title="multi-reference recall", direction="higher", explanation=Explanation(
         "for each reference the best BLEU of any hypothesis with it, mean over references, then queries",
         "Whether each reference is met by some response.",
-        "more responses a query",
+        "more responses per query",
         _GUPTA)),
     mean_of("multi_reference_precision", title="multi-reference precision", direction="higher",
         explanation=Explanation(
             "for each hypothesis the best BLEU with a single reference, mean over hypotheses, then queries",
             "Whether each response is like some reference.",
-            "more references a query",
+            "more references per query",
             _GUPTA)),
 )  # fmt: skip
 

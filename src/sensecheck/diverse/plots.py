@@ -135,5 +135,8 @@ def by_query(result: Result) -> Chart | None:
         kind = "p-fill-good" if i == bins else "p-fill-series0"
         axes.bar(low + 0.008, high - 0.008, 0.0, count / total, kind, f"{words}: {count:,} queries")
         data.append({"from": low, "queries": count})
-    alt = f"{counts[bins]:,} of {total:,} queries have all their meanings reached, {counts[0]:,} fewer than a tenth"
+    alt = (
+        f"{counts[bins]:,} of {total:,} queries have all their meanings reached; "
+        f"{counts[0]:,} have fewer than a tenth reached"
+    )
     return Chart.of("by_query", "Meanings reached, by query", (580, 300), [axes], alt, data)

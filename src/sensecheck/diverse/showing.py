@@ -23,16 +23,15 @@ def verdict(result: Result) -> list[str]:
         if isinstance(over.low, float) and over.low > 0:
             sentences.append(
                 f"Responses to other queries would reach {by_chance}; these go {_percent(over.value)} of the way "
-                "from there to all of them."
+                "from there to 100%."
             )
         elif isinstance(over.low, float):
-            sentences.append(
-                f"Responses to other queries would reach {by_chance}: that these do better cannot be told from chance."
-            )
+            sentences.append(f"Responses to other queries would reach {by_chance}; these are not demonstrably better.")
     repeated = figures.get("corpus_self_repetition")
     if repeated is not None and isinstance(repeated.value, float) and repeated.value > 0.5:
         sentences.append(
-            f"{_percent(repeated.value)} of all four-word phrases come back at other queries: canned responses?"
+            f"{_percent(repeated.value)} of all four-word phrases come back in responses to other queries: "
+            "are they canned?"
         )
     return sentences
 

@@ -199,7 +199,7 @@ def test_multinomial_replicates_have_a_total_that_never_varies() -> None:
 
 def test_bad_arguments_say_what_was_expected() -> None:
     three = (np.ones(3), np.ones(3), np.ones(3))
-    with pytest.raises(ValueError, match="one of ece, rmsce, mce, over, under; came 'ace'"):
+    with pytest.raises(ValueError, match="one of ece, rmsce, mce, over, under; got 'ace'"):
         debiased_interval("ace", *three, (np.ones((60, 3)),) * 3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="level"):
         debiased_interval("ece", *three, (np.ones((60, 3)),) * 3, level=95)

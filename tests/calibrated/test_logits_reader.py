@@ -273,16 +273,15 @@ def test_large_file_equals_plain_reader_and_streams(tmp_path: Path) -> None:
     assert frame["confidence"].to_list() == table.columns.confidence.tolist()
 
 
-def test_processes_give_the_same(tmp_path: Path) -> None:
+def test_blocks_of_any_size_give_the_same(tmp_path: Path) -> None:
     path = tmp_path / "a.logits"
     bad = record([[0.5]], [[1]], [1, 2])
     path.write_bytes(stream(*([GOOD] * 50), bad, *([GOOD] * 50)).getvalue())
-    options: dict[str, Any] = {"skip_bad": True, "block_bytes": 700}
-    one, two = read_logits(path, **options), read_logits(path, jobs=2, **options)
+    whole, small = read_logits(path, skip_bad=True), read_logits(path, skip_bad=True, block_bytes=700)
     names = COLUMNS[:-1]
-    assert lists(one, names) == lists(two, names)
-    assert one.files == two.files
-    assert error_of(path, jobs=2, block_bytes=700) == error_of(path)
+    assert lists(whole, names) == lists(small, names)
+    assert whole.files == small.files
+    assert error_of(path, block_bytes=700) == error_of(path)
 
 
 # --- the original's files ---
@@ -443,15 +442,15 @@ LINE_ERRORS: list[tuple[object, str]] = [
     ),
     (
         record([[0.1, 0.9], [0.3]], [[3, 4], [5]], [4, 5]),
-        "top_logits: expected rows of one length (2, as in row 1), got 1 value in row 2. ",
+        "top_logits: expected rows of the same length (2, as in row 1), got 1 value in row 2. ",
     ),
     (
         record([[0.1, 0.2, 0.3], [0.3]], [[3, 4], [5, 6]], [4, 5]),
-        "top_logits: expected rows of one length (3, as in row 1), got 1 value in row 2. ",
+        "top_logits: expected rows of the same length (3, as in row 1), got 1 value in row 2. ",
     ),
     (
         record([[0.1, 0.9], [0.3, 0.1]], [[3, 4, 5], [5]], [4, 5]),
-        "top_logit_idxs: expected rows of one length (3, as in row 1), got 1 value in row 2. ",
+        "top_logit_idxs: expected rows of the same length (3, as in row 1), got 1 value in row 2. ",
     ),
     (
         record([[0.1, 0.9]], [[3]], [4]),
@@ -606,7 +605,7 @@ def test_ignored_tokens() -> None:
     assert read_logits(text, ignore_tokens=[4], ignore_by="predicted").columns.predicted.tolist() == [6]
     text.seek(0)
     assert error_of(text, ignore_tokens=["</s>"]) == (
-        "<stream>: ignore_tokens: expected integer tokens, as the file holds, got '</s>'. "
+        "<stream>: ignore_tokens: expected integer tokens, as in the file, got '</s>'. "
         "It could never match: give the token's number in the vocabulary."
     )
     miso = record([[0.5, 0.1]] * 2, [["3", "x"], ["y", "x"]], ["3", "x"])

@@ -229,7 +229,7 @@ def test_embedding_aligners(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.npz: no such file"):
         read_vectors(tmp_path / "x.npz")
     for name, words in (
-        ("b.npz", "it is no archive"),
+        ("b.npz", "it is not an archive"),
         ("b.parquet", "vectors in Parquet"),
         ("b.jsonl", "vectors in JSON lines"),
     ):

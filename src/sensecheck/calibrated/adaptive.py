@@ -218,7 +218,7 @@ def _checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[NDArray[Any], N
         values = values.astype(np.float64)
     if values.ndim != 1 or values.shape != truth.shape:
         raise ValueError(
-            f"confidence and correct must be two lists of one length, got shapes {values.shape} and {truth.shape}"
+            f"confidence and correct must be two lists of the same length, got shapes {values.shape} and {truth.shape}"
         )
     if len(values) == 0:
         raise ValueError("there are no confidences to put into bins")
@@ -253,11 +253,11 @@ def _float_of(keys: NDArray[Any]) -> Any:
 
 def _reader(keys: NDArray[Any]) -> Callable[[int], float]:
     """Reads the confidence of one key. Bisection reads single values, which numpy's own scalars make slow."""
-    at = memoryview(keys.data)
-    whole, real = (Struct("=Q"), Struct("=d")) if keys.dtype == np.uint64 else (Struct("=I"), Struct("=f"))
+    key_at = memoryview(keys.data)
+    as_integer, as_float = (Struct("=Q"), Struct("=d")) if keys.dtype == np.uint64 else (Struct("=I"), Struct("=f"))
 
     def value(i: int) -> float:
-        number: float = real.unpack(whole.pack(at[i] >> 1))[0]
+        number: float = as_float.unpack(as_integer.pack(key_at[i] >> 1))[0]
         return number
 
     return value
@@ -332,15 +332,15 @@ def _gained_by_input_order(
     for c, begin, end in split:
         above = end - cuts[c]  # so many of the run belong to the higher bin: those listed first
         run = first[np.searchsorted(tied, value(begin))]
-        listed = np.count_nonzero(certain[members[run : run + above]])
-        gained[c] = listed - int(np.sum(keys[cuts[c] : end] & one))
+        correct_listed_first = np.count_nonzero(certain[members[run : run + above]])
+        gained[c] = correct_listed_first - int(np.sum(keys[cuts[c] : end] & one))
     return gained
 
 
-def _equal_to_any(values: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
-    """Where the values equal one of the wanted ones. A table of hashes rejects nearly all others at once.
+def _equal_to_any(values: NDArray[Any], targets: NDArray[Any]) -> NDArray[np.int64]:
+    """Where the values equal one of the targets. A table of hashes rejects nearly all others at once.
 
-    0.0 is never wanted, whose bits are not those of −0.0: no cut falls among the lowest confidences.
+    0.0 is never a target, whose bits are not those of −0.0: no cut falls among the lowest confidences.
     """
     unsigned, factor = (np.uint64, 0x9E3779B97F4A7C15) if values.dtype == np.float64 else (np.uint32, 0x9E3779B1)
     multiplier, shift = unsigned(factor), unsigned(np.dtype(unsigned).itemsize * 8 - 16)
@@ -351,12 +351,12 @@ def _equal_to_any(values: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int6
         return keys
 
     table = np.zeros(1 << 16, dtype=bool)
-    table[hashed(wanted)] = True
+    table[hashed(targets)] = True
     values = np.ascontiguousarray(values)
-    found = []
+    places = []
     for i in range(0, len(values), CHUNK):
         part = values[i : i + CHUNK]
         near = np.flatnonzero(table[hashed(part)])
-        slot = np.searchsorted(wanted, part[near]).clip(max=len(wanted) - 1)
-        found.append(i + near[wanted[slot] == part[near]])
-    return np.concatenate(found)
+        slot = np.searchsorted(targets, part[near]).clip(max=len(targets) - 1)
+        places.append(i + near[targets[slot] == part[near]])
+    return np.concatenate(places)

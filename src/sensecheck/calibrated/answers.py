@@ -50,11 +50,11 @@ def holds_answers(first: bytes) -> bool:
 def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int, Any, InputError | None]]:
     """The objects of a document or of lines, with their numbers; a line that is no JSON comes as its error."""
     try:
-        whole = orjson.loads(text)
+        document = orjson.loads(text)
     except ValueError:
-        whole = None
-    if whole is not None:
-        items = whole if isinstance(whole, list) else [whole]
+        document = None
+    if document is not None:
+        items = document if isinstance(document, list) else [document]
         for number, item in enumerate(items, 1):
             yield number, item, None
         return
@@ -77,13 +77,13 @@ def answers_of(item: Any, number: int, path: str, columns: Mapping[str, str]) ->
     if not isinstance(item, Mapping):
         raise _bad(path, number, "a JSON object", shown(item))
     body, outer = _body(item)
-    kept = {k: v for k, v in outer.items() if not isinstance(v, (dict, list))}
-    given = _first(outer, (columns["id"],) if "id" in columns else ("id", "custom_id", "i"))
-    name = str(next(v for v in (given, body.get("id"), number) if v is not None))
+    fields = {k: v for k, v in outer.items() if not isinstance(v, (dict, list))}
+    given_id = _first(outer, (columns["id"],) if "id" in columns else ("id", "custom_id", "i"))
+    response_id = str(next(v for v in (given_id, body.get("id"), number) if v is not None))
     correct = _correct(outer, columns.get("correct", "correct"), path, number)
     gold_names = (columns["gold"],) if "gold" in columns else GOLD_NAMES
     gold = next((str(outer[g]) for g in gold_names if isinstance(outer.get(g), (str, int, float))), None)
-    found = []
+    answers = []
     choices = body.get("choices")
     parts = choices if isinstance(choices, list) and choices else [body]
     for index, choice in enumerate(parts):
@@ -91,13 +91,13 @@ def answers_of(item: Any, number: int, path: str, columns: Mapping[str, str]) ->
             raise _bad(path, number, "choices that are objects", shown(choice))
         tokens, logprobs = _tokens(choice, path, number)
         text = _text(choice, tokens)
-        right = correct
-        if right is None and gold is not None:
-            right = text.strip() == gold.strip()
+        is_right = correct
+        if is_right is None and gold is not None:
+            is_right = text.strip() == gold.strip()
         reason = "" if logprobs else "no log-probabilities"
-        own = name if len(parts) == 1 else f"{name}#{index}"
-        found.append(Answer(own, name, text, logprobs, right, gold, kept, reason))
-    return found
+        answer_id = response_id if len(parts) == 1 else f"{response_id}#{index}"
+        answers.append(Answer(answer_id, response_id, text, logprobs, is_right, gold, fields, reason))
+    return answers
 
 
 def _body(item: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -110,20 +110,20 @@ def _body(item: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]
 
 
 def _tokens(choice: Mapping[str, Any], path: str, number: int) -> tuple[list[str], list[float]]:
-    given = choice.get("logprobs")
+    logprobs = choice.get("logprobs")
     raw: Sequence[Any] | None = None
     texts: list[str] = []
-    if isinstance(given, Mapping) and isinstance(given.get("content"), list):
-        raw = [t.get("logprob") if isinstance(t, Mapping) else t for t in given["content"]]
-        texts = [str(t.get("token", "")) for t in given["content"] if isinstance(t, Mapping)]
-    elif isinstance(given, Mapping) and isinstance(given.get("token_logprobs"), list):
+    if isinstance(logprobs, Mapping) and isinstance(logprobs.get("content"), list):
+        raw = [t.get("logprob") if isinstance(t, Mapping) else t for t in logprobs["content"]]
+        texts = [str(t.get("token", "")) for t in logprobs["content"] if isinstance(t, Mapping)]
+    elif isinstance(logprobs, Mapping) and isinstance(logprobs.get("token_logprobs"), list):
         # With `echo`, the first token of the prompt has none.
-        raw = given["token_logprobs"]
-        texts = [str(t) for t in given.get("tokens") or []]
+        raw = logprobs["token_logprobs"]
+        texts = [str(t) for t in logprobs.get("tokens") or []]
         if raw and raw[0] is None:
             raw, texts = raw[1:], texts[1:]
-    elif isinstance(given, list):
-        raw = [t.get("logprob") if isinstance(t, Mapping) else t for t in given]
+    elif isinstance(logprobs, list):
+        raw = [t.get("logprob") if isinstance(t, Mapping) else t for t in logprobs]
     elif isinstance(choice.get("completion_probabilities"), list):
         raw, texts = _llama(choice["completion_probabilities"], path, number)
     if raw is None:
@@ -147,21 +147,21 @@ def _llama(steps: Sequence[Any], path: str, number: int) -> tuple[list[Any], lis
     for step in steps:
         if not isinstance(step, Mapping):
             raise bad("an object for every token", step)
-        said = str(step.get("token", step.get("content", "")))
-        texts.append(said)
+        token = str(step.get("token", step.get("content", "")))
+        texts.append(token)
         if "logprob" in step:
             values.append(step["logprob"])
             continue
-        listed = step.get("probs")
-        if not isinstance(listed, list) or not all(isinstance(p, Mapping) for p in listed):
+        candidates = step.get("probs")
+        if not isinstance(candidates, list) or not all(isinstance(p, Mapping) for p in candidates):
             raise bad("`logprob`, or `probs` with objects, for every token", step)
-        chance = next((p.get("prob") for p in listed if p.get("tok_str", p.get("token")) == said), None)
-        if isinstance(chance, bool) or not isinstance(chance, (int, float)) or not 0 <= chance <= 1 + 1e-6:
+        prob = next((p.get("prob") for p in candidates if p.get("tok_str", p.get("token")) == token), None)
+        if isinstance(prob, bool) or not isinstance(prob, (int, float)) or not 0 <= prob <= 1 + 1e-6:
             raise bad(
-                f"the probability of the token {shown(said, 30)} among its `probs`",
-                listed if chance is None else chance,
+                f"the probability of the token {shown(token, 30)} among its `probs`",
+                candidates if prob is None else prob,
             )
-        values.append(math.log(chance) if chance > 0 else -math.inf)
+        values.append(math.log(prob) if prob > 0 else -math.inf)
     return values, texts
 
 
@@ -179,8 +179,8 @@ def _correct(item: Mapping[str, Any], name: str, path: str, number: int) -> bool
     value = item.get(name)
     if value is None:
         return None
-    if isinstance(value, (str, bool, int, float)) and (said := str(value).strip().lower()) in MARKS:
-        return MARKS[said]
+    if isinstance(value, (str, bool, int, float)) and (mark := str(value).strip().lower()) in MARKS:
+        return MARKS[mark]
     raise _bad(path, number, "right or wrong (true/false, 1/0, Correct/Wrong, yes/no)", shown(value), field=name)
 
 

@@ -47,41 +47,43 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
             got=f"the columns {', '.join(batch.frame.columns[1:])}", reason="no_column",
         )  # fmt: skip
     if isinstance(column.dtype, pl.Struct):
-        found = [f.name for f in column.dtype.fields]
-        table = column.struct.unnest().select([pl.col(c).cast(pl.Float64, strict=False) for c in found]).to_numpy()
+        column_classes = [f.name for f in column.dtype.fields]
+        table = (
+            column.struct.unnest().select([pl.col(c).cast(pl.Float64, strict=False) for c in column_classes]).to_numpy()
+        )
     else:
         lengths = column.list.len()
-        wide = int(lengths.max() or 0)  # type: ignore[arg-type]
-        row = int((lengths != wide).fill_null(True).arg_max() or 0)
-        if (lengths != wide).fill_null(True).any():
+        width = int(lengths.max() or 0)  # type: ignore[arg-type]
+        row = int((lengths != width).fill_null(True).arg_max() or 0)
+        if (lengths != width).fill_null(True).any():
             raise batch.error(
-                row, field=name, expected=f"{wide} probabilities, as in other rows", got=shown(column[row]),
+                row, field=name, expected=f"{width} probabilities, as in other rows", got=shown(column[row]),
                 reason="bad_distribution",
             )  # fmt: skip
-        found = [str(i) for i in range(wide)]
-        table = np.asarray(column.explode().cast(pl.Float64, strict=False).to_numpy()).reshape(-1, wide)
-    names = list(classes) if classes is not None else found
-    if set(names) != set(found):
+        column_classes = [str(i) for i in range(width)]
+        table = np.asarray(column.explode().cast(pl.Float64, strict=False).to_numpy()).reshape(-1, width)
+    names = list(classes) if classes is not None else column_classes
+    if set(names) != set(column_classes):
         raise InputError(
-            path=batch.path or None, field=name, expected=f"the classes {', '.join(names)}", got=", ".join(found),
-            reason="bad_distribution",
+            path=batch.path or None, field=name, expected=f"the classes {', '.join(names)}",
+            got=", ".join(column_classes), reason="bad_distribution",
         )  # fmt: skip
     if len(names) > _MOST_CLASSES:
         raise InputError(
             path=batch.path or None, field=name, expected=f"at most {_MOST_CLASSES} classes", got=str(len(names)),
             hint="Give confidence and correct instead.", reason="bad_distribution",
         )  # fmt: skip
-    table = table[:, [found.index(c) for c in names]]
-    wrong = ~(np.isfinite(table).all(1) & (table >= -1e-6).all(1) & (np.abs(table.sum(1) - 1) <= _SLACK))
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    table = table[:, [column_classes.index(c) for c in names]]
+    broken = ~(np.isfinite(table).all(1) & (table >= -1e-6).all(1) & (np.abs(table.sum(1) - 1) <= _SLACK))
+    if broken.any():
+        row = int(np.argmax(broken))
         raise batch.error(
             row, field=name, expected="probabilities that sum to 1", got=shown(column[row]), hint=SKIP_HINT,
             reason="bad_distribution",
         )  # fmt: skip
     table = np.clip(table, 0.0, 1.0)
-    place = {c: i for i, c in enumerate(names)}
-    gold = [place.get(str(v), -1) for v in batch.frame[label]]
+    number_of = {c: i for i, c in enumerate(names)}
+    gold = [number_of.get(str(v), -1) for v in batch.frame[label]]
     if -1 in gold:
         row = gold.index(-1)
         raise batch.error(
@@ -89,13 +91,13 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
             got=shown(batch.frame[label][row]), reason="unknown_class",
         )  # fmt: skip
     best = table.argmax(axis=1)
-    made = {
+    columns = {
         "confidence": table[np.arange(len(table)), best],
         "correct": best == np.asarray(gold),
         GOLD: np.asarray(gold, dtype=np.int64),
         **{_PREFIX + c: table[:, i] for i, c in enumerate(names)},
     }
-    return pl.DataFrame(made), names
+    return pl.DataFrame(columns), names
 
 
 class _Classes:
@@ -130,7 +132,7 @@ def classwise_figure(names: Sequence[str], bins: int) -> RowStatistic:
         "classwise_ece", (GOLD, *(_PREFIX + c for c in names)), partial(_prepared, tuple(names), bins), _classwise,
         "classwise ECE", "lower", noise_power=2, explanation=Explanation(
             f"mean over classes of Σ_b (n_b/N)·|mean probability_b − share of the class_b|, {bins} bins",
-            "ECE of every class's probability, the small ones too, averaged over classes.",
+            "ECE of the probability of every class, not only of the likeliest, averaged over classes.",
             "Many classes with probabilities near 0 make it small: compare it for the same classes only.",
             "Kull, Perello Nieto, Kängsepp, Silva Filho, Song and Flach 2019, Beyond Temperature Scaling, NeurIPS"),
     )  # fmt: skip

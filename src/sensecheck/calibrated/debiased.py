@@ -89,10 +89,9 @@ def debiased_interval(
     there are (otherwise the spread of the replicates' totals tells). The target is the population figure over
     the bins that hold data.
     """
-    found = debiased_intervals(
+    return debiased_intervals(
         (kind,), n, conf, correct, replicates, level=level, clusters=clusters, seed=seed, draws=draws
-    )
-    return found[kind]
+    )[kind]
 
 
 def debiased_intervals(
@@ -111,22 +110,21 @@ def debiased_intervals(
     for kind in kinds:
         _known(kind)
     if not 0.5 <= level < 1:
-        raise ValueError(f"level: expected a number from 0.5 to below 1, came {level!r}")
+        raise ValueError(f"level: expected a number from 0.5 to below 1, got {level!r}")
     sums = [np.asarray(part, dtype=np.float64) for part in (n, conf, correct)]
     resampled = [np.asarray(part, dtype=np.float64) for part in replicates]
     if any(part.ndim != 1 or part.shape != sums[0].shape for part in sums):
-        raise ValueError(f"n, conf, correct: expected three vectors of one length, came {[s.shape for s in sums]}")
+        raise ValueError(f"n, conf, correct: expected three vectors of the same length, got {[s.shape for s in sums]}")
     if any(part.ndim != 2 or part.shape != (len(resampled[0]), len(sums[0])) for part in resampled):
         raise ValueError(
-            f"replicates: expected three R x {len(sums[0])} arrays, came {[part.shape for part in resampled]}"
+            f"replicates: expected three R x {len(sums[0])} arrays, got {[part.shape for part in resampled]}"
         )
     full = sums[0] > 0
     if not full.any():
         return _none(kinds, "no rows: every bin is empty")
     if len(resampled[0]) < 50:
         return _none(kinds, f"{len(resampled[0])} replicates: at least 50 are needed")
-    held = [part[:, full] for part in resampled]
-    model = _model([part[full] for part in sums], held, draws, seed, clusters)
+    model = _model([part[full] for part in sums], [part[:, full] for part in resampled], draws, seed, clusters)
     if model.clusters < 1.5:  # the number may be read off replicates, so not quite whole
         return _none(
             kinds,
@@ -191,9 +189,9 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
     # The linearised error of each replicate's gap: no division by a replicate's own count, which may be 0.
     residual = confs - corrects - sizes * gap
     variance = residual.var(0)
-    few = np.where(within > 1, within / np.maximum(within - 1, 0.5), 2.0) * (size - 1) / size
+    small_sample = np.where(within > 1, within / np.maximum(within - 1, 0.5), 2.0) * (size - 1) / size
     calibrated = np.maximum(confidence * (1 - confidence), 1e-6)
-    effect = (variance * few + PRIOR * calibrated) / (size * accuracy * (1 - accuracy) + PRIOR * calibrated)
+    effect = (variance * small_sample + PRIOR * calibrated) / (size * accuracy * (1 - accuracy) + PRIOR * calibrated)
     rng = np.random.default_rng(seed)
     half = rng.standard_normal((draws // 2, len(size)))
     noise = np.concatenate([half, -half]) @ _root(residual, variance).T
@@ -460,28 +458,35 @@ def noise_floor(
     size, mean, variance = _floor_input(kind, n, conf, var)
     total = _positive(size.sum(-1))
     if kind == "mce":
-        found = np.mean(_floor_draws(kind, size, mean, variance, seed, draws), axis=0)
+        floor = np.mean(_floor_draws(kind, size, mean, variance, seed, draws), axis=0)
     elif kind == "rmsce":
-        square = (variance / _positive(size)).sum(-1) / total
-        each = variance / _positive(size)
-        fourth = 2 * variance**2 + variance * np.maximum(1 - 6 * each, -1.0)
-        spread = np.maximum((fourth / _positive(size) ** 2).sum(-1), 0.0) / total**2
-        shape = np.where(spread > 0, square**2 / _positive(spread), 1e12)
-        shape = np.clip(shape, 1e-9, 1e12)
-        # Gamma(k + 1/2) / (Gamma(k) sqrt(k)); its series where a difference of logarithms would lose digits.
-        safe = np.minimum(shape, 1e4)
-        exact = np.exp(_log_gamma(safe + 0.5) - _log_gamma(safe)) / np.sqrt(safe)
-        found = np.sqrt(square) * np.where(shape > 1e4, 1 - 1 / (8 * shape), exact)
-        # So few errors are expected that the mean square is mostly 0 with rare jumps: no gamma variable.
-        rare = (shape < 4) & (square > 0)
-        if rare.any():
-            drawn = _floor_draws(kind, size[rare], mean[rare], variance[rare], seed, draws).mean(0)
-            found = np.where(rare, 0.0, found)
-            found[rare] = drawn
+        floor = _root_mean_square_floor(size, mean, variance, seed, draws)
     else:
-        whole = _mean_deviation(size, mean, variance).sum(-1) / total
-        found = whole if kind == "ece" else whole / 2
-    return np.asarray(np.where(size.sum(-1) > 0, found, np.nan))
+        both_sides = _mean_deviation(size, mean, variance).sum(-1) / total
+        floor = both_sides if kind == "ece" else both_sides / 2
+    return np.asarray(np.where(size.sum(-1) > 0, floor, np.nan))
+
+
+def _root_mean_square_floor(size: Array, mean: Array, variance: Array, seed: int, draws: int) -> Array:
+    """The mean root of a gamma variable with the mean and the variance of the mean square."""
+    total = _positive(size.sum(-1))
+    each = variance / _positive(size)
+    square = each.sum(-1) / total
+    fourth = 2 * variance**2 + variance * np.maximum(1 - 6 * each, -1.0)
+    spread = np.maximum((fourth / _positive(size) ** 2).sum(-1), 0.0) / total**2
+    shape = np.where(spread > 0, square**2 / _positive(spread), 1e12)
+    shape = np.clip(shape, 1e-9, 1e12)
+    # Gamma(k + 1/2) / (Gamma(k) sqrt(k)); its series where a difference of logarithms would lose digits.
+    safe = np.minimum(shape, 1e4)
+    exact = np.exp(_log_gamma(safe + 0.5) - _log_gamma(safe)) / np.sqrt(safe)
+    floor = np.sqrt(square) * np.where(shape > 1e4, 1 - 1 / (8 * shape), exact)
+    # So few errors are expected that the mean square is mostly 0 with rare jumps: no gamma variable.
+    rare = (shape < 4) & (square > 0)
+    if rare.any():
+        simulated = _floor_draws("rmsce", size[rare], mean[rare], variance[rare], seed, draws).mean(0)
+        floor = np.where(rare, 0.0, floor)
+        floor[rare] = simulated
+    return np.asarray(floor)
 
 
 def noise_floor_quantile(
@@ -499,8 +504,8 @@ def noise_floor_quantile(
     Seeded draws of each bin's number correct, from the binomial with its mean and variance.
     """
     size, mean, variance = _floor_input(kind, n, conf, var)
-    drawn = _floor_draws(kind, size, mean, variance, seed, draws)
-    return np.asarray(np.where(size.sum(-1) > 0, np.quantile(drawn, probability, axis=0, method="higher"), np.nan))
+    figures = _floor_draws(kind, size, mean, variance, seed, draws)
+    return np.asarray(np.where(size.sum(-1) > 0, np.quantile(figures, probability, axis=0, method="higher"), np.nan))
 
 
 def _floor_input(kind: Kind, n: ArrayLike, conf: ArrayLike, var: ArrayLike) -> tuple[Array, Array, Array]:
@@ -535,13 +540,13 @@ def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, seed: in
     flip = np.where(rarer < total, -1.0, 1.0)
     share = size / _positive(size.sum(-1, keepdims=True))
     lead = size.shape[:-1]
-    found = np.empty((draws, *lead))
+    figures = np.empty((draws, *lead))
     for at in np.ndindex(*lead):
         rng = np.random.default_rng(seed)  # the same for each slice, so that a slice's floor knows no other slice
         count = trials[at].astype(np.int64)
         off = flip[at] * (rarer[at] - rng.binomial(count, chance[at], (draws, len(count))))
-        found[(slice(None), *at)] = _figure(kind, off / _positive(size[at]), share[at])
-    return found
+        figures[(slice(None), *at)] = _figure(kind, off / _positive(size[at]), share[at])
+    return figures
 
 
 # --- shared -------------------------------------------------------------------------------------------------
@@ -567,7 +572,7 @@ def _point(values: Array, probability: float) -> float:
 
 def _known(kind: Kind) -> Kind:
     if kind not in KINDS:
-        raise ValueError(f"kind: expected one of {', '.join(KINDS)}; came {kind!r}")
+        raise ValueError(f"kind: expected one of {', '.join(KINDS)}; got {kind!r}")
     return kind
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import erf
 from typing import Any, cast
@@ -107,8 +108,8 @@ def _debiased_ece(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Fl
         z = np.where(deviation > 0, gap / deviation, 0.0)
         folded = deviation * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + gap * _erf(z / np.sqrt(2)).astype(np.float64)
     added = np.where((n > 0) & (deviation > 0), folded - np.abs(gap), 0.0)
-    plain = (np.abs(gap) * share).sum(-1)
-    return np.asarray(np.maximum(plain - (added * share).sum(-1), 0.0), dtype=np.float64)
+    ece = (np.abs(gap) * share).sum(-1)
+    return np.asarray(np.maximum(ece - (added * share).sum(-1), 0.0), dtype=np.float64)
 
 
 def _reliability(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Floats:
@@ -129,9 +130,9 @@ def _resolution(confidence: Floats, correct: Floats, n: Floats, brier: Floats) -
 
 def _squared_interval(sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int) -> OwnInterval:
     """Reliability is RMSCE squared, and so is its interval."""
-    own = _interval("rmsce", sums, replicates, level=level, seed=seed)
-    beside = {name: value**2 for name, value in own.beside.items()}
-    return OwnInterval(own.low**2, own.high**2, own.method, beside, own.absent)
+    of_rmsce = _interval("rmsce", sums, replicates, level=level, seed=seed)
+    beside = {name: value**2 for name, value in of_rmsce.beside.items()}
+    return OwnInterval(of_rmsce.low**2, of_rmsce.high**2, of_rmsce.method, beside, of_rmsce.absent)
 
 
 def _pearson(confidence: Floats, correct: Floats, n: Floats) -> Floats:
@@ -145,8 +146,8 @@ def _pearson(confidence: Floats, correct: Floats, n: Floats) -> Floats:
         y = np.where(full, y - y.sum(-1, keepdims=True) / count, 0.0)
         length = np.sqrt((x**2).sum(-1) * (y**2).sum(-1))
         # A side that varies by rounding alone has no correlation.
-        found = np.where(length > 1e-14, (x * y).sum(-1) / length, np.nan)
-    return np.where(count[..., 0] >= 2, np.clip(found, -1, 1), np.nan)
+        correlation = np.where(length > 1e-14, (x * y).sum(-1) / length, np.nan)
+    return np.where(count[..., 0] >= 2, np.clip(correlation, -1, 1), np.nan)
 
 
 def _interval(
@@ -155,208 +156,12 @@ def _interval(
     """A debiased interval, beside the noise floor; absolute gaps grow with noise, so percentiles do not cover."""
     confidence, correct, n, variance = sums
     floor = float(noise_floor(kind, n, confidence, variance))
-    drawn = (replicates[2], replicates[0], replicates[1])
-    found = debiased_interval(kind, n, confidence, correct, drawn, level=level, seed=seed)
-    beside = {"debiased": found.value if found.value is not None else float("nan"), "noise floor": floor}
-    if found.low is None or found.high is None:
-        return OwnInterval(float("nan"), float("nan"), "", beside, found.reason or "no interval")
-    return OwnInterval(found.low, found.high, found.method, beside)
-
-
-_BINNED = ("confidence", "correct", ONE)
-_STENGEL = (
-    "Stengel-Eskin and Van Durme 2023, Calibrated Interpretation: Confidence Estimation in Semantic Parsing, TACL"
-)
-_MURPHY = "Murphy 1973, A New Vector Partition of the Probability Score, Journal of Applied Meteorology"
-_GEIFMAN = "Geifman, Uziel and El-Yaniv 2019, Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers, ICLR"
-_GUO = "Guo, Pleiss, Sun and Weinberger 2017, On Calibration of Modern Neural Networks, ICML"
-
-
-def _binned(name: str, kind: Kind, finish: Any, bins: int, title: str, explanation: Explanation) -> Statistic:
-    return Statistic(
-        name, _BINNED, finish, title, "lower", (0.0, 1.0), Bins("confidence", uniform_edges(bins)),
-        derived=DERIVED, interval=partial(_interval, kind), interval_sums=("variance",), explanation=explanation,
-    )  # fmt: skip
-
-
-def statistics(method: Method) -> list[AnyStatistic]:
-    """All figures under a signature's choices."""
-    bins = cast(int, method.get("bins", DEFAULT_BINS))
-    edges = Bins("confidence", uniform_edges(bins))
-    coverages = cast(Sequence[float], method.get("coverages", DEFAULT_COVERAGES))
-    return [
-        _binned("ece", "ece", _ece, bins, "ECE", Explanation(
-            f"Σ_b (n_b/N) · |mean confidence_b − accuracy_b|, {bins} equal-width bins on [0, 1]",
-            "Expected calibration error: how far confidence is from the rate of being right, on average over rows.",
-            "Few rows per bin push it up even for a perfect model: read it beside the noise floor. More bins, "
-            "more noise.",
-            _GUO)),
-        _binned("rmsce", "rmsce", _rmsce, bins, "RMSCE", Explanation(
-            "sqrt(Σ_b (n_b/N) · (mean confidence_b − accuracy_b)²)",
-            "Root-mean-square calibration error: like ECE, but large gaps weigh more.",
-            "As ECE; never smaller than ECE.",
-            "Kumar, Liang and Ma 2019, Verified Uncertainty Calibration, NeurIPS")),
-        _binned("mce", "mce", _mce, bins, "MCE", Explanation(
-            "max_b |mean confidence_b − accuracy_b| over bins that hold rows",
-            "Maximum calibration error: the worst bin, however few rows it holds.",
-            "Nearly empty bins: a single row can make it 1.",
-            "Naeini, Cooper and Hauskrecht 2015, Obtaining Well Calibrated Probabilities Using Bayesian Binning, "
-            "AAAI")),
-        _binned("overconfidence", "over", _over, bins, "over-confidence", Explanation(
-            "Σ_b (n_b/N) · max(mean confidence_b − accuracy_b, 0)",
-            "The part of ECE where the model is surer than right; with under-confidence it adds up to ECE.",
-            "As ECE.",
-            _STENGEL)),
-        _binned("underconfidence", "under", _under, bins, "under-confidence", Explanation(
-            "Σ_b (n_b/N) · max(accuracy_b − mean confidence_b, 0)",
-            "The part of ECE where the model is more often right than it says; with over-confidence it adds up to "
-            "ECE.",
-            "As ECE.",
-            _STENGEL)),
-        Statistic(
-            "adaptive_ece", _BINNED, _ece, "adaptive ECE", "lower", (0.0, 1.0), Bins("confidence", "adaptive_edges"),
-            (Anchor("adaptive_edges", ("confidence",), _edges, _streamed_edges),),
-            DERIVED, interval=partial(_interval, "ece"), interval_sums=("variance",),
-            explanation=Explanation(
-                "ECE over bins closed from the top once they hold more than 0.25·(1.645/width)² rows",
-                "ECE with as many rows in each bin as its width needs: fine bins where confidences crowd.",
-                "The bins follow the data, so two systems are binned differently. Equal confidences share a bin.",
-                "Ding, Liu, Xiong and Shi 2020, Revisiting the Evaluation of Uncertainty Estimation, CVPR Workshops")),
-        Statistic(
-            "ace", _BINNED, _ece, "ACE (equal mass)", "lower", (0.0, 1.0), Bins("confidence", f"mass_edges_{bins}"),
-            (Anchor(f"mass_edges_{bins}", ("confidence",), partial(_mass_edges, bins),
-                    partial(_streamed_mass_edges, bins)),),
-            DERIVED, interval=partial(_interval, "ece"), interval_sums=("variance",),
-            explanation=Explanation(
-                f"ECE over {bins} bins that hold as many rows each; equal confidences share a bin",
-                "Adaptive calibration error: ECE that looks as closely where confidences crowd as where they are rare.",
-                "As ECE. Where many confidences are equal there are fewer bins than asked for.",
-                "Nixon, Dusenberry, Zhang, Jerfel and Tran 2019, Measuring Calibration in Deep Learning, CVPR "
-                "Workshops")),
-        Statistic(
-            "debiased_ece", _BINNED, _debiased_ece, "debiased ECE", "lower", (0.0, 1.0), edges,
-            derived=DERIVED, interval=partial(_interval, "ece"), interval_sums=("variance",),
-            explanation=Explanation(
-                "ECE − Σ_b (n_b/N) · (E|X_b| − |gap_b|), X_b normal around gap_b with variance acc_b(1 − acc_b)/n_b",
-                "ECE less what noise alone adds to it; never below 0.",
-                "Less than ECE by how small the bins are; bins without a single error get no correction.",
-                "Kumar, Liang and Ma 2019, Verified Uncertainty Calibration, NeurIPS")),
-        RowStatistic(
-            "smooth_ece", ("confidence", "correct"), Ranked.of, smooth_ece_of, "smooth ECE", "lower",
-            sorted_by="confidence", of_neighbours=True, noise_power=3, explanation=Explanation(
-                "∫ |K_σ ∗ (confidence − correct)|, a reflected Gaussian of the width σ at which this is σ",
-                "Calibration error without bins: small changes of confidences change it little.",
-                "Noise pushes it up, less than it does ECE.",
-                "Błasiok and Nakkiran 2024, Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing, ICLR")),
-        Statistic(
-            "pearson", ("confidence", "correct", ONE), _pearson, "Pearson r over bins", "higher", (-1.0, 1.0), edges,
-            explanation=Explanation(
-                "correlation of mean confidence_b and accuracy_b over the bins that hold rows, unweighted",
-                "Whether accuracy rises with confidence, whatever the scale.",
-                "A nearly empty bin counts like a full one.",
-                _STENGEL)),
-        mean_of("brier", title="Brier score", direction="lower", derived=DERIVED, explanation=Explanation(
-            "mean of (confidence − correct)²",
-            "A proper score: calibration and sharpness together. 0.25 is what always saying one half gets.",
-            "Accuracy as much as calibration: compare it between systems on the same rows only.",
-            "Brier 1950, Verification of Forecasts Expressed in Terms of Probability, Monthly Weather Review")),
-        Statistic(
-            "brier_reliability", _BINNED, _reliability, "Brier: reliability", "lower", (0.0, 1.0), edges,
-            derived=DERIVED, interval=_squared_interval, interval_sums=("variance",), explanation=Explanation(
-                "Σ_b (n_b/N) · (mean confidence_b − accuracy_b)²",
-                "The part of the Brier score that miscalibration costs. "
-                "Brier = reliability − resolution + uncertainty.",
-                "As RMSCE, which is its root.", _MURPHY)),
-        Statistic(
-            "brier_resolution", (*_BINNED, "brier"), _resolution, "Brier: resolution", "higher", (-1.0, 1.0), edges,
-            derived=DERIVED, explanation=Explanation(
-                "reliability + uncertainty − Brier",
-                "How far confidence tells right from wrong: the part of the uncertainty that it takes away.",
-                "Within a bin it includes how confidence varies with the outcome, so that the three parts add up.",
-                "Stephenson, Coelho and Jolliffe 2008, Two Extra Components in the Brier Score Decomposition, "
-                "Weather and Forecasting")),
-        Statistic(
-            "brier_uncertainty", ("correct", ONE), _uncertainty, "Brier: uncertainty", "none", (0.0, 0.25),
-            explanation=Explanation(
-                "accuracy · (1 − accuracy)",
-                "How hard it is to say which answers are right: the Brier score of always saying the accuracy.",
-                "The task and the system's accuracy alone.", _MURPHY)),
-        mean_of("nll", title="NLL", direction="lower", range=(0.0, float("inf")), derived=DERIVED,
-            explanation=Explanation(
-                "mean of −ln(confidence) where right, −ln(1 − confidence) where wrong",
-                "Log loss of the confidence as a forecast of being right.",
-                "Certain and wrong costs infinitely much; such rows are counted as unscored for it.",
-                "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B")),
-        mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
-            "mean of correct", "How often the model is right.", "The task.", "")),
-        mean_of("confidence", "mean_confidence", title="mean confidence", explanation=Explanation(
-            "mean of confidence", "How sure the model is.", "", "")),
-        Statistic("confidence_gap", ("confidence", "correct", ONE), lambda c, y, n: ratio(c - y, n),
-            "confidence − accuracy", range=(-1.0, 1.0), explanation=Explanation(
-                "mean confidence − accuracy",
-                "Over-confident on the whole above 0, under-confident below; needs no bins and is not biased.",
-                "Over- and under-confidence cancel: 0 does not mean calibrated.", "")),
-        curve(bins),
-        *_classwise(method, bins),
-        *ranking_figures("score" if method.get("scale") == RAW else "confidence", coverages),
-    ]  # fmt: skip
-
-
-def _classwise(method: Method, bins: int) -> list[AnyStatistic]:
-    """Where distributions were given; and without a method, to explain it."""
-    if method and "classes" not in method:
-        return []
-    return [classwise_figure(cast(list[str], method.get("classes", [])), bins)]
-
-
-def _ranked_scores(columns: Mapping[str, NDArray[Any]]) -> Ranked:
-    return Ranked(columns["score"], columns["correct"])
-
-
-def _at(coverage: float, state: Ranked, weights: Floats) -> Floats:
-    return accuracy_at(state, weights, [coverage])[:, 0]
-
-
-def _risk_curve(state: Ranked, weights: Floats) -> Floats:
-    return 1 - accuracy_at(state, weights, curve_coverages())
-
-
-def ranking_figures(column: str, coverages: Sequence[float]) -> list[AnyStatistic]:
-    """Figures that need the order of the confidences alone."""
-    needs = (column, "correct")
-    prepare = Ranked.of if column == "confidence" else _ranked_scores
-    order: dict[str, Any] = {"sorted_by": column, "of_neighbours": True}
-    made: list[AnyStatistic] = [
-        RowStatistic("auroc", needs, prepare, auroc_of, "AUROC", "higher", **order, explanation=Explanation(
-            "P(a right answer is surer than a wrong one), equals counting half",
-            "Whether confidence tells right answers from wrong ones; 0.5 is a coin. Says nothing of calibration.",
-            "The mix of easy and hard questions: compare systems on the same questions.",
-            "Hanley and McNeil 1982, The Meaning and Use of the Area under a ROC Curve, Radiology")),
-        RowStatistic("aurc", needs, prepare, aurc_of, "AURC", "lower", **order, explanation=Explanation(
-            "mean over answers of the error rate among all answers at least as sure",
-            "The area under the risk–coverage curve: the error rate when only the surest are answered, averaged.",
-            "Accuracy as much as ranking: E-AURC takes accuracy out.",
-            _GEIFMAN)),
-        RowStatistic("e_aurc", needs, prepare, excess_aurc_of, "E-AURC", "lower", **order,
-            explanation=Explanation(
-                "AURC − (r + (1 − r)·ln(1 − r)), r the error rate",
-                "What a perfect ranking of the same answers would save.",
-                "Small at high accuracy, where little can be ranked wrongly.",
-                _GEIFMAN)),
-    ]  # fmt: skip
-    for c in coverages:
-        made.append(
-            RowStatistic(
-                f"accuracy_at_{c * 100:g}", needs, prepare, partial(_at, c), f"accuracy at {c:.0%} coverage", "higher",
-                **order, explanation=Explanation(
-                    f"accuracy of the {c:.0%} surest answers",
-                    "How often the system is right when it may abstain from its least sure answers.",
-                    "Where confidences are equal at the cut, all of them count in proportion.",
-                    "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR"),
-            )
-        )  # fmt: skip
-    made.append(RowStatistic("risk_coverage", needs, prepare, _risk_curve, "risk–coverage curve", **order, vector=True))
-    return made
+    resampled = (replicates[2], replicates[0], replicates[1])
+    debiased = debiased_interval(kind, n, confidence, correct, resampled, level=level, seed=seed)
+    beside = {"debiased": debiased.value if debiased.value is not None else float("nan"), "noise floor": floor}
+    if debiased.low is None or debiased.high is None:
+        return OwnInterval(float("nan"), float("nan"), "", beside, debiased.reason or "no interval")
+    return OwnInterval(debiased.low, debiased.high, debiased.method, beside)
 
 
 def _mass_edges(bins: int, rows: Mapping[str, NDArray[Any]]) -> Floats:
@@ -394,26 +199,239 @@ def _histogram(batches: Iterator[Mapping[str, NDArray[Any]]]) -> NDArray[np.int6
     return counts
 
 
-def _edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
+def _adaptive_edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
     """Adaptive edges; one bin where no row has a confidence."""
     values = rows["confidence"]
     return adaptive_edges(values) if len(values) else np.array([0.0, 1.0])
 
 
-def _streamed_edges(batches: Iterator[Mapping[str, NDArray[Any]]]) -> Floats:
+def _streamed_adaptive_edges(batches: Iterator[Mapping[str, NDArray[Any]]]) -> Floats:
     """The same from a fine histogram, for more rows than are held at once: edges within 1/4,194,304."""
     counts = _histogram(batches)
     return adaptive_edges_of_histogram(counts) if counts.any() else np.array([0.0, 1.0])
 
 
-def curve(bins: int) -> Statistic:
-    """What the reliability diagram draws: sums by bin, kept as a vector."""
-    return Statistic(
-        "reliability", (*_BINNED, "variance"), _stacked, "reliability curve",
-        bins=Bins("confidence", uniform_edges(bins)), derived=DERIVED, vector=True,
-    )  # fmt: skip
-
-
 def _stacked(confidence: Floats, correct: Floats, n: Floats, variance: Floats) -> Floats:
     """Accuracy, mean confidence, rows and their variance, bin after bin."""
     return np.concatenate([ratio(correct, n), ratio(confidence, n), n, variance], axis=-1)
+
+
+def _ranked_scores(columns: Mapping[str, NDArray[Any]]) -> Ranked:
+    return Ranked(columns["score"], columns["correct"])
+
+
+def _accuracy_at(coverage: float, state: Ranked, weights: Floats) -> Floats:
+    return accuracy_at(state, weights, [coverage])[:, 0]
+
+
+def _risk_curve(state: Ranked, weights: Floats) -> Floats:
+    return 1 - accuracy_at(state, weights, curve_coverages())
+
+
+_GAP_SUMS = ("confidence", "correct", ONE)
+_EQUAL_WIDTH = Bins("confidence", "equal_width_edges")
+_EQUAL_MASS = Bins("confidence", "mass_edges")
+_ADAPTIVE = Bins("confidence", "adaptive_edges")
+"""How the table below names its bins; `_for_bins` puts edges, or what computes them from the rows, in their place."""
+
+_STENGEL = (
+    "Stengel-Eskin and Van Durme 2023, Calibrated Interpretation: Confidence Estimation in Semantic Parsing, TACL"
+)
+_MURPHY = "Murphy 1973, A New Vector Partition of the Probability Score, Journal of Applied Meteorology"
+_GEIFMAN = "Geifman, Uziel and El-Yaniv 2019, Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers, ICLR"
+_GUO = "Guo, Pleiss, Sun and Weinberger 2017, On Calibration of Modern Neural Networks, ICML"
+_KUMAR = "Kumar, Liang and Ma 2019, Verified Uncertainty Calibration, NeurIPS"
+
+
+def _calibration_error(
+    name: str, kind: Kind, finish: Any, title: str, explanation: Explanation, bins: Bins = _EQUAL_WIDTH
+) -> Statistic:
+    """A figure of the gaps between confidence and accuracy, with the interval that such figures need."""
+    return Statistic(
+        name, _GAP_SUMS, finish, title, "lower", (0.0, 1.0), bins, derived=DERIVED,
+        interval=partial(_interval, kind), interval_sums=("variance",), explanation=explanation,
+    )  # fmt: skip
+
+
+FIGURES: tuple[AnyStatistic, ...] = (
+    _calibration_error("ece", "ece", _ece, "ECE", Explanation(
+        "Σ_b (n_b/N) · |mean confidence_b − accuracy_b|, {bins} equal-width bins on [0, 1]",
+        "Expected calibration error: how far confidence is from the rate of being right, on average over rows.",
+        "Few rows per bin push it up even for a perfectly calibrated model: read it beside the noise floor. "
+        "More bins, more noise.",
+        _GUO)),
+    _calibration_error("rmsce", "rmsce", _rmsce, "RMSCE", Explanation(
+        "sqrt(Σ_b (n_b/N) · (mean confidence_b − accuracy_b)²)",
+        "Root-mean-square calibration error: like ECE, but large gaps weigh more.",
+        "What moves ECE; it is never smaller than ECE.",
+        _KUMAR)),
+    _calibration_error("mce", "mce", _mce, "MCE", Explanation(
+        "max_b |mean confidence_b − accuracy_b| over bins that hold rows",
+        "Maximum calibration error: the worst bin, however few rows it holds.",
+        "Nearly empty bins: a single row can make it 1.",
+        "Naeini, Cooper and Hauskrecht 2015, Obtaining Well Calibrated Probabilities Using Bayesian Binning, AAAI")),
+    _calibration_error("overconfidence", "over", _over, "over-confidence", Explanation(
+        "Σ_b (n_b/N) · max(mean confidence_b − accuracy_b, 0)",
+        "The part of ECE from bins where confidence is above accuracy; with under-confidence it adds up to ECE.",
+        "What moves ECE.",
+        _STENGEL)),
+    _calibration_error("underconfidence", "under", _under, "under-confidence", Explanation(
+        "Σ_b (n_b/N) · max(accuracy_b − mean confidence_b, 0)",
+        "The part of ECE from bins where accuracy is above confidence; with over-confidence it adds up to ECE.",
+        "What moves ECE.",
+        _STENGEL)),
+    _calibration_error("adaptive_ece", "ece", _ece, "adaptive ECE", Explanation(
+        "ECE over bins closed from the top once they hold more than 0.25·(1.645/width)² rows",
+        "ECE with as many rows in each bin as its width needs: narrow bins where confidences crowd.",
+        "The bins follow the data, so two systems are binned differently. Equal confidences share a bin.",
+        "Ding, Liu, Xiong and Shi 2020, Revisiting the Evaluation of Uncertainty Estimation, CVPR Workshops"),
+        _ADAPTIVE),
+    _calibration_error("ace", "ece", _ece, "ACE (equal mass)", Explanation(
+        "ECE over {bins} bins that hold the same number of rows each; equal confidences share a bin",
+        "Adaptive calibration error: ECE that looks as closely where confidences crowd as where they are rare.",
+        "What moves ECE. Where many confidences are equal there are fewer bins than asked for.",
+        "Nixon, Dusenberry, Zhang, Jerfel and Tran 2019, Measuring Calibration in Deep Learning, CVPR Workshops"),
+        _EQUAL_MASS),
+    _calibration_error("debiased_ece", "ece", _debiased_ece, "debiased ECE", Explanation(
+        "ECE − Σ_b (n_b/N) · (E|X_b| − |gap_b|), X_b normal around gap_b with variance acc_b(1 − acc_b)/n_b",
+        "ECE less what noise alone adds to it; never below 0.",
+        "The fewer rows a bin holds, the larger its correction; bins without a single error get none.",
+        _KUMAR)),
+    RowStatistic(
+        "smooth_ece", ("confidence", "correct"), Ranked.of, smooth_ece_of, "smooth ECE", "lower",
+        sorted_by="confidence", of_neighbours=True, noise_power=3, explanation=Explanation(
+            "∫ |K_σ ∗ (confidence − correct)|, K_σ a reflected Gaussian of the width σ at which the integral is σ",
+            "Calibration error without bins: small changes of confidences change it little.",
+            "Noise pushes it up, but less than ECE.",
+            "Błasiok and Nakkiran 2024, Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing, ICLR")),
+    Statistic(
+        "pearson", _GAP_SUMS, _pearson, "Pearson r over bins", "higher", (-1.0, 1.0), _EQUAL_WIDTH,
+        explanation=Explanation(
+            "correlation of mean confidence_b and accuracy_b over the bins that hold rows, unweighted",
+            "Whether accuracy rises with confidence, whatever the scale.",
+            "A nearly empty bin counts like a full one.",
+            _STENGEL)),
+    mean_of("brier", title="Brier score", direction="lower", derived=DERIVED, explanation=Explanation(
+        "mean of (confidence − correct)²",
+        "A proper score: calibration and sharpness together. Always saying one half scores 0.25.",
+        "Accuracy as much as calibration: compare it between systems on the same rows only.",
+        "Brier 1950, Verification of Forecasts Expressed in Terms of Probability, Monthly Weather Review")),
+    Statistic(
+        "brier_reliability", _GAP_SUMS, _reliability, "Brier: reliability", "lower", (0.0, 1.0), _EQUAL_WIDTH,
+        derived=DERIVED, interval=_squared_interval, interval_sums=("variance",), explanation=Explanation(
+            "Σ_b (n_b/N) · (mean confidence_b − accuracy_b)²",
+            "The part of the Brier score that miscalibration costs. Brier = reliability − resolution + uncertainty.",
+            "What moves RMSCE, which is its square root.",
+            _MURPHY)),
+    Statistic(
+        "brier_resolution", (*_GAP_SUMS, "brier"), _resolution, "Brier: resolution", "higher", (-1.0, 1.0),
+        _EQUAL_WIDTH, derived=DERIVED, explanation=Explanation(
+            "reliability + uncertainty − Brier",
+            "How well confidence tells right from wrong: the part of the uncertainty that it takes away.",
+            "Within a bin it includes how confidence varies with the outcome, so that the three parts add up.",
+            "Stephenson, Coelho and Jolliffe 2008, Two Extra Components in the Brier Score Decomposition, "
+            "Weather and Forecasting")),
+    Statistic(
+        "brier_uncertainty", ("correct", ONE), _uncertainty, "Brier: uncertainty", "none", (0.0, 0.25),
+        explanation=Explanation(
+            "accuracy · (1 − accuracy)",
+            "How hard it is to say which answers are right: the Brier score of always saying the accuracy.",
+            "Nothing but the task and the system's accuracy.",
+            _MURPHY)),
+    mean_of("nll", title="NLL", direction="lower", range=(0.0, float("inf")), derived=DERIVED,
+        explanation=Explanation(
+            "mean of −ln(confidence) where right, −ln(1 − confidence) where wrong",
+            "Log loss of the confidence as a forecast of being right.",
+            "An answer that is certain and wrong would cost infinitely much: such rows are counted as unscored.",
+            "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B")),
+    mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
+        "mean of correct", "How often the model is right.", "The task.")),
+    mean_of("confidence", "mean_confidence", title="mean confidence", explanation=Explanation(
+        "mean of confidence", "How sure the model is.")),
+    Statistic("confidence_gap", _GAP_SUMS, lambda c, y, n: ratio(c - y, n), "confidence − accuracy", range=(-1.0, 1.0),
+        explanation=Explanation(
+            "mean confidence − accuracy",
+            "Above 0: over-confident on the whole; below 0: under-confident. It needs no bins and is not biased.",
+            "Over- and under-confidence cancel: 0 does not mean calibrated.")),
+    # What the reliability diagram draws: sums by bin, kept as a vector.
+    Statistic("reliability", (*_GAP_SUMS, "variance"), _stacked, "reliability curve", bins=_EQUAL_WIDTH,
+        derived=DERIVED, vector=True),
+)  # fmt: skip
+"""Figures of probabilities. `{bins}` stands for the number of bins."""
+
+_RANKED: dict[str, Any] = {
+    "needs": ("confidence", "correct"), "prepare": Ranked.of, "sorted_by": "confidence", "of_neighbours": True,
+}  # fmt: skip
+
+RANKING: tuple[RowStatistic, ...] = (
+    RowStatistic("auroc", value=auroc_of, title="AUROC", direction="higher", **_RANKED, explanation=Explanation(
+        "P(a right answer is surer than a wrong one), ties counting half",
+        "Whether confidence tells right answers from wrong ones; 0.5 is a coin toss. It says nothing about "
+        "calibration.",
+        "The mix of easy and hard questions: compare systems on the same questions.",
+        "Hanley and McNeil 1982, The Meaning and Use of the Area under a ROC Curve, Radiology")),
+    RowStatistic("aurc", value=aurc_of, title="AURC", direction="lower", **_RANKED, explanation=Explanation(
+        "mean over answers of the error rate among all answers at least as sure",
+        "The area under the risk–coverage curve: the error rate when only the surest answers are given, averaged.",
+        "Accuracy as much as ranking: E-AURC takes accuracy out.",
+        _GEIFMAN)),
+    RowStatistic("e_aurc", value=excess_aurc_of, title="E-AURC", direction="lower", **_RANKED, explanation=Explanation(
+        "AURC − (r + (1 − r)·ln(1 − r)), r the error rate",
+        "How much lower AURC would be with a perfect ranking of the same answers.",
+        "Small at high accuracy, where little can be ranked wrongly.",
+        _GEIFMAN)),
+)  # fmt: skip
+"""Figures that need the order of the confidences alone."""
+RISK_COVERAGE = RowStatistic("risk_coverage", value=_risk_curve, title="risk–coverage curve", vector=True, **_RANKED)
+
+
+def statistics(method: Method) -> list[AnyStatistic]:
+    """All figures under a signature's choices."""
+    bins = cast(int, method.get("bins", DEFAULT_BINS))
+    coverages = cast(Sequence[float], method.get("coverages", DEFAULT_COVERAGES))
+    ranking = [*RANKING, *map(_accuracy_at_coverage, coverages), RISK_COVERAGE]
+    if method.get("scale") == RAW:
+        ranking = [_of_raw_scores(figure) for figure in ranking]
+    return [*(_for_bins(figure, bins) for figure in FIGURES), *_classwise(method, bins), *ranking]
+
+
+def _for_bins(figure: AnyStatistic, bins: int) -> AnyStatistic:
+    """A figure of the table with what follows from the number of bins: its edges, and the number in its formula."""
+    if figure.explanation is not None:
+        formula = figure.explanation.formula.replace("{bins}", str(bins))
+        figure = replace(figure, explanation=replace(figure.explanation, formula=formula))
+    if isinstance(figure, RowStatistic):
+        return figure
+    if figure.bins == _EQUAL_WIDTH:
+        return replace(figure, bins=Bins("confidence", uniform_edges(bins)))
+    if figure.bins == _EQUAL_MASS:
+        name = f"mass_edges_{bins}"
+        edges = Anchor(name, ("confidence",), partial(_mass_edges, bins), partial(_streamed_mass_edges, bins))
+        return replace(figure, bins=Bins("confidence", name), anchors=(edges,))
+    if figure.bins == _ADAPTIVE:
+        edges = Anchor("adaptive_edges", ("confidence",), _adaptive_edges, _streamed_adaptive_edges)
+        return replace(figure, anchors=(edges,))
+    return figure
+
+
+def _classwise(method: Method, bins: int) -> list[AnyStatistic]:
+    """Where distributions were given; and without a method, to explain it."""
+    if method and "classes" not in method:
+        return []
+    return [classwise_figure(cast(list[str], method.get("classes", [])), bins)]
+
+
+def _accuracy_at_coverage(coverage: float) -> RowStatistic:
+    return RowStatistic(
+        f"accuracy_at_{coverage * 100:g}", value=partial(_accuracy_at, coverage),
+        title=f"accuracy at {coverage:.0%} coverage", direction="higher", **_RANKED, explanation=Explanation(
+            f"accuracy of the {coverage:.0%} surest answers",
+            "How often the system is right when it may abstain from its least sure answers.",
+            "Where confidences are equal at the cut, all of them count in proportion.",
+            "El-Yaniv and Wiener 2010, On the Foundations of Noise-free Selective Classification, JMLR"),
+    )  # fmt: skip
+
+
+def _of_raw_scores(figure: RowStatistic) -> RowStatistic:
+    """The same figure where rows have a score that puts them in order and no confidence."""
+    return replace(figure, needs=("score", "correct"), prepare=_ranked_scores, sorted_by="score")

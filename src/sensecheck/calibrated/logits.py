@@ -10,12 +10,10 @@ The way of a file: blocks of lines become numbers in `logits_lines`, the first o
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
@@ -87,9 +85,9 @@ class DetectedFormat(str):
     reason: str
 
     def __new__(cls, name: str, reason: str) -> DetectedFormat:
-        made = super().__new__(cls, name)
-        made.reason = reason
-        return made
+        detected = super().__new__(cls, name)
+        detected.reason = reason
+        return detected
 
 
 def detect_format(first_block: bytes) -> DetectedFormat:
@@ -131,7 +129,7 @@ class LogitsReader:
     padding_label: the label of steps that are no predictions (-100); None scores them like others.
     skip_bad: count lines that cannot be scored instead of raising an `InputError`.
     limit: read at most this many sequences in all.
-    jobs: processes that parse blocks; the result is the same for any number.
+    jobs: changes nothing; one process reads all blocks.
     """
 
     def __init__(
@@ -156,7 +154,7 @@ class LogitsReader:
         _one_of("variant", variant, VARIANTS)
         _one_of("scale", scale, SCALES)
         _one_of("ignore_by", ignore_by, ("gold", "predicted"))
-        for name, number in (("top_k", top_k), ("jobs", jobs), ("block_bytes", block_bytes)):
+        for name, number in (("top_k", top_k), ("block_bytes", block_bytes)):
             if number < 1:
                 raise InputError(field=name, expected="at least 1", got=str(number), reason="bad_option")
         self._sources = sources(inputs)
@@ -164,7 +162,6 @@ class LogitsReader:
         self._scale = scale
         self._ignore_tokens = [ignore_tokens] if isinstance(ignore_tokens, str) else list(ignore_tokens)
         self._limit = limit
-        self._jobs = jobs
         self._block_bytes = block_bytes
         self._digest = digest
         self._base = Plan(
@@ -266,29 +263,15 @@ class LogitsReader:
                     reason="mixed_variants",
                 )
 
-    def _results(self, plan: Plan, blocks: Iterator[Block], limit: int | None) -> Iterator[Result]:
-        if self._jobs == 1 or limit is not None:
-            for block in blocks:
-                result = read_block(plan, block, limit)
-                yield result
-                if limit is not None:
-                    limit -= len(result.columns.lines)
-                    if limit <= 0:
-                        return
-            return
-        # spawned, not forked: a fork of a process with threads (Polars has them) may hang
-        with ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn")) as pool:
-            waiting: deque[Future[Result]] = deque()
-            try:
-                for block in blocks:
-                    waiting.append(pool.submit(read_block, plan, block))
-                    if len(waiting) > 2 * self._jobs:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
+    @staticmethod
+    def _results(plan: Plan, blocks: Iterator[Block], limit: int | None) -> Iterator[Result]:
+        for block in blocks:
+            result = read_block(plan, block, limit)
+            yield result
+            if limit is not None:
+                limit -= len(result.columns.lines)
+                if limit <= 0:
+                    return
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,17 +340,17 @@ def _hopeless(plan: Plan, block: Block) -> InputError:
 
 def _without_blank_tail(blocks: Iterator[Block]) -> Iterator[Block]:
     """Blank lines at the very end of a file are fine: hold them back until something follows them."""
-    held, held_from = b"", 0
+    blanks, blanks_from = b"", 0
     for block in blocks:
         data, first_line = block.data, block.first_line
-        if held:
-            data, first_line = held + data, held_from
-            held = b""
+        if blanks:
+            data, first_line = blanks + data, blanks_from
+            blanks = b""
         end = len(data) - (2 if data.endswith(b"\r\n") else 1 if data.endswith(b"\n") else 0)
         if end == 0 or data[end - 1 : end].isspace():
             body = data.rstrip()
             end = (data.find(b"\n", len(body)) + 1 or len(data)) if body else 0
-            held, held_from = data[end:], first_line + data.count(b"\n", 0, end)
+            blanks, blanks_from = data[end:], first_line + data.count(b"\n", 0, end)
             data = data[:end]
         if data:
             yield Block(data, first_line)
@@ -385,7 +368,7 @@ def _matchable(tokens: Iterable[int | str], variant: Variant, path: str) -> froz
             raise InputError(
                 path=path,
                 field="ignore_tokens",
-                expected="integer tokens, as the file holds",
+                expected="integer tokens, as in the file",
                 got=shown(token, 60),
                 hint="It could never match: give the token's number in the vocabulary.",
                 reason="ignore_tokens",

@@ -81,17 +81,17 @@ class Lines:
             self.numbers[key] = np.frombuffer(buffer, np.int64 if key in _INTEGERS else np.float64, size)
 
 
-def learn_layout(line: bytes, wanted: Sequence[str]) -> Layout | None:
+def learn_layout(line: bytes, number_keys: Sequence[str]) -> Layout | None:
     """The layout that a line shows, if it is one that can be read at once.
 
-    wanted: the keys whose numbers are needed, the matrices among them. They may lie apart only by other lists.
+    number_keys: the keys whose numbers are needed, the matrices among them. They may lie apart only by other lists.
     """
     document: Any = None
     try:
         document = simdjson.Parser().parse(line)
         keys = list(document)
-        found = [keys.index(key) for key in wanted]
-        begin, end = min(found), max(found) + 1
+        positions = [keys.index(key) for key in number_keys]
+        begin, end = min(positions), max(positions) + 1
         inner = keys[begin:end]
         if len(set(keys)) != len(keys) or not all(isinstance(document[key], simdjson.Array) for key in inner):
             return None
@@ -144,11 +144,11 @@ class _Stretch:
 class AlikeLines:
     """The lines of a block, and those of them that can be read at once because they are written alike."""
 
-    def __init__(self, data: bytes, wanted: Sequence[str], others: Sequence[str]) -> None:
-        """wanted: the keys whose numbers are needed; others: further keys to hand out."""
+    def __init__(self, data: bytes, number_keys: Sequence[str], other_keys: Sequence[str]) -> None:
+        """number_keys: the keys whose numbers are needed; other_keys: further keys to hand out."""
         self._data = data
-        self._wanted = wanted
-        self._others = others
+        self._number_keys = number_keys
+        self._other_keys = other_keys
         self._view = memoryview(data)
         self.begins: list[int] = []
         self.ends: list[int] = []
@@ -170,8 +170,8 @@ class AlikeLines:
         """Stretches of lines, in order; lines that are in none must be read one by one."""
         # by the layout of the first line, or of one in the middle, should the first be an odd one
         for index in (0, len(self) // 2):
-            layout = learn_layout(self.line(index), self._wanted)
-            if layout is None or not set(layout.keys).isdisjoint(self._others):
+            layout = learn_layout(self.line(index), self._number_keys)
+            if layout is None or not set(layout.keys).isdisjoint(self._other_keys):
                 continue
             stretches = self._stretches(layout)
             if index or 2 * sum(stretch.count for stretch in stretches) >= len(self):
@@ -193,9 +193,9 @@ class AlikeLines:
             yield lines
         elif stop - start > _FEWEST:
             middle = (start + stop) // 2
-            found = list(self._joined(layout, stretch, start, middle))
-            yield from found
-            if found:
+            first_half = list(self._joined(layout, stretch, start, middle))
+            yield from first_half
+            if first_half:
                 yield from self._joined(layout, stretch, middle, stop)
             elif (lines := self._join(layout, stretch, middle, stop)) is not None:
                 yield lines
@@ -207,7 +207,7 @@ class AlikeLines:
         # values that are read hold no quotation mark, so the next one belongs to the key that follows
         steps = [(glue, glue.index(b'"'), len(glue)) for glue in (*inner, *([tail] if layout.after else []))]
         width = len(head)
-        found: list[_Stretch] = []
+        stretches: list[_Stretch] = []
         stretch: _Stretch | None = None
         for index, (begin, end) in enumerate(zip(self.begins, self.ends, strict=True)):
             start = begin
@@ -218,7 +218,7 @@ class AlikeLines:
             if start >= 0 and startswith(head, start):
                 if stretch is None:
                     stretch = _Stretch(index, [], [])
-                    found.append(stretch)
+                    stretches.append(stretch)
                 append = stretch.cuts.append
                 at = start + width
                 append(at)
@@ -242,7 +242,7 @@ class AlikeLines:
                         continue
                 del stretch.cuts[(2 * len(layout.keys) + 1) * stretch.count :]
             stretch = None
-        return [stretch for stretch in found if stretch.count]
+        return [stretch for stretch in stretches if stretch.count]
 
     def _join(self, layout: Layout, stretch: _Stretch, start: int, stop: int) -> Lines | None:
         """The chosen lines, if their values are numbers in lists and rows, and whatever else they hold is sound."""
@@ -271,7 +271,7 @@ class AlikeLines:
             parser = _KEPT.values if len(text) <= 2 * _JOINED_BYTES else simdjson.Parser()
             document = parser.parse(text)
             for key, array in zip(layout.keys, document, strict=True):
-                if key not in self._wanted:
+                if key not in self._number_keys:
                     continue
                 numbers[key] = array.as_buffer(of_type="i" if key in _INTEGERS else "d")
                 if numbers[key].size != 8 * total * (width if key in MATRICES else 1):
@@ -299,13 +299,13 @@ class AlikeLines:
         starts = np.empty(len(keys), np.int64)
         starts[0], starts[1:] = 2, ends[:-1, -1] + (len(_BETWEEN_KEYS) - 1)
         scratch = _KEPT.scratch if len(text) <= len(_KEPT.scratch) else np.empty(len(text), bool)
-        found = scratch[: len(text)]
+        marked = scratch[: len(text)]
         codes = np.frombuffer(text, np.uint8)
-        np.equal(codes, _CLOSING, out=found)
-        found[starts] = True  # commas are counted from there, too
-        marks = found.nonzero()[0]
-        np.equal(codes, _COMMA, out=found)
-        commas = np.add.reduceat(found.view(np.uint8), marks, dtype=np.uint8)
+        np.equal(codes, _CLOSING, out=marked)
+        marked[starts] = True  # commas are counted from there, too
+        marks = marked.nonzero()[0]
+        np.equal(codes, _COMMA, out=marked)
+        commas = np.add.reduceat(marked.view(np.uint8), marks, dtype=np.uint8)
         row_starts = codes.take(marks + (len(layout.between_rows) - 1), mode="clip")
         firsts = marks.searchsorted(starts).tolist()
         places = marks.searchsorted(ends)
@@ -332,7 +332,7 @@ class AlikeLines:
 
     def _rest(self, layout: Layout, stretch: _Stretch, start: int, stop: int) -> list[dict[str, Any]]:
         """What else the lines hold, each part an object of its own; a ValueError if one is not."""
-        others: list[dict[str, Any]] = [{} for _ in range(stop - start)] if self._others else []
+        others: list[dict[str, Any]] = [{} for _ in range(stop - start)] if self._other_keys else []
         first, last = stretch.first + start, stretch.first + stop
         if layout.after:
             step = 2 * len(layout.keys) + 1
@@ -353,20 +353,20 @@ class AlikeLines:
         others: list[dict[str, Any]],
     ) -> None:
         data, parse = self._data, _KEPT.objects.parse
-        asked = [key for key in keys if key in self._others]
-        found: Any = None
+        asked_keys = [key for key in keys if key in self._other_keys]
+        document: Any = None
         try:
             for index, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-                found = None
-                found = parse(b"%b%b%b" % (opening, data[begin:end], closing))
-                if list(found) != keys:
+                document = None
+                document = parse(b"%b%b%b" % (opening, data[begin:end], closing))
+                if list(document) != keys:
                     raise ValueError
-                for key in asked:
-                    others[index][key] = value = plain_value(found[key])
+                for key in asked_keys:
+                    others[index][key] = value = plain_value(document[key])
                     if key == "input_str" and value is not None and type(value) is not str:
                         raise ValueError
         finally:
-            found = None
+            document = None
 
 
 class _Kept(threading.local):

@@ -44,8 +44,8 @@ class Parsed:
 
 
 @dataclass(slots=True)
-class _Found:
-    """One line, read quickly: numbers as buffers, strings as lists."""
+class _Buffers:
+    """One line as a run takes it: numbers as buffers, strings as lists."""
 
     keys: list[str]
     count: int
@@ -57,6 +57,22 @@ class _Found:
     logsumexp: Any
     input_str: str | None
     fields: list[Any]
+
+    @classmethod
+    def of(cls, line: Parsed) -> _Buffers:
+        count, width = line.values.shape
+        return cls(
+            line.keys,
+            count,
+            width,
+            line.values,
+            line.tokens.ravel(),
+            line.labels,
+            line.logit_at_label,
+            line.logsumexp,
+            line.input_str,
+            line.fields,
+        )
 
 
 def parse_lines(
@@ -76,7 +92,7 @@ def parse_lines(
     room = _Room(math.inf if max_sequences is None else max_sequences, math.inf if max_tokens is None else max_tokens)
     number = first_line
     for piece in [data] if room.endless else _pieces(data):
-        block = AlikeLines(piece, plan.wanted, [*(["input_str"] if plan.with_input_str else []), *plan.fields])
+        block = AlikeLines(piece, plan.number_keys, [*(["input_str"] if plan.with_input_str else []), *plan.fields])
         at = 0
         for lines in chain(block.read() if plan.variant == "hf" else (), [None]):
             # the lines up to these one by one
@@ -156,18 +172,18 @@ def _add_lines(plan: Plan, runs: list[Run], lines: Lines, number: int) -> None:
     if plan.with_logsumexp:
         run.logsumexp.append(lines.numbers["logsumexp"])
     if plan.with_input_str:
-        run.input_str.extend(found.get("input_str") for found in lines.others)
+        run.input_str.extend(other.get("input_str") for other in lines.others)
     if plan.fields:
-        run.fields.extend([found.get(name) for name in plan.fields] for found in lines.others)
+        run.fields.extend([other.get(name) for name in plan.fields] for other in lines.others)
 
 
 def keys_and_variant(line: bytes, number: int, plan: Plan) -> tuple[list[str], Variant]:
     """What the first good line tells of a file; an InputError if the line is not good."""
     if plan.variant != "miso":
         # integer tokens show quickly, and care costs ten times as much on a long line
-        found = _LineReader(replace(plan, variant="hf"), []).read_quickly(line)
-        if found is not None:
-            return found.keys, "hf"
+        quick = _LineReader(replace(plan, variant="hf"), []).read_quickly(line)
+        if quick is not None:
+            return quick.keys, "hf"
     careful = read_carefully(line, number, plan)
     return careful.keys, careful.variant
 
@@ -183,40 +199,27 @@ class _LineReader:
     def read(self, line: bytes, number: int) -> int:
         """Add a line and say how many tokens it has; an InputError if it cannot be read."""
         plan = self._plan
-        found = self.read_quickly(line) if plan.variant is not None else None
-        if found is None:
+        buffers = self.read_quickly(line) if plan.variant is not None else None
+        if buffers is None:
             # Not an error yet: the quick way may only be too narrow (NaN, huge integers, a lone surrogate).
-            careful = read_carefully(line, number, plan)
-            count, width = careful.values.shape
-            found = _Found(
-                careful.keys,
-                count,
-                width,
-                careful.values,
-                careful.tokens.ravel(),
-                careful.labels,
-                careful.logit_at_label,
-                careful.logsumexp,
-                careful.input_str,
-                careful.fields,
-            )
-        run = _run_of(self._runs, found.width)
-        run.values.append(found.values)
-        run.tokens.append(found.tokens)
-        run.labels.append(found.labels)
+            buffers = _Buffers.of(read_carefully(line, number, plan))
+        run = _run_of(self._runs, buffers.width)
+        run.values.append(buffers.values)
+        run.tokens.append(buffers.tokens)
+        run.labels.append(buffers.labels)
         run.lines.append(number)
-        run.lengths.append(found.count)
+        run.lengths.append(buffers.count)
         if plan.with_logit_at_label:
-            run.logit_at_label.append(found.logit_at_label)
+            run.logit_at_label.append(buffers.logit_at_label)
         if plan.with_logsumexp:
-            run.logsumexp.append(found.logsumexp)
+            run.logsumexp.append(buffers.logsumexp)
         if plan.with_input_str:
-            run.input_str.append(found.input_str)
+            run.input_str.append(buffers.input_str)
         if plan.fields:
-            run.fields.append(found.fields)
-        return found.count
+            run.fields.append(buffers.fields)
+        return buffers.count
 
-    def read_quickly(self, line: bytes) -> _Found | None:
+    def read_quickly(self, line: bytes) -> _Buffers | None:
         """A line by simdjson; None unless it is certain that `read_carefully` would find the same."""
         plan = self._plan
         if line.startswith(_MARK):  # simdjson skips it
@@ -254,7 +257,7 @@ class _LineReader:
                 if not all(type(token) is str for token in chain(tokens, labels)):
                     return None
             per_token: dict[str, Any] = {}
-            for key in plan.wanted[3:]:
+            for key in plan.number_keys[3:]:
                 column = document[key]
                 per_token[key] = column.as_buffer(of_type="d")
                 if per_token[key].size != 8 * count or len(column) != count:
@@ -272,10 +275,8 @@ class _LineReader:
         finally:
             # a parser may be used again only when nothing points into its last document
             document = rows = token_rows = label_row = column = None
-        sums = per_token.get("logsumexp")
-        return _Found(
-            keys, count, width, values, tokens, labels, per_token.get("logit_at_label"), sums, caption, others
-        )
+        at_label, sums = per_token.get("logit_at_label"), per_token.get("logsumexp")
+        return _Buffers(keys, count, width, values, tokens, labels, at_label, sums, caption, others)
 
 
 _MARK = b"\xef\xbb\xbf"
@@ -303,106 +304,39 @@ def split_lines(data: bytes) -> Iterator[bytes]:
 # --- one line, carefully ---
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a line is, so that whatever is wrong with it is said with file and line."""
+
+    path: str
+    line: int
+
+    def refuse(self, reason: str, *, expected: str, got: str, field: str | None = None) -> NoReturn:
+        raise InputError(
+            path=self.path, line=self.line, field=field, expected=expected, got=got, hint=SKIP_HINT, reason=reason
+        )
+
+
 def read_carefully(line: bytes, number: int, plan: Plan) -> Parsed:
     """One line with the standard library's parser: the arbiter of what is an error, and its words."""
-
-    def bad(reason: str, *, expected: str, got: str, field: str | None = None) -> NoReturn:
-        raise InputError(
-            path=plan.path,
-            line=number,
-            field=field,
-            expected=expected,
-            got=got,
-            hint=SKIP_HINT,
-            reason=reason,
-        )
-
-    if not line.strip():
-        bad("blank_line", expected="a JSON object", got="a blank line between records")
-    try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        bad(
-            "encoding",
-            expected="text in UTF-8",
-            got=f"the byte 0x{line[error.start]:02x} at byte {error.start + 1}",
-        )
-    pairs: list[tuple[str, Any]] = []
-
-    def keep(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal pairs
-        pairs = found  # the outermost object is finished last
-        return dict(found)
-
-    try:
-        record = json.loads(text, object_pairs_hook=keep)
-    except json.JSONDecodeError as error:
-        rest = text[error.pos :].strip()
-        if not rest or error.msg.startswith("Unterminated string"):
-            ending = shown(text.rstrip()[-30:])
-            bad("truncated", expected="a whole JSON object", got=f"a line that ends too early, at {ending}")
-        bad(
-            "bad_json",
-            expected="a JSON object",
-            got=f"{shown(rest, 40)} at column {error.colno} ({error.msg})",
-        )
-    except RecursionError:
-        bad("bad_json", expected="a JSON object", got="brackets nested too deeply to be read")
-    except ValueError as error:
-        bad("bad_json", expected="a JSON object", got=f"what cannot be read ({escaped(str(error))})")
-    if not isinstance(record, dict):
-        bad("not_an_object", expected="a JSON object", got=_kind(record))
-    keys = [key for key, _ in pairs]
-    if len(record) != len(keys):
-        twice = next(key for key, times in Counter(keys).items() if times > 1)
-        bad("key_twice", expected="each key once", got=f"{shown(twice)} {keys.count(twice)} times")
-    wanted = plan.wanted
-    for key in wanted:
+    place = _Place(plan.path, number)
+    record, keys = _json_object(line, place)
+    for key in plan.number_keys:
         if key not in record:
-            held = ", ".join(shown(name, 40) for name in keys[:8]) or "none"
-            bad("missing_key", expected=f"the key {key!r}", got=f"the keys {held}" if keys else "no keys")
-
-    values = _numbers(_matrix(record, "top_logits", bad), "top_logits", bad)
-    count, width = values.shape
-    token_rows = _matrix(record, "top_logit_idxs", bad)
-    shape = (len(token_rows), len(token_rows[0]))
-    if shape != (count, width):
-        bad(
-            "shape",
-            field="top_logit_idxs",
-            expected=f"{count} x {width} tokens (one for each value of top_logits)",
-            got=f"{shape[0]} x {shape[1]}",
-        )
-    label_list = record["labels"]
-    if not isinstance(label_list, list):
-        bad("wrong_type", field="labels", expected="a list of tokens", got=_kind(label_list))
-    if any(isinstance(label, list) for label in label_list):
-        bad("wrong_depth", field="labels", expected="a list of tokens", got="lists inside the list")
-    if len(label_list) != count:
-        bad(
-            "label_count",
-            field="labels",
-            expected=f"{plural(count, 'label')} (one for each row of top_logits)",
-            got=str(len(label_list)),
-        )
+            first_keys = ", ".join(shown(name, 40) for name in keys[:8])
+            place.refuse(
+                "missing_key", expected=f"the key {key!r}", got=f"the keys {first_keys}" if keys else "no keys"
+            )
+    values = _numbers(_matrix(record, "top_logits", place), "top_logits", place)
+    token_rows = _token_rows(record, values.shape, place)
+    label_list = _label_list(record, len(values), place)
     variant: Variant = plan.variant or ("miso" if isinstance(token_rows[0][0], str) else "hf")
-    tokens = _tokens(list(chain.from_iterable(token_rows)), "top_logit_idxs", variant, bad)
-    labels = _tokens(label_list, "labels", variant, bad)
+    tokens = _tokens(list(chain.from_iterable(token_rows)), "top_logit_idxs", variant, place)
+    labels = _tokens(label_list, "labels", variant, place)
     caption = record.get("input_str") if plan.with_input_str else None
     if caption is not None and not isinstance(caption, str):
-        bad("wrong_type", field="input_str", expected="text", got=_kind(caption))
-    per_token = {}
-    for key in wanted[3:]:
-        column = record[key]
-        if not isinstance(column, list) or len(column) != count:
-            came = f"{len(column)}" if isinstance(column, list) else _kind(column)
-            bad(
-                "value_count",
-                field=key,
-                expected=f"{plural(count, 'number')} (one for each row of top_logits)",
-                got=came,
-            )
-        per_token[key] = _numbers([[value] for value in column], key, bad).ravel()
+        place.refuse("wrong_type", field="input_str", expected="text", got=_kind(caption))
+    per_token = {key: _number_column(record, key, len(values), place) for key in plan.number_keys[3:]}
     return Parsed(
         variant,
         keys,
@@ -416,57 +350,147 @@ def read_carefully(line: bytes, number: int, plan: Plan) -> Parsed:
     )
 
 
-def _matrix(record: dict[str, Any], key: str, bad: Any) -> list[list[Any]]:
-    """A list of equally long, non-empty rows of scalars."""
-    rows: list[list[Any]] = record[key]
-    what = "numbers" if key == "top_logits" else "tokens"
-    if not isinstance(rows, list):
-        bad("wrong_type", field=key, expected=f"a list of rows of {what}", got=_kind(rows))
-    if not rows:
-        bad("empty_sequence", field=key, expected="at least one row", got="an empty list")
-    for at, row in enumerate(rows, 1):
-        if not isinstance(row, list):
-            if any(isinstance(other, list) for other in rows):
-                bad(
-                    "wrong_depth",
-                    field=key,
-                    expected=f"a list of rows of {what}",
-                    got=f"{_kind(row)} as row {at}",
-                )
-            bad("wrong_depth", field=key, expected=f"a list of rows of {what}", got="a flat list (1-D)")
-        if any(isinstance(value, list) for value in row):
-            bad(
-                "wrong_depth",
-                field=key,
-                expected=f"a list of rows of {what}",
-                got=f"lists inside row {at} (3-D: a whole batch on one line?)",
-            )
-        if len(row) != len(rows[0]):
-            bad(
-                "ragged",
-                field=key,
-                expected=f"rows of one length ({len(rows[0])}, as in row 1)",
-                got=f"{plural(len(row), 'value')} in row {at}",
-            )
-    if not rows[0]:
-        bad("empty_row", field=key, expected="at least one value in each row", got="empty rows")
+def _json_object(line: bytes, place: _Place) -> tuple[dict[str, Any], list[str]]:
+    """The object that a line holds, and its keys in their order."""
+    if not line.strip():
+        place.refuse("blank_line", expected="a JSON object", got="a blank line between records")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place.refuse(
+            "encoding",
+            expected="text in UTF-8",
+            got=f"the byte 0x{line[error.start]:02x} at byte {error.start + 1}",
+        )
+    members: list[tuple[str, Any]] = []
+
+    def noting_members(of_object: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal members
+        members = of_object  # the outermost object is finished last
+        return dict(of_object)
+
+    try:
+        record = json.loads(text, object_pairs_hook=noting_members)
+    except json.JSONDecodeError as error:
+        rest = text[error.pos :].strip()
+        if not rest or error.msg.startswith("Unterminated string"):
+            ending = shown(text.rstrip()[-30:])
+            place.refuse("truncated", expected="a whole JSON object", got=f"a line that ends too early, at {ending}")
+        place.refuse(
+            "bad_json",
+            expected="a JSON object",
+            got=f"{shown(rest, 40)} at column {error.colno} ({error.msg})",
+        )
+    except RecursionError:
+        place.refuse("bad_json", expected="a JSON object", got="brackets nested too deeply to be read")
+    except ValueError as error:
+        place.refuse("bad_json", expected="a JSON object", got=f"text that cannot be read ({escaped(str(error))})")
+    if not isinstance(record, dict):
+        place.refuse("not_an_object", expected="a JSON object", got=_kind(record))
+    keys = [key for key, _ in members]
+    if len(record) != len(keys):
+        twice = next(key for key, times in Counter(keys).items() if times > 1)
+        place.refuse("key_twice", expected="each key once", got=f"{shown(twice)} {keys.count(twice)} times")
+    return record, keys
+
+
+def _token_rows(record: dict[str, Any], expected: tuple[int, ...], place: _Place) -> list[list[Any]]:
+    """The stored tokens, as many as there are scores."""
+    rows = _matrix(record, "top_logit_idxs", place)
+    shape = (len(rows), len(rows[0]))
+    if shape != expected:
+        place.refuse(
+            "shape",
+            field="top_logit_idxs",
+            expected=f"{expected[0]} x {expected[1]} tokens (one for each value of top_logits)",
+            got=f"{shape[0]} x {shape[1]}",
+        )
     return rows
 
 
-def _numbers(rows: list[list[Any]], key: str, bad: Any) -> Floats:
-    for at, row in enumerate(rows, 1):
+def _label_list(record: dict[str, Any], count: int, place: _Place) -> list[Any]:
+    """The gold tokens, one for each row of scores."""
+    labels = record["labels"]
+    if not isinstance(labels, list):
+        place.refuse("wrong_type", field="labels", expected="a list of tokens", got=_kind(labels))
+    if any(isinstance(label, list) for label in labels):
+        place.refuse("wrong_depth", field="labels", expected="a list of tokens", got="lists inside the list")
+    if len(labels) != count:
+        place.refuse(
+            "label_count",
+            field="labels",
+            expected=f"{plural(count, 'label')} (one for each row of top_logits)",
+            got=str(len(labels)),
+        )
+    return labels
+
+
+def _number_column(record: dict[str, Any], key: str, count: int, place: _Place) -> Floats:
+    """One number for each row of scores."""
+    column = record[key]
+    if not isinstance(column, list) or len(column) != count:
+        place.refuse(
+            "value_count",
+            field=key,
+            expected=f"{plural(count, 'number')} (one for each row of top_logits)",
+            got=f"{len(column)}" if isinstance(column, list) else _kind(column),
+        )
+    return _numbers([[value] for value in column], key, place).ravel()
+
+
+def _matrix(record: dict[str, Any], key: str, place: _Place) -> list[list[Any]]:
+    """A list of equally long, non-empty rows of scalars."""
+    rows: list[list[Any]] = record[key]
+    entries = "numbers" if key == "top_logits" else "tokens"
+    if not isinstance(rows, list):
+        place.refuse("wrong_type", field=key, expected=f"a list of rows of {entries}", got=_kind(rows))
+    if not rows:
+        place.refuse("empty_sequence", field=key, expected="at least one row", got="an empty list")
+    for row_number, row in enumerate(rows, 1):
+        if not isinstance(row, list):
+            if any(isinstance(other, list) for other in rows):
+                place.refuse(
+                    "wrong_depth",
+                    field=key,
+                    expected=f"a list of rows of {entries}",
+                    got=f"{_kind(row)} as row {row_number}",
+                )
+            place.refuse("wrong_depth", field=key, expected=f"a list of rows of {entries}", got="a flat list (1-D)")
+        if any(isinstance(value, list) for value in row):
+            place.refuse(
+                "wrong_depth",
+                field=key,
+                expected=f"a list of rows of {entries}",
+                got=f"lists inside row {row_number} (3-D: a whole batch on one line?)",
+            )
+        if len(row) != len(rows[0]):
+            place.refuse(
+                "ragged",
+                field=key,
+                expected=f"rows of the same length ({len(rows[0])}, as in row 1)",
+                got=f"{plural(len(row), 'value')} in row {row_number}",
+            )
+    if not rows[0]:
+        place.refuse("empty_row", field=key, expected="at least one value in each row", got="empty rows")
+    return rows
+
+
+def _numbers(rows: list[list[Any]], key: str, place: _Place) -> Floats:
+    for row_number, row in enumerate(rows, 1):
         for value in row:
             if type(value) is not float and type(value) is not int:
-                bad("not_a_number", field=key, expected="numbers", got=f"{_shown_kind(value)} in row {at}")
+                place.refuse(
+                    "not_a_number", field=key, expected="numbers", got=f"{_shown_kind(value)} in row {row_number}"
+                )
     try:
         array = np.array(rows, np.float64)
     except OverflowError:
         array = np.array([[math.inf]])
     if not np.isfinite(array).all():
-        at = 1 + int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-        value = next(value for value in rows[at - 1] if not _is_finite(value))
+        row_number = 1 + int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+        value = next(value for value in rows[row_number - 1] if not _is_finite(value))
         name = "a number beyond the range of float64" if isinstance(value, int) else json.dumps(value)
-        bad("not_finite", field=key, expected="finite numbers", got=f"{name} in row {at}")
+        place.refuse("not_finite", field=key, expected="finite numbers", got=f"{name} in row {row_number}")
     return array
 
 
@@ -477,18 +501,18 @@ def _is_finite(value: float) -> bool:
         return False
 
 
-def _tokens(found: list[Any], key: str, variant: Variant, bad: Any) -> Tokens:
-    wanted, name = (str, "string tokens") if variant == "miso" else (int, "integer tokens")
-    for token in found:
-        if type(token) is not wanted:
-            bad("token_type", field=key, expected=name, got=_shown_kind(token))
+def _tokens(tokens: list[Any], key: str, variant: Variant, place: _Place) -> Tokens:
+    token_type, kind = (str, "string tokens") if variant == "miso" else (int, "integer tokens")
+    for token in tokens:
+        if type(token) is not token_type:
+            place.refuse("token_type", field=key, expected=kind, got=_shown_kind(token))
     if variant == "hf":
         try:
-            return np.array(found, np.int64)
+            return np.array(tokens, np.int64)
         except OverflowError:
-            bad("token_type", field=key, expected="64-bit integer tokens", got="a larger integer")
-    column = np.empty(len(found), object)
-    column[:] = found
+            place.refuse("token_type", field=key, expected="64-bit integer tokens", got="a larger integer")
+    column = np.empty(len(tokens), object)
+    column[:] = tokens
     return column
 
 

@@ -47,7 +47,7 @@ class ScaleDecision:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that reading a block depends on; the same for all blocks of a file, and picklable."""
+    """Everything that reading a block depends on; the same for all blocks of a file."""
 
     path: str
     variant: Variant | None = None
@@ -65,7 +65,7 @@ class Plan:
     """Whether logit_at_label was asked for, and is not only read to bound a confidence."""
 
     @property
-    def wanted(self) -> list[str]:
+    def number_keys(self) -> list[str]:
         """The keys whose numbers are read."""
         keys = ["top_logits", "top_logit_idxs", "labels"]
         keys += ["logit_at_label"] if self.with_logit_at_label else []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class Result:
 
 
 def read_block(plan: Plan, block: Block, max_sequences: int | None = None) -> Result:
-    """One block by itself, the unit of parallel work, with the first bad line raised unless skipped."""
+    """One block by itself, with the first bad line raised unless skipped."""
     runs, errors = parse_lines(plan, block.data, block.first_line, max_sequences)
     parts = [_score(plan, run, errors) for run in runs]
     if errors and not plan.skip_bad:
@@ -80,15 +80,57 @@ def read_block(plan: Plan, block: Block, max_sequences: int | None = None) -> Re
     return Result(columns, sum(part.padding for part in parts), sum(part.ignored for part in parts), errors)
 
 
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """A run as arrays: one entry (of matrices, one row) for each step of its sequences unless said otherwise."""
+
+    run: Run
+    values: Floats
+    tokens: Tokens
+    labels: Tokens
+    logit_at_label: Floats | None
+    logsumexp: Floats | None
+    highest: Floats
+    """The highest of the values."""
+    predicted: Tokens
+    position: NDArray[np.int32]
+    lengths: Ints
+    """One entry per sequence: its steps."""
+    starts: Ints
+    """One entry per sequence: its first step."""
+
+    @classmethod
+    def of(cls, run: Run, variant: Variant) -> _Steps:
+        values = run.matrix()
+        tokens = run.token_matrix(variant)
+        labels = run.label_column(variant)
+        lengths = np.array(run.lengths, np.int64)
+        starts = np.cumsum(lengths) - lengths
+        position = np.arange(len(labels), dtype=np.int32)
+        position -= np.repeat(starts.astype(np.int32), lengths)
+        best = _highest_column(values) + np.arange(0, values.size, run.width)
+        return cls(
+            run=run,
+            values=values,
+            tokens=tokens,
+            labels=labels,
+            logit_at_label=per_token(run.logit_at_label),
+            logsumexp=per_token(run.logsumexp),
+            highest=values.ravel().take(best),
+            predicted=tokens.ravel().take(best),
+            position=position,
+            lengths=lengths,
+            starts=starts,
+        )
+
+    def leave_out(self, sequences: Iterable[int], keep: Bools) -> None:
+        """Take all steps of these sequences out of those that are kept."""
+        for sequence in sequences:
+            keep[self.starts[sequence] : self.starts[sequence] + self.lengths[sequence]] = False
+
+
 def _score(plan: Plan, run: Run, errors: list[InputError]) -> Result:
     assert plan.variant is not None and plan.decision is not None
-    values = run.matrix()
-    tokens = run.token_matrix(plan.variant)
-    labels = run.label_column(plan.variant)
-    lines = np.array(run.lines, np.int64)
-    lengths = np.array(run.lengths, np.int64)
-    at_label = per_token(run.logit_at_label)
-    sums = per_token(run.logsumexp)
     if plan.top_k > run.width:
         raise InputError(
             path=plan.path,
@@ -99,68 +141,50 @@ def _score(plan: Plan, run: Run, errors: list[InputError]) -> Result:
             hint=f"Ask for a top_k of at most {run.width}.",
             reason="top_k",
         )
-    starts = np.cumsum(lengths) - lengths
-    of_sequence = np.repeat(np.arange(len(lines)), lengths)
-    position = np.arange(len(labels), dtype=np.int32)
-    position -= np.repeat(starts.astype(np.int32), lengths)
-
-    best = _highest_column(values) + np.arange(0, values.size, run.width)
-    highest = values.ravel().take(best)
-    predicted = tokens.ravel().take(best)
-    refused = _contradictions(plan, run, values, highest, sums)
-
-    keep = np.ones(len(labels), bool)
-    for row, error in refused.items():
-        keep[starts[row] : starts[row] + lengths[row]] = False
-        errors.append(error)
-    padding = ignored = 0
-    hit = np.zeros(0, bool)
+    steps = _Steps.of(run, plan.variant)
+    refused = _contradictions(plan, plan.decision, steps)
+    keep = np.ones(len(steps.labels), bool)
+    steps.leave_out(refused, keep)
+    padding = 0
     if plan.variant == "hf" and plan.padding_label is not None:
-        padded = keep & (labels == plan.padding_label)
+        padded = keep & (steps.labels == plan.padding_label)
         padding = int(np.count_nonzero(padded))
         keep &= ~padded
     if plan.ignored_tokens:
-        matched = labels if plan.ignore_by == "gold" else predicted
-        hit = keep & _is_among(matched, plan.ignored_tokens)
-        ignored = int(np.count_nonzero(hit))
-        keep &= ~hit
-
+        keep &= ~_is_among(steps.labels if plan.ignore_by == "gold" else steps.predicted, plan.ignored_tokens)
     if plan.variant == "miso":
-        correct, unresolved = _copy_correct(plan, run, values, tokens, labels, predicted, keep, position)
-        for row, error in unresolved.items():
-            dropped = slice(starts[row], starts[row] + lengths[row])
-            ignored -= int(np.count_nonzero(hit[dropped]))
-            keep[dropped] = False
-            errors.append(error)
+        correct, unresolved = _copy_correct(plan, steps, keep)
+        steps.leave_out(unresolved, keep)
         refused |= unresolved
     elif plan.top_k == 1:
-        correct = predicted == labels
+        correct = steps.predicted == steps.labels
     else:
-        correct = _among_top_k(values, tokens, labels, plan.top_k)
-    confidence = _probability(plan.decision, values, highest, tokens, labels, at_label, sums)
+        correct = _among_top_k(steps, plan.top_k)
+    errors += refused.values()
+    good = np.ones(len(steps.lengths), bool)
+    good[list(refused)] = False
+    ignored = int(steps.lengths[good].sum()) - int(np.count_nonzero(keep)) - padding
+    columns = _columns(plan, steps, _probability(plan.decision, steps), correct, keep, good)
+    return Result(columns, padding, ignored, [])
 
-    kept_lengths = lengths
+
+def _columns(plan: Plan, steps: _Steps, confidence: Floats, correct: Bools, keep: Bools, good: Bools) -> TokenColumns:
+    """The steps that are kept, and the sequences that are good."""
+    predicted, labels, position, at_label = steps.predicted, steps.labels, steps.position, steps.logit_at_label
+    lines = np.array(steps.run.lines, np.int64)
+    lengths = steps.lengths
+    of_sequence = np.repeat(np.arange(len(lines)), lengths)
     if not keep.all():
-        confidence, predicted, labels, correct = (
-            confidence[keep],
-            predicted[keep],
-            labels[keep],
-            correct[keep],
-        )
+        confidence, predicted, labels, correct = confidence[keep], predicted[keep], labels[keep], correct[keep]
         of_sequence, position = of_sequence[keep], position[keep]
         at_label = at_label[keep] if at_label is not None else None
-        kept_lengths = np.bincount(of_sequence, minlength=len(lines)).astype(np.int64)
-    captions: list[str | None] | None = run.input_str if plan.with_input_str else None
-    others = run.fields
+        lengths = np.bincount(of_sequence, minlength=len(lines)).astype(np.int64)
     sequence = lines[of_sequence]
-    if refused:
-        good = np.ones(len(lines), bool)
-        good[list(refused)] = False
-        lines, kept_lengths = lines[good], kept_lengths[good]
-        if captions is not None:
-            captions = [caption for caption, is_good in zip(captions, good, strict=True) if is_good]
-        others = [values for values, is_good in zip(others, good, strict=True) if is_good] if plan.fields else others
-    columns = TokenColumns(
+    captions, fields = steps.run.input_str, steps.run.fields
+    if not good.all():
+        lines, lengths = lines[good], lengths[good]
+        captions, fields = list(compress(captions, good)), list(compress(fields, good))
+    return TokenColumns(
         path=plan.path,
         confidence=confidence,
         predicted=predicted,
@@ -170,11 +194,10 @@ def _score(plan: Plan, run: Run, errors: list[InputError]) -> Result:
         position=position,
         logit_at_label=at_label if plan.hands_out_logit else None,
         lines=lines,
-        lengths=kept_lengths,
-        input_str=captions,
-        fields={name: [values[i] for values in others] for i, name in enumerate(plan.fields)},
+        lengths=lengths,
+        input_str=captions if plan.with_input_str else None,
+        fields={name: [values[i] for values in fields] for i, name in enumerate(plan.fields)},
     )
-    return Result(columns, padding, ignored, [])
 
 
 def _highest_column(values: Floats) -> Ints | int:
@@ -186,22 +209,19 @@ def _highest_column(values: Floats) -> Ints | int:
             return width - 1
         if all(bool((first >= values[:, column]).all()) for column in range(1, width)):
             return 0
-    found: Ints = values.argmax(axis=1)
-    return found
+    columns: Ints = values.argmax(axis=1)
+    return columns
 
 
-def _is_among(tokens: Tokens, wanted: frozenset[int] | frozenset[str]) -> Bools:
+def _is_among(tokens: Tokens, members: frozenset[int] | frozenset[str]) -> Bools:
     if tokens.dtype == object:
-        return np.fromiter((token in wanted for token in tokens), bool, len(tokens))
-    return np.isin(tokens, np.array(sorted(wanted), np.int64))
+        return np.fromiter((token in members for token in tokens), bool, len(tokens))
+    return np.isin(tokens, np.array(sorted(members), np.int64))
 
 
-def _contradictions(
-    plan: Plan, run: Run, values: Floats, highest: Floats, sums: Floats | None
-) -> dict[int, InputError]:
+def _contradictions(plan: Plan, decision: ScaleDecision, steps: _Steps) -> dict[int, InputError]:
     """Sequences whose numbers cannot be what the file was decided to hold, by their place in the run."""
-    decision = plan.decision
-    assert decision is not None
+    run, values, highest = steps.run, steps.values, steps.highest
     tests: list[tuple[Bools, str]] = []
     if decision.scale == "probabilities":
         if float(highest.max()) > 1 + SUM_SLACK:
@@ -217,95 +237,84 @@ def _contradictions(
         if float(highest.max()) > ROUNDING:
             tests.append((highest > ROUNDING, "above 0"))
     elif decision.normaliser == "logsumexp":
-        assert sums is not None
+        assert steps.logsumexp is not None
         least = highest + np.log(np.exp(values - highest[:, None]).sum(axis=1))
-        low = sums < least - 1e-3 * np.maximum(1, np.abs(least))
+        low = steps.logsumexp < least - 1e-3 * np.maximum(1, np.abs(least))
         if low.any():
             tests.append((low, "above what logsumexp allows"))
-    found: dict[int, InputError] = {}
+    refused: dict[int, InputError] = {}
     if not tests:
-        return found
+        return refused
     ends = np.cumsum(run.lengths)
-    known = "as given" if decision.how == "given" else f"as recognised in the first {DECIDING_TOKENS:,} tokens"
+    how_known = "as given" if decision.how == "given" else f"as recognised in the first {DECIDING_TOKENS:,} tokens"
     for mask, why in tests:
         for token in np.flatnonzero(mask):
             row = int(np.searchsorted(ends, token, side="right"))
-            if row in found:
+            if row in refused:
                 continue
             step = int(token - (ends[row] - run.lengths[row])) + 1
             extreme = values[token].min() if why == "below 0" else highest[token]
-            found[row] = InputError(
+            refused[row] = InputError(
                 path=plan.path,
                 line=run.lines[row],
                 field="top_logits",
-                expected=f"{decision.scale} ({known})",
+                expected=f"{decision.scale} ({how_known})",
                 got=f"{extreme:.6g} in row {step}, {why}",
                 hint=f"If the file holds something else, say so with --scale (scale=). {SKIP_HINT}",
                 reason="scale",
             )
-    return found
+    return refused
 
 
-def _probability(
-    decision: ScaleDecision,
-    values: Floats,
-    highest: Floats,
-    tokens: Tokens,
-    labels: Tokens,
-    at_label: Floats | None,
-    sums: Floats | None,
-) -> Floats:
+def _probability(decision: ScaleDecision, steps: _Steps) -> Floats:
     """The predicted token's probability under the file's scale."""
+    highest = steps.highest
     if decision.scale == "probabilities":
         return np.minimum(highest, 1.0) if len(highest) and float(highest.max()) > 1 else highest
     if decision.scale == "logprobs":
         return np.exp(np.minimum(highest, 0.0))
     if decision.normaliser == "logsumexp":
-        assert sums is not None
-        return np.exp(np.minimum(highest - sums, 0.0))
-    total = np.exp(values - highest[:, None]).sum(axis=1)
+        assert steps.logsumexp is not None
+        return np.exp(np.minimum(highest - steps.logsumexp, 0.0))
+    total = np.exp(steps.values - highest[:, None]).sum(axis=1)
     if decision.normaliser == "top_k_and_label":
-        assert at_label is not None
-        stored = (tokens == labels[:, None]).any(axis=1)
+        assert steps.logit_at_label is not None
+        stored = (steps.tokens == steps.labels[:, None]).any(axis=1)
         # the label cannot score above the highest, unless its row was not the model's top k
-        total += np.where(stored, 0.0, np.exp(np.minimum(at_label - highest, 0.0)))
+        total += np.where(stored, 0.0, np.exp(np.minimum(steps.logit_at_label - highest, 0.0)))
     confidence: Floats = 1.0 / total
     return confidence
 
 
-def _among_top_k(values: Floats, tokens: Tokens, labels: Tokens, k: int) -> Bools:
+def _among_top_k(steps: _Steps, k: int) -> Bools:
     """Whether the label is one of the k highest; of equal scores the earlier column ranks first."""
-    is_label = tokens == labels[:, None]
+    values = steps.values
+    is_label = steps.tokens == steps.labels[:, None]
     column = is_label.argmax(axis=1)
     score = values[np.arange(len(values)), column][:, None]
     earlier = np.arange(values.shape[1]) < column[:, None]
     rank = np.count_nonzero((values > score) | ((values == score) & earlier), axis=1)
-    found: Bools = is_label.any(axis=1) & (rank < k)
-    return found
+    among: Bools = is_label.any(axis=1) & (rank < k)
+    return among
 
 
 _SOURCE, _TARGET = "SourceCopy_", "TargetCopy_"
 
 
-def _copy_correct(
-    plan: Plan,
-    run: Run,
-    values: Floats,
-    tokens: Tokens,
-    labels: Tokens,
-    predicted: Tokens,
-    keep: Bools,
-    position: NDArray[np.int32],
-) -> tuple[Bools, dict[int, InputError]]:
-    """Correctness where a token may be copied from the source text or from the gold tokens before it."""
+def _copy_correct(plan: Plan, steps: _Steps, keep: Bools) -> tuple[Bools, dict[int, InputError]]:
+    """Correctness where a token may be copied from the source text or from the gold tokens before it.
+
+    Also the sequences, by their place in the run, that hold a copy of nothing.
+    """
+    run, labels, position = steps.run, steps.labels, steps.position
     correct = np.zeros(len(labels), bool)
     unresolved: dict[int, InputError] = {}
     ends = np.cumsum(run.lengths)
     if plan.top_k == 1:
-        candidates = predicted[:, None]
+        candidates = steps.predicted[:, None]
     else:
-        order = np.argsort(-values, axis=1, kind="stable")[:, : plan.top_k]
-        candidates = np.take_along_axis(tokens, order, axis=1)
+        order = np.argsort(-steps.values, axis=1, kind="stable")[:, : plan.top_k]
+        candidates = np.take_along_axis(steps.tokens, order, axis=1)
     for token in np.flatnonzero(keep):
         step = int(position[token])
         for candidate in candidates[token]:
@@ -324,12 +333,12 @@ def _copy_correct(
                             reason="copy_target",
                         )
                     break
-                said = labels[token - step + int(candidate[len(_TARGET) :]) - 1]
+                word = labels[token - step + int(candidate[len(_TARGET) :]) - 1]
             elif candidate.startswith(_SOURCE):
-                said = candidate[len(_SOURCE) :]
+                word = candidate[len(_SOURCE) :]
             else:
-                said = candidate
-            if said == labels[token]:
+                word = candidate
+            if word == labels[token]:
                 correct[token] = True
     return correct, unresolved
 

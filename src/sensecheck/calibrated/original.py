@@ -68,11 +68,11 @@ def uniform_preds(top_preds: NDArray[Any], is_correct: NDArray[Any], n_bins: int
     edges that come back are then one too few, and `BinTable.of` fails on them as the original does.
     """
     edges, index, accuracy, _ = _uniform(top_preds, is_correct, n_bins)
-    kept = ~np.isnan(accuracy)
-    if kept.all():
+    has_accuracy = ~np.isnan(accuracy)
+    if has_accuracy.all():
         return accuracy, edges, index
-    logger.warning("%d of %d bins have no accuracy and are dropped", n_bins - int(kept.sum()), n_bins)
-    return accuracy[kept], edges[:-1][kept], index
+    logger.warning("%d of %d bins have no accuracy and are dropped", n_bins - int(has_accuracy.sum()), n_bins)
+    return accuracy[has_accuracy], edges[:-1][has_accuracy], index
 
 
 def _uniform(
@@ -434,8 +434,8 @@ class TopLogitFormatSequenceReader:
             labels = np.array(record["labels"])
             confidence, correct = self.score(logits, tokens, labels)
             if self.ignore_tokens:
-                kept = np.array([labels[i] not in self.ignore_tokens for i in range(len(correct))], dtype=bool)
-                confidence, correct = confidence[kept], correct[kept]
+                not_ignored = np.array([labels[i] not in self.ignore_tokens for i in range(len(correct))], dtype=bool)
+                confidence, correct = confidence[not_ignored], correct[not_ignored]
             confidences.append(confidence)
             corrects.append(correct)
         if not sum(map(len, confidences)):
@@ -556,9 +556,9 @@ def mended_bins(
     if binning != "uniform":
         raise ValueError(f"binning must be 'uniform' or 'adaptive', got {binning!r}")
     edges, _, accuracy, count = _uniform(np.asarray(confidence), np.asarray(correct), n_bins)
-    held = count > 0
+    filled = count > 0
     middle = ((edges[:-1] + edges[1:]) / 2).astype(np.float64)
-    return middle[held], accuracy[held], count[held]
+    return middle[filled], accuracy[filled], count[filled]
 
 
 def mended_figures(

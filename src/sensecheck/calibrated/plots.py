@@ -28,12 +28,12 @@ def plots(result: Result) -> list[Chart]:
     if not isinstance(figure.value, tuple) or figure.n == 0:
         return []
     curve = Curve.of(figure.value, figure.low, figure.high)
-    made = [reliability(curve, result.name), histogram(curve, result.name)]
+    charts = [reliability(curve, result.name), histogram(curve, result.name)]
     earlier = result.extra.get("before")
     if earlier and earlier.get("reliability"):
         pair = [(str(earlier["name"]), Curve.of(_numbers(earlier["reliability"]))), (result.name, curve)]
-        made.append(_overlaid(pair, "before-after", "Before and after recalibration"))
-    return [*made, *_risk_of(result)]
+        charts.append(_overlaid(pair, "before-after", "Before and after recalibration"))
+    return [*charts, *_risk_of(result)]
 
 
 def _numbers(values: Sequence[float | None]) -> list[float]:
@@ -53,7 +53,7 @@ def overlay(results: Sequence[Result], *, name: str = "reliability-of-several", 
     for result in results:
         figure = result["reliability"]
         if not isinstance(figure.value, tuple) or figure.n == 0:
-            raise ValueError(f"{result.name} has no rows to draw a reliability curve of")
+            raise ValueError(f"{result.name} has no rows to draw a reliability curve from")
         pairs.append((result.name, Curve.of(figure.value)))
     return _overlaid(pairs, name, title or "Reliability of several systems")
 
@@ -67,7 +67,7 @@ def _overlaid(pairs: Sequence[tuple[str, Curve]], name: str, title: str) -> Char
     axes.frame("confidence", "accuracy", x_ticks=unit, y_ticks=unit)
     axes.line([0, 1], [0, 1], "p-ideal")
     data: list[dict[str, object]] = []
-    said = []
+    summaries = []
     for i, (system, curve) in enumerate(pairs):
         # A bin with hardly any rows would send the line anywhere.
         shown = [b for b in curve.filled() if curve.n[b] >= _FEWEST * curve.total]
@@ -85,8 +85,8 @@ def _overlaid(pairs: Sequence[tuple[str, Curve]], name: str, title: str) -> Char
         ece = sum(abs(curve.confidence[b] - curve.accuracy[b]) * curve.n[b] for b in curve.filled()) / curve.total
         axes.parts.append(f'<rect class="p-fill-series{i}" x="70" y="{42 + 18 * i}" width="10" height="10"/>')
         axes.text(f"{_short(system)} (ECE {ece:.3f})", 86, 51 + 18 * i)
-        said.append(f"{system}: ECE {ece:.3f}")
-    alt = f"{title}: accuracy by confidence. {'; '.join(said)}. On the dashed line confidence is deserved."
+        summaries.append(f"{system}: ECE {ece:.3f}")
+    alt = f"{title}: accuracy by confidence. {'; '.join(summaries)}. On the dashed line, confidence equals accuracy."
     return Chart.of(name, title, (460.0, 390.0), [axes], alt, data)
 
 
@@ -108,7 +108,7 @@ def risk_coverage(results: Sequence[Result]) -> Chart:
     axes.text(title, 62, 20, "p-title")
     axes.frame("share of questions answered, the surest first", "error rate", x_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
     data: list[dict[str, object]] = []
-    said = []
+    summaries = []
     for i, (system, figure) in enumerate(curves):
         values = figure.value
         assert isinstance(values, tuple)
@@ -124,12 +124,12 @@ def risk_coverage(results: Sequence[Result]) -> Chart:
         best = [max(0.0, (x - (1 - error)) / x) for x in xs]
         axes.line(xs, best, "p-ideal")
         half = values[len(values) // 2 - 1]
-        said.append(f"{system}: {error:.3f} of all answers are wrong, {half:.3f} of the surer half")
+        summaries.append(f"{system}: {error:.3f} of all answers are wrong, {half:.3f} of the surer half")
         if len(curves) > 1:
             axes.parts.append(f'<rect class="p-fill-series{i}" x="70" y="{42 + 18 * i}" width="10" height="10"/>')
             axes.text(_short(system), 86, 51 + 18 * i)
     axes.text("dashed: a perfect ranking", 70, 51 + (18 * len(curves) if len(curves) > 1 else 0), "p-tick")
-    alt = f"Error rate by coverage. {'; '.join(said)}."
+    alt = f"Error rate by coverage. {'; '.join(summaries)}."
     return Chart.of("risk-coverage", "Risk–coverage curve", (460.0, 330.0), [axes], alt, data)
 
 
@@ -150,10 +150,10 @@ class Curve:
     @classmethod
     def of(cls, values: Sequence[float], low: object = None, high: object = None) -> Curve:
         bins = len(values) // 4
-        made = cls(*(values[i * bins : (i + 1) * bins] for i in range(4)))
+        curve = cls(*(values[i * bins : (i + 1) * bins] for i in range(4)))
         if isinstance(low, tuple) and isinstance(high, tuple):
-            made.low, made.high = low[:bins], high[:bins]
-        return made
+            curve.low, curve.high = low[:bins], high[:bins]
+        return curve
 
     @property
     def total(self) -> float:

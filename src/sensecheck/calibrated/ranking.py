@@ -177,8 +177,8 @@ def excess_aurc_of(state: Ranked, weights: Floats) -> Floats:
 def least_aurc(error_rate: ArrayLike) -> Floats:
     """AURC of a ranking that puts every right answer before every wrong one: r + (1 − r)·ln(1 − r)."""
     r = np.asarray(error_rate, dtype=np.float64)
-    kept = np.where(r < 1, 1 - r, 1.0)
-    return np.asarray(np.where(r < 1, r + kept * np.log(kept), 1.0))
+    accuracy = np.where(r < 1, 1 - r, 1.0)
+    return np.asarray(np.where(r < 1, r + accuracy * np.log(accuracy), 1.0))
 
 
 def accuracy_at(state: Ranked, weights: Floats, coverages: Sequence[float]) -> Floats:
@@ -187,34 +187,34 @@ def accuracy_at(state: Ranked, weights: Floats, coverages: Sequence[float]) -> F
     if len(weights) == 1:
         return _accuracy_of_all(state, weights, at)
     total, right = state.running(weights)
-    out = np.full((len(total), len(at)), np.nan)
+    accuracies = np.full((len(total), len(at)), np.nan)
     first = total[:, :1]
     for i, (mass, correct) in enumerate(zip(total, right, strict=True)):
         if mass[-1] > 0:
-            asked = at * mass[-1]
+            covered = at * mass[-1]
             # Below the first group's end the line starts at nothing.
-            inside = np.interp(asked, mass, correct)
-            below = asked < first[i]
+            right_covered = np.interp(covered, mass, correct)
+            below = covered < first[i]
             if below.any():
-                inside[below] = correct[0] * asked[below] / first[i]
-            out[i] = inside / asked
-    return out
+                right_covered[below] = correct[0] * covered[below] / first[i]
+            accuracies[i] = right_covered / covered
+    return accuracies
 
 
 def _accuracy_of_all(state: Ranked, weights: Floats, at: Floats) -> Floats:
     all_total, all_right = state.ends(weights)
     if not all_total > 0:
         return np.full((1, len(at)), np.nan)
-    asked = at * all_total
-    inside = np.full(len(at), all_right)
+    covered = at * all_total
+    right_covered = np.full(len(at), all_right)
     for where, total, right in state.descending(weights):
         if where.start == 0:
-            below = asked < total[1]
-            inside[below] = right[1] * asked[below] / total[1]
+            below = covered < total[1]
+            right_covered[below] = right[1] * covered[below] / total[1]
             total, right = total[1:], right[1:]
-        here = (asked >= total[0]) & (asked < total[-1])
-        inside[here] = np.interp(asked[here], total, right)
-    return np.asarray(inside / asked)[None, :]
+        in_block = (covered >= total[0]) & (covered < total[-1])
+        right_covered[in_block] = np.interp(covered[in_block], total, right)
+    return np.asarray(right_covered / covered)[None, :]
 
 
 def curve_coverages() -> list[float]:
@@ -228,7 +228,9 @@ def _sorted(confidence: ArrayLike, correct: ArrayLike) -> NDArray[np.uint64] | R
     """Sorted keys that hold confidence and correctness together, where correctness is 0 or 1."""
     p, y = np.ascontiguousarray(confidence, dtype=np.float64), np.asarray(correct)
     if p.ndim != 1 or p.shape != y.shape:
-        raise ValueError(f"confidence and correct must be two lists of one length, came {p.shape} and {y.shape}")
+        raise ValueError(
+            f"confidence and correct must be two lists of the same length, got shapes {p.shape} and {y.shape}"
+        )
     if not len(p):
         raise ValueError("there are no rows to rank")
     keys = np.empty(len(p), dtype=np.uint64)
@@ -237,15 +239,15 @@ def _sorted(confidence: ArrayLike, correct: ArrayLike) -> NDArray[np.uint64] | R
         if not (part.min() >= 0 and part.max() <= 1):
             raise ValueError("confidences must lie in [0, 1]")
         if marks.dtype != np.bool_:
-            whole = marks.astype(np.bool_)
-            if not np.array_equal(whole, marks):
+            as_bools = marks.astype(np.bool_)
+            if not np.array_equal(as_bools, marks):
                 order = np.argsort(p, kind="stable")
                 return Ranked(p[order], y[order])
-            marks = whole
+            marks = as_bools
         # A float64 in [0, 1] leaves its two highest bits unused and sorts like its bits: room for one more, below.
-        some = keys[start : start + _BLOCK]
-        np.left_shift(part.view(np.uint64), _ONE, out=some)
-        np.bitwise_or(some, marks.view(np.uint8), out=some)
+        part_keys = keys[start : start + _BLOCK]
+        np.left_shift(part.view(np.uint64), _ONE, out=part_keys)
+        np.bitwise_or(part_keys, marks.view(np.uint8), out=part_keys)
     keys.sort()
     return keys
 
@@ -259,15 +261,15 @@ def auroc(confidence: ArrayLike, correct: ArrayLike) -> float:
     for start in range(0, len(keys), _BLOCK):
         # One key more than the block, to see where equals go on.
         part = keys[start : start + _BLOCK + 1]
-        found = np.flatnonzero(part[:_BLOCK] & _ONE)
-        right += len(found)
-        places += int(found.sum()) + start * len(found)
+        right_places = np.flatnonzero(part[:_BLOCK] & _ONE)
+        right += len(right_places)
+        places += int(right_places.sum()) + start * len(right_places)
         borders = np.flatnonzero((part[1:] ^ part[:-1]) == _ONE)
         if len(borders):
-            there = part[borders]
+            border_keys = part[borders]
             borders = borders + start
-            wrongs = borders + 1 - np.searchsorted(keys, there, side="left")
-            rights = np.searchsorted(keys, there + _ONE, side="right") - borders - 1
+            wrongs = borders + 1 - np.searchsorted(keys, border_keys, side="left")
+            rights = np.searchsorted(keys, border_keys + _ONE, side="right") - borders - 1
             tied += int((wrongs * rights).sum())
     wrong = len(keys) - right
     if not right or not wrong:
@@ -307,9 +309,3 @@ def aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
             total += float((np.diff(covered, prepend=seen) * (running[ends] / covered)).sum())
             seen = int(covered[-1])
     return 1.0 - total / len(down)
-
-
-def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> float:
-    """AURC above that of a perfect ranking with the same accuracy."""
-    error_rate = 1 - float(np.asarray(correct, dtype=np.float64).mean())
-    return aurc(confidence, correct) - float(least_aurc(error_rate))

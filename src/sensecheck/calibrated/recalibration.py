@@ -83,27 +83,27 @@ class Recalibration:
 def load(path: str | os.PathLike[str]) -> Recalibration:
     """A map that was saved."""
     try:
-        plain = json.loads(Path(path).read_text(encoding="utf-8"))
+        saved = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError):
         raise InputError(path=str(path), expected="a saved recalibration (JSON)", got="something else") from None
-    if not isinstance(plain, dict) or plain.get("schema") != SCHEMA or plain.get("method") not in METHODS:
+    if not isinstance(saved, dict) or saved.get("schema") != SCHEMA or saved.get("method") not in METHODS:
         raise InputError(
             path=str(path), expected=f"a saved recalibration with schema {SCHEMA!r}",
-            got=shown(plain.get("schema") if isinstance(plain, dict) else plain), reason="not_a_recalibration",
+            got=shown(saved.get("schema") if isinstance(saved, dict) else saved), reason="not_a_recalibration",
         )  # fmt: skip
-    method: Method = plain["method"]
-    wanted = {"temperature": {"T"}, "platt": {"a", "b"}, "beta": {"a", "b", "c"}, "isotonic": {"x", "y"}}[method]
-    found = plain.get("parameters")
-    if not isinstance(found, dict) or set(found) != wanted or not all(_finite(v) for v in found.values()):
-        found = {}
-    if not found or (method == "isotonic" and len(found["x"]) != len(found["y"])):
+    method: Method = saved["method"]
+    names = {"temperature": {"T"}, "platt": {"a", "b"}, "beta": {"a", "b", "c"}, "isotonic": {"x", "y"}}[method]
+    parameters = saved.get("parameters")
+    if not isinstance(parameters, dict) or set(parameters) != names or not all(_finite(v) for v in parameters.values()):
+        parameters = {}
+    if not parameters or (method == "isotonic" and len(parameters["x"]) != len(parameters["y"])):
         raise InputError(
-            path=str(path), field="parameters", expected=f"finite numbers for {', '.join(sorted(wanted))}",
-            got=shown(plain.get("parameters")), reason="not_a_recalibration",
+            path=str(path), field="parameters", expected=f"finite numbers for {', '.join(sorted(names))}",
+            got=shown(saved.get("parameters")), reason="not_a_recalibration",
         )  # fmt: skip
     return Recalibration(
-        method, {k: [float(x) for x in v] for k, v in found.items()}, int(plain.get("rows", 0)),
-        tuple(map(str, plain.get("notes", ()))), dict(plain.get("source", {})),
+        method, {k: [float(x) for x in v] for k, v in parameters.items()}, int(saved.get("rows", 0)),
+        tuple(map(str, saved.get("notes", ()))), dict(saved.get("source", {})),
     )  # fmt: skip
 
 
@@ -124,7 +124,9 @@ def fit(method: Method, confidence: ArrayLike, correct: ArrayLike, weight: Array
     p, y = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     w = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=np.float64)
     if p.ndim != 1 or p.shape != y.shape or p.shape != w.shape:
-        raise ValueError(f"confidence, correct and weight must be lists of one length, came {p.shape}, {y.shape}")
+        raise ValueError(
+            f"confidence, correct and weight must be lists of the same length, got shapes {p.shape}, {y.shape}"
+        )
     if len(p) < 2:
         raise InputError(f"a recalibration needs at least 2 rows with confidence and correctness, got {len(p)}")
     if not (p.min() >= 0 and p.max() <= 1):
@@ -132,7 +134,10 @@ def fit(method: Method, confidence: ArrayLike, correct: ArrayLike, weight: Array
     parameters, notes = _FIT[method](p, y, w)
     rate = float((w * y).sum() / w.sum())
     if rate in (0.0, 1.0):
-        notes = (*notes, f"every answer it was fitted on is {'right' if rate else 'wrong'}: the map can only say so")
+        notes = (
+            *notes,
+            f"every answer it was fitted on is {'right' if rate else 'wrong'}, so the map can say nothing else",
+        )
     return Recalibration(method, parameters, len(p), notes)
 
 
@@ -154,7 +159,7 @@ def _newton(features: Floats, y: Floats, w: Floats, start: Floats) -> Floats:
     """Logistic regression without intercept of its own; a touch of ridge keeps separable data finite."""
     ridge = 1e-9 * np.eye(features.shape[1])
     beta = start.astype(np.float64)
-    value = _loss(features @ beta, y, w)
+    loss = _loss(features @ beta, y, w)
     share = w / w.sum()
     for _ in range(_STEPS):
         q = _sigmoid(features @ beta)
@@ -163,16 +168,16 @@ def _newton(features: Floats, y: Floats, w: Floats, start: Floats) -> Floats:
         step = np.linalg.solve(curvature, gradient)
         size = 1.0
         while size > 1e-8:
-            tried = beta - size * step
-            found = _loss(features @ tried, y, w)
-            if found <= value:
+            candidate = beta - size * step
+            candidate_loss = _loss(features @ candidate, y, w)
+            if candidate_loss <= loss:
                 break
             size /= 2
         else:
             break
-        moved = float(np.abs(beta - tried).max())
-        beta, value = tried, found
-        if moved < 1e-12 * max(1.0, float(np.abs(beta).max())):
+        change = float(np.abs(beta - candidate).max())
+        beta, loss = candidate, candidate_loss
+        if change < 1e-12 * max(1.0, float(np.abs(beta).max())):
             break
     return beta
 
@@ -191,13 +196,13 @@ def _fit_temperature(p: Floats, y: Floats, w: Floats) -> Fitted:
     low, high = 1 / HOTTEST, 1 / COLDEST
     if slope(low) >= 0:
         return {"T": [HOTTEST]}, (
-            f"the temperature hit its upper bound {HOTTEST:g}: the confidences say nothing of being right (or the "
-            "opposite), and all become 0.5",
+            f"the temperature hit its upper bound {HOTTEST:g}: the confidences say nothing about being right (or "
+            "the opposite), and all become close to 0.5",
         )
     if slope(high) <= 0:
         return {"T": [COLDEST]}, (
-            f"the temperature hit its lower bound {COLDEST:g}: nearly every answer is right where it is thought to "
-            "be, and confidences go to 0 and 1",
+            f"the temperature hit its lower bound {COLDEST:g}: nearly all answers with a confidence above 0.5 are "
+            "right and nearly all others wrong, so confidences go to 0 and 1",
         )
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -215,19 +220,19 @@ def _fit_platt(p: Floats, y: Floats, w: Floats) -> Fitted:
 def _fit_beta(p: Floats, y: Floats, w: Floats) -> Fitted:
     q = np.clip(p, EDGE, 1 - EDGE)
     features = np.stack([np.log(q), -np.log1p(-q), np.ones_like(q)], axis=1)
-    found = _newton(features, y, w, np.array([1.0, 1.0, 0.0]))
+    coefficients = _newton(features, y, w, np.array([1.0, 1.0, 0.0]))
     # Where one of the two slopes falls below 0 the map would not rise: it is 0, and the others are fitted again.
-    for lost, left in ((0, [1, 2]), (1, [0, 2])):
-        if found[lost] < 0:
-            again = _newton(features[:, left], y, w, found[left])
-            found = np.insert(again, lost, 0.0)
+    for slope, others in ((0, [1, 2]), (1, [0, 2])):
+        if coefficients[slope] < 0:
+            refitted = _newton(features[:, others], y, w, coefficients[others])
+            coefficients = np.insert(refitted, slope, 0.0)
     notes: tuple[str, ...] = ()
-    if found[0] <= 0 and found[1] <= 0:
+    if coefficients[0] <= 0 and coefficients[1] <= 0:
         rate = float(np.clip((w * y).sum() / w.sum(), EDGE, 1 - EDGE))
-        found = np.array([0.0, 0.0, float(np.log(rate) - np.log1p(-rate))])
+        coefficients = np.array([0.0, 0.0, float(np.log(rate) - np.log1p(-rate))])
         notes = ("both slopes are 0: surer answers are not more often right, and all get the mean accuracy",)
-    found = np.maximum(found, [0.0, 0.0, -np.inf])
-    return {"a": [float(found[0])], "b": [float(found[1])], "c": [float(found[2])]}, notes
+    coefficients = np.maximum(coefficients, [0.0, 0.0, -np.inf])
+    return {"a": [float(coefficients[0])], "b": [float(coefficients[1])], "c": [float(coefficients[2])]}, notes
 
 
 def pooled(y: Floats, w: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
@@ -259,25 +264,25 @@ def _fit_isotonic(p: Floats, y: Floats, w: Floats) -> Fitted:
     x = np.stack([distinct[starts], distinct[stops]], axis=1).ravel()
     level = np.repeat(values, 2)
     keep = np.concatenate([[True], (x[1:] != x[:-1]) | (level[1:] != level[:-1])])
-    few = () if len(p) >= 200 else (f"isotonic regression on {len(p)} rows follows their noise",)
-    return {"x": x[keep].tolist(), "y": level[keep].tolist()}, few
+    notes = () if len(p) >= 200 else (f"isotonic regression on {len(p)} rows follows their noise",)
+    return {"x": x[keep].tolist(), "y": level[keep].tolist()}, notes
 
 
-def _apply_temperature(p: Floats, found: Mapping[str, list[float]]) -> Floats:
-    return _sigmoid(_logit(p) / found["T"][0])
+def _apply_temperature(p: Floats, parameters: Mapping[str, list[float]]) -> Floats:
+    return _sigmoid(_logit(p) / parameters["T"][0])
 
 
-def _apply_platt(p: Floats, found: Mapping[str, list[float]]) -> Floats:
-    return _sigmoid(found["a"][0] * _logit(p) + found["b"][0])
+def _apply_platt(p: Floats, parameters: Mapping[str, list[float]]) -> Floats:
+    return _sigmoid(parameters["a"][0] * _logit(p) + parameters["b"][0])
 
 
-def _apply_beta(p: Floats, found: Mapping[str, list[float]]) -> Floats:
+def _apply_beta(p: Floats, parameters: Mapping[str, list[float]]) -> Floats:
     q = np.clip(p, EDGE, 1 - EDGE)
-    return _sigmoid(found["a"][0] * np.log(q) - found["b"][0] * np.log1p(-q) + found["c"][0])
+    return _sigmoid(parameters["a"][0] * np.log(q) - parameters["b"][0] * np.log1p(-q) + parameters["c"][0])
 
 
-def _apply_isotonic(p: Floats, found: Mapping[str, list[float]]) -> Floats:
-    return np.asarray(np.interp(p, found["x"], found["y"]))
+def _apply_isotonic(p: Floats, parameters: Mapping[str, list[float]]) -> Floats:
+    return np.asarray(np.interp(p, parameters["x"], parameters["y"]))
 
 
 _FIT: dict[str, Callable[[Floats, Floats, Floats], Fitted]] = {

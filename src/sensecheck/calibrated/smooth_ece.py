@@ -75,18 +75,19 @@ def smooth_ece(confidence: ArrayLike, correct: ArrayLike) -> float:
 def smooth_ece_of(state: Ranked, weights: Floats) -> Floats:
     """The same from rows sorted by confidence, for each replicate of weights."""
     # Replicates need no more digits than they vary by.
-    one = len(weights) == 1
-    cells, halvings = (CELLS, _HALVINGS) if one else (CELLS // 4, _HALVINGS - 6)
-    whole, cell_starts, found, residual = _of_all(state, weights, cells) if one else _of_many(state, weights, cells)
+    single = len(weights) == 1
+    cells, halvings = (CELLS, _HALVINGS) if single else (CELLS // 4, _HALVINGS - 6)
+    residuals = _of_all if single else _of_many
+    total_weight, cell_starts, filled, residual = residuals(state, weights, cells)
     grid = np.zeros((len(weights), cells))
-    grid[:, found] = np.add.reduceat(residual, cell_starts, axis=1)
+    grid[:, filled] = np.add.reduceat(residual, cell_starts, axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        grid /= whole[:, None]
-    known = np.isfinite(grid).all(axis=1)
-    out = np.full(len(weights), np.nan)
-    if known.any():
-        out[known] = from_grid(grid[known], halvings)[0]
-    return out
+        grid /= total_weight[:, None]
+    defined = np.isfinite(grid).all(axis=1)
+    values = np.full(len(weights), np.nan)
+    if defined.any():
+        values[defined] = from_grid(grid[defined], halvings)[0]
+    return values
 
 
 _Residuals = tuple[Floats, NDArray[np.intp], NDArray[np.int64], Floats]
@@ -108,7 +109,7 @@ def _of_all(state: Ranked, weights: Floats, cells: int) -> _Residuals:
     count = len(state.groups)
     totals, residual = np.empty((1, count)), np.empty((1, count))
     starts: list[NDArray[np.intp]] = []
-    found: list[NDArray[np.int64]] = []
+    filled: list[NDArray[np.int64]] = []
     before = -1
     for where, total, right in state.pieces(weights):
         begin = state.groups[where]
@@ -118,8 +119,8 @@ def _of_all(state: Ranked, weights: Floats, cells: int) -> _Residuals:
         cell = np.minimum((middle * cells).astype(np.int64), cells - 1)
         new = np.flatnonzero(np.diff(cell, prepend=before))
         starts.append(new + where.start)
-        found.append(cell[new])
+        filled.append(cell[new])
         before = int(cell[-1])
         totals[0, where] = total
         residual[0, where] = total * middle - right
-    return totals.sum(axis=1), np.concatenate(starts), np.concatenate(found), residual
+    return totals.sum(axis=1), np.concatenate(starts), np.concatenate(filled), residual

@@ -63,23 +63,23 @@ class TokenKinds:
             return cls({}, SQL, "sql")
         path = Path(given)
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            document = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(
                 path=str(path), expected="a JSON file of token kinds, or 'sql'", got=str(error), reason="bad_option"
             ) from None
-        return cls._from(found, path.name, str(path))
+        return cls._from(document, path.name, str(path))
 
     @classmethod
-    def _from(cls, found: Any, name: str, place: str) -> TokenKinds:
-        classes = found.get("classes") if isinstance(found, Mapping) else None
-        plain = classes if isinstance(classes, Mapping) else found
-        if not isinstance(plain, Mapping) or not plain or not all(isinstance(v, str) for v in plain.values()):
+    def _from(cls, document: Any, name: str, place: str) -> TokenKinds:
+        classes = document.get("classes") if isinstance(document, Mapping) else None
+        kinds = classes if isinstance(classes, Mapping) else document
+        if not isinstance(kinds, Mapping) or not kinds or not all(isinstance(v, str) for v in kinds.values()):
             raise InputError(
                 path=place, expected='a map from token to kind, or {"classes": {kind: regular expression}}',
-                got=shown(found), reason="bad_option",
+                got=shown(document), reason="bad_option",
             )  # fmt: skip
-        return cls({}, plain, name) if isinstance(classes, Mapping) else cls(plain, {}, name)
+        return cls({}, kinds, name) if isinstance(classes, Mapping) else cls(kinds, {}, name)
 
     def __call__(self, token: str | None) -> str | None:
         if token is None:
@@ -99,9 +99,9 @@ class TokenKinds:
 def position_range(column: str = "position") -> pl.Expr:
     """Positions in ranges that double: 0, 1, 2–3, 4–7 …; padded, so that they sort as they follow."""
     p = pl.col(column)
-    made = pl.when(p == 0).then(pl.lit("000")).when(p == 1).then(pl.lit("001"))
+    ranges = pl.when(p == 0).then(pl.lit("000")).when(p == 1).then(pl.lit("001"))
     low = 2
     while low < 512:
-        made = made.when(p < 2 * low).then(pl.lit(f"{low:03d}–{2 * low - 1:03d}"))
+        ranges = ranges.when(p < 2 * low).then(pl.lit(f"{low:03d}–{2 * low - 1:03d}"))
         low *= 2
-    return made.when(p.is_not_null()).then(pl.lit("512+")).otherwise(None).alias(RANGE)
+    return ranges.when(p.is_not_null()).then(pl.lit("512+")).otherwise(None).alias(RANGE)

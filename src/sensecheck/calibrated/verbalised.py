@@ -89,22 +89,22 @@ def spoken(text: str) -> tuple[float, str] | None:
 
     A text that states two different numbers states none.
     """
-    said = text.strip().lower()[:_LONGEST]
-    percents = {float(m) / 100 for m in _PERCENT.findall(said)}
-    shares = {float(a) / float(b) for a, b in _OUT_OF.findall(said)}
-    found = percents | shares
-    if len(found) == 1:
-        value = found.pop()
+    lowered = text.strip().lower()[:_LONGEST]
+    percents = {float(m) / 100 for m in _PERCENT.findall(lowered)}
+    shares = {float(a) / float(b) for a, b in _OUT_OF.findall(lowered)}
+    stated = percents | shares
+    if len(stated) == 1:
+        value = stated.pop()
         return (value, "") if 0 <= value <= 1 else None
-    if found:
+    if stated:
         return None
-    bare = _BARE.search(said)
+    bare = _BARE.search(lowered)
     if bare:
         value = float(bare.group(1))
         # A whole number above 1 can only be a percentage here.
         value = value / 100 if 1 < value <= 100 and value == int(value) else value
         return (value, "") if 0 <= value <= 1 else None
-    phrases = _WORDS.findall(said)
+    phrases = _WORDS.findall(lowered)
     if phrases and len({PHRASES[p] for p in phrases}) == 1:
         return PHRASES[phrases[0]], phrases[0]
     return None

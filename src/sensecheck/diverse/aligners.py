@@ -160,25 +160,25 @@ class EmbeddingAligner:
 
     def scores(self, batch: SetBatch) -> Floats:
         index = batch.index
-        near = list(chain.from_iterable(batch.hypothesis_texts))
-        far = list(chain.from_iterable(chain.from_iterable(batch.reference_texts)))
-        texts = [text for text in dict.fromkeys([*near, *far]) if text.strip()]
+        hypothesis_texts = list(chain.from_iterable(batch.hypothesis_texts))
+        reference_texts = list(chain.from_iterable(chain.from_iterable(batch.reference_texts)))
+        texts = [text for text in dict.fromkeys([*hypothesis_texts, *reference_texts]) if text.strip()]
         row_of = {text: i for i, text in enumerate(texts)}
         vectors = self._unit_vectors(texts)
-        near_rows = np.array([row_of.get(text, -1) for text in near], dtype=np.int64)
-        far_rows = np.array([row_of.get(text, -1) for text in far], dtype=np.int64)
+        hypothesis_rows = np.array([row_of.get(text, -1) for text in hypothesis_texts], dtype=np.int64)
+        reference_rows = np.array([row_of.get(text, -1) for text in reference_texts], dtype=np.int64)
         hypothesis, reference = hypothesis_by_reference(index)
         cosine = np.zeros(len(hypothesis))
         for start in range(0, len(hypothesis), 1 << 16):  # bounds the copies of vectors
             part = slice(start, start + (1 << 16))
-            a, b = near_rows[hypothesis[part]], far_rows[reference[part]]
+            a, b = hypothesis_rows[hypothesis[part]], reference_rows[reference[part]]
             cosine[part] = np.where((a < 0) | (b < 0), 0.0, np.einsum("ij,ij->i", vectors[a], vectors[b]))
         sizes = index.references_per_group[pair_group(index)]
         full = np.flatnonzero(sizes)
-        result = np.full(len(sizes), np.nan)
+        nearest = np.full(len(sizes), np.nan)
         if len(full):
-            result[full] = np.maximum.reduceat(cosine, offsets(sizes)[:-1][full])
-        return result
+            nearest[full] = np.maximum.reduceat(cosine, offsets(sizes)[:-1][full])
+        return nearest
 
     def _unit_vectors(self, texts: list[str]) -> NDArray[np.float64]:
         if not texts:
@@ -214,30 +214,30 @@ def stored_vectors(vectors: Mapping[str, Any], name: str = "stored") -> Embeddin
 def read_vectors(path: str | Path) -> EmbeddingAligner:
     """Stored vectors from a file: .npz with arrays `texts` and `vectors`, or .parquet/.jsonl with those columns
     named `text` and `vector`."""
-    (found,) = sources(str(path))  # a file that is not there is told here
-    source = found.path or Path(path)
+    (source,) = sources(str(path))  # raises where there is no such file
+    file = source.path or Path(path)
     try:
-        texts, rows = _vector_file(source)
+        texts, rows = _vector_file(file)
     except KeyError as missing:
-        raise ValueError(f"{source}: expected arrays 'texts' and 'vectors', {missing}") from None
+        raise ValueError(f"{file}: expected arrays 'texts' and 'vectors', {missing}") from None
     except (pl.exceptions.PolarsError, BadZipFile, OSError, ValueError) as error:
-        kind = {".npz": "a NumPy archive", ".parquet": "Parquet"}.get(source.suffix, "JSON lines")
+        kind = {".npz": "a NumPy archive", ".parquet": "Parquet"}.get(file.suffix, "JSON lines")
         raise InputError(
             f"cannot be read as vectors in {kind} ({escaped(str(error).splitlines()[0][:200])})",
-            path=str(source),
+            path=str(file),
             hint="Give .npz with arrays 'texts' and 'vectors', or .parquet/.jsonl with columns 'text' and 'vector'.",
             reason="bad_vectors",
         ) from None
-    return stored_vectors(dict(zip(texts, rows, strict=True)), source.name)
+    return stored_vectors(dict(zip(texts, rows, strict=True)), file.name)
 
 
-def _vector_file(source: Path) -> tuple[list[str], Any]:
-    if source.suffix == ".npz":
-        if not is_zipfile(source):  # NumPy would advise to unpickle it
-            raise ValueError("it is no archive")
-        with np.load(source, allow_pickle=False) as arrays:
+def _vector_file(file: Path) -> tuple[list[str], Any]:
+    if file.suffix == ".npz":
+        if not is_zipfile(file):  # NumPy would advise to unpickle it
+            raise ValueError("it is not an archive")
+        with np.load(file, allow_pickle=False) as arrays:
             return arrays["texts"].tolist(), arrays["vectors"]
-    frame = pl.read_parquet(source) if source.suffix == ".parquet" else pl.read_ndjson(source)
+    frame = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_ndjson(file)
     if not {"text", "vector"} <= set(frame.columns):
         raise ValueError(f"expected columns 'text' and 'vector', found {', '.join(frame.columns)}")
     return frame["text"].to_list(), frame["vector"].to_list()
@@ -311,11 +311,11 @@ def aligner_named(text: str) -> Aligner:
     )
 
 
-def _order(whole: str, text: str, default: int) -> int:
+def _order(aligner: str, text: str, default: int) -> int:
     if not text:
         return default
     if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"aligner {whole!r}: {text!r} is not an n-gram order (1, 2, ...)")
+        raise ValueError(f"aligner {aligner!r}: {text!r} is not an n-gram order (1, 2, ...)")
     return int(text)
 
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,7 @@ def by_distinct_ratio(numerator: Ints, denominator: Ints, function: Callable[[in
         return looked_up
     distinct, inverse = np.unique(keys, return_inverse=True)
     values = np.array([function(key // stride, key % stride) for key in distinct.tolist()])
-    result: Floats = values[inverse]
-    return result
+    return values[inverse]
 
 
 def left_to_right(columns: Sequence[Floats]) -> Floats:
@@ -157,15 +157,15 @@ class SentenceBleu:
             effective = np.where(counts.length > 0, self.order, 0)
         for o, matched in enumerate(counts.matches, start=1):
             total = counts.totals(o)
-            there = effective >= o
-            missing = (matched == 0) & there
+            present = effective >= o
+            missing = (matched == 0) & present
             if self.smoothing == "add-k" and o > 1:
-                logs[there] += by_distinct_ratio(
-                    matched[there], total[there], lambda m, t: math.log((m + added) / (t + added))
+                logs[present] += by_distinct_ratio(
+                    matched[present], total[present], lambda m, t: math.log((m + added) / (t + added))
                 )
                 continue
-            hit = there & ~missing
-            logs[hit] += by_distinct_ratio(matched[hit], total[hit], lambda m, t: math.log(m / t))
+            has_match = present & ~missing
+            logs[has_match] += by_distinct_ratio(matched[has_match], total[has_match], lambda m, t: math.log(m / t))
             if self.smoothing == "exp":
                 halvings[missing] += 1
                 logs[missing] += by_distinct_ratio(
@@ -200,14 +200,20 @@ class SmoothingError(AssertionError):
     """A smoothing method that cannot serve these counts (nltk's method6 without a matched trigram)."""
 
 
+@dataclass(frozen=True)
+class NltkConstants:
+    """What nltk's smoothings take besides counts: `method1` epsilon, `method6` alpha, `method4` and `method7` k."""
+
+    epsilon: float = 0.1
+    alpha: float = 5
+    k: float = 5
+
+
+_USUAL = NltkConstants()
+
+
 def smooth_like_nltk(
-    method: str,
-    matches: Sequence[int],
-    totals: Sequence[int],
-    length: int,
-    epsilon: float = 0.1,
-    alpha: float = 5,
-    k: float = 5,
+    method: str, matches: Sequence[int], totals: Sequence[int], length: int, constants: NltkConstants = _USUAL
 ) -> list[Precision]:
     """Chen and Cherry's seven smoothings as nltk takes them.
 
@@ -221,7 +227,7 @@ def smooth_like_nltk(
     if method == "method0":
         return [p if p else sys.float_info.min for p in smoothed]
     if method == "method1":
-        return [p if m else (m + epsilon) / b for p, m, b in zip(smoothed, matches, bottoms, strict=True)]
+        return [p if m else (m + constants.epsilon) / b for p, m, b in zip(smoothed, matches, bottoms, strict=True)]
     if method == "method2":
         return [
             smoothed[0],
@@ -236,7 +242,7 @@ def smooth_like_nltk(
                 smoothed[i] = 1 / (2**step * bottoms[i])
                 step += 1
             elif length > 1:
-                smoothed[i] = (1 / (2**step * k / math.log(length))) / bottoms[i]
+                smoothed[i] = (1 / (2**step * constants.k / math.log(length))) / bottoms[i]
                 step += 1
     if method in ("method5", "method7"):
         following: list[Precision] = [*smoothed[1:], exact[-1]]
@@ -248,7 +254,7 @@ def smooth_like_nltk(
             raise SmoothingError("method6 needs a matched trigram")
         for i in range(2, orders):
             prior = 0 if smoothed[i - 2] == 0 else smoothed[i - 1] ** 2 / smoothed[i - 2]
-            smoothed[i] = (matches[i] + alpha * prior) / (totals[i] + alpha)
+            smoothed[i] = (matches[i] + constants.alpha * prior) / (totals[i] + constants.alpha)
     return smoothed
 
 
@@ -308,15 +314,19 @@ class NltkBleu:
             score[alive] = penalty * exact_exp(sums)
             return score
         columns = [length.tolist(), nearest.tolist(), *(m[alive].tolist() for m in counts.matches)]
-        known: dict[tuple[int, ...], float] = {}
+        score_of_counts: dict[tuple[int, ...], float] = {}
         values = []
         for key in zip(*columns, strict=True):
-            value = known.get(key)
+            value = score_of_counts.get(key)
             if value is None:
-                value = known[key] = self._from_counts(*key)
+                value = score_of_counts[key] = self._from_counts(*key)
             values.append(value)
         score[alive] = values
         return score
+
+    @cached_property
+    def _constants(self) -> NltkConstants:
+        return NltkConstants(self.epsilon, self.alpha, self.k)
 
     def _log_of_order(self, order: int) -> Callable[[int, int], float]:
         if self.smoothing == "method2" and order > 1:
@@ -328,7 +338,7 @@ class NltkBleu:
     def _from_counts(self, length: int, nearest: int, *matches: int) -> float:
         totals = [max(0, length - o) for o in range(len(matches))]
         try:
-            precisions = smooth_like_nltk(self.smoothing, matches, totals, length, self.epsilon, self.alpha, self.k)
+            precisions = smooth_like_nltk(self.smoothing, matches, totals, length, self._constants)
         except SmoothingError:
             return math.nan
         return combine_like_nltk(precisions, nltk_brevity_penalty(nearest, length), self.weights)

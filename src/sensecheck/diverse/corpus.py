@@ -33,7 +33,7 @@ def corpus_figures(
     ids: defaultdict[str, int] = defaultdict(count().__next__)
     words, lengths, owner = array("q"), array("q"), array("q")
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
-    plain = packed = queries = 0
+    plain_bytes = packed_bytes = queries = 0
     for texts, tokens in sets:
         for sentence in tokens:
             words.extend(map(ids.__getitem__, sentence))
@@ -42,16 +42,16 @@ def corpus_figures(
         if len(words) > MAX_WORDS:
             return None
         data = "".join(text + "\n" for text in texts).encode("utf-8", "surrogatepass")
-        plain += len(data)
-        packed += len(packer.compress(data))
+        plain_bytes += len(data)
+        packed_bytes += len(packer.compress(data))
         queries += 1
-    packed += len(packer.flush())
+    packed_bytes += len(packer.flush())
     if not words or queries < 2:
         return []
     none = np.zeros(0, dtype=np.int64)
     length = np.array(lengths)
     index = NGramIndex(np.array(words), len(ids), length, np.zeros_like(length), none, none, none, n_sets=1)
-    found = [
+    figures = [
         _figure(f"corpus_distinct_{n}", f"distinct-{n} of all responses", float(variety.distinct(index, n)[0]), queries)
         for n in orders
     ]
@@ -63,10 +63,10 @@ def corpus_figures(
     np.minimum.at(first, grams.gram, query)
     np.maximum.at(last, grams.gram, query)
     shared = float((first != last)[grams.gram].mean()) if len(query) else float("nan")
-    found.append(_figure("corpus_self_repetition", "self-repetition across queries", shared, queries, "lower"))
-    ratio = plain / packed
-    found.append(_figure("corpus_compression_ratio", "compression ratio of all", ratio, queries, "lower"))
-    return found
+    figures.append(_figure("corpus_self_repetition", "self-repetition across queries", shared, queries, "lower"))
+    ratio = plain_bytes / packed_bytes
+    figures.append(_figure("corpus_compression_ratio", "compression ratio of all", ratio, queries, "lower"))
+    return figures
 
 
 def _figure(name: str, title: str, value: float, queries: int, direction: str = "higher") -> Figure:

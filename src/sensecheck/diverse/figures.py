@@ -1,8 +1,13 @@
-"""Which figures `diverse` reports, each with its formula, what moves it, and the paper it comes from."""
+"""Which figures `diverse` reports, each with its formula, what moves it, and the paper it comes from.
+
+The tables below declare them. What `{n}`, `{k}` or `{score}` stands for is filled in once for each order of n-grams,
+each number of responses, or each of the two scores.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sensecheck.statistics.statistic import AnyStatistic, Explanation, Floats, Statistic, mean_of, ratio
 
@@ -15,8 +20,10 @@ PARITY = "lsdscc"
 """The original whose figures `--as` reproduces."""
 
 _LSDSCC = "Xu et al. 2018, LSDSCC: a Large Scale Domain-Specific Conversational Corpus for Response Generation"
+_GUPTA = "Gupta et al. 2019, Investigating Evaluation of Open-Domain Dialogue Systems With Human Generated References"
 
-_ORIGINAL = Explanation("as LSDSCC 0.3.6 computes it", "The original's figure, quirks included.", "", _LSDSCC)
+_ANY_SCORE = (-INFINITE, INFINITE)
+"""The range of an aligner's scores, unless they are BLEU."""
 
 
 def over_chance(value: Floats, chance: Floats, n: Floats) -> Floats:
@@ -24,266 +31,218 @@ def over_chance(value: Floats, chance: Floats, n: Floats) -> Floats:
     return ratio(value - chance, n - chance)
 
 
-def numbers(text: str | None, otherwise: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(",")) if text else otherwise
+_ORIGINAL = Explanation("as LSDSCC 0.3.6 computes it", "The original's figure, quirks included.", "", _LSDSCC)
+_OF_THE_ORIGINAL = (
+    mean_of("max_bleu", title="MaxBLEU", direction="higher", explanation=_ORIGINAL),
+    mean_of("mds", title="MDS", direction="higher", explanation=_ORIGINAL),
+    mean_of("pds", title="PDS", direction="higher", explanation=_ORIGINAL),
+)
+
+_MEANINGS_REACHED = (
+    mean_of("mds", title="MDS", direction="higher", explanation=Explanation(
+        "mean over queries of (groups that a relevant hypothesis fell in) / groups",
+        "The share of the different meanings that the responses reach, each meaning counting the same.",
+        "more responses per query (compare at equal k: MDS@k), the relevance threshold, chance",
+        _LSDSCC)),
+    mean_of("pds", title="PDS", direction="higher", explanation=Explanation(
+        "mean over queries of (references in the groups reached) / references",
+        "Like MDS, but a meaning counts by how many people expressed it.",
+        "more responses per query, large groups, chance",
+        _LSDSCC)),
+    mean_of("max_score", title="mean best score", direction="higher", range=_ANY_SCORE, explanation=Explanation(
+        "mean over queries of the mean over hypotheses of the best score with a group of references",
+        "How near the responses come to the references. An empty response scores 0, not 1 as in the original.",
+        "short references and, without a brevity penalty, short responses",
+        _LSDSCC)),
+)  # fmt: skip
+
+_BESIDE_CHANCE = (
+    Statistic(
+        "{score}_over_chance", ("{score}", "chance_{score}", "1"), over_chance, "{SCORE} over chance", "higher",
+        (-INFINITE, 1.0), explanation=Explanation(
+            "({SCORE} − chance) / (1 − chance), where chance is the {SCORE} that responses to other queries reach",
+            "0: no better than answering another question. 1: every meaning reached.",
+            "canned responses, which suit any query equally well, score 0")),
+    mean_of("chance_{score}", title="{SCORE} by chance", direction="none", explanation=Explanation(
+        "{SCORE} when each query is given the responses to other queries, a seeded draw of them",
+        "What overlap in common words reaches by itself.",
+        "few or large groups, many responses per query")),
+)  # fmt: skip
+
+_OF_K_RESPONSES = (
+    mean_of("mds_at_{k}", title="MDS@{k}", direction="higher", explanation=Explanation(
+        "1 − C(n − hits, k) / C(n, k) for each group, averaged over groups, then over queries with n ≥ k",
+        "The MDS expected of {k} of the responses taken at random: comparable between systems that give "
+        "different numbers of responses.",
+        "queries with fewer than k responses have no value",
+        _LSDSCC)),
+)  # fmt: skip
+
+_ALIGNMENT = (
+    mean_of("best_score", title="best response's score", direction="higher", range=_ANY_SCORE,
+        explanation=Explanation(
+            "mean over queries of the best score of any hypothesis with any group",
+            "The other reading of the paper's MaxBLEU: the score of the best response of each query.",
+            "more responses per query",
+            _LSDSCC)),
+    mean_of("coverage_entropy", title="coverage entropy", direction="higher", explanation=Explanation(
+        "mean over queries of H(hits per group) / ln(groups), where there are two groups or more and a hit",
+        "Whether the responses spread evenly over the meanings (1) or crowd into one of them (0).",
+        "few responses cannot spread over many groups")),
+    Statistic(
+        "relevant", ("relevant", "hypotheses"), ratio, "relevant hypotheses", "higher", explanation=Explanation(
+            "hypotheses at or above the relevance threshold / hypotheses",
+            "The share of responses that count at all: by default those with a BLEU of at least 0.1.",
+            "--relevance, common words")),
+    Statistic(
+        "ties", ("tied", "with_choice"), ratio, "ties", "lower", explanation=Explanation(
+            "hypotheses whose best score two groups share / hypotheses with a choice of groups",
+            "How often the aligner could not tell which meaning a response has.",
+            "responses without any overlap tie at 0")),
+    Statistic(
+        "margin", ("margin", "with_choice"), ratio, "margin", "higher", _ANY_SCORE, explanation=Explanation(
+            "mean of (best score − second best) over hypotheses with a choice of groups",
+            "How clearly responses belong to their group.")),
+)  # fmt: skip
+
+_BLEU_NAMES = {"max_score": ("max_bleu", "MaxBLEU"), "best_score": ("best_bleu", "best response's BLEU")}
+"""Name and title where the aligner's scores are BLEU."""
+
+_DISTINCT_NGRAMS = (
+    mean_of("distinct_{n}", title="distinct-{n}", direction="higher", explanation=Explanation(
+        "distinct {n}-grams / {n}-grams of a query's hypotheses, mean over queries",
+        "How little the responses to a query repeat each other's words.",
+        "length: longer responses repeat more (see EAD)",
+        "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models")),
+    mean_of("ead_{n}", title="EAD-{n}", direction="higher", range=(0, INFINITE), explanation=Explanation(
+        "distinct {n}-grams / V(1 − ((V − 1)/V)^C), C {n}-grams, V words to choose from",
+        "distinct-n relative to what the same number of even draws from the vocabulary would give.",
+        "V (--vocabulary, in the signature)",
+        "Liu et al. 2022, Rethinking and Refining the Distinct Metric")),
+    mean_of("ent_{n}", title="Ent-{n}", direction="higher", range=(0, INFINITE), explanation=Explanation(
+        "entropy, in nats, of the {n}-gram frequencies of a query's hypotheses, mean over queries",
+        "Like distinct-n, but it also shows how evenly the n-grams repeat.",
+        "the number of words",
+        "Zhang et al. 2018, Generating Informative and Diverse Conversational Responses via AIM")),
+)  # fmt: skip
+
+_REPETITION = (
+    mean_of("self_bleu", title="Self-BLEU", direction="lower", explanation=Explanation(
+        "BLEU of each hypothesis against the others of its query, mean over hypotheses, then queries",
+        "How much the responses repeat each other; 1 for copies.",
+        "more responses per query: there is more to resemble",
+        "Zhu et al. 2018, Texygen")),
+    mean_of("pairwise_bleu", title="pairwise BLEU", direction="lower", explanation=Explanation(
+        "BLEU of every ordered pair of different hypotheses of a query, mean over pairs, then queries",
+        "Like Self-BLEU, one pair at a time, so the number of responses matters less.",
+        "",
+        "Shen et al. 2019, Mixture Models for Diverse Machine Translation")),
+    mean_of("self_repetition", title="self-repetition", direction="lower", explanation=Explanation(
+        "4-grams that another hypothesis of the query has too / 4-grams, mean over queries",
+        "Long phrases that come back within a query.",
+        "short responses have no 4-grams",
+        "Salkar et al. 2022, Self-Repetition in Abstractive Neural Summarizers")),
+    mean_of("vendi", title="Vendi score", direction="higher", range=(0, INFINITE), explanation=Explanation(
+        "exp of the entropy of the eigenvalues of K/n, K the mean cosine of uni- and bigram counts",
+        "The effective number of different responses a query gets.",
+        "the number of responses",
+        "Friedman and Dieng 2023, The Vendi Score")),
+    Statistic(
+        "compression_ratio", ("bytes", "gzip_bytes"), ratio, "compression ratio", "lower", (0, INFINITE),
+        explanation=Explanation(
+            "bytes of each query's hypotheses / their bytes after gzip, as a ratio of sums",
+            "What a compressor can save: high means repetitive.",
+            "length: gzip's own header weighs on short texts",
+            "Shaib et al. 2024, Standardizing the Measurement of Text Diversity")),
+)  # fmt: skip
+
+_RECALLED_NGRAMS = (
+    mean_of("reference_recall_{n}", title="reference {n}-gram recall", direction="higher", explanation=Explanation(
+        "{n}-grams of the references (highest count in one) that a hypothesis has / all of them, mean over queries",
+        "How much of what could be said is said, meanings aside.",
+        "more responses per query")),
+)  # fmt: skip
+
+_SINGLE_REFERENCES = (
+    mean_of("multi_reference_recall", title="multi-reference recall", direction="higher", explanation=Explanation(
+        "for each reference the best BLEU of any hypothesis with it, mean over references, then queries",
+        "Whether each reference is met by some response.",
+        "more responses per query",
+        _GUPTA)),
+    mean_of("multi_reference_precision", title="multi-reference precision", direction="higher",
+        explanation=Explanation(
+            "for each hypothesis the best BLEU with a single reference, mean over hypotheses, then queries",
+            "Whether each response is like some reference.",
+            "more references per query",
+            _GUPTA)),
+)  # fmt: skip
+
+_LENGTH = (
+    Statistic(
+        "words", ("words", "hypotheses"), ratio, "words per hypothesis", "none", (0, INFINITE),
+        explanation=Explanation(
+            "words of all hypotheses / hypotheses",
+            "How long the responses are: n-gram figures are only comparable between systems of similar length.")),
+    Statistic(
+        "empty", ("empty_hypotheses", "hypotheses"), ratio, "empty hypotheses", "lower", explanation=Explanation(
+            "hypotheses without a word / hypotheses",
+            "The share of responses that say nothing. They score 0 and reach no group.",
+            "trailing or doubled separators, a model that stops at once")),
+)  # fmt: skip
 
 
 def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
     """The figures of a run, from the choices in its signature alone."""
     if method.get("as") == PARITY:
-        return [
-            mean_of("max_bleu", title="MaxBLEU", direction="higher", explanation=_ORIGINAL),
-            mean_of("mds", title="MDS", direction="higher", explanation=_ORIGINAL),
-            mean_of("pds", title="PDS", direction="higher", explanation=_ORIGINAL),
-        ]
-    found: list[AnyStatistic] = []
-    if method.get("references") != "none":
-        found += _coverage(method)
+        return [*_OF_THE_ORIGINAL]
+    with_references = method.get("references") != "none"
+    figures: list[AnyStatistic] = []
+    if with_references:
+        figures += _coverage(method)
     if method.get("variety") != "no":
-        found += _variety(method)
-    found += [
-        Statistic(
-            "words", ("words", "hypotheses"), ratio, "words per hypothesis", "none", (0, INFINITE),
-            explanation=Explanation(
-                "words of all hypotheses / hypotheses",
-                "How long the responses are: n-gram figures are only comparable between systems of similar length.",
-            ),
-        ),
-        Statistic(
-            "empty", ("empty_hypotheses", "hypotheses"), ratio, "empty hypotheses", "lower",
-            explanation=Explanation(
-                "hypotheses without a word / hypotheses",
-                "The share of responses that say nothing. They score 0 and reach no group.",
-                "trailing or doubled separators, a model that stops at once",
-            ),
-        ),
-    ]  # fmt: skip
-    return found
+        orders = numbers(method.get("n"), DEFAULT_ORDERS)
+        figures += [*_for_each("n", orders, _DISTINCT_NGRAMS), *_REPETITION]
+        if with_references:
+            figures += [*_for_each("n", orders, _RECALLED_NGRAMS), *_SINGLE_REFERENCES]
+    return [*figures, *_LENGTH]
 
 
-def _coverage(method: Mapping[str, str]) -> list[AnyStatistic]:
-    is_bleu = "bleu" in method.get("aligner", "bleu").split(":", 1)[0]
-    top = (0.0, 1.0) if is_bleu else (-INFINITE, INFINITE)
-    at = numbers(method.get("at"), DEFAULT_AT)
-    found: list[AnyStatistic] = [
-        mean_of(
-            "mds", title="MDS", direction="higher",
-            explanation=Explanation(
-                "mean over queries of (groups that a relevant hypothesis fell in) / groups",
-                "The share of the different meanings that the responses reach, all meanings alike.",
-                "more responses a query (compare at equal k: MDS@k), the relevance threshold, chance", _LSDSCC,
-            ),
-        ),
-        mean_of(
-            "pds", title="PDS", direction="higher",
-            explanation=Explanation(
-                "mean over queries of (references in the groups reached) / references",
-                "Like MDS, but a meaning counts by how many people expressed it.",
-                "more responses a query, large groups, chance", _LSDSCC,
-            ),
-        ),
-        mean_of(
-            "max_score", "max_bleu" if is_bleu else "max_score", title="MaxBLEU" if is_bleu else "mean best score",
-            direction="higher", range=top,
-            explanation=Explanation(
-                "mean over queries of the mean over hypotheses of the best score with a group of references",
-                "How near the responses come to the references. One empty response is 0, not 1 as in the original.",
-                "short references and, without a brevity penalty, short responses", _LSDSCC,
-            ),
-        ),
-    ]  # fmt: skip
+def _coverage(method: Mapping[str, str]) -> list[Statistic]:
+    """What the responses reach of the references."""
+    figures = [*_MEANINGS_REACHED]
     if method.get("chance") != "none":
-        found += _chance()
-    found += [
-        Statistic(
-            f"mds_at_{k}", (f"mds_at_{k}", "1"), ratio, f"MDS@{k}", "higher",
-            explanation=Explanation(
-                "1 − C(n − hits, k) / C(n, k) for each group, averaged over groups, then over queries with n ≥ k",
-                f"The MDS expected of {k} of the responses taken at random: comparable between systems that give "
-                "different numbers of responses.",
-                "queries with fewer than k responses have no value", _LSDSCC,
-            ),
-        )
-        for k in at
-    ]  # fmt: skip
-    best = "best_bleu" if is_bleu else "best_score"
-    found += [
-        mean_of(
-            "best_score", best, title="best response's BLEU" if is_bleu else "best response's score",
-            direction="higher", range=top,
-            explanation=Explanation(
-                "mean over queries of the best score of any hypothesis with any group",
-                "The other reading of the paper's MaxBLEU: the score of the best response of each query.",
-                "more responses a query", _LSDSCC,
-            ),
-        ),
-        mean_of(
-            "coverage_entropy", title="coverage entropy", direction="higher",
-            explanation=Explanation(
-                "mean over queries of H(hits per group) / ln(groups), for two groups or more with a hit",
-                "Whether the responses spread evenly over the meanings (1) or crowd in one of them (0).",
-                "few responses cannot spread over many groups",
-            ),
-        ),
-        Statistic(
-            "relevant", ("relevant", "hypotheses"), ratio, "relevant hypotheses", "higher",
-            explanation=Explanation(
-                "hypotheses at or above the relevance threshold / hypotheses",
-                "The share of responses that count at all: by default those with a BLEU of at least 0.1.",
-                "--relevance, common words",
-            ),
-        ),
-        Statistic(
-            "ties", ("tied", "with_choice"), ratio, "ties", "lower",
-            explanation=Explanation(
-                "hypotheses whose best score two groups share / hypotheses with a choice of groups",
-                "How often the aligner could not tell which meaning a response has.",
-                "responses without any overlap tie on 0",
-            ),
-        ),
-        Statistic(
-            "margin", ("margin", "with_choice"), ratio, "margin", "higher", top,
-            explanation=Explanation(
-                "mean of (best score − second best) over hypotheses with a choice of groups",
-                "How clearly responses belong to their group.",
-            ),
-        ),
-    ]  # fmt: skip
-    return found
+        figures += [
+            _filled(figure, score=name, SCORE=name.upper()) for name in ("mds", "pds") for figure in _BESIDE_CHANCE
+        ]
+    figures += [*_for_each("k", numbers(method.get("at"), DEFAULT_AT), _OF_K_RESPONSES), *_ALIGNMENT]
+    is_bleu = "bleu" in method.get("aligner", "bleu").split(":", 1)[0]
+    return [_of_bleu(figure) for figure in figures] if is_bleu else figures
 
 
-def _chance() -> list[AnyStatistic]:
-    found: list[AnyStatistic] = []
-    for name, what in (("mds", "MDS"), ("pds", "PDS")):
-        found.append(
-            Statistic(
-                f"{name}_over_chance", (name, f"chance_{name}", "1"), over_chance, f"{what} over chance", "higher",
-                (-INFINITE, 1.0),
-                explanation=Explanation(
-                    f"({what} − chance) / (1 − chance), where chance is the {what} of other queries' responses here",
-                    "0: no better than answering another question. 1: every meaning reached.",
-                    "canned responses, which are as good for any query, score 0",
-                ),
-            )
-        )  # fmt: skip
-        found.append(
-            mean_of(
-                f"chance_{name}", title=f"{what} by chance", direction="none",
-                explanation=Explanation(
-                    f"{what} when each query is given the responses to other queries, a seeded draw of them",
-                    "What overlap in common words reaches by itself.",
-                    "few or large groups, many responses a query",
-                ),
-            )
-        )  # fmt: skip
-    return found
+def numbers(text: str | None, otherwise: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(",")) if text else otherwise
 
 
-def _variety(method: Mapping[str, str]) -> list[AnyStatistic]:
-    orders = numbers(method.get("n"), DEFAULT_ORDERS)
-    found: list[AnyStatistic] = []
-    for n in orders:
-        found += [
-            mean_of(
-                f"distinct_{n}", title=f"distinct-{n}", direction="higher",
-                explanation=Explanation(
-                    f"distinct {n}-grams / {n}-grams of a query's hypotheses, mean over queries",
-                    "How little the responses to a query repeat each other's words.",
-                    "length: longer responses repeat more (see EAD)",
-                    "Li et al. 2016, A Diversity-Promoting Objective Function for Neural Conversation Models",
-                ),
-            ),
-            mean_of(
-                f"ead_{n}", title=f"EAD-{n}", direction="higher", range=(0, INFINITE),
-                explanation=Explanation(
-                    f"distinct {n}-grams / V(1 − ((V − 1)/V)^C), C {n}-grams, V words to choose from",
-                    "distinct-n against what as many even draws from the vocabulary would give.",
-                    "V (--vocabulary, in the signature)",
-                    "Liu et al. 2022, Rethinking and Refining the Distinct Metric",
-                ),
-            ),
-            mean_of(
-                f"ent_{n}", title=f"Ent-{n}", direction="higher", range=(0, INFINITE),
-                explanation=Explanation(
-                    f"entropy, in nats, of the {n}-gram frequencies of a query's hypotheses, mean over queries",
-                    "Like distinct-n, but it sees how even the repetition is.",
-                    "the number of words",
-                    "Zhang et al. 2018, Generating Informative and Diverse Conversational Responses via AIM",
-                ),
-            ),
-        ]  # fmt: skip
-    found += [
-        mean_of(
-            "self_bleu", title="Self-BLEU", direction="lower",
-            explanation=Explanation(
-                "BLEU of each hypothesis against the others of its query, mean over hypotheses, then queries",
-                "How much the responses repeat each other; 1 for copies.",
-                "more responses: more to resemble", "Zhu et al. 2018, Texygen",
-            ),
-        ),
-        mean_of(
-            "pairwise_bleu", title="pairwise BLEU", direction="lower",
-            explanation=Explanation(
-                "BLEU of every ordered pair of different hypotheses of a query, mean over pairs, then queries",
-                "Like Self-BLEU, one pair at a time, so the number of responses matters less.",
-                "", "Shen et al. 2019, Mixture Models for Diverse Machine Translation",
-            ),
-        ),
-        mean_of(
-            "self_repetition", title="self-repetition", direction="lower",
-            explanation=Explanation(
-                "4-grams that another hypothesis of the query has too / 4-grams, mean over queries",
-                "Long phrases that come back within a query.",
-                "short responses have no 4-grams",
-                "Salkar et al. 2022, Self-Repetition in Abstractive Neural Summarizers",
-            ),
-        ),
-        mean_of(
-            "vendi", title="Vendi score", direction="higher", range=(0, INFINITE),
-            explanation=Explanation(
-                "exp of the entropy of the eigenvalues of K/n, K the mean cosine of uni- and bigram counts",
-                "The effective number of different responses a query gets.",
-                "the number of responses", "Friedman and Dieng 2023, The Vendi Score",
-            ),
-        ),
-        Statistic(
-            "compression_ratio", ("bytes", "gzip_bytes"), ratio, "compression ratio", "lower", (0, INFINITE),
-            explanation=Explanation(
-                "bytes of each query's hypotheses / their bytes after gzip, as a ratio of sums",
-                "What a compressor can save: high means repetitive.",
-                "length: gzip's own header weighs on short texts",
-                "Shaib et al. 2024, Standardizing the Measurement of Text Diversity",
-            ),
-        ),
-    ]  # fmt: skip
-    if method.get("references") == "none":
-        return found
-    for n in orders:
-        found.append(
-            mean_of(
-                f"reference_recall_{n}", title=f"reference {n}-gram recall", direction="higher",
-                explanation=Explanation(
-                    f"{n}-grams of the references (highest count in one) that a hypothesis has / all, over queries",
-                    "How much of what could be said is said, meanings aside.",
-                    "more responses a query",
-                ),
-            )
-        )  # fmt: skip
-    what = "Gupta et al. 2019, Investigating Evaluation of Open-Domain Dialogue Systems With Human Generated References"
-    found += [
-        mean_of(
-            "multi_reference_recall", title="multi-reference recall", direction="higher",
-            explanation=Explanation(
-                "for each reference the best BLEU of any hypothesis with it, mean over references, then queries",
-                "Whether each reference is met by some response.", "more responses a query", what,
-            ),
-        ),
-        mean_of(
-            "multi_reference_precision", title="multi-reference precision", direction="higher",
-            explanation=Explanation(
-                "for each hypothesis the best BLEU with a single reference, mean over hypotheses, then queries",
-                "Whether each response is like some reference.", "more references a query", what,
-            ),
-        ),
-    ]  # fmt: skip
-    return found
+def _for_each(letter: str, values: Iterable[int], figures: Sequence[Statistic]) -> list[Statistic]:
+    """The figures once for each value of the letter."""
+    return [_filled(figure, **{letter: str(value)}) for value in values for figure in figures]
+
+
+def _filled(figure: Statistic, **values: str) -> Statistic:
+    """A figure of a table with the values of its letters in their places."""
+    text = figure.explanation
+    assert text is not None
+    explanation = Explanation(
+        text.formula.format(**values), text.meaning.format(**values), text.moved_by.format(**values), text.citation
+    )
+    sums = tuple(column.format(**values) for column in figure.sums)
+    name, title = figure.name.format(**values), figure.title.format(**values)
+    return replace(figure, name=name, sums=sums, title=title, explanation=explanation)
+
+
+def _of_bleu(figure: Statistic) -> Statistic:
+    """A figure of scores that are BLEU: they lie between 0 and 1, and two figures have names of their own."""
+    if figure.range != _ANY_SCORE:
+        return figure
+    name, title = _BLEU_NAMES.get(figure.name, (figure.name, figure.title))
+    return replace(figure, name=name, title=title, range=(0.0, 1.0))

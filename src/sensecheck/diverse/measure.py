@@ -102,12 +102,14 @@ def align(batch: SetBatch, aligner: Aligner, relevance: float | None = None) -> 
         rest = comparable.copy()
         rest[chosen] = -np.inf
         second = np.maximum.reduceat(rest, starts)
-        known = np.isfinite(best)
-        group[rows] = np.where(known, chosen - starts, -1)
-        score[rows] = np.where(known, best, np.nan)
-        tied[rows] = known & (np.add.reduceat(as_good, starts, dtype=np.int64) > 1)
-        two = known & np.isfinite(second)
-        margin[rows[two]] = np.where(tied[rows[two]], 0.0, (best - np.where(two, second, 0.0))[two])
+        scored = np.isfinite(best)
+        group[rows] = np.where(scored, chosen - starts, -1)
+        score[rows] = np.where(scored, best, np.nan)
+        tied[rows] = scored & (np.add.reduceat(as_good, starts, dtype=np.int64) > 1)
+        has_second = scored & np.isfinite(second)
+        margin[rows[has_second]] = np.where(
+            tied[rows[has_second]], 0.0, (best - np.where(has_second, second, 0.0))[has_second]
+        )
     with np.errstate(invalid="ignore"):
         relevant = (score > 0) & (score >= (aligner.relevance if relevance is None else relevance)) & (group >= 0)
     hits = np.bincount(
@@ -163,7 +165,7 @@ def measure(sets: Sets, options: MeasureOptions | None = None) -> tuple[pl.DataF
     split = _remembering(tokenizer(options.tokenize, lowercase=options.lowercase))
     batch = SetBatch.tokenized(sets.hypotheses, sets.references, split)
     index = batch.index
-    found = align(batch, options.aligner, options.relevance)
+    alignment = align(batch, options.aligner, options.relevance)
     columns: dict[str, NDArray[Any]] = {
         "hypotheses": index.hypotheses_per_set,
         "groups": index.groups_per_set,
@@ -171,14 +173,14 @@ def measure(sets: Sets, options: MeasureOptions | None = None) -> tuple[pl.DataF
         "empty_hypotheses": _set_sum(index, index.hypothesis_length == 0).astype(np.int64),
         "words": _set_sum(index, index.hypothesis_length).astype(np.int64),
     }
-    columns |= _coverage_columns(found, options)
+    columns |= _coverage_columns(alignment, options)
     if sets.chance is not None:
         columns |= _chance_columns(sets, options, split, index)
     if options.variety:
         columns |= _variety_columns(sets, batch, options)
     frame = pl.DataFrame({"id": pl.Series("id", list(sets.ids), dtype=pl.String)} | columns)
     frame = frame.with_columns(pl.col(pl.Float64).fill_nan(None))
-    return frame.with_columns(pl.when(pl.col("groups") > 0).then(pl.col(_NEED_GROUPS)).otherwise(None)), found
+    return frame.with_columns(pl.when(pl.col("groups") > 0).then(pl.col(_NEED_GROUPS)).otherwise(None)), alignment
 
 
 _NEED_GROUPS = ("relevant", "tied", "with_choice", "margin")
@@ -186,48 +188,48 @@ _NEED_GROUPS = ("relevant", "tied", "with_choice", "margin")
 
 def _remembering(split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
     """The same words for the same text, cut once a batch: references serve twice, donors several times."""
-    known: dict[str, list[str]] = {}
+    remembered: dict[str, list[str]] = {}
 
     def words(text: str) -> list[str]:
-        found = known.get(text)
-        if found is None:
-            found = known[text] = split(text)
-        return found
+        tokens = remembered.get(text)
+        if tokens is None:
+            tokens = remembered[text] = split(text)
+        return tokens
 
     return words
 
 
-def _coverage_columns(found: Alignment, options: MeasureOptions) -> dict[str, NDArray[Any]]:
-    index = found.index
-    drawn = index.hypotheses_per_set
-    mds, pds = coverage(index, (found.hits > 0).astype(np.float64))
-    known = np.nan_to_num(found.score, nan=0.0)
+def _coverage_columns(alignment: Alignment, options: MeasureOptions) -> dict[str, NDArray[Any]]:
+    index = alignment.index
+    n_hypotheses = index.hypotheses_per_set
+    mds, pds = coverage(index, (alignment.hits > 0).astype(np.float64))
+    score_or_zero = np.nan_to_num(alignment.score, nan=0.0)
     best = np.zeros(index.n_sets)
-    np.maximum.at(best, index.hypothesis_set, known)
+    np.maximum.at(best, index.hypothesis_set, score_or_zero)
     no_groups = index.groups_per_set == 0
     with np.errstate(invalid="ignore"):
-        mean = _set_sum(index, known) / np.maximum(drawn, 1)
-    choice = (index.groups_per_set > 1)[index.hypothesis_set]
+        mean = _set_sum(index, score_or_zero) / np.maximum(n_hypotheses, 1)
+    has_choice = (index.groups_per_set > 1)[index.hypothesis_set]
     columns: dict[str, NDArray[Any]] = {
         "mds": mds,
         "pds": pds,
         "max_score": np.where(no_groups, np.nan, mean),
         "best_score": np.where(no_groups, np.nan, best),
-        "relevant": _set_sum(index, found.relevant).astype(np.int64),
-        "tied": _set_sum(index, found.tied & choice).astype(np.int64),
-        "with_choice": _set_sum(index, choice & (found.group >= 0)).astype(np.int64),
-        "margin": _set_sum(index, np.nan_to_num(found.margin)),
-        "coverage_entropy": coverage_entropy(index, found.hits),
+        "relevant": _set_sum(index, alignment.relevant).astype(np.int64),
+        "tied": _set_sum(index, alignment.tied & has_choice).astype(np.int64),
+        "with_choice": _set_sum(index, has_choice & (alignment.group >= 0)).astype(np.int64),
+        "margin": _set_sum(index, np.nan_to_num(alignment.margin)),
+        "coverage_entropy": coverage_entropy(index, alignment.hits),
     }
-    per_group = drawn[index.group_set]
+    per_group = n_hypotheses[index.group_set]
     for k in options.at:
-        at_mds, _ = coverage(index, reached_by(found.hits, per_group, k))
-        columns[f"mds_at_{k}"] = np.where(drawn >= k, at_mds, np.nan)
+        at_mds, _ = coverage(index, reached_by(alignment.hits, per_group, k))
+        columns[f"mds_at_{k}"] = np.where(n_hypotheses >= k, at_mds, np.nan)
     return columns
 
 
 def _chance_columns(
-    sets: Sets, options: MeasureOptions, split: Callable[[str], list[str]], own: NGramIndex
+    sets: Sets, options: MeasureOptions, split: Callable[[str], list[str]], own_index: NGramIndex
 ) -> dict[str, NDArray[Any]]:
     """What the responses to other queries would reach here, the mean over the donors drawn for each query.
 
@@ -236,7 +238,7 @@ def _chance_columns(
     assert sets.chance is not None
     batch = SetBatch.tokenized([list(chain.from_iterable(donors)) for donors in sets.chance], sets.references, split)
     index = batch.index
-    found = align(batch, options.aligner, options.relevance)
+    alignment = align(batch, options.aligner, options.relevance)
     donors = _sizes(sets.chance)
     donor_size = _sizes(list(chain.from_iterable(sets.chance)))
     donor_set = np.repeat(np.arange(index.n_sets), donors)
@@ -244,10 +246,12 @@ def _chance_columns(
     # One cell for every (donor, group of the query it was drawn for).
     width = index.groups_per_set[donor_set]
     cells = offsets(width)
-    hits = np.bincount((cells[:-1][donor_of_hypothesis] + found.group)[found.relevant], minlength=int(cells[-1]))
+    hits = np.bincount(
+        (cells[:-1][donor_of_hypothesis] + alignment.group)[alignment.relevant], minlength=int(cells[-1])
+    )
     cell_donor = np.repeat(np.arange(len(donor_size)), width)
     cell_group = np.repeat(offsets(index.groups_per_set)[:-1][donor_set], width) + running_index(width)
-    take = np.minimum(own.hypotheses_per_set[donor_set], donor_size)
+    take = np.minimum(own_index.hypotheses_per_set[donor_set], donor_size)
     reached = reached_by(hits, donor_size[cell_donor], take[cell_donor])
     per_group = np.bincount(cell_group, weights=reached, minlength=index.n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -279,11 +283,11 @@ def _variety_columns(sets: Sets, batch: SetBatch, options: MeasureOptions) -> di
 
 def _pairwise_columns(batch: SetBatch, options: MeasureOptions) -> tuple[Floats, Floats]:
     index = batch.index
-    few = np.flatnonzero(index.hypotheses_per_set <= MAX_PAIRED)
+    small_sets = np.flatnonzero(index.hypotheses_per_set <= MAX_PAIRED)
     bleu, vendi = np.full(index.n_sets, np.nan), np.full(index.n_sets, np.nan)
-    if len(few) < index.n_sets:
-        index = index_sets([batch.hypotheses[i] for i in few.tolist()])
-    if len(few):
-        bleu[few] = variety.pairwise_bleu(index, options.between)
-        vendi[few] = variety.vendi(variety.ngram_kernels(index), index.hypotheses_per_set)
+    if len(small_sets) < index.n_sets:
+        index = index_sets([batch.hypotheses[i] for i in small_sets.tolist()])
+    if len(small_sets):
+        bleu[small_sets] = variety.pairwise_bleu(index, options.between)
+        vendi[small_sets] = variety.vendi(variety.ngram_kernels(index), index.hypotheses_per_set)
     return bleu, vendi

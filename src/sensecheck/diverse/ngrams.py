@@ -76,19 +76,19 @@ def running_index(sizes: Ints) -> Ints:
 
 def offsets(sizes: Ints) -> Ints:
     """Where each run of these sizes begins, with the total at the end."""
-    result = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=result[1:])
-    return result
+    begins = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=begins[1:])
+    return begins
 
 
 def segment_sums(values: NDArray[Any], starts: Ints, sizes: Ints) -> NDArray[Any]:
     """Sum of each segment; an empty one is 0 (reduceat would give its neighbour)."""
-    result = np.zeros(len(sizes), dtype=values.dtype)
+    sums = np.zeros(len(sizes), dtype=values.dtype)
     full = np.flatnonzero(sizes)
     if len(full):
         # Segments lie end to end, so the starts of the non-empty ones bound each other.
-        result[full] = np.add.reduceat(values, starts[full])
-    return result
+        sums[full] = np.add.reduceat(values, starts[full])
+    return sums
 
 
 @dataclass(frozen=True)
@@ -168,21 +168,21 @@ class NGramIndex:
     def _next_order(self, order: int, shared: bool) -> Elements:
         below = self._elements(order - 1, shared=shared)
         # An n-gram is two (n-1)-grams that start one word apart in a sentence: together they name it.
-        keep = below.position[1:] == below.position[:-1] + 1
-        keep &= ~self._ends_sentence[below.position[:-1]]
+        starts_ngram = below.position[1:] == below.position[:-1] + 1
+        starts_ngram &= ~self._ends_sentence[below.position[:-1]]
         if shared:
-            useful = self._on_both_sides(below)
-            keep &= useful[:-1]
-            keep &= useful[1:]
-        kept = np.flatnonzero(keep)
-        return self._named(below.position[kept], below.gram[kept] * len(self.tokens) + below.gram[kept + 1])
+            shareable = self._on_both_sides(below)
+            starts_ngram &= shareable[:-1]
+            starts_ngram &= shareable[1:]
+        starts = np.flatnonzero(starts_ngram)
+        return self._named(below.position[starts], below.gram[starts] * len(self.tokens) + below.gram[starts + 1])
 
-    def _on_both_sides(self, found: Elements) -> NDArray[np.bool_]:
+    def _on_both_sides(self, elements: Elements) -> NDArray[np.bool_]:
         first = self.first_reference_token
-        near = found.gram[: found.hypothesis_count] >= first
-        reached = np.zeros(len(self.tokens) - first, dtype=bool)
-        reached[found.gram[: found.hypothesis_count][near] - first] = True
-        return np.concatenate([near, reached[found.gram[found.hypothesis_count :] - first]])
+        in_references = elements.gram[: elements.hypothesis_count] >= first
+        in_hypotheses = np.zeros(len(self.tokens) - first, dtype=bool)
+        in_hypotheses[elements.gram[: elements.hypothesis_count][in_references] - first] = True
+        return np.concatenate([in_references, in_hypotheses[elements.gram[elements.hypothesis_count :] - first]])
 
     def _named(self, position: Ints, keys: Ints) -> Elements:
         """Name the n-grams that start at these positions, and the repetitions among them."""
@@ -215,15 +215,12 @@ class NGramIndex:
         return np.maximum(self.hypothesis_length - (order - 1), 0)
 
     def columns_per_set(self, columns: Columns) -> Ints:
+        """How many columns each set has; pairs lie set by set, hypothesis by hypothesis, column by column."""
         if columns == "group":
             return self.groups_per_set
         if columns == "reference":
             return self.references_per_set
         return self.hypotheses_per_set
-
-    def pair_offsets(self, columns: Columns) -> Ints:
-        """Pairs are laid out set by set, hypothesis by hypothesis, column by column; here each hypothesis begins."""
-        return offsets(self.columns_per_set(columns)[self.hypothesis_set])
 
     def _column_of_sentences(self, columns: Columns) -> tuple[Ints, bool]:
         """Column number within its set of each sentence on the far side, and whether that side is references."""
@@ -245,31 +242,31 @@ class NGramIndex:
         return self._gathered(order, "hypothesis", clipped=False)
 
     def _gathered(self, order: int, columns: Columns, *, clipped: bool) -> Ints:
-        found = self._elements(order, shared=clipped and columns != "hypothesis")
+        elements = self._elements(order, shared=clipped and columns != "hypothesis")
         width = self.columns_per_set(columns)[self.hypothesis_set]
         pair_start = offsets(width)
-        result = np.zeros(int(pair_start[-1]), dtype=np.int64)
+        counts = np.zeros(int(pair_start[-1]), dtype=np.int64)
         column_of, far_is_reference = self._column_of_sentences(columns)
-        near = slice(0, found.hypothesis_count)
-        far = slice(found.hypothesis_count, None) if far_is_reference else near
+        near = slice(0, elements.hypothesis_count)
+        far = slice(elements.hypothesis_count, None) if far_is_reference else near
         if clipped:
-            low, high = found.repetitions
+            low, high = elements.repetitions
             floor = self.first_reference_token if far_is_reference else -low
             rows = (len(self.tokens) + high) - floor
-            near_row = found.element[near] - floor
-            far_row = found.element[far] - floor
+            near_row = elements.element[near] - floor
+            far_row = elements.element[far] - floor
             if far_is_reference:
                 # What no reference has is named below the references: it reads the empty last row.
                 np.maximum(near_row, -1, out=near_row)
         else:
             rows = len(self.tokens)
-            near_row = found.gram[near]
-            far_row = found.gram[far]
-        far_sentence = self.sentence_of[found.position[far]]
+            near_row = elements.gram[near]
+            far_row = elements.gram[far]
+        far_sentence = self.sentence_of[elements.position[far]]
         if far_is_reference:
             far_sentence = far_sentence - self.n_hypotheses
         far_column = column_of[far_sentence]
-        totals = np.diff(np.searchsorted(found.position[near], self.sentence_start[: self.n_hypotheses + 1]))
+        totals = np.diff(np.searchsorted(elements.position[near], self.sentence_start[: self.n_hypotheses + 1]))
         longest = int(totals.max(initial=0))
         # The widest lane a sum may need; sentences of more than 65,535 n-grams ride two in a word, or alone.
         highest = longest if clipped else longest * int(self.hypothesis_length.max(initial=0))
@@ -304,8 +301,8 @@ class NGramIndex:
             sums = np.add.reduceat(words, begin).view(lane_type).reshape(-1, lanes)
             for lane in range(lanes):
                 has = width[alive] > first + lane
-                result[pair_start[alive[has]] + first + lane] = sums[has, lane]
-        return result
+                counts[pair_start[alive[has]] + first + lane] = sums[has, lane]
+        return counts
 
 
 def index_sets(
@@ -313,8 +310,8 @@ def index_sets(
     references: Sequence[Iterable[Iterable[Tokens]]] | None = None,
 ) -> NGramIndex:
     """Index a batch: hypotheses[set][hypothesis][token], references[set][group][reference][token]."""
-    hypothesis_sets = [list(one) for one in hypotheses]
-    reference_sets = [[list(group) for group in one] for one in references or [()] * len(hypothesis_sets)]
+    hypothesis_sets = [list(sentences) for sentences in hypotheses]
+    reference_sets = [[list(group) for group in groups] for groups in references or [()] * len(hypothesis_sets)]
     if len(hypothesis_sets) != len(reference_sets):
         raise ValueError(f"{len(hypothesis_sets)} hypothesis sets but {len(reference_sets)} reference sets")
     all_hypotheses = list(chain.from_iterable(hypothesis_sets))
@@ -328,16 +325,16 @@ def index_sets(
     total = int(hypothesis_length.sum() + reference_length.sum())
     words = chain(chain.from_iterable(all_hypotheses), chain.from_iterable(all_references))
     tokens = np.fromiter(map(ids.__getitem__, words), dtype=np.int64, count=total)
-    sets = np.arange(n_sets, dtype=np.int64)
-    groups = np.arange(len(all_groups), dtype=np.int64)
+    set_numbers = np.arange(n_sets, dtype=np.int64)
+    group_numbers = np.arange(len(all_groups), dtype=np.int64)
     return NGramIndex(
         tokens=tokens,
         vocabulary=len(ids),
         hypothesis_length=hypothesis_length,
-        hypothesis_set=np.repeat(sets, _sizes(hypothesis_sets)),
+        hypothesis_set=np.repeat(set_numbers, _sizes(hypothesis_sets)),
         reference_length=reference_length,
-        reference_group=np.repeat(groups, _sizes(all_groups)),
-        group_set=np.repeat(sets, _sizes(reference_sets)),
+        reference_group=np.repeat(group_numbers, _sizes(all_groups)),
+        group_set=np.repeat(set_numbers, _sizes(reference_sets)),
         n_sets=n_sets,
     )
 

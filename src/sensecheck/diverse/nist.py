@@ -49,17 +49,17 @@ def nist(index: NGramIndex, order: int = 5) -> tuple[Floats, Ints]:
     group_words = np.bincount(index.reference_group, weights=index.reference_length, minlength=index.n_groups).astype(
         np.int64
     )
-    pair_of_set = index.references_per_set[index.hypothesis_set]
-    first_pair = offsets(pair_of_set)[:-1]
+    pairs_per_hypothesis = index.references_per_set[index.hypothesis_set]
+    first_pair = offsets(pairs_per_hypothesis)[:-1]
     first_reference = offsets(index.references_per_set)[:-1][index.hypothesis_set]
     reference_length = index.reference_length[reference]
 
     parts: list[Floats] = []
     chosen_length = np.zeros(len(groups), dtype=np.int64)
     for o in range(1, order + 1):
-        which, values = _contributions(index, o, group_words, first_pair, first_reference)
+        pair, values = _contributions(index, o, group_words, first_pair, first_reference)
         # bincount adds in the order given, each bin from 0: the left-to-right sum.
-        numerator = np.bincount(which, weights=values, minlength=len(hypothesis))
+        numerator = np.bincount(pair, weights=values, minlength=len(hypothesis))
         denominator = np.maximum(index.hypothesis_length - (o - 1), 0)[hypothesis]
         precision = np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator > 0)
         part = np.zeros(len(groups))
@@ -84,12 +84,12 @@ def _contributions(
     index: NGramIndex, order: int, group_words: Ints, first_pair: Ints, first_reference: Ints
 ) -> tuple[Ints, Floats]:
     """(pair of hypothesis and reference) and (information × clipped count), in first-occurrence order."""
-    found = index.elements(order)
-    near = found.hypothesis_count
+    elements = index.elements(order)
+    near = elements.hypothesis_count
     size = len(index.tokens)
-    sentence = index.sentence_of[found.position]
+    sentence = index.sentence_of[elements.position]
     far_reference = sentence[near:] - index.n_hypotheses
-    far_gram = found.gram[near:]
+    far_gram = elements.gram[near:]
     if near == 0 or len(far_gram) == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0)
     # Postings of the references: gram → (reference, count).
@@ -109,48 +109,50 @@ def _contributions(
         before = group_count[np.searchsorted(in_group, posting_group * size + prefix_of[posting_gram])]
     information = by_distinct_ratio(before, count, lambda above, below: math.log(above / below, 2))
     # Distinct grams of each hypothesis, in the order of their first occurrence.
-    _, first, own_count = np.unique(sentence[:near] * size + found.gram[:near], return_index=True, return_counts=True)
+    _, first, own_count = np.unique(
+        sentence[:near] * size + elements.gram[:near], return_index=True, return_counts=True
+    )
     by_occurrence = np.argsort(first, kind="stable")
     first, own_count = first[by_occurrence], own_count[by_occurrence]
-    gram = found.gram[first]
+    gram = elements.gram[first]
     low = np.searchsorted(posting_gram, gram, side="left")
-    many = np.searchsorted(posting_gram, gram, side="right") - low
-    row = np.repeat(low, many) + running_index(many)
-    hypothesis = np.repeat(sentence[first], many)
-    clipped = np.minimum(np.repeat(own_count, many), posting_count[row])
+    n_postings = np.searchsorted(posting_gram, gram, side="right") - low
+    row = np.repeat(low, n_postings) + running_index(n_postings)
+    hypothesis = np.repeat(sentence[first], n_postings)
+    clipped = np.minimum(np.repeat(own_count, n_postings), posting_count[row])
     pair = first_pair[hypothesis] + posting_reference[row] - first_reference[hypothesis]
     return pair, information[row] * clipped
 
 
 def _group_counts(index: NGramIndex, order: int) -> tuple[Ints, Ints]:
-    found = index.elements(order)
-    sentence = index.sentence_of[found.position[found.hypothesis_count :]]
+    elements = index.elements(order)
+    sentence = index.sentence_of[elements.position[elements.hypothesis_count :]]
     group = index.reference_group[sentence - index.n_hypotheses]
-    keys, counts = np.unique(group * len(index.tokens) + found.gram[found.hypothesis_count :], return_counts=True)
+    keys, counts = np.unique(group * len(index.tokens) + elements.gram[elements.hypothesis_count :], return_counts=True)
     return keys, counts
 
 
 def nist_of_pair(hypothesis: Tokens, references: Sequence[Tokens], order: int = 5) -> float:
     """nltk's sentence_nist of one hypothesis, raising where it raises: the plain reading of the formula."""
-    counted = [[_ngrams(reference, o) for o in range(1, order + 1)] for reference in references]
+    counts_by_reference = [[_ngrams(reference, o) for o in range(1, order + 1)] for reference in references]
     occurrences: Counter[Tokens] = Counter()
-    for per_order in counted:
+    for per_order in counts_by_reference:
         for grams in per_order:
             occurrences.update(grams)
     words = sum(len(reference) for reference in references)
     total: float = 0
     chosen_length = 0
     for o in range(1, order + 1):
-        own = _ngrams(hypothesis, o)
-        denominator = sum(own.values())
+        own_counts = _ngrams(hypothesis, o)
+        denominator = sum(own_counts.values())
         candidates = []
-        for reference, per_order in zip(references, counted, strict=True):
-            theirs = per_order[o - 1]
+        for reference, per_order in zip(references, counts_by_reference, strict=True):
+            reference_counts = per_order[o - 1]
             numerator: float = 0
-            for gram, times in own.items():
-                if gram in theirs:
+            for gram, times in own_counts.items():
+                if gram in reference_counts:
                     above = occurrences[gram[:-1]] if o > 1 else words
-                    numerator = numerator + math.log(above / occurrences[gram], 2) * min(times, theirs[gram])
+                    numerator = numerator + math.log(above / occurrences[gram], 2) * min(times, reference_counts[gram])
             precision = numerator / denominator if denominator else 0
             candidates.append((precision, numerator, len(reference)))
         if not candidates:

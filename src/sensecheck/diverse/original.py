@@ -226,11 +226,11 @@ def _unreduced(numerator: int, denominator: int) -> Fraction:
 
 def clipped_matches(hypothesis: Tokens, references: Sequence[Tokens], order: int) -> int:
     """Σ over distinct n-grams of min(count in the hypothesis, highest count in one reference)."""
-    own = _ngram_counts(hypothesis, order)
+    own_counts = _ngram_counts(hypothesis, order)
     highest: Counter[Any] = Counter()
     for reference in references:
         highest |= _ngram_counts(reference, order)
-    return sum(min(times, highest[gram]) for gram, times in own.items())
+    return sum(min(times, highest[gram]) for gram, times in own_counts.items())
 
 
 def _ngram_counts(tokens: Tokens, order: int) -> Counter[Any]:

@@ -18,15 +18,15 @@ _SERIES = 6
 
 def plots(result: Result) -> list[Chart]:
     """The pictures of one system."""
-    found = [coverage_by_k([result]), systems([result]), by_query(result)]
-    return [chart for chart in found if chart is not None]
+    charts = [coverage_by_k([result]), systems([result]), by_query(result)]
+    return [chart for chart in charts if chart is not None]
 
 
 def _figures(result: Result) -> Mapping[str, Figure]:
     return {figure.name: figure for figure in result.figures}
 
 
-def _known(figure: Figure | None) -> bool:
+def _has_value(figure: Figure | None) -> bool:
     return figure is not None and isinstance(figure.value, float) and isfinite(figure.value)
 
 
@@ -37,7 +37,7 @@ def coverage_by_k(results: Sequence[Result]) -> Chart | None:
         points = [
             (int(name.rsplit("_", 1)[1]), figure)
             for name, figure in _figures(result).items()
-            if name.startswith("mds_at_") and _known(figure)
+            if name.startswith("mds_at_") and _has_value(figure)
         ]
         if points:
             curves.append((result.name, sorted(points, key=lambda point: point[0])))
@@ -74,9 +74,9 @@ def systems(results: Sequence[Result]) -> Chart | None:
     for result in results:
         figures = _figures(result)
         x, y = figures.get("max_bleu") or figures.get("max_score"), figures.get("mds")
-        if x is not None and y is not None and _known(x) and _known(y):
+        if x is not None and y is not None and _has_value(x) and _has_value(y):
             chance = figures.get("chance_mds")
-            shown.append((result.name, x, y, chance if _known(chance) else None))
+            shown.append((result.name, x, y, chance if _has_value(chance) else None))
     if not shown:
         return None
     right = max(_high(x) for _, x, _, _ in shown)
@@ -135,5 +135,8 @@ def by_query(result: Result) -> Chart | None:
         kind = "p-fill-good" if i == bins else "p-fill-series0"
         axes.bar(low + 0.008, high - 0.008, 0.0, count / total, kind, f"{words}: {count:,} queries")
         data.append({"from": low, "queries": count})
-    alt = f"{counts[bins]:,} of {total:,} queries have all their meanings reached, {counts[0]:,} fewer than a tenth"
+    alt = (
+        f"{counts[bins]:,} of {total:,} queries have all their meanings reached; "
+        f"{counts[0]:,} have fewer than a tenth reached"
+    )
     return Chart.of("by_query", "Meanings reached, by query", (580, 300), [axes], alt, data)

@@ -12,29 +12,28 @@ from sensecheck.report.result import Result
 
 def verdict(result: Result) -> list[str]:
     """What to take away, in plain words."""
-    known = {figure.name: figure for figure in result.figures}
-    if "as" in result.signature.method or "mds" not in known or not known["mds"].n:
+    figures = {figure.name: figure for figure in result.figures}
+    if "as" in result.signature.method or "mds" not in figures or not figures["mds"].n:
         return []
-    mds = known["mds"]
-    said = [f"The responses reach {_percent(mds.value)} of the meanings that the references hold."]
-    over = known.get("mds_over_chance")
+    mds = figures["mds"]
+    sentences = [f"The responses reach {_percent(mds.value)} of the meanings that the references hold."]
+    over = figures.get("mds_over_chance")
     if over is not None and over.n:
-        by_chance = _percent(known["chance_mds"].value)
+        by_chance = _percent(figures["chance_mds"].value)
         if isinstance(over.low, float) and over.low > 0:
-            said.append(
+            sentences.append(
                 f"Responses to other queries would reach {by_chance}; these go {_percent(over.value)} of the way "
-                "from there to all of them."
+                "from there to 100%."
             )
         elif isinstance(over.low, float):
-            said.append(
-                f"Responses to other queries would reach {by_chance}: that these do better cannot be told from chance."
-            )
-    repeated = known.get("corpus_self_repetition")
+            sentences.append(f"Responses to other queries would reach {by_chance}; these are not demonstrably better.")
+    repeated = figures.get("corpus_self_repetition")
     if repeated is not None and isinstance(repeated.value, float) and repeated.value > 0.5:
-        said.append(
-            f"{_percent(repeated.value)} of all four-word phrases come back at other queries: canned responses?"
+        sentences.append(
+            f"{_percent(repeated.value)} of all four-word phrases come back in responses to other queries: "
+            "are they canned?"
         )
-    return said
+    return sentences
 
 
 def _percent(value: Any) -> str:

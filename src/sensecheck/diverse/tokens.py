@@ -49,8 +49,8 @@ class _Classes(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         major = unicodedata.category(chr(code))[0]
-        self[code] = found = major if major in "NPS" else "x"
-        return found
+        self[code] = letter = major if major in "NPS" else "x"
+        return letter
 
 
 _CLASSES = _Classes()
@@ -63,12 +63,12 @@ def _spaced(pattern: re.Pattern[str], text: str, shape: Callable[[str], str]) ->
     """Rewrite what the pattern finds in the text's classes, which lie one to one under its characters."""
     classes = text.translate(_CLASSES)
     pieces = []
-    done = 0
+    copied_to = 0
     for match in pattern.finditer(classes):
-        pieces.append(text[done : match.start()])
+        pieces.append(text[copied_to : match.start()])
         pieces.append(shape(text[match.start() : match.end()]))
-        done = match.end()
-    pieces.append(text[done:])
+        copied_to = match.end()
+    pieces.append(text[copied_to:])
     return "".join(pieces)
 
 

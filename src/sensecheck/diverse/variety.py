@@ -20,8 +20,8 @@ EAD_VOCABULARY = 30_522
 
 def _quotient(above: Floats | Ints, below: Floats | Ints) -> Floats:
     above, below = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
-    result: Floats = np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
-    return result
+    quotient: Floats = np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
+    return quotient
 
 
 def gram_totals(index: NGramIndex, order: int) -> tuple[Ints, Ints]:
@@ -33,10 +33,10 @@ def gram_totals(index: NGramIndex, order: int) -> tuple[Ints, Ints]:
 
 def _gram_counts(index: NGramIndex, order: int) -> tuple[Ints, Ints]:
     """How often each distinct n-gram occurs among the hypotheses of its set, and the set."""
-    found = index.elements(order)
-    counts = np.bincount(found.gram[: found.hypothesis_count], minlength=len(index.tokens))
-    there = np.flatnonzero(counts)
-    return counts[there], index.token_set[there]
+    elements = index.elements(order)
+    counts = np.bincount(elements.gram[: elements.hypothesis_count], minlength=len(index.tokens))
+    grams = np.flatnonzero(counts)
+    return counts[grams], index.token_set[grams]
 
 
 def distinct(index: NGramIndex, order: int) -> Floats:
@@ -57,17 +57,17 @@ def entropy(index: NGramIndex, order: int) -> Floats:
     totals = np.bincount(sets, weights=counts, minlength=index.n_sets)
     weighted = np.bincount(sets, weights=counts * np.log(counts), minlength=index.n_sets)
     with np.errstate(divide="ignore", invalid="ignore"):
-        result: Floats = np.where(totals > 0, np.log(totals) - weighted / totals, np.nan)
-    return np.maximum(result, 0.0)
+        entropies: Floats = np.where(totals > 0, np.log(totals) - weighted / totals, np.nan)
+    return np.maximum(entropies, 0.0)
 
 
 def self_repetition(index: NGramIndex, order: int = 4) -> Floats:
     """Share of the hypotheses' n-grams that another hypothesis of the set has too."""
-    found = index.elements(order)
-    gram = found.gram[: found.hypothesis_count]
-    first = found.element[: found.hypothesis_count] == gram  # one per hypothesis and n-gram
+    elements = index.elements(order)
+    gram = elements.gram[: elements.hypothesis_count]
+    first = elements.element[: elements.hypothesis_count] == gram  # one per hypothesis and n-gram
     holders = np.bincount(gram[first], minlength=len(index.tokens))
-    sets = index.token_set[found.position[: found.hypothesis_count]]
+    sets = index.token_set[elements.position[: elements.hypothesis_count]]
     shared = np.bincount(sets, weights=holders[gram] > 1, minlength=index.n_sets)
     share = _quotient(shared, np.bincount(sets, minlength=index.n_sets))
     share[index.hypotheses_per_set < 2] = np.nan
@@ -90,9 +90,9 @@ def nearest_other_length(index: NGramIndex) -> Ints:
     after = np.where(same[1:], np.roll(length, -1) - length, far)
     nearest = np.where(before <= after, length - before, length + after)
     nearest[(before == far) & (after == far)] = 0
-    result = np.empty_like(nearest)
-    result[by_length] = nearest
-    return result
+    by_hypothesis = np.empty_like(nearest)
+    by_hypothesis[by_length] = nearest
+    return by_hypothesis
 
 
 def self_bleu(index: NGramIndex, bleu: SentenceBleu) -> Floats:
@@ -102,9 +102,9 @@ def self_bleu(index: NGramIndex, bleu: SentenceBleu) -> Floats:
     """
     matches = []
     for order in range(1, bleu.order + 1):
-        found = index.elements(order)
-        low, high = found.repetitions
-        element = found.element[: found.hypothesis_count] + low
+        elements = index.elements(order)
+        low, high = elements.repetitions
+        element = elements.element[: elements.hypothesis_count] + low
         holders = np.bincount(element, minlength=low + len(index.tokens) + high)
         totals = index.hypothesis_totals(order)
         matches.append(segment_sums((holders[element] > 1).astype(np.int64), offsets(totals)[:-1], totals))
@@ -125,21 +125,23 @@ def pairwise_bleu(index: NGramIndex, bleu: SentenceBleu) -> Floats:
 
 def reference_recall(index: NGramIndex, order: int) -> Floats:
     """Share of the references' n-grams (the highest count in one reference) that some hypothesis has."""
-    found = index.elements(order)
+    elements = index.elements(order)
     first = index.first_reference_token
-    high = found.repetitions[1]
-    rows = len(index.tokens) - first + high
-    near = found.element[: found.hypothesis_count] - first
-    far = found.element[found.hypothesis_count :] - first
+    repetitions = elements.repetitions[1]
+    rows = len(index.tokens) - first + repetitions
+    hypothesis_elements = elements.element[: elements.hypothesis_count] - first
+    reference_elements = elements.element[elements.hypothesis_count :] - first
     reached = np.zeros(rows, dtype=bool)
-    reached[near[near >= 0]] = True
-    there = np.zeros(rows, dtype=bool)
-    there[far] = True
+    reached[hypothesis_elements[hypothesis_elements >= 0]] = True
+    in_references = np.zeros(rows, dtype=bool)
+    in_references[reference_elements] = True
     owner = np.zeros(rows, dtype=np.int64)
-    owner[far] = index.token_set[found.position[found.hypothesis_count :]]
-    names = np.flatnonzero(there)
-    total = np.bincount(owner[names], minlength=index.n_sets)
-    return _quotient(np.bincount(owner[names], weights=reached[names], minlength=index.n_sets), total)
+    owner[reference_elements] = index.token_set[elements.position[elements.hypothesis_count :]]
+    distinct_elements = np.flatnonzero(in_references)
+    totals = np.bincount(owner[distinct_elements], minlength=index.n_sets)
+    return _quotient(
+        np.bincount(owner[distinct_elements], weights=reached[distinct_elements], minlength=index.n_sets), totals
+    )
 
 
 def single_reference_scores(index: NGramIndex, bleu: SentenceBleu) -> tuple[Floats, Floats]:
@@ -189,19 +191,19 @@ def vendi(kernel: Floats, sizes: Ints) -> Floats:
     scores = np.full(len(sizes), np.nan)
     for size in np.unique(sizes[sizes > 0]).tolist():
         rows = np.flatnonzero(sizes == size)
-        for some in np.array_split(rows, max(1, len(rows) * size * size // 4_000_000)):
-            matrices = kernel[starts[some][:, None] + np.arange(size * size)].reshape(len(some), size, size)
+        for chunk in np.array_split(rows, max(1, len(rows) * size * size // 4_000_000)):
+            matrices = kernel[starts[chunk][:, None] + np.arange(size * size)].reshape(len(chunk), size, size)
             values = np.clip(np.linalg.eigvalsh(matrices / size), 0.0, None)
             logs = np.log(values, out=np.zeros_like(values), where=values > 0)
-            scores[some] = np.exp(-(values * logs).sum(axis=1))
+            scores[chunk] = np.exp(-(values * logs).sum(axis=1))
     return scores
 
 
 def compressed_sizes(sets: Iterable[Sequence[str]]) -> tuple[Ints, Ints]:
     """Bytes of each set's hypotheses as text, one a line, plain and gzipped."""
-    plain, packed = [], []
+    plain_sizes, packed_sizes = [], []
     for texts in sets:
         data = "\n".join(texts).encode("utf-8", "surrogatepass")
-        plain.append(len(data))
-        packed.append(len(gzip.compress(data, compresslevel=9, mtime=0)) if data else 0)
-    return np.array(plain, dtype=np.int64), np.array(packed, dtype=np.int64)
+        plain_sizes.append(len(data))
+        packed_sizes.append(len(gzip.compress(data, compresslevel=9, mtime=0)) if data else 0)
+    return np.array(plain_sizes, dtype=np.int64), np.array(packed_sizes, dtype=np.int64)

@@ -163,6 +163,7 @@ def _score(plan: Plan, run: Run, errors: list[InputError]) -> Result:
     errors += refused.values()
     good = np.ones(len(steps.lengths), bool)
     good[list(refused)] = False
+    # what good sequences lack besides padding was to be ignored
     ignored = int(steps.lengths[good].sum()) - int(np.count_nonzero(keep)) - padding
     columns = _columns(plan, steps, _probability(plan.decision, steps), correct, keep, good)
     return Result(columns, padding, ignored, [])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
+from typing import cast
 
+from sensecheck.runs.signature import Choice, Method
 from sensecheck.statistics.statistic import AnyStatistic, Explanation, Floats, Statistic, mean_of, ratio
 
 INFINITE = float("inf")
@@ -24,11 +26,11 @@ def over_chance(value: Floats, chance: Floats, n: Floats) -> Floats:
     return ratio(value - chance, n - chance)
 
 
-def numbers(text: str | None, otherwise: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(",")) if text else otherwise
+def numbers(chosen: Choice, otherwise: tuple[int, ...]) -> tuple[int, ...]:
+    return otherwise if chosen is None else tuple(cast("Iterable[int]", chosen))
 
 
-def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
+def statistics(method: Method) -> list[AnyStatistic]:
     """The figures of a run, from the choices in its signature alone."""
     if method.get("as") == PARITY:
         return [
@@ -39,7 +41,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
     found: list[AnyStatistic] = []
     if method.get("references") != "none":
         found += _coverage(method)
-    if method.get("variety") != "no":
+    if method.get("variety", True):
         found += _variety(method)
     found += [
         Statistic(
@@ -61,8 +63,8 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
     return found
 
 
-def _coverage(method: Mapping[str, str]) -> list[AnyStatistic]:
-    is_bleu = "bleu" in method.get("aligner", "bleu").split(":", 1)[0]
+def _coverage(method: Method) -> list[AnyStatistic]:
+    is_bleu = "bleu" in str(method.get("aligner", "bleu")).split(":", 1)[0]
     top = (0.0, 1.0) if is_bleu else (-INFINITE, INFINITE)
     at = numbers(method.get("at"), DEFAULT_AT)
     found: list[AnyStatistic] = [
@@ -92,7 +94,7 @@ def _coverage(method: Mapping[str, str]) -> list[AnyStatistic]:
             ),
         ),
     ]  # fmt: skip
-    if method.get("chance") != "none":
+    if method.get("chance", "drawn") is not None:
         found += _chance()
     found += [
         Statistic(
@@ -179,7 +181,7 @@ def _chance() -> list[AnyStatistic]:
     return found
 
 
-def _variety(method: Mapping[str, str]) -> list[AnyStatistic]:
+def _variety(method: Method) -> list[AnyStatistic]:
     orders = numbers(method.get("n"), DEFAULT_ORDERS)
     found: list[AnyStatistic] = []
     for n in orders:

@@ -1,4 +1,4 @@
-"""What a reader sees of a run: the sentences to take away, and each query with its groups, hit or missed."""
+"""How a query is shown: its groups of references, hit or missed, and the responses that fell in them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
-
-from sensecheck.report.result import Result
-
-
-def verdict(result: Result) -> list[str]:
-    """What to take away, in plain words."""
-    known = {figure.name: figure for figure in result.figures}
-    if "as" in result.signature.method or "mds" not in known or not known["mds"].n:
-        return []
-    mds = known["mds"]
-    said = [f"The responses reach {_percent(mds.value)} of the meanings that the references hold."]
-    over = known.get("mds_over_chance")
-    if over is not None and over.n:
-        by_chance = _percent(known["chance_mds"].value)
-        if isinstance(over.low, float) and over.low > 0:
-            said.append(
-                f"Responses to other queries would reach {by_chance}; these go {_percent(over.value)} of the way "
-                "from there to all of them."
-            )
-        elif isinstance(over.low, float):
-            said.append(
-                f"Responses to other queries would reach {by_chance}: that these do better cannot be told from chance."
-            )
-    repeated = known.get("corpus_self_repetition")
-    if repeated is not None and isinstance(repeated.value, float) and repeated.value > 0.5:
-        said.append(
-            f"{_percent(repeated.value)} of all four-word phrases come back at other queries: canned responses?"
-        )
-    return said
-
-
-def _percent(value: Any) -> str:
-    return f"{100 * value:.0f}%" if isinstance(value, float) and value == value else "–"
 
 
 def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.golden import SHARED
+from sensecheck.diverse.batches import measured
 from sensecheck.diverse.bleu import NltkBleu, SentenceBleu, pair_counts
-from sensecheck.diverse.evaluation import measured
 from sensecheck.diverse.measure import MeasureOptions
 from sensecheck.diverse.ngrams import index_sets
 from sensecheck.diverse.original import HypothesisSet, ReferenceSet, score_table

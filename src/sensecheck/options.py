@@ -173,7 +173,9 @@ def described(function: Callable[..., Any]) -> str:
     lines = []
     for parameter in parameters(function).values():
         if parameter.option is not None:
-            lines.append(f"    {parameter.name}: {parameter.option.help}{default_words(parameter)}")
+            # What is on unless told otherwise has words for the flag that turns it off.
+            name = f"{parameter.name}=False" if parameter.default is True else parameter.name
+            lines.append(f"    {name}: {parameter.option.help}{default_words(parameter)}")
     return "\n".join(lines)
 
 

@@ -10,15 +10,19 @@ from typing import Any
 import polars as pl
 import pytest
 
+from sensecheck._version import __version__
 from sensecheck.cli import main
 from sensecheck.diverse import QUESTION, alignments, evaluate
 from sensecheck.diverse.figures import statistics
 from sensecheck.diverse.plots import coverage_by_k, systems
 from sensecheck.inputs.errors import InputError
 from sensecheck.report.result import load
+from sensecheck.runs.directory import RunError
+from sensecheck.runs.signature import Method
 from sensecheck.statistics.compare import ComparisonError
 from sensecheck.statistics.figure import IntervalOptions
 
+VERSION = f"version:{__version__}"
 QUICK = IntervalOptions(replicates=50)
 
 RECORDS = [
@@ -152,8 +156,33 @@ def test_weights_clusters_and_unknown_columns() -> None:
     assert weighted["mds"].clusters == 2
     with pytest.raises(InputError, match=r"expected a column 'topik', got .* Did you mean 'topic'"):
         evaluate(RECORDS, options=QUICK, slices=["topik"])
-    with pytest.raises(InputError, match="holds 'x', not a number"):
-        evaluate([{**RECORDS[0], "times": "x"}], options=QUICK, weight="times")
+    # A slice may be the cluster as well, or the id.
+    both = evaluate(rows, options=QUICK, cluster="chat", slices=["chat", "id"])
+    assert [figures[0].slice["chat"] for figures in both.slices("chat")] == ["x", "y"]
+    assert len(both.slices("id")) == 3
+    with pytest.raises(InputError, match=r"expected a column whose name the measurements do not have, got 'words'"):
+        evaluate([{**record, "words": "few"} for record in RECORDS], options=QUICK, slices=["words"])
+
+
+def test_weights_are_checked_as_in_every_table(tmp_path: Path) -> None:
+    for weight, told in (("x", "expected a finite number, got 'x'"), (-1, "expected a weight of at least 0, got -1"),
+                         (None, "expected a weight of at least 0, got None"), (float("inf"), "a finite number")):  # fmt: skip
+        with pytest.raises(InputError) as raised:
+            evaluate([RECORDS[0] | {"times": 2}, RECORDS[1] | {"times": weight}], options=QUICK, weight="times")
+        assert str(raised.value).startswith("record 2: times: ")
+        assert told in str(raised.value)
+    lines = [json.dumps(record | {"times": 2, "chat": "x"}) for record in RECORDS]
+    path = tmp_path / "r.jsonl"
+    path.write_text("\n".join([*lines[:2], "", json.dumps(RECORDS[2] | {"times": "?"})]))
+    with pytest.raises(InputError, match=r"r\.jsonl:4: times: expected a finite number, got '\?'"):
+        evaluate(path, options=QUICK, weight="times")
+    # A line that is no record has neither weight nor cluster: it is counted as unscored all the same.
+    path.write_text("\n".join([*lines, "{"]))
+    skipped = evaluate(path, options=QUICK, weight="times", cluster="chat", skip_bad=True)
+    assert skipped["mds"].unscored == {"bad_json": 1}
+    assert skipped["mds"].value == pytest.approx(evaluate(RECORDS, options=QUICK)["mds"].value)
+    assert skipped.measurements["weight"].to_list() == [2.0, 2.0, 2.0, 1.0]
+    assert skipped.measurements["cluster"].to_list() == ["x", "x", "x", "4"]
 
 
 def test_order_of_records_changes_nothing() -> None:
@@ -189,7 +218,10 @@ def test_pictures(tmp_path: Path) -> None:
 
 
 def test_every_figure_explains_itself() -> None:
-    for method in ({}, {"references": "none"}, {"aligner": "embedding:x"}, {"chance": "none"}, {"variety": "no"}):
+    methods: list[Method] = [
+        {}, {"references": "none"}, {"aligner": "embedding:x"}, {"chance": None}, {"variety": False},
+    ]  # fmt: skip
+    for method in methods:
         for statistic in statistics(method):
             assert statistic.explanation is not None, statistic.name
             assert statistic.explanation.formula
@@ -198,6 +230,12 @@ def test_every_figure_explains_itself() -> None:
     names = [statistic.name for statistic in statistics({"aligner": "embedding:x"})]
     assert "max_score" in names
     assert "max_bleu" not in names
+    every = {statistic.name for statistic in statistics({})}
+    assert every - {statistic.name for statistic in statistics({"chance": None})} == {
+        "mds_over_chance", "chance_mds", "pds_over_chance", "chance_pds",
+    }  # fmt: skip
+    assert {"distinct_1", "ead_3", "vendi"} <= every - {statistic.name for statistic in statistics({"variety": False})}
+    assert {"mds_at_4", "distinct_2"} <= {statistic.name for statistic in statistics({"at": [4], "n": [2]})}
 
 
 def test_options_reach_the_figures() -> None:
@@ -210,7 +248,16 @@ def test_options_reach_the_figures() -> None:
     assert {"mds_at_2", "distinct_4"} <= names
     assert not {"mds_at_1", "distinct_1", "chance_mds"} & names
     assert evaluate(RECORDS, options=QUICK, lowercase=True).signature.method["case"] == "lower"
-    for wrong in ({"at": [0]}, {"orders": []}, {"tokenize": "14a"}, {"parity": "blec"}):
+    assert chosen.signature.method["at"] == [2]
+    assert chosen.signature.method["chance"] is None
+    assert chosen.signature.long.startswith(
+        "diverse|aligner:nltk-bleu:4,smooth:method1,bp:yes|tok:whitespace|case:mixed|relevance:>0|at:2|n:4|"
+        "vocabulary:30522|chance:none|variety:yes|references:grouped|ci:"
+    )
+    for wrong in (
+        {"at": [0]}, {"orders": []}, {"tokenize": "14a"}, {"parity": "blec"}, {"vocabulary": 0}, {"donors": -1},
+        {"at": [True]},
+    ):  # fmt: skip
         with pytest.raises(InputError):
             evaluate(RECORDS, options=QUICK, **wrong)  # type: ignore[arg-type]
 
@@ -243,6 +290,21 @@ def test_parity(lsdscc: Path, name: str, aligner: str | None, golden: str) -> No
     rows = result.measurements.filter("scored")
     assert rows["mds"].to_list() == [one["mds"] for one in good]
     assert rows["max_bleu"].to_list() == [one["max_bleu"] for one in good]
+
+
+def test_parity_runs_are_kept_resumed_and_named(tmp_path: Path) -> None:
+    hypotheses, references = tmp_path / "replies.v2.txt", tmp_path / "refs.json"
+    hypotheses.write_text("the kitchen </s> no idea\nyes </s> no\n")
+    references.write_text(json.dumps({"where?": {"0": ["the kitchen"], "1": ["no idea"]}, "ok?": {"0": ["yes"]}}))
+    whole = evaluate(hypotheses, references, parity="lsdscc", out=tmp_path / "run")
+    assert whole.name == "replies"
+    assert [one["path"] for one in whole.inputs] == [str(hypotheses), str(references)]
+    again = evaluate(hypotheses, references, parity="lsdscc", out=tmp_path / "run", resume=True)
+    for result in (again, load(tmp_path / "run")):
+        assert [figure.to_dict() for figure in result.figures] == [figure.to_dict() for figure in whole.figures]
+        assert result.signature.long == whole.signature.long == f"diverse|as:lsdscc|aligner:BleuAligner-4|{VERSION}"
+    with pytest.raises(RunError):
+        evaluate(hypotheses, references, parity="lsdscc", aligner="bleu:2", out=tmp_path / "run", resume=True)
 
 
 @pytest.mark.golden
@@ -312,6 +374,21 @@ def test_command(capsys: pytest.CaptureFixture[str], files: tuple[str, str], tmp
     assert "gate failed" in err
     code, out, _ = run(capsys, hypotheses, "-r", references, "--as", "lsdscc", "--format", "json")
     assert json.loads(out)["signature"]["method"] == {"as": "lsdscc", "aligner": "BleuAligner-4"}
+
+
+def test_the_command_gives_the_result_of_evaluate(capsys: pytest.CaptureFixture[str], files: tuple[str, str]) -> None:
+    hypotheses, references = files
+    words = ["--tokenize", "13a", "--lowercase", "--relevance", "0.2", "--donors", "0", "--at", "1,2", "--orders", "2",
+             "--vocabulary", "500", "--aligner", "bleu:2", "-e", "</s>", "--resamples", "20", "--seed", "3"]  # fmt: skip
+    _, out, _ = run(capsys, hypotheses, "-r", references, *words, "--no-variety", "--format", "json")
+    result = evaluate(
+        hypotheses, references, tokenize="13a", lowercase=True, relevance=0.2, donors=0, at=[1, 2], orders=[2],
+        vocabulary=500, aligner="bleu:2", eos="</s>", variety=False, options=IntervalOptions(replicates=20, seed=3),
+    )  # fmt: skip
+    assert json.loads(out) == result.to_dict()
+    method = result.signature.method
+    assert (method["at"], method["n"], method["vocabulary"], method["variety"]) == ([1, 2], [2], 500, False)
+    assert "chance_mds" not in {figure.name for figure in result.figures}
 
 
 def test_command_refuses(capsys: pytest.CaptureFixture[str], files: tuple[str, str], tmp_path: Path) -> None:

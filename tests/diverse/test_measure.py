@@ -24,8 +24,8 @@ from sensecheck.diverse.aligners import (
     read_vectors,
     stored_vectors,
 )
+from sensecheck.diverse.batches import measured
 from sensecheck.diverse.bleu import NltkBleu, SentenceBleu
-from sensecheck.diverse.evaluation import measured
 from sensecheck.diverse.measure import MeasureOptions, Sets, align, measure, reached_by
 from sensecheck.diverse.records import SetRecord
 from sensecheck.inputs.errors import InputError
@@ -154,7 +154,7 @@ def test_batches_do_not_see_each_other() -> None:
 def test_portions_give_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     records = [SetRecord(str(i), ("a b", "c d e", "f"), (("a",), ("c d",)), ("0", "1")) for i in range(30)]
     whole = measured(records, MeasureOptions())
-    monkeypatch.setattr("sensecheck.diverse.evaluation.PORTION", 50)
+    monkeypatch.setattr("sensecheck.diverse.batches.PORTION", 50)
     parts = measured(records, MeasureOptions())
     assert whole.measurements.equals(parts.measurements)
     assert whole.examples is not None

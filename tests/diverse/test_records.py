@@ -12,8 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sensecheck.diverse.records import SetReader, SetRecord
+from sensecheck.diverse.records import DONORS, SetReader, SetRecord
 from sensecheck.inputs.errors import InputError
+from sensecheck.report.asking import asked
+from sensecheck.statistics.figure import IntervalOptions
 
 REFERENCES = {"who?": {"1": ["b c", "d"], "0": ["a"]}, "where?": {"null": ["e f"], "0": ["g"]}}
 
@@ -24,8 +26,14 @@ def write(folder: Path, name: str, text: str) -> str:
     return str(path)
 
 
+def reader(
+    data: Any, references: Any = None, eos: str | None = None, queries: Any = None, donors: int = DONORS, **shared: Any
+) -> SetReader:
+    return SetReader(data, asked(shared), references, eos=eos, queries=queries, donors=donors)  # type: ignore[arg-type]
+
+
 def read(data: Any, references: Any = None, **options: Any) -> list[SetRecord]:
-    return list(SetReader(data, references, **options))
+    return list(reader(data, references, **options))
 
 
 def refused(data: Any, references: Any = None, **options: Any) -> str:
@@ -53,11 +61,11 @@ def test_seed_files(tmp_path: Path, references: str) -> None:
 
 
 def test_rules_are_counted(tmp_path: Path, references: str) -> None:
-    reader = SetReader(write(tmp_path, "h.txt", "a </s>  </s> b </s>\n\n\n\n"), references)
-    first, second = list(reader)
+    ruled = reader(write(tmp_path, "h.txt", "a </s>  </s> b </s>\n\n\n\n"), references)
+    first, second = list(ruled)
     assert first.hypotheses == ("a", "", "b")
     assert second.hypotheses == ()
-    assert reader.counts == {
+    assert ruled.log.counts == {
         "lines with a separator at the end (nothing after it is no hypothesis)": 1,
         "empty hypotheses (score 0)": 1,
         "queries without hypotheses (blank lines)": 1,
@@ -109,9 +117,9 @@ def test_bad_references(tmp_path: Path) -> None:
 
 
 def test_empty_references_are_dropped_and_counted(tmp_path: Path) -> None:
-    reader = SetReader(["a"], {"q": {"0": ["a", " "], "1": ["b"]}})
-    assert next(iter(reader)).groups == (("a",), ("b",))
-    assert reader.counts["empty references (dropped)"] == 1
+    dropping = reader(["a"], {"q": {"0": ["a", " "], "1": ["b"]}})
+    assert next(iter(dropping)).groups == (("a",), ("b",))
+    assert dropping.log.counts["empty references (dropped)"] == 1
 
 
 def test_queries_match_by_text(tmp_path: Path, references: str) -> None:
@@ -141,8 +149,8 @@ def test_tables(tmp_path: Path) -> None:
     packed = tmp_path / "r.jsonl.gz"
     packed.write_bytes(gzip.compress(Path(path).read_bytes()))
     for data in (rows, path, str(packed)):
-        reader = SetReader(data, keep=["kind"])
-        x, y, z, w = list(reader)
+        table = reader(data, slices=["kind"])
+        x, y, z, w = list(table)
         assert x.group_names == ("g1", "g0")  # no integers: in the order given
         assert y.groups == (("c",), ("d", "e"))
         assert z.groups == (("flat",), ("list",))
@@ -151,11 +159,11 @@ def test_tables(tmp_path: Path) -> None:
         assert w.hypotheses == ()
         assert [one.id for one in (x, y, z, w)] == ["x", "y", "z", "w"]
         assert x.columns == {"kind": "k"}
-        assert reader.flat
+        assert table.flat
     frame = pl.DataFrame({"id": [1, 2], "hypotheses": [["a", "b"], ["c"]], "references": [[["a"]], [["c"], ["d"]]]})
     frame.write_parquet(tmp_path / "r.parquet")
-    for table in (frame, str(tmp_path / "r.parquet")):
-        assert [one.groups for one in read(table)] == [(("a",),), (("c",), ("d",))]
+    for data in (frame, str(tmp_path / "r.parquet")):
+        assert [one.groups for one in read(data)] == [(("a",),), (("c",), ("d",))]
     cells = write(tmp_path, "r.csv", 'id,hypotheses,references\n1,"[""a"", ""b""]","[[""a""]]"\n')
     assert read(cells)[0].hypotheses == ("a", "b")
 
@@ -172,6 +180,10 @@ def test_bad_rows(tmp_path: Path) -> None:
         ("a", ""), ("b", "bad_hypotheses"), ("3", "bad_json"), ("d", "no_hypotheses_field"),
     ]  # fmt: skip
     assert "Name it with --columns hypotheses=YOURS" in refused([{"answers": ["a"]}])
+    # What has no lines counts records, in a document too.
+    assert refused([{"hypotheses": 3}]).startswith("record 1: hypotheses: expected a list of texts")
+    document = write(tmp_path, "r.json", '[{"hypotheses": ["a"]}, {"hypotheses": 3}]')
+    assert refused(document).startswith(f"{document}: record 2: hypotheses: expected a list of texts, got 3.")
     assert read([{"answers": ["a"]}], columns={"hypotheses": "answers"})[0].hypotheses == ("a",)
 
 
@@ -215,10 +227,11 @@ def test_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_chance_is_drawn_by_id_not_by_order() -> None:
     rows = [{"id": i, "hypotheses": [f"h{i}"], "references": [f"r{i}"]} for i in range(50)]
-    forward = {one.id: one.chance for one in read(rows, seed=3)}
+    third, fourth = IntervalOptions(seed=3), IntervalOptions(seed=4)
+    forward = {one.id: one.chance for one in read(rows, options=third)}
     assert all(len(chance) == 5 and (f"h{name}",) not in chance for name, chance in forward.items())
-    assert forward == {one.id: one.chance for one in read(rows, seed=3)}
-    assert forward != {one.id: one.chance for one in read(rows, seed=4)}
+    assert forward == {one.id: one.chance for one in read(rows, options=third)}
+    assert forward != {one.id: one.chance for one in read(rows, options=fourth)}
     assert all(len(set(chance)) == 5 for chance in forward.values())
     assert all(one.chance == () for one in read(rows, donors=0))
 

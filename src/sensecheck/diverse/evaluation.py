@@ -2,288 +2,227 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, islice, pairwise
-from typing import Any
+from functools import partial
+from itertools import islice
+from numbers import Integral
+from typing import Annotated, Any, Literal, Unpack
 
 import polars as pl
 
 from sensecheck.diverse.aligners import Aligner, as_aligner
+from sensecheck.diverse.batches import measured
 from sensecheck.diverse.corpus import MAX_WORDS, corpus_figures
 from sensecheck.diverse.figures import DEFAULT_AT, DEFAULT_ORDERS, PARITY
-from sensecheck.diverse.measure import MAX_PAIRED, Alignment, MeasureOptions, Sets, measure
-from sensecheck.diverse.ngrams import Tokens, offsets
-from sensecheck.diverse.parity import evaluate_as_original
+from sensecheck.diverse.measure import MeasureOptions
+from sensecheck.diverse.ngrams import Tokens
 from sensecheck.diverse.question import QUESTION
-from sensecheck.diverse.records import DONORS, SetReader, SetRecord, files_behind, name_of, path_of
+from sensecheck.diverse.records import DONORS, SetReader
+from sensecheck.diverse.rows import are_files, called, stems
 from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
-from sensecheck.inputs.errors import InputError, did_you_mean, shown
-from sensecheck.report.question import slicings
-from sensecheck.report.result import Result, conduct
+from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.opening import identity
+from sensecheck.options import Option
+from sensecheck.report.asking import WeighedRows, as_original, asked, evaluator
+from sensecheck.report.instrument import Instrument
+from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
-from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.runs.signature import Method
 
 BATCH_SETS = 512
-PORTION = 1_500_000
-"""Pairs and words that are held at once while a batch is measured."""
+
+_reading = partial(Option, group="references and queries")
+_aligning = partial(Option, group="how responses are aligned with groups of references")
+_figures = partial(Option, group="figures")
 
 
+@evaluator()
 def evaluate(
-    data: Any,
-    references: Any = None,
+    data: Annotated[
+        Any,
+        Option(
+            "one set of responses a line, separated by --eos; or JSONL, JSON, Parquet or CSV with a field 'hypotheses' "
+            "and, if you like, 'id', 'query' and 'references'; - for stdin",
+            metavar="FILE",
+        ),
+    ],
+    references: Annotated[
+        Any,
+        _reading(
+            "{query: {group: [reference]}} as JSON, or one line of references a query, or a table", short="-r",
+            metavar="FILE",
+        ),
+    ] = None,
     *,
-    eos: str | None = None,
-    queries: Any = None,
-    aligner: Aligner | str | Callable[[Tokens, Sequence[Tokens]], float] | None = None,
-    tokenize: str = "whitespace",
-    lowercase: bool = False,
-    relevance: float | None = None,
-    at: Sequence[int] = DEFAULT_AT,
-    orders: Sequence[int] = DEFAULT_ORDERS,
-    vocabulary: int = EAD_VOCABULARY,
-    donors: int = DONORS,
-    variety: bool = True,
-    parity: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    weight: str | None = None,
-    cluster: str | None = None,
-    slices: Sequence[str | Sequence[str]] = (),
-    options: IntervalOptions | None = None,
-    out: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    system: str | None = None,
-    limit: int | None = None,
-    skip_bad: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> Result:
+    eos: Annotated[
+        str | None, _reading("what separates the responses of a line (default: </s>)", short="-e", metavar="TEXT")
+    ] = None,
+    queries: Annotated[
+        Any,
+        _reading("the query of each line of responses: references are found by its text, not by position",
+                 metavar="FILE"),
+    ] = None,
+    aligner: Annotated[
+        str | Aligner | Callable[[Tokens, Sequence[Tokens]], float] | None,
+        _aligning(
+            "bleu[:ORDER[:SMOOTHING]] (default), nltk-bleu[:METHOD], nist[:ORDER], embedding:MODEL, vectors:FILE",
+            metavar="NAME",
+        ),
+    ] = None,
+    tokenize: Annotated[
+        str, _aligning("how text is cut into words; all but whitespace as in sacrebleu", choices=TOKENIZERS)
+    ] = "whitespace",
+    lowercase: Annotated[bool, _aligning("compare words without regard to case")] = False,
+    relevance: Annotated[
+        float | None,
+        _aligning("a response counts from this score on; 0: any above 0 (default: 0.1 for bleu, else 0)",
+                  metavar="SCORE"),
+    ] = None,
+    donors: Annotated[
+        int,
+        _aligning("other queries whose responses make a query's chance baseline; 0: none", metavar="N", at_least=0),
+    ] = DONORS,
+    at: Annotated[
+        Sequence[int], _figures("numbers of responses for MDS@k", metavar="K,K", separator=",", at_least=1)
+    ] = DEFAULT_AT,
+    orders: Annotated[
+        Sequence[int],
+        _figures("n of distinct-n, EAD, Ent-n and n-gram recall", metavar="N,N", separator=",", at_least=1),
+    ] = DEFAULT_ORDERS,
+    vocabulary: Annotated[
+        int, _figures("words that could have been chosen, for EAD", metavar="V", at_least=1)
+    ] = EAD_VOCABULARY,
+    variety: Annotated[bool, _figures("only the figures about references")] = True,
+    parity: Annotated[Literal["lsdscc"] | None, as_original(PARITY)] = None,
+    **shared: Unpack[WeighedRows],
+) -> Result:  # fmt: skip
     """Do the responses cover the different good answers?
 
-    data: hypotheses (LSDSCC's text file, JSONL, Parquet, CSV, a frame, records, lists), see `records`.
-    references: where the data do not bring their own: LSDSCC's JSON, a text file, a table, lists.
-    queries: a file or list of queries, one a line of the hypotheses: references are then found by text.
-    aligner: bleu[:ORDER[:SMOOTHING]] (default), nltk-bleu[:METHOD], nist[:ORDER], embedding:MODEL, vectors:FILE, an
-    aligner object, or a function of (hypothesis words, list of reference words).
-    relevance: the score from which a hypothesis counts (default: 0.1 for BLEU, else any above 0).
-    at: the k of MDS@k. orders: the n of distinct-n, EAD, Ent-n and recall. vocabulary: EAD's V.
-    donors: how many other queries' responses make the chance baseline of each query; 0 for none.
-    parity="lsdscc" gives the original's three figures, bit for bit, instead.
+    `data` are hypotheses: LSDSCC's text file, JSONL, Parquet, CSV, a frame, records or lists (see `records`).
+    `references`, where the data do not bring their own: LSDSCC's JSON, a text file, a table or lists. `queries` may be
+    a list, and an aligner an object or a function of (hypothesis words, list of reference words). `variety=False`
+    leaves only the figures about references. `parity="lsdscc"` gives the original's three figures, bit for bit.
     """
+    _check(tokenize, at, orders, vocabulary, donors)
+    if parity is not None:
+        if parity != PARITY:
+            raise InputError(field="parity", expected=PARITY, got=repr(parity), reason="bad_option")
+        from sensecheck.diverse.parity import Lsdscc
+
+        return Lsdscc(data, asked(shared), references, eos=eos, aligner=aligner).run()
+    options = MeasureOptions(
+        aligner=as_aligner(aligner), tokenize=tokenize, lowercase=lowercase, relevance=relevance,
+        at=tuple(dict.fromkeys(map(int, at))), orders=tuple(dict.fromkeys(map(int, orders))),
+        vocabulary=int(vocabulary), variety=variety,
+    )  # fmt: skip
+    reader = SetReader(data, asked(shared), references, eos=eos, queries=queries, donors=int(donors))
+    return Diverse(reader, options).run()
+
+
+def _check(tokenize: str, at: Sequence[int], orders: Sequence[int], vocabulary: int, donors: int) -> None:
     if tokenize not in TOKENIZERS:
         raise InputError(
             field="tokenize", expected=f"one of {', '.join(TOKENIZERS)}", got=repr(tokenize), reason="bad_option"
         )
-    crossed = slicings(slices)
-    seed = (options or IntervalOptions()).seed
-    if parity is not None:
-        if parity != PARITY:
-            raise InputError(field="parity", expected=PARITY, got=repr(parity), reason="bad_option")
-        return evaluate_as_original(
-            data, references, eos=eos, aligner=aligner, out=out, overwrite=overwrite, system=system, limit=limit
-        )
-    for name, values in (("at", at), ("orders", orders)):
-        if not values or any(not isinstance(v, int) or v < 1 for v in values):
-            raise InputError(field=name, expected="whole numbers from 1 on", got=repr(values), reason="bad_option")
-    chosen = MeasureOptions(
-        aligner=as_aligner(aligner), tokenize=tokenize, lowercase=lowercase, relevance=relevance,
-        at=tuple(dict.fromkeys(at)), orders=tuple(dict.fromkeys(orders)), vocabulary=vocabulary, variety=variety,
-    )  # fmt: skip
-    kept = [c for group in crossed for c in group if c != "n_groups"]
-    kept += [c for c in (weight, cluster) if c]
-    reader = SetReader(
-        data, references, eos=eos, queries=queries, columns=columns, keep=kept, limit=limit, skip_bad=skip_bad,
-        donors=donors, seed=seed,
-    )  # fmt: skip
-    plan = {
-        "inputs": [file for one in (data, references, queries) for file in files_behind(one)],
-        "columns": dict(columns or {}), "slices": crossed, "limit": limit,
-        "skip_bad": skip_bad, "eos": eos, "weight": weight, "cluster": cluster,
-    }  # fmt: skip
-    held = {"any": False}
-    notes: list[str] = []
-    method = _method(chosen, donors, seed)
+    for name, numbers in (("at", at), ("orders", orders)):
+        if not numbers or not all(_is_whole(number, 1) for number in numbers):
+            raise InputError(field=name, expected="whole numbers from 1 on", got=repr(numbers), reason="bad_option")
+    for name, number, least in (("vocabulary", vocabulary, 1), ("donors", donors, 0)):
+        if not _is_whole(number, least):
+            raise InputError(
+                field=name, expected=f"a whole number of at least {least}", got=repr(number), reason="bad_option"
+            )
 
-    def batches(done: int) -> Iterator[Batch]:
+
+def _is_whole(number: Any, least: int) -> bool:
+    return isinstance(number, Integral) and not isinstance(number, bool) and int(number) >= least
+
+
+class Diverse(Instrument):
+    """Queries with their responses, each response given to the group of references that it is nearest to."""
+
+    question = QUESTION
+
+    def __init__(self, reader: SetReader, options: MeasureOptions) -> None:
+        # A list of plain texts is responses here, and not files as elsewhere.
+        super().__init__(reader.data if are_files(reader.data) else None, reader.asked)
+        self.reader = reader
+        self.options = options
+        self._any_references = False
+
+    def batches(self, done: int) -> Iterator[Batch]:
+        records = iter(self.reader)
         number = 0
-        records = iter(reader)
-        while True:
-            some = list(islice(records, BATCH_SETS))
-            if not some:
-                break
+        while batch := list(islice(records, BATCH_SETS)):
             if number == 0:
-                reader.check_columns()
-                _check_columns(kept, some, reader)
-            held["any"] = held["any"] or any(record.groups for record in some)
+                self.reader.check_columns(batch)
+            self._any_references = self._any_references or any(record.groups for record in batch)
             if number >= done:
-                yield measured(some, chosen, slices=kept, weight=weight, cluster=cluster, donors=donors)
+                yield measured(batch, self.options, self.asked, chance=bool(self.reader.donors))
             number += 1
         if number == 0:
-            raise InputError("there is no query to measure", path=path_of(data), reason="empty_input")
-        notes.extend(f"{how_many:,} {rule}" for rule, how_many in sorted(reader.counts.items()))
-        if reader.flat:
-            notes.append("references came as flat lists: each is a group of its own, so MDS equals PDS")
-        if not held["any"]:
-            notes.append("no references: only figures of the responses themselves")
+            raise InputError("there is no query to measure", path=called(self.data, "") or None, reason="empty_input")
+        self.notes += [f"{how_many:,} {rule}" for rule, how_many in sorted(self.reader.log.counts.items())]
+        if self.reader.flat:
+            self.notes.append("references came as flat lists: each is a group of its own, so MDS equals PDS")
+        if not self._any_references:
+            self.notes.append("no references: only figures of the responses themselves")
 
-    return conduct(
-        QUESTION, batches, method=method,
-        defaults={**_method(MeasureOptions(at=DEFAULT_AT), DONORS, seed), "references": "grouped"},
-        system={"name": system or name_of(data)}, slices=crossed, options=options, out=out, resume=resume,
-        overwrite=overwrite, plan=plan,
-        inputs=lambda: list(reader.files), notes=notes, progress=progress,
-        late_method=lambda: {"references": "flat" if reader.flat else "grouped" if held["any"] else "none"},
-        extra=lambda result: _with_corpus_figures(result, chosen),
-    )  # fmt: skip
+    def method(self) -> Method:
+        return self._method(self.options, self.reader.donors)
 
+    def defaults(self) -> Method:
+        return {**self._method(MeasureOptions(at=DEFAULT_AT, orders=DEFAULT_ORDERS), DONORS), "references": "grouped"}
 
-def _check_columns(wanted: Sequence[str], some: Sequence[SetRecord], reader: SetReader) -> None:
-    """A slice, weight or cluster that no record has is a slip of the pen, not a column of nothing."""
-    for name in wanted:
-        if not any(name in record.columns for record in some):
-            known = [*reader.known, "n_groups"]
-            raise InputError(
-                field="columns", expected=f"a column {shown(name, 60)}",
-                got=f"the columns {', '.join(shown(one, 40) for one in known[:12])}",
-                hint=did_you_mean(name, known) or None, reason="unknown_column",
-            )  # fmt: skip
-
-
-def _method(options: MeasureOptions, donors: int, seed: int) -> dict[str, str]:
-    threshold = options.aligner.relevance if options.relevance is None else options.relevance
-    return {
-        "aligner": options.aligner.signature,
-        "tok": options.tokenize,
-        "case": "lower" if options.lowercase else "mixed",
-        "relevance": f">={threshold:g}" if threshold > 0 else ">0",
-        "at": ",".join(map(str, options.at)),
-        "n": ",".join(map(str, options.orders)),
-        "vocabulary": str(options.vocabulary),
-        "chance": f"{donors}-other-queries-seed{seed}" if donors else "none",
-        "variety": "yes" if options.variety else "no",
-    }
-
-
-def measured(
-    records: Sequence[SetRecord],
-    options: MeasureOptions,
-    *,
-    slices: Sequence[str] = (),
-    weight: str | None = None,
-    cluster: str | None = None,
-    donors: int = DONORS,
-) -> Batch:
-    """Measure one batch of records and keep the texts that the report shows."""
-    parts = [
-        _measured(some, options, slices, weight, cluster, donors) for some in _in_portions(records, options.variety)
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    return Batch(
-        pl.concat([part.measurements for part in parts]),
-        pl.concat([part.examples for part in parts if part.examples is not None]),
-    )
-
-
-def _in_portions(records: Sequence[SetRecord], variety: bool) -> Iterator[Sequence[SetRecord]]:
-    """Records in portions of bounded work: what is held at once grows with pairs and words, not with records."""
-    portion: list[SetRecord] = []
-    load = 0
-    for record in records:
-        n = len(record.hypotheses)
-        references = sum(map(len, record.groups))
-        cost = n * (references + 1) + sum(map(len, record.hypotheses)) // 4
-        cost += sum(map(len, record.chance)) * len(record.groups)
-        cost += min(n, MAX_PAIRED) ** 2 if variety else 0
-        if portion and load + cost > PORTION:
-            yield portion
-            portion, load = [], 0
-        portion.append(record)
-        load += cost
-    yield portion
-
-
-def _measured(
-    records: Sequence[SetRecord],
-    options: MeasureOptions,
-    slices: Sequence[str],
-    weight: str | None,
-    cluster: str | None,
-    donors: int,
-) -> Batch:
-    sets = Sets(
-        [record.id for record in records],
-        [record.hypotheses for record in records],
-        [record.groups for record in records],
-        [record.chance for record in records] if donors else None,
-    )
-    frame, found = measure(sets, options)
-    numbers_ = [name for name in frame.columns if name != "id"]
-    scored = pl.Series("scored", [not record.reason for record in records])
-    frame = frame.with_columns(scored, pl.Series("reason", [record.reason or None for record in records], pl.String))
-    # A record that could not be read has no numbers at all, rather than zeros.
-    frame = frame.with_columns(pl.when("scored").then(pl.col(numbers_)).otherwise(None))
-    extra = [pl.Series("n_groups", [_bucket(len(record.groups)) for record in records], pl.String)]
-    for name in dict.fromkeys(slices):
-        if name not in (weight, cluster):
-            extra.append(pl.Series(name, [_text(record.columns.get(name)) for record in records], pl.String))
-    if weight:
-        extra.append(pl.Series("weight", [_weight(record, weight) for record in records], pl.Float64))
-    if cluster:
-        extra.append(pl.Series("cluster", [_text(record.columns.get(cluster)) for record in records], pl.String))
-    first = ["id", "scored", "reason", *(series.name for series in extra)]
-    frame = frame.with_columns(extra).select(*first, *numbers_)
-    return Batch(frame, _examples(records, found))
-
-
-def _bucket(groups: int) -> str:
-    return str(groups) if groups < 6 else "6 or more"
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-def _weight(record: SetRecord, name: str) -> float:
-    value = record.columns.get(name)
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not number >= 0:
-        raise InputError(
-            f"record {record.id!r}: weight column {name!r} holds {value!r}, not a number from 0 on", reason="bad_weight"
-        )
-    return number
-
-
-def _examples(records: Sequence[SetRecord], found: Alignment) -> pl.DataFrame:
-    ends = offsets(found.index.hypotheses_per_set).tolist()
-
-    def cut(values: Any) -> list[list[Any]]:
-        flat = values.tolist()
-        return [flat[a:b] for a, b in pairwise(ends)]
-
-    texts = pl.List(pl.String)
-    return pl.DataFrame(
-        {
-            "id": pl.Series([record.id for record in records], dtype=pl.String),
-            "query": pl.Series([record.query for record in records], dtype=pl.String),
-            "hypothesis": pl.Series([list(record.hypotheses) for record in records], dtype=texts),
-            "fell_in": pl.Series(cut(found.group), dtype=pl.List(pl.Int64)),
-            "score": pl.Series(cut(found.score), dtype=pl.List(pl.Float64)),
-            "margin_of": pl.Series(cut(found.margin), dtype=pl.List(pl.Float64)),
-            "counts": pl.Series(cut(found.relevant), dtype=pl.List(pl.Boolean)),
-            "group_name": pl.Series([list(record.group_names) for record in records], dtype=texts),
-            # References flat with the number of their group: lists of lists are slow to build and to read.
-            "reference": pl.Series([list(chain.from_iterable(record.groups)) for record in records], dtype=texts),
-            "reference_group": pl.Series(
-                [[g for g, group in enumerate(record.groups) for _ in group] for record in records],
-                dtype=pl.List(pl.Int64),
-            ),
+    def _method(self, options: MeasureOptions, donors: int) -> Method:
+        threshold = options.aligner.relevance if options.relevance is None else options.relevance
+        return {
+            "aligner": options.aligner.signature,
+            "tok": options.tokenize,
+            "case": "lower" if options.lowercase else "mixed",
+            "relevance": f">={threshold:g}" if threshold > 0 else ">0",
+            "at": options.at,
+            "n": options.orders,
+            "vocabulary": options.vocabulary,
+            "chance": f"{donors}-other-queries-seed{self.asked.intervals.seed}" if donors else None,
+            "variety": options.variety,
         }
-    )
+
+    def learnt(self) -> Method:
+        return {"references": "flat" if self.reader.flat else "grouped" if self._any_references else "none"}
+
+    def system(self) -> Mapping[str, str]:
+        return {"name": self.asked.name_of(stems(self.data))}
+
+    def plan(self) -> Mapping[str, Any]:
+        reader = self.reader
+        beside = {"references": reader.references, "queries": reader.queries}
+        return {
+            **{name: identity(given) if are_files(given) else [] for name, given in beside.items()},
+            "eos": reader.eos,
+            "weight": self.asked.weight,
+            "cluster": self.asked.cluster,
+        }
+
+    def inputs(self) -> list[dict[str, Any]]:
+        return list(self.reader.log.files)
+
+    def finish(self, result: Result) -> None:
+        """Add the figures of all responses together."""
+        options = self.options
+        if not options.variety or result.texts is None:
+            return
+        split = tokenizer(options.tokenize, lowercase=options.lowercase)
+        sets = (
+            (texts, [split(text) for text in texts])
+            for frame in result.texts.batches(["hypothesis"])
+            for texts in frame["hypothesis"].to_list()
+        )
+        figures = corpus_figures(sets, options.orders, options.repetition_order)
+        if figures is None:
+            result.notes.append(f"figures of all responses together are left out above {MAX_WORDS:,} words")
+        result.estimates.overall.extend(figures or [])
 
 
 def alignments(result: Result) -> pl.DataFrame:
@@ -307,19 +246,3 @@ def alignments(result: Result) -> pl.DataFrame:
             ).select("id", "query", "hypothesis", "group", "group_name", "score", "margin", "counts")
         )
     return pl.concat(frames)
-
-
-def _with_corpus_figures(result: Result, options: MeasureOptions) -> dict[str, Any]:
-    if not options.variety or result.texts is None:
-        return {}
-    split = tokenizer(options.tokenize, lowercase=options.lowercase)
-    sets = (
-        (texts, [split(text) for text in texts])
-        for frame in result.texts.batches(["hypothesis"])
-        for texts in frame["hypothesis"].to_list()
-    )
-    found = corpus_figures(sets, options.orders, options.repetition_order)
-    if found is None:
-        result.notes.append(f"figures of all responses together are left out above {MAX_WORDS:,} words")
-    result.estimates.overall.extend(found or [])
-    return {}

@@ -6,9 +6,11 @@ each number of responses, or each of the two scores.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import cast
 
+from sensecheck.runs.signature import Choice, Method
 from sensecheck.statistics.statistic import AnyStatistic, Explanation, Floats, Statistic, mean_of, ratio
 
 INFINITE = float("inf")
@@ -191,7 +193,7 @@ _LENGTH = (
 )  # fmt: skip
 
 
-def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
+def statistics(method: Method) -> list[AnyStatistic]:
     """The figures of a run, from the choices in its signature alone."""
     if method.get("as") == PARITY:
         return [*_OF_THE_ORIGINAL]
@@ -199,7 +201,7 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
     figures: list[AnyStatistic] = []
     if with_references:
         figures += _coverage(method)
-    if method.get("variety") != "no":
+    if method.get("variety", True):
         orders = numbers(method.get("n"), DEFAULT_ORDERS)
         figures += [*_for_each("n", orders, _DISTINCT_NGRAMS), *_REPETITION]
         if with_references:
@@ -207,20 +209,20 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
     return [*figures, *_LENGTH]
 
 
-def _coverage(method: Mapping[str, str]) -> list[Statistic]:
+def _coverage(method: Method) -> list[Statistic]:
     """What the responses reach of the references."""
     figures = [*_MEANINGS_REACHED]
-    if method.get("chance") != "none":
+    if method.get("chance", "drawn") is not None:
         figures += [
             _filled(figure, score=name, SCORE=name.upper()) for name in ("mds", "pds") for figure in _BESIDE_CHANCE
         ]
     figures += [*_for_each("k", numbers(method.get("at"), DEFAULT_AT), _OF_K_RESPONSES), *_ALIGNMENT]
-    is_bleu = "bleu" in method.get("aligner", "bleu").split(":", 1)[0]
+    is_bleu = "bleu" in str(method.get("aligner", "bleu")).split(":", 1)[0]
     return [_of_bleu(figure) for figure in figures] if is_bleu else figures
 
 
-def numbers(text: str | None, otherwise: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(",")) if text else otherwise
+def numbers(chosen: Choice, otherwise: tuple[int, ...]) -> tuple[int, ...]:
+    return otherwise if chosen is None else tuple(cast("Iterable[int]", chosen))
 
 
 def _for_each(letter: str, values: Iterable[int], figures: Sequence[Statistic]) -> list[Statistic]:

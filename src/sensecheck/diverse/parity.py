@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,108 +14,123 @@ from sensecheck.diverse import original
 from sensecheck.diverse.bleu import NLTK_METHODS
 from sensecheck.diverse.figures import PARITY
 from sensecheck.diverse.question import QUESTION
-from sensecheck.diverse.records import name_of, path_of
+from sensecheck.diverse.rows import are_files, called, stems
 from sensecheck.inputs.errors import InputError
-from sensecheck.inputs.opening import sources
-from sensecheck.report.result import Result
-from sensecheck.runs.signature import Signature
+from sensecheck.inputs.opening import identity, is_path, sources
+from sensecheck.report.asking import Asked
+from sensecheck.report.instrument import Instrument
+from sensecheck.runs.collecting import Batch
+from sensecheck.runs.signature import Method
 from sensecheck.statistics.estimate import Estimates
-from sensecheck.statistics.figure import Figure, IntervalOptions
-from sensecheck.statistics.measurements import Frames
+from sensecheck.statistics.figure import Figure
+from sensecheck.statistics.measurements import Measurements, concatenated
 
 NO_INTERVAL = "parity with the original: no interval"
+SCORES = ("mds", "pds", "max_bleu")
+"""What the original gives for a set, in its order."""
 
 
-def evaluate_as_original(
-    data: Any,
-    references: Any = None,
-    *,
-    eos: str | None = None,
-    aligner: Any = None,
-    out: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
-    system: str | None = None,
-    limit: int | None = None,
-) -> Result:
-    """The original's three figures: read, aligned and averaged as it does. Where it raises, there is no value."""
-    hypotheses = original.HypothesisSet.load_corpus(data, eos) if path_of(data) else data
-    if references is None or path_of(references):
-        sets: Any = original.ReferenceSet.load_json_corpus(references)
-    else:
-        sets = references
-    if len(hypotheses) != len(sets):
-        raise InputError(
-            f"{path_of(data) or 'the hypotheses'} has {len(hypotheses):,} sets, "
-            f"{path_of(references) or 'the references'} has {len(sets):,}",
-            hint="The original matches them by position and stops with an AssertionError.",
-            reason="unequal_corpora",
-        )
-    hypotheses, sets = list(hypotheses)[:limit], list(sets)[:limit]
-    if not sets:
-        raise InputError("there is no query to measure", path=path_of(data), reason="empty_input")
-    align = _original_aligner(aligner)
-    names = ("mds", "pds", "max_bleu")
-    columns: dict[str, list[Any]] = {name: [] for name in ("id", "scored", "reason", *names)}
-    first_error = ""
-    for number, (score, reason) in enumerate(_original_scores(hypotheses, sets, align), start=1):
-        first_error = first_error or reason
-        for name, value in zip(columns, (str(number), not reason, reason or None, *score), strict=True):
-            columns[name].append(value)
-    types: dict[str, Any] = {"id": pl.String, "scored": pl.Boolean, "reason": pl.String}
-    frame = pl.DataFrame(columns, schema={name: types.get(name, pl.Float64) for name in columns})
-    figures = []
-    # One row a set, as the original lays them out: numpy then adds row after row, which decides the last bits.
-    score_rows = np.array(list(zip(*(columns[name] for name in names), strict=True)), dtype=np.float64)
-    means = np.mean(score_rows, axis=0) if not first_error else np.full(3, np.nan)
-    failed = {first_error: len(frame)} if first_error else {}
-    for name, title, value in (
-        ("max_bleu", "MaxBLEU", means[2]),
-        ("mds", "MDS", means[0]),
-        ("pds", "PDS", means[1]),
-    ):
-        n = 0 if first_error else len(frame)
-        why = f"{NO_INTERVAL}; a set raised {first_error}" if first_error else NO_INTERVAL
-        figures.append(Figure(name, title, float(value), n, unscored=failed, absent=why, direction="higher"))
-    method = {"as": PARITY, "aligner": _original_signature(align)}
-    result = Result(
-        QUESTION, Signature("diverse", method, {"name": system or name_of(data)}), Estimates(figures), Frames(frame),
-        options=IntervalOptions(method="none"), inputs=_digested(data, references),
-    )  # fmt: skip
-    if out is not None:
-        result.save(out, overwrite=overwrite)
-    return result
+class Lsdscc(Instrument):
+    """Read, aligned and averaged as the original does. Where it raises for a set, there is no value."""
 
+    question = QUESTION
+    original = PARITY
 
-def _digested(*inputs: Any) -> list[dict[str, Any]]:
-    found = []
-    for data in inputs:
-        if path_of(data):
-            for source in sources(data):
+    def __init__(self, data: Any, asked: Asked, references: Any, *, eos: str | None, aligner: Any) -> None:
+        super().__init__(data if are_files(data) else None, asked)
+        self.hypotheses, self.references, self.eos = data, references, eos
+        self.aligner = _aligner(aligner)
+
+    def batches(self, done: int) -> Iterator[Batch]:
+        """All sets at once."""
+        if done:
+            return
+        hypotheses, references = self._sets()
+        rows = [
+            (str(number), not reason, reason or None, *scores)
+            for number, (scores, reason) in enumerate(_scores(hypotheses, references, self.aligner), start=1)
+        ]
+        schema = {"id": pl.String, "scored": pl.Boolean, "reason": pl.String, **dict.fromkeys(SCORES, pl.Float64)}
+        yield Batch(pl.DataFrame(rows, schema=schema, orient="row"))
+
+    def _sets(self) -> tuple[list[Any], list[Any]]:
+        data, given = self.hypotheses, self.references
+        hypotheses: Any = original.HypothesisSet.load_corpus(Path(data), self.eos) if is_path(data) else data
+        references: Any = given
+        if given is None or is_path(given):
+            references = original.ReferenceSet.load_json_corpus(None if given is None else Path(given))
+        if len(hypotheses) != len(references):
+            raise InputError(
+                f"{called(data, 'the hypotheses')} has {len(hypotheses):,} sets, "
+                f"{called(given, 'the references')} has {len(references):,}",
+                hint="The original matches them by position and stops with an AssertionError.",
+                reason="unequal_corpora",
+            )
+        hypotheses, references = list(hypotheses)[: self.asked.limit], list(references)[: self.asked.limit]
+        if not references:
+            raise InputError("there is no query to measure", path=called(data, "") or None, reason="empty_input")
+        return hypotheses, references
+
+    def method(self) -> Method:
+        return {"aligner": _signature(self.aligner)}
+
+    def system(self) -> Mapping[str, str]:
+        return {"name": self.asked.name_of(stems(self.data))}
+
+    def plan(self) -> Mapping[str, Any]:
+        return {"references": identity(self.references) if are_files(self.references) else [], "eos": self.eos}
+
+    def inputs(self) -> list[dict[str, Any]]:
+        digested = []
+        for data in (self.hypotheses, self.references):
+            for source in sources(data) if is_path(data) else ():
                 source.digest_file()
-                found.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
-    return found
+                digested.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
+        return digested
+
+    def estimates(self, rows: Measurements, method: Method) -> Estimates:
+        sets = concatenated(rows)
+        failure = next(iter(sets["reason"].drop_nulls()), "")
+        means = dict.fromkeys(SCORES, float("nan"))
+        if not failure:
+            # One row a set, as the original lays them out: numpy then adds row after row, which decides the last bits.
+            by_set = np.array(sets.select(SCORES).rows(), dtype=np.float64)
+            means = dict(zip(SCORES, np.mean(by_set, axis=0).tolist(), strict=True))
+        unscored = {failure: len(sets)} if failure else {}
+        absent = f"{NO_INTERVAL}; a set raised {failure}" if failure else NO_INTERVAL
+        return Estimates(
+            [
+                Figure(
+                    name, title, means[name], len(sets) - sum(unscored.values()), unscored=unscored, absent=absent,
+                    direction="higher",
+                )
+                for name, title in (("max_bleu", "MaxBLEU"), ("mds", "MDS"), ("pds", "PDS"))
+            ]
+        )  # fmt: skip
 
 
-def _original_scores(hypotheses: Sequence[Any], sets: Sequence[Any], align: Any) -> Iterator[tuple[Sequence[Any], str]]:
+def _scores(
+    hypotheses: Sequence[Any], references: Sequence[Any], aligner: Any
+) -> Iterator[tuple[Sequence[float | None], str]]:
     """(MDS, PDS, MaxBLEU) of each set, or what the original raises for it."""
-    table = original.score_table(hypotheses, sets, align)
+    table = original.score_table(hypotheses, references, aligner)
     if table is not None:
-        for score in zip(table.mds.tolist(), table.pds.tolist(), table.max_bleu.tolist(), strict=True):
-            yield score, ""
+        for scores in zip(table.mds.tolist(), table.pds.tolist(), table.max_bleu.tolist(), strict=True):
+            yield scores, ""
         return
-    for one, its in zip(hypotheses, sets, strict=True):
+    for one, its in zip(hypotheses, references, strict=True):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # the mean of no hypotheses
-                yield original.compute_score_on_hypothesis_set(one, its, align), ""
+                yield original.compute_score_on_hypothesis_set(one, its, aligner), ""
         except Exception as error:  # whatever the original raises for a set is the set's reason
             yield (None, None, None), f"{type(error).__name__} in the original"
 
 
-def _original_aligner(aligner: Any) -> Any:
-    if aligner is None or callable(aligner):
-        return aligner or original.BleuAligner()
-    kind, _, rest = str(aligner).partition(":")
+def _aligner(given: Any) -> Any:
+    if given is None or callable(given):
+        return given or original.BleuAligner()
+    kind, _, rest = str(given).partition(":")
     if kind == "bleu" and (not rest or rest.isdecimal()):
         return original.BleuAligner(int(rest) if rest else None)
     if kind == "nltk-bleu" and (not rest or rest in NLTK_METHODS):
@@ -125,12 +140,12 @@ def _original_aligner(aligner: Any) -> Any:
     raise InputError(
         field="aligner",
         expected="one that the original has: bleu[:N], nltk-bleu[:METHOD] or nist[:N]",
-        got=repr(aligner),
+        got=repr(given),
         reason="bad_option",
     )
 
 
-def _original_signature(aligner: Any) -> str:
+def _signature(aligner: Any) -> str:
     if isinstance(aligner, original.BleuAligner):
         return f"BleuAligner-{aligner.n}"
     if isinstance(aligner, original.NLTKBleuAligner):

@@ -1,4 +1,4 @@
-"""What a reader sees of a run: the sentences to take away, and each query with its groups, hit or missed."""
+"""How a query is shown: its groups of references, hit or missed, and the responses that fell in them."""
 
 from __future__ import annotations
 
@@ -6,38 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
-
-from sensecheck.report.result import Result
-
-
-def verdict(result: Result) -> list[str]:
-    """What to take away, in plain words."""
-    figures = {figure.name: figure for figure in result.figures}
-    if "as" in result.signature.method or "mds" not in figures or not figures["mds"].n:
-        return []
-    mds = figures["mds"]
-    sentences = [f"The responses reach {_percent(mds.value)} of the meanings that the references hold."]
-    over = figures.get("mds_over_chance")
-    if over is not None and over.n:
-        by_chance = _percent(figures["chance_mds"].value)
-        if isinstance(over.low, float) and over.low > 0:
-            sentences.append(
-                f"Responses to other queries would reach {by_chance}; these go {_percent(over.value)} of the way "
-                "from there to 100%."
-            )
-        elif isinstance(over.low, float):
-            sentences.append(f"Responses to other queries would reach {by_chance}; these are not demonstrably better.")
-    repeated = figures.get("corpus_self_repetition")
-    if repeated is not None and isinstance(repeated.value, float) and repeated.value > 0.5:
-        sentences.append(
-            f"{_percent(repeated.value)} of all four-word phrases come back in responses to other queries: "
-            "are they canned?"
-        )
-    return sentences
-
-
-def _percent(value: Any) -> str:
-    return f"{100 * value:.0f}%" if isinstance(value, float) and value == value else "–"
 
 
 def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:

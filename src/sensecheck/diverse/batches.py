@@ -1,0 +1,148 @@
+"""Records measured a batch at a time, in bounded memory, with the texts that the report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby, pairwise
+from typing import Any
+
+import polars as pl
+
+from sensecheck.diverse.measure import MAX_PAIRED, Alignment, MeasureOptions, Sets, measure
+from sensecheck.diverse.ngrams import offsets
+from sensecheck.diverse.records import N_GROUPS, SetRecord
+from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.tables import TableBatch
+from sensecheck.report.asking import Asked
+from sensecheck.runs.collecting import Batch
+
+PORTION = 1_500_000
+"""Pairs and words that are held at once while a batch is measured."""
+
+MANY_GROUPS = 6
+"""From this number of groups on, queries are one slice."""
+
+
+def measured(
+    records: Sequence[SetRecord], options: MeasureOptions, asked: Asked | None = None, *, chance: bool = True
+) -> Batch:
+    """Measure one batch of records and keep the texts that the report shows; `chance`: the baseline as well."""
+    asked = asked or Asked()
+    parts = [_portion(some, options, asked, chance) for some in _in_portions(records, options.variety)]
+    if len(parts) == 1:
+        return parts[0]
+    return Batch(
+        pl.concat([part.measurements for part in parts]),
+        pl.concat([part.examples for part in parts if part.examples is not None]),
+    )
+
+
+def _in_portions(records: Sequence[SetRecord], variety: bool) -> Iterator[Sequence[SetRecord]]:
+    """Records in portions of bounded work: what is held at once grows with pairs and words, not with records."""
+    portion: list[SetRecord] = []
+    load = 0
+    for record in records:
+        n = len(record.hypotheses)
+        references = sum(map(len, record.groups))
+        cost = n * (references + 1) + sum(map(len, record.hypotheses)) // 4
+        cost += sum(map(len, record.chance)) * len(record.groups)
+        cost += min(n, MAX_PAIRED) ** 2 if variety else 0
+        if portion and load + cost > PORTION:
+            yield portion
+            portion, load = [], 0
+        portion.append(record)
+        load += cost
+    yield portion
+
+
+def _portion(records: Sequence[SetRecord], options: MeasureOptions, asked: Asked, chance: bool) -> Batch:
+    sets = Sets(
+        [record.id for record in records],
+        [record.hypotheses for record in records],
+        [record.groups for record in records],
+        [record.chance for record in records] if chance else None,
+    )
+    numbers, alignment = measure(sets, options)
+    _check_slices(asked, numbers.columns)
+    scored = pl.Series("scored", [not record.reason for record in records])
+    if not scored.all():
+        # A record that could not be read has no numbers at all, rather than zeros.
+        numbers = numbers.with_columns(pl.when(scored).then(pl.exclude("id")).otherwise(None))
+    reason = pl.Series("reason", [record.reason or None for record in records], pl.String)
+    columns = {N_GROUPS: pl.Series([_group_count(len(record.groups)) for record in records], dtype=pl.String)}
+    for name in asked.sliced:
+        if name not in (N_GROUPS, "id"):
+            columns[name] = pl.Series([_text(record.columns.get(name)) for record in records], dtype=pl.String)
+    if asked.weight is not None:
+        columns["weight"] = _weights(records, asked.weight)
+    if asked.cluster is not None:
+        columns["cluster"] = pl.Series([_cluster(record, asked.cluster) for record in records], dtype=pl.String)
+    named = [column.alias(name) for name, column in columns.items()]
+    return Batch(numbers.select("id", scored, reason, *named, pl.exclude("id")), _texts(records, alignment))
+
+
+def _check_slices(asked: Asked, measured_columns: Sequence[str]) -> None:
+    """Refuse a column of the input whose name a column of the measurements has: one would stand for the other."""
+    taken = {"scored", "reason", *measured_columns} - {"id"}
+    taken |= {
+        ours for ours, theirs in (("weight", asked.weight), ("cluster", asked.cluster)) if theirs not in (None, ours)
+    }
+    for name in asked.sliced:
+        if name in taken:
+            raise InputError(
+                field="slices (--slice)", expected="a column whose name the measurements do not have", got=shown(name),
+                hint=f"Call it by another name: --columns my_{name}={name} --slice my_{name} (columns=, slices=).",
+                reason="bad_option",
+            )  # fmt: skip
+
+
+def _group_count(groups: int) -> str:
+    return str(groups) if groups < MANY_GROUPS else f"{MANY_GROUPS} or more"
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _cluster(record: SetRecord, name: str) -> str | None:
+    """A line that could not be read is a cluster of its own."""
+    return record.id if record.reason and name not in record.columns else _text(record.columns.get(name))
+
+
+def _weights(records: Sequence[SetRecord], name: str) -> pl.Series:
+    """Weights by the rule of all tables, whose message names the file and the line; an unreadable line counts 1."""
+    parts = []
+    for (path, counts), some in groupby(records, key=lambda record: (record.place.path, record.place.counts)):
+        rows = list(some)
+        weights = pl.Series([row.columns.get(name, 1.0 if row.reason else None) for row in rows], strict=False)
+        table = pl.DataFrame({counts: [row.place.number for row in rows], name: weights})
+        parts.append(TableBatch(table, path).weights(name))
+    return pl.concat(parts)
+
+
+def _texts(records: Sequence[SetRecord], alignment: Alignment) -> pl.DataFrame:
+    ends = offsets(alignment.index.hypotheses_per_set).tolist()
+
+    def by_set(values: Any) -> list[list[Any]]:
+        flat = values.tolist()
+        return [flat[a:b] for a, b in pairwise(ends)]
+
+    texts = pl.List(pl.String)
+    return pl.DataFrame(
+        {
+            "id": pl.Series([record.id for record in records], dtype=pl.String),
+            "query": pl.Series([record.query for record in records], dtype=pl.String),
+            "hypothesis": pl.Series([list(record.hypotheses) for record in records], dtype=texts),
+            "fell_in": pl.Series(by_set(alignment.group), dtype=pl.List(pl.Int64)),
+            "score": pl.Series(by_set(alignment.score), dtype=pl.List(pl.Float64)),
+            "margin_of": pl.Series(by_set(alignment.margin), dtype=pl.List(pl.Float64)),
+            "counts": pl.Series(by_set(alignment.relevant), dtype=pl.List(pl.Boolean)),
+            "group_name": pl.Series([list(record.group_names) for record in records], dtype=texts),
+            # References flat with the number of their group: lists of lists are slow to build and to read.
+            "reference": pl.Series([list(chain.from_iterable(record.groups)) for record in records], dtype=texts),
+            "reference_group": pl.Series(
+                [[g for g, group in enumerate(record.groups) for _ in group] for record in records],
+                dtype=pl.List(pl.Int64),
+            ),
+        }
+    )

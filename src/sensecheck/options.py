@@ -175,7 +175,9 @@ def described(function: Callable[..., Any]) -> str:
     lines = []
     for parameter in parameters(function).values():
         if parameter.option is not None:
-            lines.append(f"    {parameter.name}: {parameter.option.help}{default_words(parameter)}")
+            # The words of a switch say what its flag does: it switches off what is on by default.
+            name = f"{parameter.name}=False" if parameter.default is True else parameter.name
+            lines.append(f"    {name}: {parameter.option.help}{default_words(parameter)}")
     return "\n".join(lines)
 
 

@@ -14,9 +14,10 @@ import pytest
 from sensecheck.cli import main
 from sensecheck.inputs.errors import InputError
 from sensecheck.models.classifiers import Asked
-from sensecheck.robust import evaluate, pairs_of
+from sensecheck.robust import evaluate
 from sensecheck.robust.fetching import fetch
 from sensecheck.robust.pipeline import Pair
+from sensecheck.robust.records import pairs_of
 from sensecheck.robust.systems import classifier
 
 TEXTS = [

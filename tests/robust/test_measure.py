@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,3 +169,22 @@ def test_wilson_interval() -> None:
     low, high = wilson(0, 10)
     assert low == 0.0 and 0.27 < high < 0.29
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_the_choices_of_a_run_choose_its_figures() -> None:
+    def names(**method: Any) -> list[str]:
+        return [figure.name for figure in statistics(method)]
+
+    every = names()
+    assert len(every) == len(set(every)) == 44
+    assert names(polarity="both", keep=5, distances=True, cosine=True) == every
+    one_sided = [
+        name for polarity in ("positive", "negative") for name in every if name not in names(polarity=polarity)
+    ]
+    assert one_sided[:2] == ["contradiction_chain_violation", "contradiction_chain_violation_global"]
+    assert {"unsupported_inequal", "inequal_negative_entailment", "equivalence_violation"} <= set(one_sided)
+    assert [name for name in every if name not in names(cosine=False)] == ["cosine_same", "cosine_changed"]
+    assert [name for name in every if name not in names(distances=False)] == every[-10:]
+    formulas = [figure.explanation.formula for figure in statistics({"keep": 3}) if figure.explanation is not None]
+    assert sum("one of 3 statements" in formula for formula in formulas) == 2
+    assert not [formula for formula in formulas if "{keep}" in formula]

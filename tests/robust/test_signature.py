@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 
 from sensecheck.cli import main
+from sensecheck.cli import robust as cli
+from sensecheck.cli.options import values
 from sensecheck.inputs.errors import InputError
 from sensecheck.models.calls import Identity
 from sensecheck.models.classifiers import Answer, Batch, Pair
 from sensecheck.models.generators import Request, StatementBatch
+from sensecheck.report.result import load
 from sensecheck.robust import evaluate
 from sensecheck.robust.systems import Access, classifier, generator
+from sensecheck.statistics.figure import IntervalOptions
 
 PAIRS: list[dict[str, Any]] = [
     {"premise": f"Two dogs and {i} cats run.", "hypothesis": f"Two dogs and {i} cats move.", "label": 0}
@@ -44,13 +48,15 @@ def agrees(premises: list[str], hypotheses: list[str]) -> list[int]:
 
 
 def test_the_signature_names_what_can_change_a_figure() -> None:
-    def method(**options: Any) -> dict[str, str]:
+    def method(**options: Any) -> dict[str, Any]:
         found = evaluate(PAIRS, **{"model": agrees, "generator": Sampling(), "check_labels": False, **options})
         return dict(found.signature.method)
 
     usual = method()
-    assert usual["generator-revision"] == "7" and usual["seed"] == "12345"
-    assert method(seed=7)["seed"] == "7"
+    assert usual["generator-revision"] == "7" and usual["seed"] == 12345
+    assert method(seed=7)["seed"] == 7
+    assert method(options=IntervalOptions(seed=8))["seed"] == 8, "one seed for all that is random, unless it is given"
+    assert method(options=IntervalOptions(seed=8), seed=7)["seed"] == 7
     assert "seed" not in method(generator="rules", seed=7)
     long = "word " * 100
     assert len({method(generator=Sampling(long + end))["generator-settings"] for end in ("", "a", "b")}) == 3, (
@@ -65,6 +71,36 @@ def test_revisions_of_model_and_generator_are_apart() -> None:
     access = Access(revision="one", generator_revision="two")
     assert classifier("http://localhost:1/v1#m", access).identity.revision == "one"
     assert generator("http://localhost:1/v1#m", access).identity.revision == "two"
+
+
+def test_flags_of_models_are_the_settings_of_access() -> None:
+    flags = [
+        "--device", "cpu", "--dtype", "float32", "--revision", "one", "--generator-revision", "two", "--label-order",
+        "neutral, entailment,contradiction", "--prompt", "<premise> <hypothesis>", "--model-name", "m",
+        "--key-variable", "KEY", "--concurrency", "2", "--timeout", "1.5", "--tries", "3", "--per-minute", "30",
+        "--max-tokens", "9", "--offline",
+    ]  # fmt: skip
+    command = cli.parser()
+    given = values(command.parse_args(["pairs.jsonl", *flags, "--seed", "7"]), evaluate)
+    assert given == {
+        "data": "pairs.jsonl",
+        "access": Access(
+            "cpu", "float32", "one", "two", ("neutral", "entailment", "contradiction"), "<premise> <hypothesis>", "m",
+            "KEY", 2, 1.5, 3, 30.0, 9, True,
+        ),
+        "options": IntervalOptions(seed=7),
+    }  # fmt: skip
+    assert values(command.parse_args(["pairs.jsonl"]), evaluate) == {"data": "pairs.jsonl"}
+    steps = {step: command.parse_args([step, "pairs.jsonl", *rest]) for step, rest in (
+        ("generate", ["-o", "s.csv", "--generator", "http://localhost:1/v1#m", "--revision", "two"]),
+        ("accuracy", ["--model", "http://localhost:1/v1#m", "--revision", "one"]),
+    )}  # fmt: skip
+    made_by = cli._generator(values(steps["generate"], evaluate))
+    assert made_by.identity.revision == "two", "where there is no other model, --revision is the generator's"
+    assert values(steps["accuracy"], evaluate)["access"] == Access(revision="one")
+    for step, flag in (("generate", "--label-order"), ("generate", "--model"), ("accuracy", "--generator-revision")):
+        with pytest.raises(SystemExit):
+            command.parse_args([step, "pairs.jsonl", "-o", "s.csv", flag, "x"])
 
 
 def test_a_module_that_was_edited_is_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,11 +157,19 @@ def test_answers_that_cannot_be_read_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"keep": 3}, {"directions": 1}, {"only_correct": False}, {"slices": ["label"]}, {"regenerate": False}]
-)
-def test_parity_takes_no_other_choices(options: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="cannot be given with it"):
+    ("flag", "options"),
+    [
+        ("--keep", {"keep": 3}), ("--directions", {"directions": 1}), ("--candidates", {"candidates": 3}),
+        ("--all-pairs", {"only_correct": False}), ("--slice", {"slices": ["label"]}), ("--slice", {"slices": "label"}),
+        ("--no-regenerate", {"regenerate": False}), ("--cosine", {"cosine": True}),
+    ],
+)  # fmt: skip
+def test_parity_takes_no_other_choices(flag: str, options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"{flag} has no meaning with --as breaknli"):
         evaluate(PAIRS, model=agrees, parity="breaknli", **options)
+
+
+def test_parity_is_with_an_original_that_is_known() -> None:
     with pytest.raises(InputError, match="breaknli-april"):
         evaluate(PAIRS, model=agrees, parity="breaknli-may")  # type: ignore[arg-type]
 
@@ -155,6 +199,47 @@ def test_parity_keeps_its_calls_and_can_be_taken_up(tmp_path: Path) -> None:
     assert found.signature.method["generator-revision"] == "7"
     plain = evaluate(PAIRS, model=agrees, generator=Sampling(), parity="breaknli", polarity="positive")
     assert [f.value for f in found.figures] == [f.value for f in plain.figures]
+
+
+def test_a_whole_parity_run_is_taken_up_without_a_question(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def ask(premises: list[str], hypotheses: list[str]) -> list[int]:
+        calls.append(len(premises))
+        return agrees(premises, hypotheses)
+
+    makes, out = Sampling(), tmp_path / "run"
+    first = evaluate(PAIRS, model=ask, generator=makes, parity="breaknli", out=out)
+    asked, drawn = sum(calls), makes.asked
+    again = evaluate(PAIRS, model=ask, generator=makes, parity="breaknli", out=out, resume=True)
+    assert (sum(calls), makes.asked) == (asked, drawn)
+    assert again.to_dict() == first.to_dict() == load(out).to_dict()
+    assert again.extra["original_funnel"][0] == {"polarity": "positive", "pairs": 4, "correct": 4, "judged": 4}
+    with pytest.raises(ValueError, match="polarity was both, now positive"):
+        evaluate(PAIRS, model=ask, generator=makes, parity="breaknli", out=out, resume=True, polarity="positive")
+
+
+def test_a_parity_run_that_is_taken_up_makes_its_failed_calls_again(tmp_path: Path) -> None:
+    class Failing:
+        """No answer to the first pair, as long as it is down; a failed call is not kept."""
+
+        identity = Identity("failing")
+        down = True
+
+        def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
+            first = (PAIRS[0]["premise"], PAIRS[0]["hypothesis"])
+            yield [
+                (i, Answer(None, failure="down") if self.down and pair == first else Answer(0))
+                for i, pair in enumerate(pairs)
+            ]
+
+    model, out = Failing(), tmp_path / "run"
+    asked: dict[str, Any] = {"model": model, "generator": Sampling(), "parity": "breaknli", "out": out}
+    assert evaluate(PAIRS, **asked)["inequal_positive_overall"].n == 3
+    model.down = False
+    again = evaluate(PAIRS, **asked, resume=True)
+    assert again["inequal_positive_overall"].n == again.extra["original_funnel"][0]["judged"] == 4
+    assert load(out).rows.height == 4, "the shard of the first time is replaced"
 
 
 def test_parity_asks_a_generator_for_many_at_once() -> None:

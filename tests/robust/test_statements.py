@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from sensecheck.robust.statements import Filling, distinct, fill_up, standardise
+from sensecheck.robust.statements import Filling, distinct, standardise
+
+
+def fill_up(filling: Filling, sample: Callable[[], str], accepts: Callable[[str], bool]) -> Filling:
+    """Ask for new statements one at a time until the pair has enough or the tries are used up."""
+    while filling.wants_more:
+        text = sample()
+        if filling.offer(text) and accepts(text):
+            filling.accept(text)
+    return filling
 
 
 @pytest.mark.golden
@@ -17,13 +27,8 @@ def test_regeneration_as_it_was_meant(shared: Path) -> None:
         for i, slots in enumerate(case["passing_slots"]):
             texts = [f"statement {i}-{j}." for j in range(10)]
             queue = iter(case["generator_script"][str(i)])
-            filling = fill_up(
-                f"hypothesis {i}.",
-                texts,
-                [texts[j] for j in slots],
-                lambda q=queue: next(q),
-                case["accepts"].__getitem__,
-            )
+            filling = Filling(f"hypothesis {i}.", list(texts), [texts[j] for j in slots])
+            fill_up(filling, lambda q=queue: next(q), case["accepts"].__getitem__)
             if filling.chosen:
                 kept.append({"pair": i, "statements": filling.chosen})
         assert kept == case["expected_fixed"], case["id"]
@@ -37,7 +42,7 @@ def test_every_call_counts_and_there_is_an_end() -> None:
         calls += 1
         return "Known." if calls % 2 else "the hypothesis"
 
-    filling = fill_up("The hypothesis.", ["Known."], [], sample, lambda text: True)
+    filling = fill_up(Filling("The hypothesis.", ["Known."], []), sample, lambda text: True)
     assert calls == 15
     assert filling.chosen == []
 

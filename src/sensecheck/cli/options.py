@@ -47,7 +47,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_parameters(parser: Parser, function: Callable[..., Any], without: Iterable[str] = ()) -> None:
-    """A flag for every parameter that has an `Option`; the first parameter is the files."""
+    """A flag for every parameter that has an `Option`; the first parameter is the files.
+
+    without: parameters, and settings (`access.prompt`), that this command does not have.
+    """
     for place, parameter in enumerate(parameters(function).values()):
         option = parameter.option
         if option is None or option.hidden or parameter.name in without:
@@ -56,9 +59,9 @@ def add_parameters(parser: Parser, function: Callable[..., Any], without: Iterab
             parser.add_argument(parameter.name, metavar=option.metavar or "FILE", nargs="+", help=_help(parameter))
         elif parameter.settings is not None:
             for field in settings_of(parameter.settings).values():
-                if field.option is not None:
-                    heading = parser.heading(field.option.group or option.group)
-                    _add(heading, field, dest=f"{parameter.name}.{field.name}")
+                dest = f"{parameter.name}.{field.name}"
+                if field.option is not None and dest not in without:
+                    _add(parser.heading(field.option.group or option.group), field, dest=dest)
         else:
             _add(parser.heading(option.group or "options"), parameter)
 

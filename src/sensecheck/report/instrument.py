@@ -34,6 +34,8 @@ class Instrument(ABC):
     question: Question
     original: str = ""
     """The original whose figures this reproduces: its figures are point values, and nothing is resampled."""
+    anew: bool = False
+    """Whether all is measured again when a run is resumed: what costs time (answers of a model) is kept elsewhere."""
 
     def __init__(self, data: Any, asked: Asked) -> None:
         self.data = data
@@ -83,7 +85,7 @@ class Instrument(ABC):
         method = {**({"as": self.original} if self.original else {}), **self.method()}
         plan = {"question": self.question.name, "method": method, **asked.plan(self.data), **self.plan()}
         collected = collect(
-            self.batches, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite,
+            self.batches, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite, anew=self.anew,
             progress=asked.progress,
         )  # fmt: skip
         rows = collected.measurements

@@ -69,10 +69,10 @@ def write_sheet(result: Result, path: str | os.PathLike[str], n: int = 100, seed
     The empty columns are for the reader: grammatical (yes/no), polarity_right (yes/no), true_label of (premise,
     statement), remark.
     """
-    found = list(judged_statements(result))
+    judged = list(judged_statements(result))
     rng = np.random.default_rng(seed)
-    broken = [r for r in found if r["broken"] != "no"]
-    kept = [r for r in found if r["broken"] == "no"]
+    broken = [r for r in judged if r["broken"] != "no"]
+    kept = [r for r in judged if r["broken"] == "no"]
     take = min(len(broken), max(n // 2, n - len(kept)))
     chosen = [broken[int(i)] for i in rng.choice(len(broken), take, replace=False)] if take else []
     rest = min(len(kept), n - len(chosen))

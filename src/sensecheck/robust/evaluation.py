@@ -1,163 +1,98 @@
-"""Does the NLI model obey the logic of its own labels?"""
+"""`sensecheck.robust.evaluate`: from pairs and a model to a result."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from itertools import islice
-from math import isfinite
 from pathlib import Path
-from typing import Any, Literal
-
-import polars as pl
+from typing import Annotated, Any, Literal, Unpack
 
 from sensecheck.inputs.errors import InputError, shown
-from sensecheck.inputs.opening import identity
 from sensecheck.models import classifiers, generators
-from sensecheck.models.calls import CallCache
 from sensecheck.models.probe import probe
-from sensecheck.models.revisions import of_text
-from sensecheck.report.question import Question, slicings
-from sensecheck.report.result import Result, conduct
-from sensecheck.robust import figures
-from sensecheck.robust.measure import LABELS, examples, funnel, histograms, marks, measurements
-from sensecheck.robust.pipeline import Pair, Pipeline, Plan, in_batches
-from sensecheck.robust.plots import plots
+from sensecheck.options import Option
+from sensecheck.report.asking import FILES, Asked, EveryQuestion, as_original, asked, evaluator
+from sensecheck.report.result import Result
+from sensecheck.robust.instrument import ModelInstrument
+from sensecheck.robust.measure import FUNNEL_COLUMNS, funnel, histograms, measure
+from sensecheck.robust.pipeline import Pipeline, Plan, in_batches
 from sensecheck.robust.records import Pairs
-from sensecheck.robust.statements import KEEP
-from sensecheck.robust.systems import Access, Asking, classifier, faults_told
+from sensecheck.robust.statements import CANDIDATES, KEEP, TRIES
+from sensecheck.robust.systems import RULES, SMALL, Access, Systems, classifier, settings_line
 from sensecheck.robust.systems import generator as generator_of
 from sensecheck.runs.collecting import Batch
-from sensecheck.runs.directory import RunDirectory
-from sensecheck.statistics.figure import IntervalOptions
-
-__all__ = ["QUESTION", "evaluate"]
+from sensecheck.runs.signature import Method
+from sensecheck.statistics.figure import DEFAULT_SEED
+from sensecheck.statistics.measurements import concatenated
 
 BATCH_PAIRS = 256
 CALLS = "calls.sqlite"
-CANDIDATES = 14
-_LONGEST_SETTINGS = 100
-
-
-def _verdict(result: Result) -> list[str]:
-    said = []
-    try:
-        strict, inequal, covered = result["strictly_inequal"], result["inequal"], result["coverage"]
-    except KeyError:
-        return []
-    if not isinstance(strict.value, float) or not isfinite(strict.value):
-        return ["No triangle could be judged: see where the pairs were lost in the funnel."]
-    said.append(
-        f"{strict.value:.1%} of {strict.n:,} judged pair trials break the logic of the model's own labels, "
-        f"{inequal.value:.1%} with the opposite label."
-    )
-    if isinstance(covered.value, float) and covered.value < 0.5:
-        said.append(f"Only {covered.value:.0%} of the eligible pairs could be judged: the rates speak of those.")
-    if isinstance(strict.low, float) and strict.n < 50:
-        said.append("Fewer than 50 judged pairs: read the intervals, not the values.")
-    return said
-
-
-def _example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """A triangle to read: the three texts, and what the model said along each side."""
-    pages = []
-    for row in frame.iter_rows(named=True):
-        held = row.get("label", "")
-        gold = row.get("gold") or held
-        predicted = row.get("predicted")
-        told = LABELS[predicted] if predicted is not None else "no label"
-        parts: list[dict[str, Any]] = [
-            {"label": "premise", "spans": [[row.get("premise") or "", ""]]},
-            {
-                "label": "hypothesis",
-                "spans": [[row.get("hypothesis") or "", ""], [f"  M(p, h): {told}, gold: {gold}", "muted"]],
-            },
-        ]
-        lines = []
-        texts, said = row.get("statement") or [], row.get("said") or []
-        stages = row.get("stage") or ["judged"] * len(texts)
-        forth, back = row.get("forth") or [None] * len(texts), row.get("back") or [None] * len(texts)
-        for text, label, stage, a, b in zip(texts, said, stages, forth, back, strict=False):
-            if stage != "judged" or label is None:
-                continue
-            inequal, strict = marks(LABELS.index(held), row["polarity"], label) if held in LABELS else (False, False)
-            verdict = "opposite label" if inequal else "off the expected label" if strict else "kept"
-            lines.append([text, _name(a), _name(b), LABELS[label], verdict])
-        if lines:
-            parts.append(
-                {
-                    "label": "statements",
-                    "head": ["statement", "M(h, g)", "M(g, h)", "M(p, g)", "triangle"],
-                    "rows": lines,
-                }
-            )
-        else:
-            parts.append({"label": "not judged", "spans": [[str(row.get("left") or row.get("reason") or ""), "muted"]]})
-        pages.append({"title": f"{row['id']} · {row.get('rule', row['polarity'])}", "parts": parts})
-    return pages
-
-
-def _name(label: int | None) -> str:
-    return "–" if label is None else LABELS[label]
-
-
-QUESTION = Question(
-    name="robust",
-    asks="Does the NLI model obey the logic of its own labels?",
-    statistics=figures.statistics,
-    headline=("strictly_inequal", "inequal", "statement_violation", "accuracy", "coverage"),
-    outcome="strict",
-    outcome_words=("keeps the logic", "breaks the logic"),
-    given=("premise", "hypothesis"),
-    plots=plots,
-    example_page=_example_page,
-    verdict=_verdict,
-    ignored_in_comparison=frozenset({"ci"}),
-)
-
-DEFAULTS = {
+DEFAULTS: Method = {
     "polarity": "both",
-    "directions": "2",
-    "keep": str(KEEP),
-    "candidates": str(CANDIDATES),
-    "regenerate": "15",
-    "distances": "yes",
-    "cosine": "no",
-    "only-correct": "yes",
-    "seed": "12345",
+    "directions": 2,
+    "keep": KEEP,
+    "candidates": CANDIDATES,
+    "regenerate": TRIES,
+    "distances": True,
+    "cosine": False,
+    "only-correct": True,
+    "seed": DEFAULT_SEED,
 }
 
+_models = partial(Option, group="models")
+_judging = partial(Option, group="how statements are judged")
 
+
+@evaluator(never_as_original=("directions", "keep", "candidates", "regenerate", "only_correct", "cosine", "slices"))
 def evaluate(
-    data: Any,
+    data: Annotated[Any, replace(FILES, help="files or globs of pairs; - is standard input")],
     *,
-    model: Any = "small",
-    generator: Any = "rules",
-    polarity: Literal["both", "positive", "negative"] = "both",
-    directions: Literal[1, 2] = 2,
-    keep: int = KEEP,
-    candidates: int = CANDIDATES,
-    regenerate: bool = True,
-    only_correct: bool = True,
-    cosine: bool = False,
-    wordnet: bool = False,
-    seed: int = 12345,
-    access: Access | None = None,
-    cache: str | os.PathLike[str] | None = None,
-    parity: Literal["breaknli", "breaknli-april"] | None = None,
-    check_labels: bool = True,
-    columns: Mapping[str, str] | None = None,
-    slices: Sequence[str | Sequence[str]] = (),
-    limit: int | None = None,
-    skip_bad: bool = False,
-    options: IntervalOptions | None = None,
-    out: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    system: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Result:
+    model: Annotated[
+        Any,
+        _models(
+            "the model under test: small (ships with sensecheck), a Hugging Face name or folder, "
+            "URL#name of an OpenAI-compatible endpoint, table:FILE, py:module:function", metavar="M",
+        ),
+    ] = SMALL,
+    generator: Annotated[
+        Any,
+        _models(
+            "what makes statements: rules, a Hugging Face name or folder, URL#name, file:FILE, py:module:function",
+            metavar="G",
+        ),
+    ] = RULES,
+    check_labels: Annotated[
+        bool, _models("skip the six sanity pairs for the label order", flag="--no-label-check")
+    ] = True,
+    wordnet: Annotated[bool, _models("widen the rules by the WordNet of this machine")] = False,
+    cache: Annotated[
+        str | os.PathLike[str] | None,
+        _models("keep every model call here (default: calls.sqlite in --out)", metavar="FILE"),
+    ] = None,
+    access: Annotated[Access | None, _models("how models are reached and run")] = None,
+    polarity: Annotated[
+        Literal["both", "positive", "negative"],
+        _judging("statements that follow (positive), contradict (negative), or both"),
+    ] = "both",
+    directions: Annotated[Literal[1, 2], _judging("confirm (h, g) alone, or (g, h) too")] = 2,
+    keep: Annotated[int, _judging("statements judged a pair", metavar="K", at_least=1)] = KEEP,
+    candidates: Annotated[int, _judging("statements a generator call", metavar="N", at_least=1)] = CANDIDATES,
+    regenerate: Annotated[bool, _judging("do not ask again for pairs that are short of statements")] = True,
+    only_correct: Annotated[
+        bool, _judging("judge also pairs that the model gets wrong", flag="--all-pairs")
+    ] = True,
+    cosine: Annotated[bool, _judging("also compare embeddings of hypothesis and statement")] = False,
+    seed: Annotated[
+        int | None, Option("of statements that are sampled (default: the seed of resampling)", hidden=True)
+    ] = None,
+    parity: Annotated[
+        Literal["breaknli", "breaknli-april"] | None, as_original("breaknli", "breaknli-april")
+    ] = None,
+    **shared: Unpack[EveryQuestion],
+) -> Result:  # fmt: skip
     """Inequality rates of an NLI model.
 
     `data` is a table of pairs (premise, hypothesis, label): path, glob, list of paths or a table in memory. `model` is
@@ -168,35 +103,18 @@ def evaluate(
         raise InputError(
             field="keep, candidates", expected="at least 1", got=f"{keep}, {candidates}", reason="bad_option"
         )
-    by = slicings(slices)
-    own = {"polarity", "label", "rule", "left"}
-    extra_columns = [c for c in dict.fromkeys(c for s in by for c in s) if c not in own]
-    pairs = Pairs(data, columns=columns, slices=extra_columns, limit=limit, skip_bad=skip_bad)
-    chosen_access = access or Access()
-    asking: Asking | None = None
     if parity is not None:
-        from sensecheck.robust.parity import ASKING, VERSIONS
+        from sensecheck.robust.parity import ASKING, VERSIONS, BreakNLI
 
         if parity not in VERSIONS:
             raise InputError(field="parity", expected=", ".join(VERSIONS), got=shown(parity), reason="bad_option")
-        settled = {
-            "--directions": directions != 2, "--keep": keep != KEEP, "--candidates": candidates != CANDIDATES,
-            "--no-regenerate": not regenerate, "--all-pairs": not only_correct, "--cosine": cosine, "--slice": bool(by),
-        }  # fmt: skip
-        if any(settled.values()):
-            given = ", ".join(option for option, set_ in settled.items() if set_)
-            raise InputError(f"--as {parity} does what the original does: {given} cannot be given with it",
-                             hint="Leave it out, or leave out --as.", reason="bad_option")  # fmt: skip
-        asking = ASKING
-    m = classifier(model, chosen_access, asking)
-    g = generator_of(generator, chosen_access, wordnet)
-    if cosine and not callable(getattr(m, "embeddings", None)):
-        raise InputError(
-            f"--cosine: {m.identity.model} gives no embeddings",
-            hint="Leave it out, or take a Hugging Face sequence classifier as the model.",
-            reason="bad_option",
-        )
-    plan = Plan(
+    asked_for = asked(shared)
+    systems = Systems(
+        classifier(model, access, ASKING if parity is not None else None),
+        generator_of(generator, access, wordnet),
+        Path(cache) if cache is not None else asked_for.out / CALLS if asked_for.out is not None else None,
+    )
+    choices = Plan(
         ("positive", "negative") if polarity == "both" else (polarity,),
         directions,
         candidates,
@@ -204,156 +122,93 @@ def evaluate(
         regenerate=regenerate,
         only_correct=only_correct,
         cosine=cosine,
-        seed=seed,
+        seed=asked_for.intervals.seed if seed is None else seed,
     )
-    name = {"name": system or m.identity.model}
-    described = {
-        **name,
-        "model": m.identity.model,
-        "revision": m.identity.revision or "unknown",
-        "settings": _one_line(m.identity.prompt),
-    }
-    made_by = {
-        "generator": g.identity.model,
-        "generator-revision": g.identity.revision or "unknown",
-        "generator-settings": _one_line(g.identity.prompt),
-    }
-    place = Path(cache) if cache is not None else Path(out) / CALLS if out is not None else None
     if parity is not None:
-        from sensecheck.robust.parity import evaluate_as_original
+        return BreakNLI(data, asked_for, systems, choices, parity).run()
+    return Robust(data, asked_for, systems, choices, check_labels).run()
 
-        read = list(pairs)
-        begun: RunDirectory | None = None
-        if out is not None:
-            # Begun before the first call: what is answered is kept there, and a stopped run can be taken up.
-            asked_for = {
-                "question": "robust", "as": parity, "polarity": polarity, "model": list(astuple(m.identity)), **made_by,
-                "seed": seed, "limit": limit, "skip_bad": skip_bad, "columns": dict(columns or {}),
-                "inputs": identity(data),
-            }  # fmt: skip
-            begun = RunDirectory.begin(out, asked_for, resume=resume, overwrite=overwrite)
-        with (
-            CallCache(place) as calls,
-            faults_told(calls, "--resume" if out is not None else "", "--out DIR"),
-        ):
-            result = evaluate_as_original(
-                QUESTION,
-                read,
-                classifiers.Asked(m, calls),
-                generators.Asked(g, calls),
-                name=parity,
-                polarities=plan.polarities,
-                seed=seed,
-                system=described,
-                generator_method=made_by,
-                inputs=pairs.inputs(),
+
+class Robust(ModelInstrument):
+    """Pairs in each polarity, with what the model makes of the statements about them."""
+
+    def __init__(self, data: Any, asked: Asked, systems: Systems, choices: Plan, check_labels: bool = True) -> None:
+        super().__init__(data, asked, systems, choices)
+        self.check_labels = check_labels
+        if choices.cosine and not callable(getattr(systems.model, "embeddings", None)):
+            raise InputError(
+                f"--cosine: {systems.model.identity.model} gives no embeddings",
+                hint="Leave it out, or take a Hugging Face sequence classifier as the model.",
+                reason="bad_option",
             )
-        if begun is not None:
-            result.save_to(begun)
-        return result
 
-    notes: list[str] = []
+    def method(self) -> Method:
+        choices = self.choices
+        again = choices.regenerate and Pipeline.resamples(self.systems.generator)
+        return {
+            "polarity": choices.polarity,
+            "directions": choices.directions,
+            "keep": choices.keep,
+            "candidates": choices.candidates,
+            "regenerate": choices.tries if choices.regenerate else False,
+            "only-correct": choices.only_correct,
+            **self.systems.of_generator(),
+            "distances": True,
+            "cosine": choices.cosine,
+            **({"seed": choices.seed} if again else {}),
+        }
 
-    def batches(done: int) -> Iterator[Batch]:
-        # Opened only now: the run directory is begun (and, with overwrite, cleared) before the first batch is asked
-        # for.
-        with CallCache(place) as calls, faults_told(calls, "--resume" if out is not None else "", "--out DIR"):
-            asked, makes = classifiers.Asked(m, calls), generators.Asked(g, calls)
-            if check_labels:
-                found = probe(asked)
-                if found.warning:
-                    classes = getattr(m, "order", ())
-                    advice = f"--label-order {found.label_order(classes)}" if len(classes) == 3 else "other label names"
-                    notes.append(f"warning: {found.warning}; give it {advice} if that is so")
-            work = Pipeline(asked, makes, plan, progress)
-            for batch in islice(in_batches(iter(pairs), BATCH_PAIRS), done, None):
-                trials = work.trials(batch)
-                yield Batch(measurements(trials, extra_columns), examples(trials))
-        notes.extend(_notes(m, pairs, asked, makes))
+    def defaults(self) -> Method:
+        return DEFAULTS
 
-    def extra(result: Result) -> dict[str, Any]:
-        frame = result.measurements
-        steps_of = funnel(frame, keep, only_correct)
-        for line in steps_of:
-            steps = " → ".join(f"{line[step]:,} {step}" for step in line if step != "polarity")
-            result.notes.append(f"funnel, {line['polarity']}: {steps}")
-        result.notes.extend(note for note in notes if note not in result.notes)
-        return {"funnel": steps_of, "distances": _histograms(result)}
+    def batches(self, done: int) -> Iterator[Batch]:
+        with self.answers() as (model, generator):
+            if self.check_labels:
+                self.notes += _label_order(model)
+            pipeline = Pipeline(model, generator, self.choices, self.progress)
+            for pairs in islice(in_batches(iter(self.pairs), BATCH_PAIRS), done, None):
+                yield measure(pipeline.trials(pairs), self.pairs.sliced)
+        self.notes += _notes(self.pairs, model, generator)
 
-    method = {
-        "polarity": polarity,
-        "directions": str(directions),
-        "keep": str(keep),
-        "candidates": str(candidates),
-        "regenerate": str(plan.tries) if regenerate else "no",
-        "only-correct": "yes" if only_correct else "no",
-        **made_by,
-        "distances": "yes",
-        "cosine": "yes" if cosine else "no",
-    }
-    if regenerate and Pipeline.resamples(g):
-        method["seed"] = str(seed)
-    return conduct(
-        QUESTION,
-        batches,
-        method=method,
-        defaults=DEFAULTS,
-        system=described,
-        slices=by,
-        options=options,
-        out=out,
-        resume=resume,
-        overwrite=overwrite,
-        inputs=pairs.inputs,
-        notes=[],
-        extra=extra,
-        plan={
-            "model": [m.identity.model, m.identity.revision, m.identity.prompt],
-            "slices": by,
-            "limit": limit,
-            "skip_bad": skip_bad,
-            "seed": seed,
-            "inputs": identity(data),
-            "columns": dict(columns or {}),
-        },
-    )
+    def finish(self, result: Result) -> None:
+        steps = funnel(concatenated(result.rows, FUNNEL_COLUMNS), self.choices.keep, self.choices.only_correct)
+        lines = [
+            f"funnel, {line['polarity']}: "
+            + " → ".join(f"{count:,} {step}" for step, count in line.items() if step != "polarity")
+            for line in steps
+        ]
+        result.notes = list(dict.fromkeys([*lines, *result.notes]))
+        distances = {} if result.texts is None else histograms(result.rows, result.texts)
+        result.extra = {"funnel": steps, "distances": distances}
 
 
-def _one_line(settings: str) -> str:
-    """Settings for the signature: in full where they are short, otherwise their beginning and a digest of all."""
-    line = " ".join(settings.split())
-    return line if len(line) <= _LONGEST_SETTINGS else f"{line[:60]}… #{of_text(settings)}"
+def _label_order(model: classifiers.Asked) -> Iterator[str]:
+    """A warning where the model answers as if its labels stood in another order."""
+    result = probe(model)
+    if result.warning:
+        classes = getattr(model.model, "order", ())
+        advice = f"--label-order {result.label_order(classes)}" if len(classes) == 3 else "other label names"
+        yield f"warning: {result.warning}; give it {advice} if that is so"
 
 
-def _notes(m: Any, pairs: Pairs, asked: classifiers.Asked, makes: generators.Asked) -> Iterator[str]:
+def _notes(pairs: Pairs, model: classifiers.Asked, generator: generators.Asked) -> Iterator[str]:
+    """What was read and asked, and what of it failed."""
     yield from pairs.notes()
-    who = m.identity
-    yield f"model: {who.model}, revision {who.revision or 'unknown'}, {_one_line(who.prompt)}"
-    card = getattr(m, "card", None)
+    who = model.model.identity
+    yield f"model: {who.model}, revision {who.revision or 'unknown'}, {settings_line(who)}"
+    card = getattr(model.model, "card", None)
     if card:
         scores = ", ".join(f"{value:.1%} on {name}" for name, value in card["accuracy"].items())
         yield f"the model is the small one that ships with sensecheck ({scores}): good for a first look, not for claims"
-    cut = getattr(getattr(m, "truncated", None), "pairs", 0)
+    cut = getattr(getattr(model.model, "truncated", None), "pairs", 0)
     if cut:
         yield f"{cut:,} pairs were as long as the model can read, or longer and were cut"
-    halved = getattr(m, "halved", 0)
+    halved = getattr(model.model, "halved", 0)
     if halved:
         yield f"{halved:,} batches did not fit in memory and were halved"
-    for reason, count in asked.failures.items():
+    for reason, count in model.failures.items():
         yield f"{count:,} calls without an answer: {reason}"
-    if asked.unread:
-        yield f"{len(asked.unread):,} answers held no label that could be read, such as {shown(asked.example)}"
-    if makes.failed:
-        yield f"{makes.failed:,} calls to the generator without an answer"
-
-
-def _histograms(result: Result) -> dict[str, dict[str, list[int]]]:
-    if result.texts is None:
-        return {}
-    labels = zip(result.rows.batches(["id", "label"]), result.texts.batches(), strict=True)
-    return histograms(texts.join(rows.select("id", "label"), on="id", how="inner") for rows, texts in labels)
-
-
-def pairs_of(data: Any, **options: Any) -> list[Pair]:
-    """The pairs of a file, in memory."""
-    return list(Pairs(data, **options))
+    if model.unread:
+        yield f"{len(model.unread):,} answers held no label that could be read, such as {shown(model.example)}"
+    if generator.failed:
+        yield f"{generator.failed:,} calls to the generator without an answer"

@@ -1,356 +1,269 @@
-"""Which figures the question reports: all of them functions of sums over the rows, resampled by pair."""
+"""Which figures `robust` reports: all of them functions of sums over the rows, resampled by pair.
+
+`FIGURES` declares them, in the order in which they are shown; `{keep}` stands for the number of statements that are
+judged a pair.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from sensecheck.robust.measure import DISTANCES, LABELS
+from sensecheck.robust.statements import KEEP
+from sensecheck.runs.signature import Method, spelled
 from sensecheck.statistics.statistic import AnyStatistic, Explanation, Statistic, mean_of, ratio
 
-MINERVINI = (
+_MINERVINI = (
     "Minervini and Riedel (2018), Adversarially Regularising Neural NLI Models to Integrate "
     "Logical Background Knowledge"
 )
-LI = "Li, Gupta, Mehta and Srikumar (2019), A Logic-Driven Framework for Consistency of Neural Models"
-BREAKNLI = "BreakNLI (2023)"
-ONCE = "counted once a pair, not once a polarity"
-
-_DISTANCE_TITLES = {
-    "js": "Jensen–Shannon distance",
-    "tv": "Total variation (L∞ over three labels)",
-    "kl": "KL divergence (bits)",
-    "spread": "Spread of the probabilities",
-    "cosine": "Cosine distance of embeddings",
-}
-_DISTANCE_ENDS = {"kl": float("inf"), "spread": 2**0.5 / 3, "cosine": 2.0}
-_DISTANCE_NEEDS = {"cosine": "embeddings"}
-_DISTANCE_FORMULAS = {
-    "js": "√(½ KL(P‖M) + ½ KL(Q‖M)), M = (P+Q)/2, base 2",
-    "tv": "½ Σ|P−Q| = max |P−Q| over three labels",
-    "kl": "Σ P log₂(P/Q), Q floored at 1e-12",
-    "spread": "standard deviation of Q's three probabilities",
-    "cosine": "1 − cos(e(h), e(g))",
-}
-_DISTANCE_WORDS = {
-    "spread": "How sure the model is of its label for (p, g), from 0 (all three as likely) to 0.47 (no doubt), on",
-    "cosine": "How far the model's own embeddings (first position, each text alone) of h and g are apart, on",
-}
-
-
-_RULES = {
-    "entailment chain": (
-        "positive",
-        "entailment_chain",
-        "M(p,h) = entailment and M(h,g) = entailment, so M(p,g) = entailment",
-        "Entailment is transitive.",
-        MINERVINI,
-    ),
-    "contradiction chain": (
-        "negative",
-        "contradiction_chain",
-        "M(p,h) = entailment and M(h,g) = contradiction, so M(p,g) = contradiction",
-        "What contradicts a consequence of p contradicts p.",
-        LI,
-    ),
-    "equivalence": (
-        "positive",
-        "equivalence",
-        "M(h,g) = M(g,h) = entailment, so M(p,g) = M(p,h); neutral and contradiction pairs",
-        "Statements that entail each other stand in the same relation to every premise.",
-        BREAKNLI,
-    ),
-}
-"""rule → polarity of its statements, name, formula, meaning, source"""
+_LI = "Li, Gupta, Mehta and Srikumar (2019), A Logic-Driven Framework for Consistency of Neural Models"
+_BREAKNLI = "BreakNLI (2023)"
+_ONCE = "counted once a pair, not once a polarity"
 
 # A pair that was shown statements and confirmed too few of them broke nothing: it counts in the global rates.
 _BROKEN = pl.when(pl.col("statements_seen").is_not_null()).then(pl.col("statements_strict").fill_null(0))
 
 
-def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
+@dataclass(frozen=True)
+class Declared:
+    """A figure, and the choices of a run under which it is reported."""
+
+    figure: Statistic
+    polarity: str = ""
+    """The polarity of the statements that it is about, where it is about one alone."""
+    needs: tuple[str, ...] = ()
+    """Choices of the method that must be on."""
+
+    def is_reported(self, method: Method) -> bool:
+        polarity = method.get("polarity", "both")
+        return (not self.polarity or polarity in ("both", self.polarity)) and all(
+            method.get(choice, True) for choice in self.needs
+        )
+
+
+def _rule(rule: str, polarity: str, formula: str, meaning: str, source: str) -> tuple[Declared, Declared]:
+    """How often a rule of logic is broken: of the triangles that oblige the model, and of all that it was shown."""
+    mine = pl.col("rule") == rule
+    off, judged, broken, seen = (
+        f"{column}.{rule}" for column in ("statements_strict", "statements", "statements_broken", "statements_seen")
+    )
+    name = rule.replace(" ", "_")
+    conditional = Statistic(
+        f"{name}_violation", (off, judged), ratio, f"{rule.capitalize()} broken", "lower",
+        derived={
+            off: pl.when(mine).then(pl.col("statements_strict")),
+            judged: pl.when(mine).then(pl.col("statements")),
+        },
+        absent=f"no judged statement under the {rule}",
+        explanation=Explanation(
+            f"{formula}: judged statements off that label / judged statements",
+            f"{meaning} Conditional: of the triangles whose first two sides oblige the model. Intervals "
+            "resample whole pairs.",
+            "a weaker model, statements that are not what the model took them for",
+            source,
+        ),
+    )  # fmt: skip
+    over_all = Statistic(
+        f"{name}_violation_global", (broken, seen), ratio, f"{rule.capitalize()} broken, of all", "lower",
+        derived={
+            broken: pl.when(mine).then(_BROKEN),
+            seen: pl.when(mine).then(pl.col("statements_seen")),
+        },
+        absent=f"no statement shown under the {rule}",
+        explanation=Explanation(
+            f"{formula}: judged statements off that label / statements shown to the model",
+            f"{meaning} Global: a triangle whose first two sides do not oblige the model counts as kept.",
+            "how many statements the model confirms at all",
+            source,
+        ),
+    )  # fmt: skip
+    return Declared(conditional, polarity), Declared(over_all, polarity)
+
+
+def _cell(polarity: str, label: str) -> tuple[Declared, ...]:
+    """One cell of the published table: pairs of one label with statements of one polarity."""
+    stand = {"positive": "follow from", "negative": "contradict"}[polarity]
+    mine = (pl.col("polarity") == polarity) & (pl.col("label") == label)
+    of_pairs = Explanation(
+        f"as {{name}}, of {label} pairs and {stand} statements alone",
+        f"One cell of the published table: M(p, h) = {label}, statements that {stand} h.",
+        "",
+        _BREAKNLI,
+    )
+    of_statements = replace(
+        of_pairs,
+        meaning="Of statements rather than of pairs: does not grow with the number of statements a pair.",
+    )
+
+    def share(name: str, title: str, column: str, of: str, explanation: Explanation) -> Declared:
+        """Σ column / Σ of, of the rows of this cell."""
+        derived = {f"{c}.{polarity}.{label}": pl.when(mine).then(pl.col(c)) for c in (column, of) if c != "1"}
+        numerator, denominator = (*derived, of)[:2]
+        figure = Statistic(
+            f"{name}_{polarity}_{label}", (numerator, denominator), ratio, f"{title}: {label} pairs, {polarity}",
+            "lower", derived=derived, absent=f"no judged {label} pair with {polarity} statements",
+            explanation=replace(explanation, formula=explanation.formula.replace("{name}", name)),
+        )  # fmt: skip
+        return Declared(figure, polarity)
+
+    return (
+        share("inequal", "Inequal", "inequal", "1", of_pairs),
+        share("strictly_inequal", "Strictly inequal", "strict", "1", of_pairs),
+        share(
+            "statement_inequal", "Opposite label, per statement", "statements_inequal", "statements", of_statements
+        ),
+        share(
+            "statement_violation", "Off the expected label, per statement", "statements_strict", "statements",
+            of_statements,
+        ),
+    )  # fmt: skip
+
+
+def _not_implied(name: str, column: str) -> Declared:
+    """What the published table counts and logic does not ask for."""
+    figure = mean_of(
+        column, f"unsupported_{name}", title=f"Not implied: {name.replace('_', ' ')} (contradiction, negative)",
+        absent="no judged contradiction pair with negative statements",
+        explanation=Explanation(
+            f"as {name}, of contradiction pairs and contradicting statements, against entailment",
+            "p contradicts h and h contradicts g says nothing of p and g. Published once as if it did; shown "
+            "apart and in no overall figure.",
+            "",
+            _BREAKNLI,
+        ),
+    )  # fmt: skip
+    return Declared(figure, "negative")
+
+
+def _distance(name: str, title: str, largest: float, explanation: Explanation, of: str = "scores") -> list[Declared]:
+    """A mean over judged statements: those whose label was kept, and those whose label changed."""
+    return [
+        Declared(
+            Statistic(
+                f"{name}_{group}", (f"{name}_{group}", f"n_{group}"), ratio, f"{title}, label {word}",
+                range=(0.0, largest), absent=f"no judged statement with {of} and its label {word}",
+                explanation=replace(explanation, meaning=(
+                    f"{explanation.meaning} judged statements whose label was {word} (sound triangles)."
+                )),
+            ),
+            needs=("distances", "cosine") if name == "cosine" else ("distances",),
+        )
+        for group, word in (("same", "kept"), ("changed", "changed"))
+    ]  # fmt: skip
+
+
+_HOW_FAR = "How far the prediction moves on"
+_TEMPERATURE = "temperature of the model"
+
+FIGURES: tuple[Declared, ...] = (
+    Declared(mean_of("strict", "strictly_inequal", title="Strictly inequal pairs", direction="lower",
+        absent_column="left", explanation=Explanation(
+            "judged pairs with at least one of {keep} statements off the label logic asks for / judged pairs",
+            "How often the model breaks the logic of its own labels; the unsupported triangle is not in it.",
+            "more statements a pair (any one of them counts), a weaker model, statements that are not what the model "
+            "took them for",
+            _BREAKNLI))),
+    Declared(mean_of("inequal", title="Inequal pairs", direction="lower", absent_column="left",
+        explanation=Explanation(
+            "judged pairs with at least one of {keep} statements given the opposite label / judged pairs",
+            "The graver part: entailment where contradiction must be, or the other way round; for neutral pairs any "
+            "other label.",
+            "as for strictly_inequal",
+            _BREAKNLI))),
+    Declared(Statistic("statement_violation", ("statements_strict", "statements"), ratio,
+        "Violations, per judged statement", "lower", absent_column="left", explanation=Explanation(
+            "judged statements off the expected label / judged statements",
+            "Conditional violation: of the triangles whose first two sides oblige the model, how many it breaks. Does "
+            "not grow with the number of statements a pair.",
+            "a weaker model, odd statements",
+            _LI))),
+    Declared(Statistic("statement_inequal", ("statements_inequal", "statements"), ratio,
+        "Opposite labels, per judged statement", "lower", absent_column="left", explanation=Explanation(
+            "judged statements given the opposite label / judged statements",
+            "The graver part of statement_violation; for neutral pairs any other label.",
+            "as for statement_violation",
+            _BREAKNLI))),
+    Declared(Statistic("statement_violation_global", ("statements_broken", "statements_seen"), ratio,
+        "Violations, per statement shown", "lower", derived={"statements_broken": _BROKEN}, absent_column="left",
+        explanation=Explanation(
+            "judged statements off the expected label / all statements shown to the model on pairs with an answer",
+            "Global violation: triangles whose premises fail keep the rule without effort and count as kept.",
+            "how many statements the model confirms at all",
+            _LI))),
+    Declared(mean_of("correct", "accuracy", title="Accuracy on (p, h)", direction="higher", absent=_ONCE,
+        explanation=Explanation(
+            "pairs with M(p, h) = gold / pairs with a gold label",
+            "Pairs without gold are left out and counted.",
+            "the data set"))),
+    Declared(Statistic("coverage", ("judged", "eligible"), ratio, "Coverage: judged of eligible pairs", "higher",
+        explanation=Explanation(
+            "pairs judged / pairs with a rule",
+            "What share of the pairs the rates speak of; read it with every rate.",
+            "accuracy, the generator, the filter"))),
+    Declared(Statistic("symmetry_violation", ("mirror_broken", "mirror_applies"), ratio,
+        "Contradiction not symmetric", "lower", absent_column="left", explanation=Explanation(
+            "{M(h,g), M(g,h)} with exactly one contradiction / with at least one",
+            "If a contradicts b, b contradicts a: of the sentence pairs called contradictory one way, how many the "
+            "model does not call so the other way.",
+            "paraphrases taken for contradictions",
+            _LI))),
+    Declared(Statistic("symmetry_violation_global", ("mirror_broken", "mirrored"), ratio,
+        "Contradiction not symmetric, of all", "lower", absent_column="left", explanation=Explanation(
+            "{M(h,g), M(g,h)} with exactly one contradiction / all asked both ways",
+            "The same, of all sentence pairs that were asked both ways.",
+            "",
+            _LI))),
+    Declared(mean_of("reflexive_broken", "reflexivity_violation", title="A text does not entail itself",
+        direction="lower", absent=_ONCE, explanation=Explanation(
+            "hypotheses with M(h, h) ≠ entailment / hypotheses",
+            "Every text entails itself. The rule has no premise that could fail: conditional and global are one.",
+            "",
+            _MINERVINI))),
+    *_rule("entailment chain", "positive",
+        "M(p,h) = entailment and M(h,g) = entailment, so M(p,g) = entailment",
+        "Entailment is transitive.",
+        _MINERVINI),
+    *_rule("contradiction chain", "negative",
+        "M(p,h) = entailment and M(h,g) = contradiction, so M(p,g) = contradiction",
+        "What contradicts a consequence of p contradicts p.",
+        _LI),
+    *_rule("equivalence", "positive",
+        "M(h,g) = M(g,h) = entailment, so M(p,g) = M(p,h); neutral and contradiction pairs",
+        "Statements that entail each other stand in the same relation to every premise.",
+        _BREAKNLI),
+    *_cell("positive", "entailment"),
+    *_cell("positive", "neutral"),
+    *_cell("positive", "contradiction"),
+    *_cell("negative", "entailment"),
+    _not_implied("inequal", "unsupported_inequal"),
+    _not_implied("strictly_inequal", "unsupported_strict"),
+    *_distance("js", "Jensen–Shannon distance", 1.0, Explanation(
+        "mean of √(½ KL(P‖M) + ½ KL(Q‖M)), M = (P+Q)/2, base 2; P: M(p, h), Q: M(p, g)", _HOW_FAR, _TEMPERATURE)),
+    *_distance("tv", "Total variation (L∞ over three labels)", 1.0, Explanation(
+        "mean of ½ Σ|P−Q| = max |P−Q| over three labels; P: M(p, h), Q: M(p, g)", _HOW_FAR, _TEMPERATURE)),
+    *_distance("kl", "KL divergence (bits)", float("inf"), Explanation(
+        "mean of Σ P log₂(P/Q), Q floored at 1e-12; P: M(p, h), Q: M(p, g)", _HOW_FAR, _TEMPERATURE)),
+    *_distance("spread", "Spread of the probabilities", 2**0.5 / 3, Explanation(
+        "mean of standard deviation of Q's three probabilities; P: M(p, h), Q: M(p, g)",
+        "How sure the model is of its label for (p, g), from 0 (all three as likely) to 0.47 (no doubt), on",
+        _TEMPERATURE)),
+    *_distance("cosine", "Cosine distance of embeddings", 2.0, Explanation(
+        "mean of 1 − cos(e(h), e(g))",
+        "How far the model's own embeddings (first position, each text alone) of h and g are apart, on",
+        "the encoder"), of="embeddings"),
+)  # fmt: skip
+
+
+def statistics(method: Method) -> list[AnyStatistic]:
     """The figures under a method; with none, all there are."""
-    polarities = method.get("polarity", "both")
-    wanted = ("positive", "negative") if polarities == "both" else (polarities,)
-    keep = method.get("keep", "5")
-    found: list[AnyStatistic] = [
-        mean_of(
-            "strict",
-            "strictly_inequal",
-            title="Strictly inequal pairs",
-            direction="lower",
-            absent_column="left",
-            explanation=Explanation(
-                f"judged pairs with at least one of {keep} statements off the label logic asks for / judged pairs",
-                "How often the model breaks the logic of its own labels; the unsupported triangle is not in it.",
-                "more statements a pair (any one of them counts), a weaker model, statements that are not what "
-                "the model "
-                "took them for",
-                BREAKNLI,
-            ),
-        ),
-        mean_of(
-            "inequal",
-            "inequal",
-            title="Inequal pairs",
-            direction="lower",
-            absent_column="left",
-            explanation=Explanation(
-                f"judged pairs with at least one of {keep} statements given the opposite label / judged pairs",
-                "The graver part: entailment where contradiction must be, or the other way round; for neutral "
-                "pairs any "
-                "other label.",
-                "as for strictly_inequal",
-                BREAKNLI,
-            ),
-        ),
-        Statistic(
-            "statement_violation",
-            ("statements_strict", "statements"),
-            ratio,
-            title="Violations, per judged statement",
-            direction="lower",
-            absent_column="left",
-            explanation=Explanation(
-                "judged statements off the expected label / judged statements",
-                "Conditional violation: of the triangles whose first two sides oblige the model, how many it "
-                "breaks. Does "
-                "not grow with the number of statements a pair.",
-                "a weaker model, odd statements",
-                LI,
-            ),
-        ),
-        Statistic(
-            "statement_inequal",
-            ("statements_inequal", "statements"),
-            ratio,
-            title="Opposite labels, per judged statement",
-            direction="lower",
-            absent_column="left",
-            explanation=Explanation(
-                "judged statements given the opposite label / judged statements",
-                "The graver part of statement_violation; for neutral pairs any other label.",
-                "as for statement_violation",
-                BREAKNLI,
-            ),
-        ),
-        Statistic(
-            "statement_violation_global",
-            ("statements_broken", "statements_seen"),
-            ratio,
-            derived={"statements_broken": _BROKEN},
-            title="Violations, per statement shown",
-            direction="lower",
-            absent_column="left",
-            explanation=Explanation(
-                "judged statements off the expected label / all statements shown to the model on pairs with an answer",
-                "Global violation: triangles whose premises fail keep the rule without effort and count as kept.",
-                "how many statements the model confirms at all",
-                LI,
-            ),
-        ),
-        mean_of(
-            "correct",
-            "accuracy",
-            title="Accuracy on (p, h)",
-            direction="higher",
-            absent=ONCE,
-            explanation=Explanation(
-                "pairs with M(p, h) = gold / pairs with a gold label",
-                "Pairs without gold are left out and counted.",
-                "the data set",
-            ),
-        ),
-        Statistic(
-            "coverage",
-            ("judged", "eligible"),
-            ratio,
-            title="Coverage: judged of eligible pairs",
-            direction="higher",
-            explanation=Explanation(
-                "pairs judged / pairs with a rule",
-                "What share of the pairs the rates speak of; read it with every rate.",
-                "accuracy, the generator, the filter",
-            ),
-        ),
-        Statistic(
-            "symmetry_violation",
-            ("mirror_broken", "mirror_applies"),
-            ratio,
-            title="Contradiction not symmetric",
-            direction="lower",
-            absent_column="left",
-            explanation=Explanation(
-                "{M(h,g), M(g,h)} with exactly one contradiction / with at least one",
-                "If a contradicts b, b contradicts a: of the sentence pairs called contradictory one way, how many the "
-                "model does not call so the other way.",
-                "paraphrases taken for contradictions",
-                LI,
-            ),
-        ),
-        Statistic(
-            "symmetry_violation_global",
-            ("mirror_broken", "mirrored"),
-            ratio,
-            title="Contradiction not symmetric, of all",
-            direction="lower",
-            absent_column="left",
-            explanation=Explanation(
-                "{M(h,g), M(g,h)} with exactly one contradiction / all asked both ways",
-                "The same, of all sentence pairs that were asked both ways.",
-                "",
-                LI,
-            ),
-        ),
-        mean_of(
-            "reflexive_broken",
-            "reflexivity_violation",
-            title="A text does not entail itself",
-            direction="lower",
-            absent=ONCE,
-            explanation=Explanation(
-                "hypotheses with M(h, h) ≠ entailment / hypotheses",
-                "Every text entails itself. The rule has no premise that could fail: conditional and global are one.",
-                "",
-                MINERVINI,
-            ),
-        ),
-    ]
-    for rule, (side, short, formula, meaning, source) in _RULES.items():
-        if side not in wanted:
-            continue
-        mine = pl.col("rule") == rule
-        columns = {
-            "statements_strict": pl.col("statements_strict"),
-            "statements": pl.col("statements"),
-            "statements_broken": _BROKEN,
-            "statements_seen": pl.col("statements_seen"),
-        }
-        derived = {f"{name}.{rule}": pl.when(mine).then(column) for name, column in columns.items()}
-        off, judged, broken, seen = derived
-        found.append(
-            Statistic(
-                f"{short}_violation",
-                (off, judged),
-                ratio,
-                title=f"{rule.capitalize()} broken",
-                direction="lower",
-                absent=f"no judged statement under the {rule}",
-                derived={name: derived[name] for name in (off, judged)},
-                explanation=Explanation(
-                    f"{formula}: judged statements off that label / judged statements",
-                    f"{meaning} Conditional: of the triangles whose first two sides oblige the model. Intervals "
-                    "resample whole pairs.",
-                    "a weaker model, statements that are not what the model took them for",
-                    source,
-                ),
-            )
-        )
-        found.append(
-            Statistic(
-                f"{short}_violation_global",
-                (broken, seen),
-                ratio,
-                title=f"{rule.capitalize()} broken, of all",
-                direction="lower",
-                absent=f"no statement shown under the {rule}",
-                derived={name: derived[name] for name in (broken, seen)},
-                explanation=Explanation(
-                    f"{formula}: judged statements off that label / statements shown to the model",
-                    f"{meaning} Global: a triangle whose first two sides do not oblige the model counts as kept.",
-                    "how many statements the model confirms at all",
-                    source,
-                ),
-            )
-        )
-    for polarity in wanted:
-        for label in LABELS if polarity == "positive" else LABELS[:1]:
-            mine = (pl.col("polarity") == polarity) & (pl.col("label") == label)
-            for column, name in (("inequal", "inequal"), ("strict", "strictly_inequal")):
-                both = f"{column}.{polarity}.{label}"
-                found.append(
-                    Statistic(
-                        f"{name}_{polarity}_{label}",
-                        (both, "1"),
-                        ratio,
-                        title=f"{'Inequal' if column == 'inequal' else 'Strictly inequal'}: {label} pairs, {polarity}",
-                        direction="lower",
-                        absent=f"no judged {label} pair with {polarity} statements",
-                        derived={both: pl.when(mine).then(pl.col(column))},
-                        explanation=Explanation(
-                            f"as {name}, of {label} pairs and {_WORDS[polarity]} statements alone",
-                            f"One cell of the published table: M(p, h) = {label}, statements that {_WORDS[polarity]} "
-                            f"h.",
-                            "",
-                            BREAKNLI,
-                        ),
-                    )
-                )
-            for column, name in (("inequal", "statement_inequal"), ("strict", "statement_violation")):
-                off, judged = f"statements_{column}.{polarity}.{label}", f"statements.{polarity}.{label}"
-                told = "opposite" if column == "inequal" else "off the expected"
-                found.append(
-                    Statistic(
-                        f"{name}_{polarity}_{label}",
-                        (off, judged),
-                        ratio,
-                        title=f"{told.capitalize()} label, per statement: {label} pairs, {polarity}",
-                        direction="lower",
-                        absent=f"no judged {label} pair with {polarity} statements",
-                        derived={
-                            off: pl.when(mine).then(pl.col(f"statements_{column}")),
-                            judged: pl.when(mine).then(pl.col("statements")),
-                        },
-                        explanation=Explanation(
-                            f"as {name}, of {label} pairs and {_WORDS[polarity]} statements alone",
-                            "Of statements rather than of pairs: does not grow with the number of statements a pair.",
-                            "",
-                            BREAKNLI,
-                        ),
-                    )
-                )
-    if "negative" in wanted:
-        for column, name in (("inequal", "inequal"), ("strict", "strictly_inequal")):
-            found.append(
-                mean_of(
-                    f"unsupported_{column}",
-                    f"unsupported_{name}",
-                    title=f"Not implied: {name.replace('_', ' ')} (contradiction, negative)",
-                    direction="none",
-                    absent="no judged contradiction pair with negative statements",
-                    explanation=Explanation(
-                        f"as {name}, of contradiction pairs and contradicting statements, against entailment",
-                        "p contradicts h and h contradicts g says nothing of p and g. Published once as if it did; "
-                        "shown "
-                        "apart and in no overall figure.",
-                        "",
-                        BREAKNLI,
-                    ),
-                )
-            )
-    if method.get("distances", "yes") == "yes":
-        for name in DISTANCES:
-            if name == "cosine" and method.get("cosine", "yes") != "yes":
-                continue
-            for group, words in (("same", "label kept"), ("changed", "label changed")):
-                found.append(
-                    Statistic(
-                        f"{name}_{group}",
-                        (f"{name}_{group}", f"n_{group}"),
-                        ratio,
-                        title=f"{_DISTANCE_TITLES[name]}, {words}",
-                        range=(0.0, _DISTANCE_ENDS.get(name, 1.0)),
-                        absent=f"no judged statement with {_DISTANCE_NEEDS.get(name, 'scores')} and its {words}",
-                        explanation=Explanation(
-                            f"mean of {_DISTANCE_FORMULAS[name]}"
-                            + ("" if name == "cosine" else "; P: M(p, h), Q: M(p, g)"),
-                            f"{_DISTANCE_WORDS.get(name, 'How far the prediction moves on')} judged statements whose "
-                            f"label was {'kept' if group == 'same' else 'changed'} (sound triangles).",
-                            "the encoder" if name == "cosine" else "temperature of the model",
-                        ),
-                    )
-                )
-    return found
+    keep = spelled(method.get("keep", KEEP))
+    return [_with_keep(declared.figure, keep) for declared in FIGURES if declared.is_reported(method)]
 
 
-_WORDS = {"positive": "follow from", "negative": "contradict"}
+def _with_keep(figure: Statistic, keep: str) -> Statistic:
+    explanation = figure.explanation
+    if explanation is None or "{keep}" not in explanation.formula:
+        return figure
+    return replace(figure, explanation=replace(explanation, formula=explanation.formula.replace("{keep}", keep)))

@@ -12,13 +12,16 @@ settles what it must say of (p, g):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+from sensecheck.runs.collecting import Batch
+from sensecheck.statistics.measurements import Measurements
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = 0, 1, 2
 LABELS = ("entailment", "neutral", "contradiction")
@@ -54,8 +57,6 @@ class Statement:
     logits: tuple[float, ...] | None = None
     accepted: bool = False
     chosen: bool = False
-    moves: dict[str, float] = field(default_factory=dict)
-    """how far M(p, g) is from M(p, h), by name of the distance; of the statements that count in them alone"""
 
 
 @dataclass
@@ -102,6 +103,20 @@ class Trial:
     @property
     def chosen(self) -> list[Statement]:
         return [s for s in self.statements if s.chosen]
+
+    @property
+    def rule(self) -> str:
+        return rule_of(self.label, self.polarity)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether logic says what M(p, g) must be."""
+        return self.rule not in ("none", "unsupported")
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether M(p, g) counts: there are statements, and a label that M stands by."""
+        return self.rule != "none" and bool(self.chosen) and (self.correct is True or self.held is not None)
 
 
 def expected(label: int, polarity: str) -> int | None:
@@ -160,67 +175,95 @@ def distances(hypothesis: Sequence[float], statements: Sequence[Sequence[float]]
     }
 
 
-def row(trial: Trial) -> dict[str, Any]:
+Moves = Mapping[str, Floats]
+"""By name of the distance: how far M(p, g) of each chosen statement is from M(p, h)."""
+
+
+def moves_of(trial: Trial) -> Moves:
+    """The distances of a judged trial, as far as M gives what they are made of."""
+    if not (trial.is_judged and trial.is_sound):
+        return {}
+    moves: dict[str, Floats] = {}
+    logits = [statement.logits for statement in trial.chosen if statement.logits is not None]
+    if trial.logits is not None and len(logits) == len(trial.chosen):
+        moves = distances(trial.logits, logits)
+    if trial.cosine is not None:
+        moves["cosine"] = np.asarray(trial.cosine)
+    return moves
+
+
+def row(trial: Trial, moves: Moves | None = None) -> dict[str, Any]:
     """The measurements of one trial."""
-    gold, polarity = trial.label, trial.polarity
-    rule = rule_of(gold, polarity)
-    correct = trial.correct
-    chosen = trial.chosen
-    judged = bool(chosen) and gold is not None and (correct is True or trial.held is not None)
-    sound = rule not in ("none", "unsupported")
-    made: dict[str, Any] = {
-        "id": f"{trial.id}/{polarity}", "cluster": trial.id, "scored": gold is not None and trial.predicted is not None,
-        "reason": trial.reason if gold is None or trial.predicted is None else None, **trial.slices,
-        "polarity": polarity, "label": "none" if gold is None else LABELS[gold], "rule": rule,
-        "left": trial.reason or ("judged" if sound else UNBOUND), "correct": correct if trial.counts_pair else None,
-        "eligible": rule != "none" if gold is not None else None, "judged": judged and rule != "none",
+    return {
+        **_course(trial),
+        **_broken(trial),
+        **_without_premise(trial),
+        **_moved(trial, moves_of(trial) if moves is None else moves),
+    }
+
+
+def _course(trial: Trial) -> dict[str, Any]:
+    """Who the trial is, and how far it came."""
+    label, polarity, rule = trial.label, trial.polarity, trial.rule
+    scored = label is not None and trial.predicted is not None
+    return {
+        "id": f"{trial.id}/{polarity}", "cluster": trial.id, "scored": scored,
+        "reason": None if scored else trial.reason, **trial.slices,
+        "polarity": polarity, "label": "none" if label is None else LABELS[label], "rule": rule,
+        "left": trial.reason or ("judged" if trial.is_sound else UNBOUND),
+        "correct": trial.correct if trial.counts_pair else None,
+        "eligible": rule != "none" if label is not None else None, "judged": trial.is_judged,
         "candidates": trial.candidates, "distinct": len(trial.statements), "regenerated": trial.regenerated,
         "one_way": sum(s.forth == target(polarity) for s in trial.statements),
         "accepted": sum(s.accepted for s in trial.statements),
     }  # fmt: skip
 
-    strict_marks: list[bool] = []
-    inequal_marks: list[bool] = []
-    if judged and rule != "none":
-        assert gold is not None
+
+def _broken(trial: Trial) -> dict[str, Any]:
+    """What M said of (p, g) against what it must say, by pair and by statement."""
+    sound, chosen = trial.is_sound, trial.chosen
+    statement_marks = []
+    if trial.is_judged:
+        assert trial.label is not None
         for statement in chosen:
             assert statement.label is not None
-            inequal, strict = marks(gold, polarity, statement.label)
-            inequal_marks.append(inequal)
-            strict_marks.append(strict)
-    for name, found in (("inequal", inequal_marks), ("strict", strict_marks)):
-        made[name] = any(found) if found and sound else None
-        made[f"statements_{name}"] = sum(found) if found and sound else None
-        made[f"unsupported_{name}"] = any(found) if found and not sound else None
-    made["statements"] = len(chosen) if inequal_marks and sound else None
+            statement_marks.append(marks(trial.label, trial.polarity, statement.label))
+    measured: dict[str, Any] = {"statements": len(chosen) if statement_marks and sound else None}
+    for place, name in enumerate(("inequal", "strict")):
+        marked = [mark[place] for mark in statement_marks]
+        measured[name] = any(marked) if marked and sound else None
+        measured[f"statements_{name}"] = sum(marked) if marked and sound else None
+        measured[f"unsupported_{name}"] = any(marked) if marked and not sound else None
     # Of the statements M was shown: those whose premises failed keep the rule without effort, those beyond the chosen
     # ones were not asked about (p, g) and count on neither side.
-    looked = len(trial.statements) - sum(s.accepted and not s.chosen for s in trial.statements)
-    made["statements_seen"] = looked if sound and trial.statements and correct is not None else None
+    seen = len(trial.statements) - sum(s.accepted and not s.chosen for s in trial.statements)
+    measured["statements_seen"] = seen if sound and trial.statements and trial.correct is not None else None
+    return measured
 
+
+def _without_premise(trial: Trial) -> dict[str, Any]:
+    """Rules that need no premise: contradiction is symmetric, and every text entails itself."""
     both = [(s.forth, s.back) for s in trial.statements if s.forth is not None and s.back is not None]
-    made["mirrored"] = len(both) if both else None
-    made["mirror_applies"] = sum(CONTRADICTION in pair for pair in both) if both else None
-    made["mirror_broken"] = sum((a == CONTRADICTION) != (b == CONTRADICTION) for a, b in both) if both else None
-    made["reflexive_broken"] = None if trial.itself is None or not trial.counts_pair else trial.itself != ENTAILMENT
+    return {
+        "mirrored": len(both) if both else None,
+        "mirror_applies": sum(CONTRADICTION in pair for pair in both) if both else None,
+        "mirror_broken": sum((a == CONTRADICTION) != (b == CONTRADICTION) for a, b in both) if both else None,
+        "reflexive_broken": None if trial.itself is None or not trial.counts_pair else trial.itself != ENTAILMENT,
+    }
 
-    found_distances: dict[str, Floats] = {}
-    if strict_marks and sound and trial.logits is not None and all(s.logits is not None for s in chosen):
-        found_distances = distances(trial.logits, [s.logits for s in chosen if s.logits is not None])
-    if strict_marks and sound and trial.cosine is not None:
-        found_distances["cosine"] = np.asarray(trial.cosine)
-    for name, moved in found_distances.items():
-        for statement, value in zip(chosen, moved, strict=True):
-            statement.moves[name] = float(value)
-    changed = np.array([s.label != gold for s in chosen], dtype=bool)
+
+def _moved(trial: Trial, moves: Moves) -> dict[str, Any]:
+    """Sums of the distances, of statements whose label was kept and of those whose label changed."""
+    if not moves:
+        return {}
+    changed = np.array([statement.label != trial.label for statement in trial.chosen], dtype=bool)
+    measured: dict[str, Any] = {}
     for group, mask in (("same", ~changed), ("changed", changed)):
         # A pair without such a statement has nothing to say of them, and does not count in n.
-        some = bool(found_distances) and bool(mask.any())
-        made[f"n_{group}"] = int(mask.sum()) if some else None
-        for name in DISTANCES:
-            values = found_distances.get(name)
-            made[f"{name}_{group}"] = float(values[mask].sum()) if some and values is not None else None
-    return made
+        if mask.any():
+            measured[f"n_{group}"] = int(mask.sum())
+            measured |= {f"{name}_{group}": float(values[mask].sum()) for name, values in moves.items()}
+    return measured
 
 
 def target(polarity: str) -> int:
@@ -240,33 +283,40 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 }  # fmt: skip
 
 
-def measurements(trials: Sequence[Trial], slices: Sequence[str] = ()) -> pl.DataFrame:
-    """One row a trial; every input pair is there in every polarity that was asked for, judged or not."""
-    rows = [row(trial) for trial in trials]
-    schema = dict(_SCHEMA)
-    columns = [
-        "id",
-        "cluster",
-        "scored",
-        "reason",
-        *slices,
-        *[c for c in schema if c not in ("id", "cluster", "scored", "reason")],
-    ]
-    data = {
-        name: pl.Series(name, [r.get(name) for r in rows], dtype=schema.get(name, pl.String), strict=False)
-        for name in columns
-    }
-    return pl.DataFrame(data)
+def measure(trials: Sequence[Trial], slices: Sequence[str] = ()) -> Batch:
+    """One row a trial, and the texts behind it; every input pair is there in every polarity that was asked for,
+    judged or not.
+    """
+    moves = [moves_of(trial) for trial in trials]
+    return Batch(measurements(trials, slices, moves), examples(trials, moves))
 
 
-def examples(trials: Sequence[Trial]) -> pl.DataFrame:
+def measurements(
+    trials: Sequence[Trial], slices: Sequence[str] = (), moves: Sequence[Moves] | None = None
+) -> pl.DataFrame:
+    moves = [moves_of(trial) for trial in trials] if moves is None else moves
+    rows = [row(trial, moved) for trial, moved in zip(trials, moves, strict=True)]
+    first = ("id", "cluster", "scored", "reason")
+    columns = [*first, *slices, *(name for name in _SCHEMA if name not in first)]
+    return pl.DataFrame(
+        {
+            name: pl.Series(name, [r.get(name) for r in rows], dtype=_SCHEMA.get(name, pl.String), strict=False)
+            for name in columns
+        }
+    )
+
+
+def examples(trials: Sequence[Trial], moves: Sequence[Moves]) -> pl.DataFrame:
     """The texts behind the rows: premise, hypothesis, and the statements with what M said of them."""
-    lists = {
-        "statement": pl.List(pl.String), "forth": pl.List(pl.Int8), "back": pl.List(pl.Int8), "said": pl.List(pl.Int8),
-        "stage": pl.List(pl.String),
-    }  # fmt: skip
+
+    def of_statements(read: Callable[[Statement, Trial], Any], dtype: type[pl.DataType]) -> pl.Series:
+        return pl.Series([[read(s, t) for s in t.statements] for t in trials], dtype=pl.List(dtype))
+
     moved = {
-        name: pl.Series([[s.moves.get(name) for s in t.statements] for t in trials], dtype=pl.List(pl.Float64))
+        name: pl.Series(
+            [_by_statement(trial, by_name.get(name)) for trial, by_name in zip(trials, moves, strict=True)],
+            dtype=pl.List(pl.Float64),
+        )
         for name in DISTANCES
     }
     return pl.DataFrame(
@@ -276,14 +326,20 @@ def examples(trials: Sequence[Trial]) -> pl.DataFrame:
             "hypothesis": [t.hypothesis for t in trials],
             "predicted": pl.Series([t.predicted for t in trials], dtype=pl.Int8),
             "gold": pl.Series(["not entailment" if t.coarse else _name(t.gold) for t in trials], dtype=pl.String),
-            "statement": pl.Series([[s.text for s in t.statements] for t in trials], dtype=lists["statement"]),
-            "forth": pl.Series([[s.forth for s in t.statements] for t in trials], dtype=lists["forth"]),
-            "back": pl.Series([[s.back for s in t.statements] for t in trials], dtype=lists["back"]),
-            "said": pl.Series([[s.label for s in t.statements] for t in trials], dtype=lists["said"]),
-            "stage": pl.Series([[stage_of(s, t.polarity) for s in t.statements] for t in trials], dtype=lists["stage"]),
+            "statement": of_statements(lambda s, _: s.text, pl.String),
+            "forth": of_statements(lambda s, _: s.forth, pl.Int8),
+            "back": of_statements(lambda s, _: s.back, pl.Int8),
+            "said": of_statements(lambda s, _: s.label, pl.Int8),
+            "stage": of_statements(lambda s, t: stage_of(s, t.polarity), pl.String),
             **moved,
         }
     )
+
+
+def _by_statement(trial: Trial, moved: Floats | None) -> list[float | None]:
+    """A distance for each chosen statement, in its place among all."""
+    values = iter(() if moved is None else moved.tolist())
+    return [next(values, None) if statement.chosen else None for statement in trial.statements]
 
 
 HISTOGRAM_BINS = 20
@@ -291,24 +347,25 @@ HISTOGRAM_ENDS = {"js": 1.0, "tv": 1.0, "kl": 5.0, "spread": 0.4715, "cosine": 1
 """where the last bin ends; what is farther (a KL divergence has no end) is counted in it"""
 
 
-def histograms(texts: Iterable[pl.DataFrame]) -> dict[str, dict[str, list[int]]]:
+def histograms(rows: Measurements, texts: Measurements) -> dict[str, dict[str, list[int]]]:
     """Judged statements by how far the prediction moved, the label kept and changed apart, for every distance known.
 
-    From `examples` frames joined with the rows' `label`, one at a time.
+    `texts` are the `examples` of the same trials, batch for batch.
     """
     counts: dict[str, dict[str, npt.NDArray[np.int64]]] = {}
-    for frame in texts:
+    for labels, examples_of_rows in zip(rows.batches(["label"]), texts.batches(["said", *DISTANCES]), strict=True):
+        frame = examples_of_rows.with_columns(labels["label"])
         for name in DISTANCES:
-            long = frame.select("label", "said", name).explode("said", name).drop_nulls()
-            if long.is_empty():
+            statements = frame.select("label", "said", name).explode("said", name).drop_nulls()
+            if statements.is_empty():
                 continue
-            value = long[name].to_numpy()
-            kept = np.array([LABELS[said] for said in long["said"].to_list()], dtype=str) == long["label"].to_numpy()
-            index = np.clip((value / HISTOGRAM_ENDS[name] * HISTOGRAM_BINS).astype(int), 0, HISTOGRAM_BINS - 1)
-            found = counts.setdefault(name, {g: np.zeros(HISTOGRAM_BINS, dtype=np.int64) for g in ("same", "changed")})
+            kept = np.asarray(LABELS)[statements["said"].to_numpy()] == statements["label"].to_numpy()
+            place = statements[name].to_numpy() / HISTOGRAM_ENDS[name] * HISTOGRAM_BINS
+            index = np.clip(place.astype(int), 0, HISTOGRAM_BINS - 1)
+            groups = counts.setdefault(name, {g: np.zeros(HISTOGRAM_BINS, dtype=np.int64) for g in ("same", "changed")})
             for group, mask in (("same", kept), ("changed", ~kept)):
-                found[group] += np.bincount(index[mask], minlength=HISTOGRAM_BINS)
-    return {name: {group: c.tolist() for group, c in found.items()} for name, found in counts.items()}
+                groups[group] += np.bincount(index[mask], minlength=HISTOGRAM_BINS)
+    return {name: {group: c.tolist() for group, c in groups.items()} for name, groups in counts.items()}
 
 
 def _name(label: int | None) -> str | None:
@@ -335,12 +392,14 @@ def wilson(successes: int, n: int, z: float = 1.959964) -> tuple[float, float]:
 
 
 FUNNEL = ("pairs", "with gold", "correct", "with a rule", "enough distinct", "accepted one way", "judged")
+FUNNEL_COLUMNS = ("polarity", "label", "left", "eligible", "distinct", "one_way", "judged")
+"""The measurements that it is counted from."""
 
 
 def funnel(frame: pl.DataFrame, keep: int, only_correct: bool = True) -> list[dict[str, Any]]:
     """How many pairs survived each step, by polarity. Where wrong answers are judged too, the third step says so."""
     steps = FUNNEL if only_correct else tuple("answered" if step == "correct" else step for step in FUNNEL)
-    out = []
+    lines = []
     for polarity in frame["polarity"].unique(maintain_order=True).to_list():
         part = frame.filter(pl.col("polarity") == polarity)
         gold = part.filter(pl.col("label") != "none")
@@ -351,5 +410,5 @@ def funnel(frame: pl.DataFrame, keep: int, only_correct: bool = True) -> list[di
         one_way = enough.filter(pl.col("one_way") >= keep)
         judged = ruled.filter(pl.col("judged"))
         counts = (len(part), len(gold), len(right), len(ruled), len(enough), len(one_way), len(judged))
-        out.append({"polarity": polarity, **dict(zip(steps, counts, strict=True))})
-    return out
+        lines.append({"polarity": polarity, **dict(zip(steps, counts, strict=True))})
+    return lines

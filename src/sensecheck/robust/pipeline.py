@@ -25,7 +25,8 @@ from sensecheck.robust.measure import (
     Trial,
     target,
 )
-from sensecheck.robust.statements import KEEP, TRIES, Filling, distinct, standardise
+from sensecheck.robust.statements import CANDIDATES, KEEP, TRIES, Filling, distinct, standardise
+from sensecheck.statistics.figure import DEFAULT_SEED
 
 Progress = Callable[[int], None]
 
@@ -55,15 +56,19 @@ class Plan:
     polarities: tuple[str, ...] = ("positive", "negative")
     directions: int = 2
     """1: M(h, g) must be as meant; 2: M(g, h) too"""
-    candidates: int = 14
+    candidates: int = CANDIDATES
     """statements a generator call; decoders are called twice (beam, then diverse beam)"""
     keep: int = KEEP
     tries: int = TRIES
     regenerate: bool = True
     reflexive: bool = True
     only_correct: bool = True
-    seed: int = 12345
+    seed: int = DEFAULT_SEED
     cosine: bool = False
+
+    @property
+    def polarity(self) -> str:
+        return "both" if len(self.polarities) == 2 else self.polarities[0]
 
 
 class _Share:

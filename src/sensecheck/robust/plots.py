@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def plots(result: Result) -> list[Chart]:
-    made = []
+    charts = []
     if result.extra.get("funnel"):
-        made.append(funnel(result.extra["funnel"], result.name))
+        charts.append(funnel(result.extra["funnel"], result.name))
     rates = _rates(result)
     if rates:
-        made.append(rate_chart(rates, result.name))
+        charts.append(rate_chart(rates, result.name))
     rules = _rules(result)
     if rules:
-        made.append(rule_chart(rules, result.name))
+        charts.append(rule_chart(rules, result.name))
     for distance, counts in (result.extra.get("distances") or {}).items():
-        made.append(histogram(distance, counts, result.name))
-    return made
+        charts.append(histogram(distance, counts, result.name))
+    return charts
 
 
 def funnel(rows: list[dict[str, Any]], name: str) -> Chart:
@@ -58,25 +58,25 @@ def funnel(rows: list[dict[str, Any]], name: str) -> Chart:
 def _rates(result: Result) -> list[tuple[str, Any]]:
     names = ["strictly_inequal", "inequal"]
     names += [f.name for f in result.figures if f.name.startswith(("strictly_inequal_", "inequal_"))]
-    found = []
+    rates = []
     for name in names:
         try:
             figure = result[name]
         except KeyError:
             continue
         if isinstance(figure.value, float) and isfinite(figure.value):
-            found.append((figure.title, figure))
-    return found
+            rates.append((figure.title, figure))
+    return rates
 
 
 def _rules(result: Result) -> list[tuple[str, Any]]:
     """Every sound rule, of what obliges the model and of all that was shown."""
-    found = []
+    rules = []
     for figure in result.figures:
         a_rule = figure.name.endswith(("_violation", "_violation_global")) and not figure.name.startswith("statement_")
         if a_rule and isinstance(figure.value, float) and isfinite(figure.value):
-            found.append((figure.title, figure))
-    return found
+            rules.append((figure.title, figure))
+    return rules
 
 
 def rate_chart(rates: list[tuple[str, Any]], name: str) -> Chart:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.tables import TableBatch, TableReader
 from sensecheck.models.classifiers import LabelError, label_of
+from sensecheck.report.asking import Asked, EveryQuestion, asked
 from sensecheck.robust.pipeline import Pair
 
 ALIASES = {
@@ -20,41 +21,35 @@ ALIASES = {
 TWO_LABELS = frozenset({"not_entailment", "not-entailment", "not entailment"})
 BAD_LABEL = "a label that is no NLI label"
 BAD_TEXT = "a premise or hypothesis that is no text"
+OWN_SLICES = frozenset({"polarity", "label", "rule", "left"})
+"""Columns that are measured here, and can be sliced by without being in the input."""
 
 
 class Pairs:
     """Reads pairs in bounded memory; `notes` and `inputs` tell afterwards what was read."""
 
-    def __init__(
-        self,
-        data: Any,
-        *,
-        columns: Mapping[str, str] | None = None,
-        slices: Sequence[str] = (),
-        limit: int | None = None,
-        skip_bad: bool = False,
-    ) -> None:
-        self._data, self._columns, self._slices = data, dict(columns or {}), list(slices)
-        self._limit, self._skip_bad = limit, skip_bad
-        self._reader: TableReader | None = None
+    def __init__(self, data: Any, asked: Asked) -> None:
+        self.sliced = [column for column in asked.sliced if column not in OWN_SLICES]
+        """Columns of the input that slices are made of."""
+        self._skip_bad = asked.skip_bad
         self._coarse = 0
+        self._table = TableReader(
+            data,
+            columns=asked.columns,
+            asked=[*ALIASES, *self.sliced],
+            limit=asked.limit,
+            skip_bad=asked.skip_bad,
+            spelled=[*ALIASES["label"], *filter(None, [asked.columns.get("label")])],
+        )
 
     def __iter__(self) -> Iterator[Pair]:
-        self._reader = TableReader(
-            self._data,
-            columns=self._columns,
-            asked=[*ALIASES, *self._slices],
-            limit=self._limit,
-            skip_bad=self._skip_bad,
-            spelled=[*ALIASES["label"], *filter(None, [self._columns.get("label")])],
-        )
         seen: set[str] = set()
         number = self._coarse = 0
-        for batch in self._reader:
+        for batch in self._table:
             names = {ours: self._column(batch, ours) for ours in ALIASES}
-            batch.require(self._slices)
+            batch.require(self.sliced)
             cells = {ours: batch.frame[name].to_list() for ours, name in names.items() if name is not None}
-            extra = {name: batch.frame[name].to_list() for name in self._slices}
+            extra = {name: batch.frame[name].to_list() for name in self.sliced}
             # QNLI: a question and a sentence, 0 entailment and 1 not entailment
             qnli = names["premise"] == "question"
             for i in range(len(batch.frame)):
@@ -66,7 +61,7 @@ class Pairs:
                     self._coarse += 1
                 yield pair
         if number == 0:
-            files = ", ".join(f.path for f in self._reader.files)
+            files = ", ".join(f.path for f in self._table.files)
             raise InputError(
                 "there is no pair to read",
                 path=files or None,
@@ -127,18 +122,21 @@ class Pairs:
         return Pair(name, texts[0], texts[1], gold, extra)
 
     def inputs(self) -> list[dict[str, Any]]:
-        files = self._reader.files if self._reader is not None else []
-        return [{"path": f.path, "rows": f.rows, "bad": f.bad, "sha256": f.sha256, "bytes": f.raw_bytes} for f in files]
+        return self._table.inputs()
 
     def notes(self) -> list[str]:
-        files = self._reader.files if self._reader is not None else []
-        told = [f"{f.path}: {f.bad:,} lines could not be read" for f in files if f.bad]
+        notes = [f"{f.path}: {f.bad:,} lines could not be read" for f in self._table.files if f.bad]
         if self._coarse:
-            told.append(
+            notes.append(
                 f"{self._coarse:,} pairs are only known not to be entailed: neutral and contradiction both count as "
                 "right there, and the triangle is held against the model's own label"
             )
-        return told
+        return notes
+
+
+def pairs_of(data: Any, **shared: Unpack[EveryQuestion]) -> list[Pair]:
+    """The pairs of a file, in memory."""
+    return list(Pairs(data, asked(shared)))
 
 
 def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> list[tuple[str, bool, str]]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 KEEP = 5
+"""Statements that are judged a pair."""
+CANDIDATES = 14
+"""Statements that a generator is asked for at once."""
 TRIES = 15
+"""How often a pair that is short of statements is tried again."""
 
 _SPACES = re.compile(r"\s+")
 _ENDINGS = ".?!\"'”’»)…"
@@ -75,21 +79,3 @@ class Filling:
     def chosen(self) -> list[str]:
         """The statements that are judged: the first `keep`, or none if there are fewer."""
         return self.accepted[: self.keep] if len(self.accepted) >= self.keep else []
-
-
-def fill_up(
-    hypothesis: str,
-    statements: Sequence[str],
-    accepted: Sequence[str],
-    sample: Callable[[], str],
-    accepts: Callable[[str], bool],
-    keep: int = KEEP,
-    tries: int = TRIES,
-) -> Filling:
-    """Ask for new statements one at a time until the pair has enough or the tries are used up."""
-    filling = Filling(hypothesis, list(statements), list(accepted), keep, tries)
-    while filling.wants_more:
-        text = sample()
-        if filling.offer(text) and accepts(text):
-            filling.accept(text)
-    return filling

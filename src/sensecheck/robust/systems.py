@@ -9,15 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from sensecheck.inputs.errors import InputError, shown
-from sensecheck.models import revisions
-from sensecheck.models.calls import CallCache
+from sensecheck.models import classifiers, generators, revisions
+from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import CallableClassifier, Classifier, SmallClassifier, TableClassifier, read_answer
 from sensecheck.models.generators import CallableGenerator, Generator, RuleGenerator, StoredStatements
 from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT
+from sensecheck.options import Option
 from sensecheck.robust.statements import standardise
+from sensecheck.runs.signature import Method
 from sensecheck.runs.stopping import Stopped
 
 SMALL = "small"
@@ -25,6 +27,8 @@ RULES = "rules"
 DTYPES = ("bfloat16", "float16", "float32")
 LONGEST = 40
 """tokens that a Hugging Face language model may answer with"""
+_LONGEST_SETTINGS = 100
+"""characters of a model's settings that a signature says in full"""
 
 
 @dataclass(frozen=True)
@@ -39,22 +43,48 @@ class Asking:
 class Access:
     """How models are reached and run; none of it changes what they are asked."""
 
-    device: str | None = None
-    dtype: str | None = None
-    revision: str | None = None
-    """of the model: a commit of the hub; at a URL whatever tells two models of one name apart"""
-    generator_revision: str | None = None
-    label_names: Sequence[str] | None = None
-    prompt: str | None = None
-    model_name: str | None = None
-    key_variable: str = "OPENAI_API_KEY"
-    concurrency: int = 8
-    timeout: float = 60.0
-    tries: int = 8
-    per_minute: float | None = None
-    max_tokens: int | None = None
-    """the longest answer; None: 64 of a classifier at a URL, 1024 of a generator there, 40 of a Hugging Face model"""
-    offline: bool = False
+    device: Annotated[str | None, Option("cpu, cuda, cuda:1 … (default: a GPU if there is one)", metavar="DEVICE")] = (
+        None
+    )
+    dtype: Annotated[
+        str | None, Option("bfloat16, float16 or float32 (default: bfloat16 on a GPU)", metavar="DTYPE")
+    ] = None
+    revision: Annotated[
+        str | None,
+        Option(
+            "a commit or branch of the model at the hub; for a URL, what tells apart models of one name", metavar="REV"
+        ),
+    ] = None
+    generator_revision: Annotated[str | None, Option("the same of the generator", metavar="REV")] = None
+    label_names: Annotated[
+        Sequence[str] | None,
+        Option(
+            "the model's classes in order, when their names do not say",
+            flag="--label-order",
+            metavar="A,B,C",
+            separator=",",
+        ),
+    ] = None
+    prompt: Annotated[str | None, Option("for language models: holds <premise> and <hypothesis>", metavar="TEXT")] = (
+        None
+    )
+    model_name: Annotated[str | None, Option("the model's name at a URL", metavar="NAME")] = None
+    key_variable: Annotated[str, Option("environment variable with the endpoint's key", metavar="NAME")] = (
+        "OPENAI_API_KEY"
+    )
+    concurrency: Annotated[int, Option("calls at once to a URL", metavar="N", at_least=1)] = 8
+    timeout: Annotated[float, Option("seconds for one call", metavar="S")] = 60.0
+    tries: Annotated[int, Option("tries of one call", metavar="N", at_least=1)] = 8
+    per_minute: Annotated[float | None, Option("at most N calls a minute to a URL", metavar="N")] = None
+    max_tokens: Annotated[
+        int | None,
+        Option(
+            "longest answer of a language model (default: of a URL 64, lists 1024; of a folder 40)",
+            metavar="N",
+            at_least=1,
+        ),
+    ] = None
+    offline: Annotated[bool, Option("use only what is on this machine")] = False
 
     def __post_init__(self) -> None:
         for option, value in (("timeout", self.timeout), ("per-minute", self.per_minute)):
@@ -103,8 +133,10 @@ def faults_told(calls: CallCache, again: str = "--resume", keeping: str = "--cac
         if not kept and not isinstance(error, EndpointGoneError):
             raise InputError(str(error), reason="endpoint") from None
         where = f"{kept:,} answers are kept in {calls.path}: mend it" if kept else "Mend it"
-        told = f"{error}. {where} and run the same command{' with ' + again if again else ' again'}"
-        raise Stopped(f"{told}." if calls.path is not None else f"{told}; with {keeping}, answers are kept.") from None
+        message = f"{error}. {where} and run the same command{' with ' + again if again else ' again'}"
+        raise Stopped(
+            f"{message}." if calls.path is not None else f"{message}; with {keeping}, answers are kept."
+        ) from None
 
 
 def _endpoint(url: str, access: Access, **settings: Any) -> Any:
@@ -138,14 +170,14 @@ def _function(spec: str, option: str) -> tuple[Callable[..., Any], str, str]:
         raise InputError(
             f"{option}: there is no module {module!r} in this folder or on Python's path", reason="bad_option"
         ) from None
-    found = getattr(loaded, name, None)
-    if not callable(found):
+    function = getattr(loaded, name, None)
+    if not callable(function):
         raise InputError(f"{option}: module {module!r} has no function {name!r}", reason="bad_option")
 
-    @functools.wraps(found)
-    def told(*args: Any, **named: Any) -> Any:
+    @functools.wraps(function)
+    def checked(*args: Any, **named: Any) -> Any:
         try:
-            return found(*args, **named)
+            return function(*args, **named)
         except Exception as error:
             raise InputError(
                 f"{option} {spec} raised {type(error).__name__}: {error}", reason="user_function"
@@ -154,7 +186,7 @@ def _function(spec: str, option: str) -> tuple[Callable[..., Any], str, str]:
     # What the function calls and loads stands beside it: the whole module decides whether answers are still its own.
     source = Path(loaded.__file__) if loaded.__file__ is not None else None
     known = source is not None and source.suffix == ".py" and source.is_file()
-    return told, spec, revisions.of_text(source.read_text("utf-8")) if known and source is not None else ""
+    return checked, spec, revisions.of_text(source.read_text("utf-8")) if known and source is not None else ""
 
 
 def _is_sequence_classifier(path: str, access: Access) -> bool:
@@ -250,3 +282,39 @@ def generator(spec: Any, access: Access | None = None, wordnet: bool = False) ->
         offline=access.offline,
         max_new_tokens=access.max_tokens or LONGEST,
     ).generator()
+
+
+@dataclass(frozen=True)
+class Systems:
+    """The model under test and the generator, and where their answers are kept."""
+
+    model: Classifier
+    generator: Generator
+    kept_in: Path | None = None
+    """A file of calls; None: in memory, for this run."""
+
+    @contextmanager
+    def asked(self, again: str) -> Iterator[tuple[classifiers.Asked, generators.Asked]]:
+        """Both behind the calls that are kept; `again`: the option by which a stopped run goes on."""
+        with CallCache(self.kept_in) as calls, faults_told(calls, again, "--out DIR"):
+            yield classifiers.Asked(self.model, calls), generators.Asked(self.generator, calls)
+
+    def of_model(self) -> dict[str, str]:
+        """Who is measured, for the signature."""
+        who = self.model.identity
+        return {"model": who.model, "revision": who.revision or "unknown", "settings": settings_line(who)}
+
+    def of_generator(self) -> Method:
+        """Who made the statements: part of the method, as other statements give other figures."""
+        who = self.generator.identity
+        return {
+            "generator": who.model,
+            "generator-revision": who.revision or "unknown",
+            "generator-settings": settings_line(who),
+        }
+
+
+def settings_line(who: Identity) -> str:
+    """Settings in one line: in full where they are short, otherwise their beginning and a digest of all."""
+    line = " ".join(who.prompt.split())
+    return line if len(line) <= _LONGEST_SETTINGS else f"{line[:60]}… #{revisions.of_text(who.prompt)}"

@@ -30,7 +30,7 @@ def published(stored: Mapping[str, Any]) -> Table:
         rows.setdefault(key, {})[cell["model"]] = rate_string(cell["inequal_percent"], cell["relaxed_inequal_percent"])
     heads = [f"{m} ({accuracies[m]}%)" if accuracies[m] is not None else m for m in models]
     table = Table("Inequality/relaxed inequality", ["data set", "statements", "pairs", *heads], left=3)
-    table.rows = [[*key, *(found.get(m, "–") for m in models)] for key, found in rows.items()]
+    table.rows = [[*key, *(cells.get(m, "–") for m in models)] for key, cells in rows.items()]
     return table
 
 
@@ -40,8 +40,8 @@ def model_table(results: Sequence[Result], data_set: str = "") -> Table:
     """
     parity = {result.signature.method.get("as", "") for result in results}
     if len(parity) > 1:
-        told = ", ".join(sorted(f"--as {name}" if name else "without --as" for name in parity))
-        raise InputError(f"these runs were not measured the same way ({told}) and share no table", reason="mixed_runs")
+        ways = ", ".join(sorted(f"--as {name}" if name else "without --as" for name in parity))
+        raise InputError(f"these runs were not measured the same way ({ways}) and share no table", reason="mixed_runs")
     original = parity != {""}
     strict = "relaxed_inequal_" if original else "strictly_inequal_"
     heads = [result.name + _accuracy(result) for result in results]

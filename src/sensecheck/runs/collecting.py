@@ -45,12 +45,15 @@ def collect(
     plan: Mapping[str, Any] | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    anew: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Collected:
-    """Measure everything. `batches(done)` yields the batches from number `done` on, always cut the same way."""
+    """Measure everything. `batches(done)` yields the batches from number `done` on, always cut the same way; with
+    `anew`, a run that is resumed starts with the first again.
+    """
     if out is not None:
         run = RunDirectory.begin(out, plan or {}, resume=resume, overwrite=overwrite)
-        return _by_id(_into(run, batches, run.completed(), progress))
+        return _by_id(_into(run, batches, 0 if anew else run.completed(), progress))
     return _by_id(_held(batches, progress))
 
 

@@ -1,0 +1,46 @@
+"""What a run by our rules and one by the original's share: the pairs, a model, a generator, and calls that are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import astuple, replace
+from typing import Any
+
+from sensecheck.models import classifiers, generators
+from sensecheck.report.asking import Asked
+from sensecheck.report.instrument import Instrument
+from sensecheck.robust.pipeline import Plan
+from sensecheck.robust.question import QUESTION
+from sensecheck.robust.records import Pairs
+from sensecheck.robust.systems import Systems
+
+
+class ModelInstrument(Instrument):
+    """One run that asks a model and a generator. Nothing that was answered is asked again."""
+
+    question = QUESTION
+
+    def __init__(self, data: Any, asked: Asked, systems: Systems, choices: Plan) -> None:
+        # Rows come in large batches, each after many calls: progress is told by call instead.
+        super().__init__(data, replace(asked, progress=None))
+        self.progress = asked.progress
+        self.pairs = Pairs(data, asked)
+        self.systems = systems
+        self.choices = choices
+
+    def answers(self) -> AbstractContextManager[tuple[classifiers.Asked, generators.Asked]]:
+        """The model and the generator, to be asked. Only for `batches`: by then the run's folder is begun, and, with
+        overwrite, cleared.
+        """
+        return self.systems.asked("--resume" if self.asked.out is not None else "")
+
+    def system(self) -> Mapping[str, str]:
+        of_model = self.systems.of_model()
+        return {"name": self.asked.system or of_model["model"], **of_model}
+
+    def plan(self) -> Mapping[str, Any]:
+        return {"model": astuple(self.systems.model.identity), "seed": self.choices.seed}
+
+    def inputs(self) -> list[dict[str, Any]]:
+        return self.pairs.inputs()

@@ -1,33 +1,27 @@
-"""Where the queries of a run are asked: one store, a cache, and the scores that come of it."""
+"""From records to scores: the one place where queries are asked. One store, a cache, and the comparison of answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-import polars as pl
+from types import TracebackType
 
 from sensecheck.correct.measure import (
     T2S,
     Choices,
     Cut,
-    NormalForms,
     Scored,
     add_official,
     cut_of,
     gold_plans,
-    measure,
     score_sparql,
     score_sql,
     sparql_requests,
     sql_requests,
-    texts,
     uses_gold_query,
 )
-from sensecheck.correct.records import Reader, Record, Records
+from sensecheck.correct.records import Record, Records
 from sensecheck.correct.sql_compare import GoldPlan
-from sensecheck.inputs.errors import InputError, shown
-from sensecheck.runs.collecting import Batch
 from sensecheck.runs.stopping import Stopped
 from sensecheck.stores import (
     Databases,
@@ -40,117 +34,85 @@ from sensecheck.stores import (
     answers,
 )
 
-CACHE_NAME = "answers.db"
 
+class Scorer:
+    """Asks a store what the queries of records answer, and scores it. A context: the cache is open inside it."""
 
-class Asker:
-    """Turns batches of records into batches of measurements."""
-
-    def __init__(
-        self,
-        reader: Reader,
-        choices: Choices,
-        store: Store | None,
-        cache_path: Path | None,
-        *,
-        cluster: str | None = None,
-        weight: str | None = None,
-    ) -> None:
-        self.reader = reader
-        self.cluster = cluster
-        self.weight = weight
-        self.choices = choices
+    def __init__(self, store: Store, choices: Choices, cache_path: Path | None = None) -> None:
         self.store = store
+        self.choices = choices
         self.cache_path = cache_path
+        self.missing: dict[str, str] = {}
+        """Databases that records name and the store does not have → what it says."""
         self._cache: ResultCache | None = None
-        self._forms = NormalForms(choices) if choices.normalise else None
         self._plans: dict[str, GoldPlan] = {}
         self._cuts: dict[str, Cut | None] = {}
-        self.missing: dict[str, str] = {}  # databases that records name and the store does not have
 
-    def batches(self, done: int, progress: Callable[[int], None] | None = None) -> Iterator[Batch]:
-        if self.cache_path is not None and self.store is not None:
+    def __enter__(self) -> Scorer:
+        if self.cache_path is not None:
             self._cache = ResultCache(self.cache_path)
-        try:
-            for records in self.reader.batches(done):
-                scores = self._scores(records) if self.store is not None else None
-                frame = measure(records, scores, self.choices, self._forms)
-                yield Batch(self._marked(frame), texts(records, scores))
-        finally:
-            if self._cache is not None:
-                self._cache.close()
-                self._cache = None
+        return self
 
-    def _marked(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """With the columns that the caller named as cluster and weight."""
-        if self.cluster is not None:
-            frame = frame.with_columns(cluster=pl.col(self.cluster))
-        if self.weight is not None:
-            weights = frame[self.weight].cast(pl.Float64, strict=False)
-            wrong = weights.is_null() | ~weights.is_finite().fill_null(False) | (weights < 0).fill_null(False)
-            if wrong.any():
-                row = int(wrong.arg_max() or 0)
-                raise InputError(
-                    field=self.weight, record=row + 1, expected="a number of at least 0",
-                    got=shown(frame[self.weight][row]), reason="bad weight",
-                )  # fmt: skip
-            frame = frame.with_columns(weights.alias("weight"))
-        return frame
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._cache is not None:
+            self._cache.close()
+            self._cache = None
 
-    def _scores(self, batch: Records) -> list[Scored]:
+    def scores(self, batch: Records) -> list[Scored]:
+        """The score of every record."""
         records = list(batch)
-        if self.choices.language == "sql":
-            return self._sql(records)
+        return self._of_sql(records) if self.choices.language == "sql" else self._of_sparql(records)
+
+    def _of_sparql(self, records: Sequence[Record]) -> list[Scored]:
         official = T2S in self.choices.conventions
         if official:
-            asked = {text for record in records for text in (record.prediction, record.gold) if text is not None}
+            queries = {text for record in records for text in (record.prediction, record.gold) if text is not None}
             self._cuts = {
-                text: self._cuts[text] if text in self._cuts else cut_of(text, self.choices) for text in asked
+                text: self._cuts[text] if text in self._cuts else cut_of(text, self.choices) for text in queries
             }
-        found = self._ask(sparql_requests(records, self.choices, self._cuts))
+        outcomes = self._ask(sparql_requests(records, self.choices, self._cuts))
         scores = []
         for record in records:
             if record.fault:
                 scores.append(Scored("", outcome="bad record", unscored=record.fault))
                 continue
-            predicted = None if record.prediction is None else found[Request(record.prediction)]
+            predicted = None if record.prediction is None else outcomes[Request(record.prediction)]
             gold = None
             if uses_gold_query(record, self.choices) and record.gold is not None:
-                gold = found[Request(record.gold)]
+                gold = outcomes[Request(record.gold)]
             scored = score_sparql(record, predicted, gold, self.choices)
             if official:
-                add_official(scored, record, found, self._cuts, self.choices)
+                add_official(scored, record, outcomes, self._cuts, self.choices)
             scores.append(scored)
         return scores
 
-    def _sql(self, records: Sequence[Record]) -> list[Scored]:
+    def _of_sql(self, records: Sequence[Record]) -> list[Scored]:
         assert isinstance(self.store, Databases)
         plans = gold_plans(records, self.store.dialect, self._plans)
         files: dict[str, list[str]] = {}
-        missing: dict[str, str] = {}
         for name in dict.fromkeys(record.database for record in records if not record.fault):
             try:
                 files[name] = [str(file) for file in self.store.files(name)]
             except StoreError as error:
-                missing[name] = str(error)
-                self.missing.setdefault(name, str(error))
-        found = self._ask(sql_requests(records, files, plans, self.choices))
+                self.missing[name] = str(error)
+        outcomes = self._ask(sql_requests(records, files, plans, self.choices))
         scores = []
         for record in records:
             if record.fault:
                 scores.append(Scored("table", outcome="bad record", unscored=record.fault))
             elif record.gold is None:
                 scores.append(Scored("table", outcome="not run", unscored="no gold query"))
-            elif record.database in missing:
-                why = missing[record.database]
+            elif record.database not in files:
+                why = self.missing[record.database]
                 scores.append(Scored("table", outcome="not run", unscored="no such database", message=why))
             else:
                 plan = plans[record.gold]
-                scores.append(score_sql(record, files[record.database], found, plan, self.choices))
+                scores.append(score_sql(record, files[record.database], outcomes, plan, self.choices))
         return scores
 
     def _ask(self, requests: list[Request]) -> dict[Request, Outcome]:
-        assert self.store is not None
         try:
             return dict(answers(self.store, requests, self._cache))
         except EndpointDeadError as error:

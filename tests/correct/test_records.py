@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensecheck.correct.records import Reader, Record
+from sensecheck.correct.fields import Piece
+from sensecheck.correct.records import Reader, Record, Records
 from sensecheck.inputs.errors import InputError
+from sensecheck.report.asking import Asked
 
 texts = st.sampled_from(["", "a", "test#QA_1#2", "ASK {}", "é#"])
 odd = st.none() | st.integers(0, 3) | st.lists(texts, max_size=2) | texts
@@ -41,20 +45,25 @@ def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
     return rows
 
 
-def outcome(reader: Reader, rows: list[Any], one_by_one: bool) -> list[Record] | str:
+def outcome(reader: Reader, rows: list[Any], one_by_one: bool) -> tuple[list[Record], dict[str, list[str]]] | str:
+    pieces = [Piece(rows, "p.json", 5, "p:")]
+    if one_by_one:
+        pieces = [Piece([row], "p.json", number, "p:") for number, row in enumerate(rows, 5)]
+    records = Records()
     try:
-        if one_by_one:
-            return [reader._record(row, "p.json", number, "p:") for number, row in enumerate(rows, 5)]
-        return list(reader._records(rows, "p.json", 5, "p:"))
+        for piece in pieces:
+            records.extend(reader._records(piece))
     except InputError as error:
         return str(error)
+    return list(records), records.extra
 
 
 @settings(deadline=None, max_examples=400)
 @given(tables(), st.booleans(), st.booleans(), st.none() | st.just({"a": "1", "": "2"}))
 def test_columns_are_rows(rows: list[Any], skip_bad: bool, keep: bool, distances: dict[str, str] | None) -> None:
     def fresh() -> Reader:
-        return Reader(rows, skip_bad=skip_bad, keep=["question"] if keep else (), distances=distances)
+        asked = Asked(skip_bad=skip_bad, slices=(("question",),) if keep else ())
+        return Reader(rows, asked, distances=distances)
 
     columns, single = fresh(), fresh()
     assert outcome(columns, rows, False) == outcome(single, rows, True)
@@ -77,7 +86,7 @@ def test_batches_are_cut_the_same_way_whatever_the_file(tmp_path: Path, name: st
     )
     rest = list(Reader(path, batch_records=700).batches(6))
     assert [batch.id for batch in rest] == [batch.id for batch in batches[6:]]
-    assert sum(len(batch) for batch in Reader(path, batch_records=700, limit=701).batches()) == 701
+    assert sum(len(batch) for batch in Reader(path, Asked(limit=701), batch_records=700).batches()) == 701
 
 
 @pytest.mark.parametrize("name", ["id", "turnID", "context_distance", "conversation"])
@@ -106,6 +115,64 @@ def test_streams_are_read_as_files_are(tmp_path: Path, kind: str) -> None:
     with file.open("rb") as stream:
         read = [record.prediction for batch in Reader(stream).batches() for record in batch]
     assert read == [row["prediction"] for row in rows]
+
+
+def test_what_is_written_in_other_ways_is_the_same_record() -> None:
+    """Next to each other, so that rows with different fields are read at once."""
+    rows: list[Any] = [
+        {"pred": "P", "sparql_delex": "G", "type": ["T"], "description": None, "answer": ["Q1"], "turnID": "t#c#1"},
+        {"actions": "P", "query": "G", "question_type": "T", "results": "Q1", "turn": 3, "dialogue": 7, "qname": 1},
+        {"prediction": None, "answer": "yes", "context_distance": 0, "db": "d"},
+    ]
+    assert list(next(iter(Reader(rows).batches()))) == [
+        Record("t#c#1", "P", "G", "T", results=["Q1"], turn="t#c#1", distance="none", conversation="t#c"),
+        Record("1", "P", "G", "T", results=["Q1"], turn="3", distance="none", conversation="7"),
+        Record("3", None, answer="yes", distance="0", database="d"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"gold": "b"}, "no_prediction_field"),
+        ({"prediction": "a"}, "no_gold"),
+        ({"prediction": 1, "gold": 2}, "prediction of another kind"),
+        ({"prediction": "a", "results": 7}, "results of another kind"),
+        ("text", "record of another kind"),
+    ],
+)
+def test_a_bad_record_is_counted_once_with_the_first_reason(row: Any, reason: str) -> None:
+    reader = Reader([], Asked(skip_bad=True, slices=(("level",),), weight="w"))
+    good = {"prediction": "a", "gold": "b", "level": "x", "w": 2}
+    records = reader._records(Piece([good, row if isinstance(row, str) else {"id": "mine", **row}], "", 1))
+    assert reader.bad == {reason: 1}
+    assert list(records)[1] == Record("2", None, fault=f"bad record: {reason}")
+    assert records.extra == {"level": ["x", ""], "w": ["2", "1"]}
+
+
+def test_tables_are_read_as_dictionaries_are(tmp_path: Path) -> None:
+    rows = [{**plain(i), "turnID": f"t#{i}#1", "level": str(i)} for i in range(20)]
+    file = tmp_path / "t.parquet"
+    pl.DataFrame(rows).write_parquet(file)
+    asked = Asked(slices=(("level",),))
+    for data in (file, pl.DataFrame(rows), {name: [row[name] for row in rows] for name in rows[0]}, iter(rows)):
+        (records,) = Reader(data, asked).batches()
+        (listed,) = Reader(rows, asked).batches()
+        assert (list(records), records.extra) == (list(listed), listed.extra)
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.json"])
+def test_the_first_rows_are_not_read_twice(tmp_path: Path, name: str) -> None:
+    rows = [plain(i) for i in range(3000)]
+    path = tmp_path / name
+    path.write_text(json.dumps(rows) if name == "p.json" else "\n".join(map(json.dumps, rows)) + "\n")
+    with path.open("rb") as stream:
+        for data in (path, stream):
+            reader = Reader(data)
+            assert reader.first_rows() == rows[:50]
+            assert [i for batch in reader.batches() for i in batch.id] == [row["id"] for row in rows]
+            assert [file["sha256"] for file in reader.files] == [hashlib.sha256(path.read_bytes()).hexdigest()]
+            assert reader.language_of(rows) == "sparql"
 
 
 def test_reading_leaves_the_garbage_collector_on(tmp_path: Path) -> None:

@@ -324,6 +324,13 @@ def test_numbers_and_marks_name_the_line() -> None:
     assert nulls.marks("correct").to_list() == [None, True]
 
 
+@pytest.mark.parametrize("bad", ["heavy", "-1", "nan", ""])
+def test_what_is_no_weight_says_what_a_weight_is(bad: str) -> None:
+    with pytest.raises(InputError, match=r"^<stream>:3: w: expected a weight of at least 0, got ") as caught:
+        batches(f"w,x\n1,1\n{bad},1\n")[0].weights("w")
+    assert caught.value.reason == "bad_weight"
+
+
 def test_formats_are_recognised_by_content_then_name() -> None:
     assert detect_table_format(b"a\n1\n", "x.csv.gz").name == "csv"
     assert detect_table_format(b"a\n1\n", "x.tsv").name == "tsv"

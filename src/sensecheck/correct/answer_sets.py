@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -101,13 +101,13 @@ def row_set(answer: Answer, *, short: bool = False) -> set[Key]:
 
     Several columns make a tuple whose order of columns is kept: `columns_permuted` tries the others.
     """
-    found: set[Key] = set()
+    rows: set[Key] = set()
     for row in answer.rows:
         keys = [value_key(cell, short=short) for cell in row]
         if all(key is None for key in keys):
             continue
-        found.add(keys[0] if len(keys) == 1 else tuple(keys))
-    return found
+        rows.add(keys[0] if len(keys) == 1 else tuple(keys))
+    return rows
 
 
 def best_column_order(wanted: set[Key], predicted: Answer, *, short: bool = False) -> set[Key]:
@@ -332,12 +332,3 @@ def _sort_keys(query: Query, answer: Answer) -> list[tuple[Cell, ...]] | None:
             return None
         places.append(answer.columns.index(key.expression.name))
     return [tuple([row[place] for place in places]) for row in answer.rows]
-
-
-def harmonic(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-def mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum(found) / len(found) if found else 0.0

@@ -1,226 +1,218 @@
-"""Does the predicted query give the right answer?"""
+"""`sensecheck.correct.evaluate`: from predicted queries to a result."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import isfinite
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Unpack
 
 import numpy as np
+import polars as pl
 
-from sensecheck.correct import figures
-from sensecheck.correct.answering import CACHE_NAME, Asker
-from sensecheck.correct.examples import example_page
-from sensecheck.correct.measure import CONVENTIONS, T2S, Choices, Language
-from sensecheck.correct.plots import plots
-from sensecheck.correct.records import UNASKED_RECORDS, Reader, read_distances
+from sensecheck.correct.measure import CONVENTIONS, T2S, Choices, NormalForms, measure, texts
+from sensecheck.correct.question import QUESTION
+from sensecheck.correct.records import UNASKED_RECORDS, Language, Reader, Records, is_spice, read_distances
+from sensecheck.correct.scoring import Scorer
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
-from sensecheck.inputs.opening import identity
-from sensecheck.report.question import Question, slicings
-from sensecheck.report.result import Result, conduct
+from sensecheck.inputs.tables import RECORD, TableBatch
+from sensecheck.options import Option
+from sensecheck.report.asking import FILES, Asked, WeighedRows, as_original, asked, evaluator
+from sensecheck.report.instrument import Instrument
+from sensecheck.report.question import slicings
+from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
-from sensecheck.statistics.figure import IntervalOptions
-from sensecheck.statistics.measurements import concatenated
+from sensecheck.runs.signature import Method
+from sensecheck.statistics.measurements import Measurements, concatenated
 from sensecheck.stores import STANDARD_PREFIXES, Databases, Endpoint, Graph, Limits, Store
 
-__all__ = ["QUESTION", "evaluate"]
-
-
-def _verdict(result: Result) -> list[str]:
-    return list(_sentences(result))
-
-
-def _sentences(result: Result) -> Iterator[str]:
-    values = {f.name: f.value for f in result.figures if isinstance(f.value, float) and isfinite(f.value)}
-    if "accuracy" in values and "em" in values:
-        yield f"{values['accuracy']:.1%} of the questions get the right answer; {values['em']:.1%} the very gold query."
-    elif "em_normalised" in values and "em" in values:
-        more = values["em_normalised"] - values["em"]
-        yield f"{values['em']:.1%} are the gold text; {more:.1%} more are the gold query, written otherwise."
-    if "answered" in values and values["answered"] < 1:
-        yield f"{1 - values['answered']:.1%} of the predictions gave no answer; the report says why, one by one."
-    if values.get("vacuous", 0) > 0.01:
-        yield f"{values['vacuous']:.1%} are right only because gold and prediction both find nothing."
-
-
-QUESTION = Question(
-    name="correct",
-    asks="Does the predicted query give the right answer?",
-    statistics=figures.statistics,
-    headline=(
-        "accuracy",
-        "macro_f1",
-        "em",
-        "em_normalised",
-        "em_unweighted",
-        "test_suite",
-        "test_suite_keep_distinct",
-        "bird",
-        "text2sparql",
-    ),
-    outcome="correct",
-    given=("question", "gold"),
-    plots=plots,
-    example_page=example_page,
-    verdict=_verdict,
-)
-
-# Left out of the short signature where nobody changed them; language and execution are always said.
-DEFAULTS = {
-    "normalise": "yes", "gold": "auto", "conventions": "", "ignore-distinct": "no", "coerce": "no",
-    "limits": Limits().key(), "prefixes": "standard", "distances": "none", "cluster": "conversation", "weight": "none",
-}  # fmt: skip
+CACHE_NAME = "answers.db"
 SPICE_SLICES = ("question_type", "subtype", "context", "ellipsis", "multi_entity")
+"""What records of the SPICE evaluation are sliced by where nobody says how."""
+ENDPOINT_WORKERS = 4
+"""Queries that an endpoint, which others may use too, is sent at a time."""
+
+_where = partial(Option, group="where queries run")
+_comparing = partial(Option, group="comparing")
 
 
+@evaluator()
 def evaluate(
-    data: Any,
+    data: Annotated[Any, FILES],
     *,
-    graph: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
-    endpoint: str | None = None,
-    database: str | os.PathLike[str] | None = None,
+    graph: Annotated[
+        str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
+        _where(
+            "RDF files to load (.nt, .ttl, …; repeatable), or the folder of an Oxigraph store", metavar="FILE",
+            repeat=True,
+        ),
+    ] = None,
+    endpoint: Annotated[str | None, _where("a SPARQL 1.1 endpoint", metavar="URL")] = None,
+    database: Annotated[
+        str | os.PathLike[str] | None,
+        _where(
+            "an SQLite or DuckDB file, or a folder of them by database name (several per name: a test suite)",
+            metavar="PATH",
+        ),
+    ] = None,
     store: Store | None = None,
+    cache: Annotated[
+        str | os.PathLike[str] | None, _where("keep answers here (default: in --out)", metavar="FILE")
+    ] = None,
+    prefixes: Annotated[
+        Mapping[str, str] | None,
+        _where(
+            "a prefix that queries may use without declaring it (repeatable; the usual ones are known)",
+            flag="--prefix", metavar="NAME=IRI",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        _where("queries that run at a time (default: one a core; against an endpoint 4)", metavar="N", at_least=1),
+    ] = None,
+    limits: Annotated[Limits | None, Option("bounds on each query", group="limits on each query")] = None,
     language: Language | None = None,
-    conventions: Sequence[str] = (),
-    gold: Literal["auto", "query", "answers"] = "auto",
-    normalise: bool = True,
-    ignore_distinct: bool = False,
-    coerce: bool = False,
-    prefixes: Mapping[str, str] | None = None,
-    distances: str | os.PathLike[str] | Mapping[str, str] | None = None,
-    limits: Limits | None = None,
-    workers: int | None = None,
-    cache: str | os.PathLike[str] | None = None,
-    columns: Mapping[str, str] | None = None,
-    slices: Sequence[str | Sequence[str]] = (),
-    weight: str | None = None,
-    cluster: str | None = None,
-    limit: int | None = None,
-    skip_bad: bool = False,
-    options: IntervalOptions | None = None,
-    out: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    system: str | None = None,
-    parity: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Result:
+    conventions: Annotated[
+        Sequence[str],
+        _comparing("also judge as this evaluator does (repeatable)", flag="--convention", choices=CONVENTIONS),
+    ] = (),
+    gold: Annotated[
+        Literal["auto", "query", "answers"],
+        _comparing(
+            "the gold answer: run the gold query, or take the answers in the file (default: answers where given)"
+        ),
+    ] = "auto",
+    normalise: Annotated[bool, _comparing("leave normalised exact match out")] = True,
+    ignore_distinct: Annotated[bool, _comparing("an outermost DISTINCT makes no difference to exact match")] = False,
+    coerce: Annotated[bool, _comparing("SQL: text that is a number equals that number")] = False,
+    distances: Annotated[
+        str | os.PathLike[str] | Mapping[str, str] | None,
+        _comparing("context distances: turnID, TAB, distance (for the slices context, distance)", metavar="FILE"),
+    ] = None,
+    parity: Annotated[Literal["spice"] | None, as_original("spice")] = None,
+    **shared: Unpack[WeighedRows],
+) -> Result:  # fmt: skip
     """Figures of predicted queries against gold queries or gold answers.
 
     `data` is files (paths, patterns), a table in memory or a list of dictionaries. Queries run on `graph` (RDF files
     or an Oxigraph folder), on `endpoint` (a SPARQL address) or on `database` (SQLite or DuckDB files); with none of
-    them, exact match alone is measured. `store` is one that is open already; it stays open.
+    them, exact match alone is measured. `store` is one that is open already; it stays open. Records of the SPICE
+    evaluation are sliced as that does where `slices` is not given.
     """
+    asked_for = asked(shared)
     if parity is not None:
-        from sensecheck.correct.parity import evaluate_as_spice
+        from sensecheck.correct.parity import Spice
 
         if parity != "spice":
             raise InputError(field="parity", expected="spice", got=shown(parity), reason="bad_option")
-        link = endpoint or graph
-        return evaluate_as_spice(
-            data, link, distances=distances, workers=workers, limit=limit, out=out, overwrite=overwrite, system=system
+        return Spice(data, asked_for, endpoint or graph, distances, workers).run()
+    _check_conventions(conventions)
+    known_prefixes = {**STANDARD_PREFIXES, **(prefixes or {})}
+    with ExitStack() as closing:
+        if store is None:
+            store = _open(graph, endpoint, database, limits or Limits(), known_prefixes, workers)
+            if store is not None:
+                closing.callback(store.close)
+        reader = Reader(
+            data, asked_for, distances=_distances(distances), batch_records=UNASKED_RECORDS if store is None else None
         )
-    for name in conventions:
-        if name not in CONVENTIONS:
-            hint = did_you_mean(name, CONVENTIONS) or f"There are {', '.join(CONVENTIONS)}."
-            raise InputError(field="conventions", expected="a known convention", got=shown(name), hint=hint)
-    bounds = limits or (store.limits if store is not None else Limits())
-    known = dict(STANDARD_PREFIXES if prefixes is None else {**STANDARD_PREFIXES, **prefixes})
-    opened = store if store is not None else _open(graph, endpoint, database, bounds, known, workers)
-    spoken: Language = "sparql"
-    if opened is not None:
-        spoken = "sql" if opened.language == "sql" else "sparql"
-    by = slicings(slices)
-    made = {"question_type", "subtype", "distance", "context", "ellipsis", "multi_entity", "triples", "kind", "outcome"}
-    wanted = [*(c for s in by for c in s), *(c for c in (weight, cluster) if c is not None)]
-    reader = Reader(
-        data,
-        columns=dict(columns or {}),
-        keep=[c for c in dict.fromkeys(wanted) if c not in made],
-        limit=limit,
-        skip_bad=skip_bad,
-        distances=_distances(distances),
-        batch_records=UNASKED_RECORDS if opened is None else None,
-    )
-    if language is None:
-        language = spoken if opened is not None else _sniff(reader)
-    choices = Choices(
-        language, opened is not None, normalise, gold, _fitting(conventions, language), ignore_distinct, coerce, known,
-        getattr(opened, "dialect", "sqlite"),
-    )  # fmt: skip
-    if cache is None and out is not None:
-        cache = Path(out) / CACHE_NAME
-    asker = Asker(reader, choices, opened, Path(cache) if cache is not None else None, cluster=cluster, weight=weight)
-
-    def batches(done: int) -> Iterator[Batch]:
-        return asker.batches(done)
-
-    method = _method(choices, opened, bounds, prefixes, distances)
-    method |= {"cluster": cluster or "conversation", "weight": weight or "none"}
-    notes = [] if opened is not None else ["no store was given: exact match alone, nothing was run"]
-    try:
-        result = conduct(
-            QUESTION,
-            batches,
-            method=method,
-            defaults=DEFAULTS,
-            system={"name": system or _name(data)},
-            slices=by,
-            options=options,
-            out=out,
-            resume=resume,
-            overwrite=overwrite,
-            plan={
-                "inputs": identity(data),
-                "columns": dict(columns or {}),
-                "slices": by,
-                "limit": limit,
-                "skip_bad": skip_bad,
-                "store": opened.state() if isinstance(opened, Databases) else getattr(opened, "fingerprint", "none"),
-            },
-            inputs=lambda: reader.files,
-            notes=notes,
-            progress=progress,
-            extra=lambda result: _last_notes(result, reader, asker),
+        first_rows = reader.first_rows()
+        if shared.get("slices") is None and is_spice(first_rows):
+            asked_for = replace(asked_for, slices=tuple(slicings(SPICE_SLICES)))
+        choices = Choices(
+            language=language or _language(store) or reader.language_of(first_rows),
+            normalise=normalise,
+            gold=gold,
+            conventions=tuple(dict.fromkeys(conventions)),
+            ignore_distinct=ignore_distinct,
+            coerce=coerce,
+            prefixes=known_prefixes,
+            dialect=getattr(store, "dialect", "sqlite"),
         )
-    finally:
-        if opened is not None and store is None:
-            opened.close()
-    return result
+        _check_fitting(choices)
+        settings = {
+            "limits": (Limits() if store is None else limits or store.limits).key(),
+            "prefixes": "standard" if prefixes is None else "standard+" + "+".join(sorted(prefixes)),
+            "distances": None if distances is None else "given",
+        }
+        return Correct(reader, asked_for, choices, _scorer(store, choices, cache, asked_for), settings).run()
 
 
-def _last_notes(result: Result, reader: Reader, asker: Asker) -> dict[str, Any]:
-    """What is known only after everything was read and asked."""
-    if asker.missing:
-        first = next(iter(asker.missing.values()))
-        others = len(asker.missing) - 1
-        result.notes.append(first + (f"; nor are {others:,} others there" if others else ""))
-    result.notes += [
-        f"{count:,} bad {'record' if count == 1 else 'records'}: {why}" for why, count in sorted(reader.bad.items())
-    ]
-    if f"{T2S}_low" not in result.rows.schema:
-        return {}
-    ends = concatenated(result.rows, [T2S, f"{T2S}_low", f"{T2S}_high"])
-    low, high = ends[f"{T2S}_low"], ends[f"{T2S}_high"]
-    tied = int((high - low > 1e-9).sum())
-    unknown = int((ends[T2S].is_not_null() & low.is_null()).sum())
-    value, least, most = (
-        float(np.mean(column.drop_nulls().to_numpy())) if column.null_count() < len(column) else 0.0
-        for column in (ends[T2S], low.fill_null(ends[T2S]), high.fill_null(ends[T2S]))
-    )
-    if tied:
-        result.notes.append(
-            f"{tied:,} of {len(ends):,} examples leave set-F open: LIMIT cuts rows that ORDER BY does not tell apart; "
-            f"{value:.4f} takes tied rows in the order of their values, other choices give {least:.4f} to {most:.4f}"
-        )
-    if unknown:
-        result.notes.append(
-            f"{unknown:,} examples sort by what they do not show, or answer too much without their LIMIT: "
-            "whether ties change their set-F is not known"
-        )
-    return {T2S: {"tied": tied, "unknown": unknown, "low": least, "high": most}}
+class Correct(Instrument):
+    """Predicted queries, each held against a gold query, a gold answer or both."""
+
+    question = QUESTION
+
+    def __init__(self, reader: Reader, asked: Asked, choices: Choices, scorer: Scorer | None, settings: Method) -> None:
+        super().__init__(reader.data, asked)
+        self.reader = reader
+        self.choices = choices
+        self.scorer = scorer
+        self.settings = settings
+        self.forms = NormalForms(choices) if choices.normalise else None
+        if scorer is None:
+            self.notes.append("no store was given: exact match alone, nothing was run")
+
+    def method(self) -> Method:
+        choices = self.choices
+        return {
+            "language": choices.language,
+            "execute": None if self.scorer is None else _engine(self.scorer.store),
+            "normalise": choices.normalise,
+            "gold": choices.gold,
+            "conventions": list(choices.conventions),
+            "ignore-distinct": choices.ignore_distinct,
+            "coerce": choices.coerce,
+            **self.settings,
+            "cluster": self.asked.cluster or "conversation",
+            "weight": self.asked.weight,
+        }
+
+    def defaults(self) -> Method:
+        """Language and execution are always said."""
+        return {
+            "normalise": True, "gold": "auto", "conventions": [], "ignore-distinct": False, "coerce": False,
+            "limits": Limits().key(), "prefixes": "standard", "distances": None, "cluster": "conversation",
+            "weight": None,
+        }  # fmt: skip
+
+    def plan(self) -> Mapping[str, Any]:
+        store = None if self.scorer is None else self.scorer.store
+        return {"store": store.state() if isinstance(store, Databases) else getattr(store, "fingerprint", "none")}
+
+    def inputs(self) -> list[dict[str, Any]]:
+        return self.reader.files
+
+    def batches(self, done: int) -> Iterator[Batch]:
+        with self.scorer or nullcontext():
+            for records in self.reader.batches(done):
+                scores = None if self.scorer is None else self.scorer.scores(records)
+                rows = measure(records, scores, self.choices, self.forms)
+                yield Batch(self._grouped(rows, records), texts(records, scores))
+
+    def _grouped(self, rows: pl.DataFrame, records: Records) -> pl.DataFrame:
+        """With the clusters and weights that the caller named."""
+        if self.asked.cluster is not None:
+            rows = rows.with_columns(cluster=pl.col(self.asked.cluster))
+        if self.asked.weight is not None:
+            rows = rows.with_columns(_weights(rows[self.asked.weight], records))
+        return rows
+
+    def finish(self, result: Result) -> None:
+        if self.scorer is not None and self.scorer.missing:
+            first, *others = self.scorer.missing.values()
+            result.notes.append(first + (f"; nor are {len(others):,} others there" if others else ""))
+        for why, count in sorted(self.reader.bad.items()):
+            result.notes.append(f"{count:,} bad {'record' if count == 1 else 'records'}: {why}")
+        if f"{T2S}_low" in result.rows.schema:
+            result.extra[T2S], notes = _ties(result.rows)
+            result.notes += notes
+
+
+# ---- the parts of a run
 
 
 def _open(
@@ -237,75 +229,85 @@ def _open(
     if graph:
         return Graph(graph, limits=limits, prefixes=prefixes, workers=workers)
     if endpoint:
-        return Endpoint(endpoint, limits=limits, prefixes=prefixes, concurrency=workers or 4)
+        return Endpoint(endpoint, limits=limits, prefixes=prefixes, concurrency=workers or ENDPOINT_WORKERS)
     if database:
         return Databases(database, limits=limits, workers=workers)
     return None
 
 
-def _fitting(conventions: Sequence[str], language: Language) -> tuple[str, ...]:
-    wrong = [name for name in conventions if (name == "text2sparql") != (language == "sparql")]
-    if wrong:
-        raise InputError(
-            field="conventions",
-            expected=f"conventions for {language.upper()}",
-            got=shown(wrong[0]),
-            reason="bad_option",
-        )
-    return tuple(dict.fromkeys(conventions))
+def _language(store: Store | None) -> Language | None:
+    if store is None:
+        return None
+    return "sql" if store.language == "sql" else "sparql"
 
 
-def _sniff(reader: Reader) -> Language:
-    """SPARQL or SQL, by the first gold query or prediction that can tell."""
-    if hasattr(reader.data, "read") or reader.data == "-":
-        return "sparql"  # a stream can be read only once
-    for batch in Reader(reader.data, reader.columns, reader.keep, limit=50, skip_bad=True).batches():
-        for record in batch:
-            text = record.gold or record.prediction
-            if text:
-                return "sparql" if "{" in text else "sql"
-    return "sparql"
+def _engine(store: Store) -> str:
+    """What runs the queries."""
+    kind = type(store).__name__.lower()
+    return str(getattr(store, "dialect", {"graph": "oxigraph"}.get(kind, kind)))
+
+
+def _scorer(
+    store: Store | None, choices: Choices, cache: str | os.PathLike[str] | None, asked_for: Asked
+) -> Scorer | None:
+    if store is None:
+        return None
+    if cache is None and asked_for.out is not None:
+        cache = asked_for.out / CACHE_NAME
+    return Scorer(store, choices, None if cache is None else Path(cache))
+
+
+def _check_conventions(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in CONVENTIONS:
+            hint = did_you_mean(name, CONVENTIONS) or f"There are {', '.join(CONVENTIONS)}."
+            raise InputError(field="conventions", expected="a known convention", got=shown(name), hint=hint)
+
+
+def _check_fitting(choices: Choices) -> None:
+    for name in choices.conventions:
+        if (name == T2S) != (choices.language == "sparql"):
+            raise InputError(
+                field="conventions", expected=f"conventions for {choices.language.upper()}", got=shown(name),
+                reason="bad_option",
+            )  # fmt: skip
 
 
 def _distances(given: str | os.PathLike[str] | Mapping[str, str] | None) -> Mapping[str, str] | None:
-    if given is None or isinstance(given, Mapping):
-        return given
-    return read_distances(os.fspath(given))
+    return given if given is None or isinstance(given, Mapping) else read_distances(os.fspath(given))
 
 
-def _method(
-    choices: Choices, store: Store | None, limits: Limits, prefixes: Mapping[str, str] | None, distances: Any
-) -> dict[str, str]:
-    method = {"language": choices.language, "execute": "none"}
-    if store is not None:
-        kind = type(store).__name__.lower()
-        method["execute"] = getattr(store, "dialect", {"graph": "oxigraph"}.get(kind, kind))
-    return {
-        **method,
-        "normalise": "yes" if choices.normalise else "no",
-        "gold": choices.gold,
-        "conventions": ",".join(choices.conventions),
-        "ignore-distinct": "yes" if choices.ignore_distinct else "no",
-        "coerce": "yes" if choices.coerce else "no",
-        "limits": limits.key() if store is not None else DEFAULTS["limits"],
-        "prefixes": "standard" if prefixes is None else "standard+" + "+".join(sorted(prefixes)),
-        "distances": "none" if distances is None else "given",
-    }
+def _weights(column: pl.Series, records: Records) -> pl.Series:
+    """The column as weights; what is none is told with its file and record."""
+    weights, start = [], 0
+    for path, first, count in records.origins:
+        numbers = pl.Series(RECORD, range(first, first + count), dtype=pl.Int64)
+        rows = TableBatch(pl.DataFrame([numbers, column.slice(start, count)]), path)
+        weights.append(rows.weights(column.name))
+        start += count
+    return pl.concat(weights)
 
 
-def _identity(data: Any) -> list[str]:
-    if isinstance(data, str | os.PathLike):
-        return [os.fspath(data)]
-    if isinstance(data, list | tuple) and all(isinstance(d, str | os.PathLike) for d in data):
-        return [os.fspath(d) for d in data]
-    return [type(data).__name__]
-
-
-def _name(data: Any) -> str:
-    names = _identity(data)
-    if not isinstance(data, str | os.PathLike | list | tuple) or not isinstance(names[0], str):
-        return "system"
-    if isinstance(data, list | tuple) and not all(isinstance(d, str | os.PathLike) for d in data):
-        return "system"
-    first = Path(names[0]).name or names[0]
-    return first if len(names) == 1 else f"{first} and {len(names) - 1} more"
+def _ties(rows: Measurements) -> tuple[dict[str, Any], list[str]]:
+    """How far the choice among rows that tie at a LIMIT moves TEXT2SPARQL's set-F, and the notes about it."""
+    scores = concatenated(rows, [T2S, f"{T2S}_low", f"{T2S}_high"])
+    low, high = scores[f"{T2S}_low"], scores[f"{T2S}_high"]
+    tied = int((high - low > 1e-9).sum())
+    unknown = int((scores[T2S].is_not_null() & low.is_null()).sum())
+    value, least, most = (
+        float(np.mean(column.drop_nulls().to_numpy())) if column.null_count() < len(column) else 0.0
+        for column in (scores[T2S], low.fill_null(scores[T2S]), high.fill_null(scores[T2S]))
+    )
+    notes = []
+    if tied:
+        notes.append(
+            f"{tied:,} of {len(scores):,} examples leave set-F open: LIMIT cuts rows that ORDER BY does not tell "
+            f"apart; {value:.4f} takes tied rows in the order of their values, other choices give {least:.4f} to "
+            f"{most:.4f}"
+        )
+    if unknown:
+        notes.append(
+            f"{unknown:,} examples sort by what they do not show, or answer too much without their LIMIT: "
+            "whether ties change their set-F is not known"
+        )
+    return {"tied": tied, "unknown": unknown, "low": least, "high": most}, notes

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sensecheck.runs.signature import Method
 from sensecheck.statistics.statistic import ONE, Anchor, AnyStatistic, Bins, Explanation, Statistic, mean_of, ratio
 
 Floats = NDArray[np.float64]
@@ -65,40 +66,41 @@ def _unweighted(column: str, name: str, title: str, meaning: str) -> Statistic:
     )
 
 
-def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
+def statistics(method: Method) -> list[AnyStatistic]:
     """All figures under a signature's choices; under no choices, every figure there is."""
     everything = not method
-    runs = everything or method.get("execute", "none") != "none"
-    language = method.get("language", "")
-    conventions = set(filter(None, method.get("conventions", "").split(",")))
-    found: list[AnyStatistic] = []
+    runs = everything or method.get("execute") is not None
+    language = method.get("language")
+    chosen = method.get("conventions")
+    conventions = list(chosen) if isinstance(chosen, list | tuple) else []
+    figures: list[AnyStatistic] = []
     if runs:
-        found.append(mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
+        figures.append(mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
             "share of questions whose predicted query gives the right answer",
             "Yes or no and counts by value; sets when equal; SQL tables as bags of rows under some order of columns, "
             "in order only where the gold sorts. A prediction that fails to run is wrong.",
             "Empty answers that equal empty golds (see vacuous); for SQL, ties under LIMIT count as right.",
             _SPICE)))  # fmt: skip
-    found.append(mean_of("em", title="exact match", direction="higher", explanation=Explanation(
+    figures.append(mean_of("em", title="exact match", direction="higher", explanation=Explanation(
         "share of predictions that equal the gold query but for case",
         "The same text as the gold. A query written otherwise is wrong here, however right its answer.",
         "Names of variables, order of triples, spacing.", _SPICE)))  # fmt: skip
-    if everything or method.get("normalise", "yes") == "yes":
-        found.append(mean_of("em_normalised", title="normalised exact match", direction="higher",
+    if everything or method.get("normalise", True):
+        figures.append(mean_of("em_normalised", title="normalised exact match", direction="higher",
             explanation=Explanation(
                 "share of predictions that are the gold query but for names of variables and order of what commutes",
                 "The same query: renamed variables and aliases, permuted triples and conjuncts, prefixes, spacing and "
                 "case make no difference; every match is proved by a renaming.",
                 "Queries that mean the same in another shape (a join for a subquery) still differ.", "")))  # fmt: skip
-    found.append(_unweighted("em", "em_unweighted", "exact match, mean over sub-types",
+    figures.append(_unweighted("em", "em_unweighted", "exact match, mean over sub-types",
         "Exact match where every sub-type counts the same, as the SPICE evaluation averages phenomena."))  # fmt: skip
     if runs:
-        found.append(_unweighted("correct", "accuracy_unweighted", "accuracy, mean over sub-types",
+        figures.append(_unweighted("correct", "accuracy_unweighted", "accuracy, mean over sub-types",
             "Accuracy where every sub-type counts the same."))  # fmt: skip
     if runs and (everything or language == "sparql"):
-        found += _set_figures()
+        figures += _set_figures()
     if runs:
-        found += [
+        figures += [
             mean_of("answered", title="answered", direction="higher", explanation=Explanation(
                 "share of predictions that ran and gave an answer",
                 "The rest have a reason each: syntax, refused, timeout, memory, too large, unknown prefix, an error.",
@@ -109,15 +111,15 @@ def statistics(method: Mapping[str, str]) -> list[AnyStatistic]:
                 "Golds that find nothing in this store.", "")),
         ]  # fmt: skip
     if runs and (everything or language == "sql"):
-        found.append(mean_of("tie", title="right by a tie", explanation=Explanation(
+        figures.append(mean_of("tie", title="right by a tie", explanation=Explanation(
             "share of questions that are right only because rows tie under ORDER BY",
             "The gold keeps one of several rows that tie at its LIMIT; the prediction shows another, or all.",
             "Ties in the data.", "")))  # fmt: skip
     for name, title, citation, meaning in _CONVENTIONS:
         if everything or name in conventions:
-            found.append(mean_of(name.replace("-", "_"), title=title, direction="higher",
+            figures.append(mean_of(name.replace("-", "_"), title=title, direction="higher",
                 explanation=Explanation(_FORMULAS[name], meaning, "", citation)))  # fmt: skip
-    return found
+    return figures
 
 
 _FORMULAS = {

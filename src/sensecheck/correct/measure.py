@@ -36,7 +36,7 @@ from sensecheck.correct.question_types import (
     ELLIPSIS_SUBTYPES,
     MULTI_ENTITY_SUBTYPES,
 )
-from sensecheck.correct.records import Record, Records
+from sensecheck.correct.records import MEASURED, Language, Record, Records
 from sensecheck.correct.sql_compare import GoldPlan, bird_equal, compare, plan_gold, suite_equal, without_distinct
 from sensecheck.language.isomorphism import Shape
 from sensecheck.language.sparql import Query, SparqlError, normal_form, parse, same_query, triple_count
@@ -45,7 +45,6 @@ from sensecheck.language.sql_normal_form import sql_normal_form
 from sensecheck.stores import STANDARD_PREFIXES, Answer, Failure, Outcome, Reason, Request
 
 T = TypeVar("T", bound=Hashable)
-Language = Literal["sparql", "sql"]
 CONVENTIONS = ("test-suite", "test-suite-keep-distinct", "bird", "text2sparql")
 
 _ELLIPSIS = frozenset(ELLIPSIS_SUBTYPES)
@@ -61,7 +60,6 @@ class Choices:
     """Everything that can change a measurement; part of the signature."""
 
     language: Language = "sparql"
-    execute: bool = True
     normalise: bool = True
     gold: Literal["auto", "query", "answers"] = "auto"
     conventions: tuple[str, ...] = ()
@@ -246,7 +244,7 @@ def cut_of(text: str, choices: Choices) -> Cut | None:
 
 
 def official_set_f(
-    record: Record, found: Mapping[Request, Outcome], cuts: Mapping[str, Cut | None], choices: Choices
+    record: Record, outcomes: Mapping[Request, Outcome], cuts: Mapping[str, Cut | None], choices: Choices
 ) -> SetF | None:
     """TEXT2SPARQL's set-F, tied rows taken in the order of their values, with the range that ties leave open."""
 
@@ -254,8 +252,8 @@ def official_set_f(
         if text is None:
             return None
         cut = cuts.get(text)
-        shown = found.get(Request(cut.ordered)) if cut is not None and cut.ordered is not None else None
-        outcome = shown if isinstance(shown, Answer) else found.get(Request(text))
+        shown = outcomes.get(Request(cut.ordered)) if cut is not None and cut.ordered is not None else None
+        outcome = shown if isinstance(shown, Answer) else outcomes.get(Request(text))
         return outcome if isinstance(outcome, Answer) else None
 
     if uses_gold_query(record, choices):
@@ -273,18 +271,18 @@ def official_set_f(
     cut = cuts.get(record.prediction)
     if cut is None:
         return set_f_range(relevant, answer)
-    whole = found.get(Request(cut.whole))
+    whole = outcomes.get(Request(cut.whole))
     return set_f_range(relevant, answer, cut.query, whole if isinstance(whole, Answer) else None)
 
 
 def add_official(
     scored: Scored,
     record: Record,
-    found: Mapping[Request, Outcome],
+    outcomes: Mapping[Request, Outcome],
     cuts: Mapping[str, Cut | None],
     choices: Choices,
 ) -> None:
-    score = official_set_f(record, found, cuts, choices)
+    score = official_set_f(record, outcomes, cuts, choices)
     if score is not None:
         scored.named |= {T2S: score.value, f"{T2S}_low": score.low, f"{T2S}_high": score.high}
 
@@ -300,9 +298,9 @@ def _score_boolean(scored: Scored, record: Record, answer: Answer | None, gold: 
         scored.unscored = "gold answer is no yes or no"
         return
     scored.gold_text = " and ".join("yes" if w else "no" for w in wanted)
-    found = None if answer is None else verdict_of(answer)
+    shown_verdict = None if answer is None else verdict_of(answer)
     # Several verdicts ("YES and NO respectively") are not met by one.
-    scored.correct = found is not None and wanted == (found,)
+    scored.correct = shown_verdict is not None and wanted == (shown_verdict,)
 
 
 def _score_count(scored: Scored, record: Record, answer: Answer | None) -> None:
@@ -318,9 +316,9 @@ def _compare_count(scored: Scored, wanted: float | None, answer: Answer | None) 
     if answer is None:
         scored.correct = False
         return
-    found = count_of(answer)
-    scored.counted_rows = found.from_rows
-    scored.correct = found.value is not None and wanted is not None and abs(found.value - wanted) <= 1e-9 * abs(wanted)
+    count = count_of(answer)
+    scored.counted_rows = count.from_rows
+    scored.correct = count.value is not None and wanted is not None and abs(count.value - wanted) <= 1e-9 * abs(wanted)
 
 
 def _listed_text(value: Any) -> str:
@@ -330,23 +328,23 @@ def _listed_text(value: Any) -> str:
 
 
 def _score_set(scored: Scored, record: Record, answer: Answer | None, gold: Answer | None) -> None:
-    found: set[Key] = set()
+    answered: set[Key] = set()
     if gold is not None:
         wanted = row_set(gold)
         scored.gold_text = shown_answer(gold)
         if answer is not None and answer.boolean is None:
-            found = best_column_order(wanted, answer)
+            answered = best_column_order(wanted, answer)
     elif record.results is not None or record.answer is not None:
         listed = record.results if record.results is not None else [record.answer]
         wanted = {listed_key(value) for value in listed} - {None}
         scored.gold_text = "\n".join(sorted(map(_listed_text, listed))[:_SHOWN_ROWS])
         if answer is not None and answer.boolean is None:
-            found = best_column_order(wanted, answer, short=True)
+            answered = best_column_order(wanted, answer, short=True)
     else:
         scored.unscored = "no gold answer"
         return
     # A failed query answered nothing; even where nothing is right, it gets no credit for that.
-    scored.sets = overlap(wanted, found) if answer is not None or wanted else Overlap(0, 0, 1)
+    scored.sets = overlap(wanted, answered) if answer is not None or wanted else Overlap(0, 0, 1)
     scored.correct = answer is not None and answer.boolean is None and scored.sets.fp == scored.sets.fn == 0
     scored.vacuous = scored.correct and not wanted
 
@@ -354,7 +352,7 @@ def _score_set(scored: Scored, record: Record, answer: Answer | None, gold: Answ
 def score_sql(
     record: Record,
     files: Sequence[str],
-    found: Mapping[Request, Outcome],
+    outcomes: Mapping[Request, Outcome],
     plan: GoldPlan,
     choices: Choices,
 ) -> Scored:
@@ -364,12 +362,12 @@ def score_sql(
     for name in choices.conventions:
         scored.named[name] = True
     for number, file in enumerate(files):
-        gold = found[Request(record.gold, file)]
+        gold = outcomes[Request(record.gold, file)]
         if isinstance(gold, Failure):
             scored.unscored, scored.message = f"gold query: {gold.reason}", gold.message
-            scored.outcome = _failed(found.get(Request(record.prediction or "", file))) or "answered"
+            scored.outcome = _failed(outcomes.get(Request(record.prediction or "", file))) or "answered"
             return scored
-        outcome = found.get(Request(record.prediction, file)) if record.prediction is not None else None
+        outcome = outcomes.get(Request(record.prediction, file)) if record.prediction is not None else None
         if not number:
             scored.gold_text = shown_answer(gold)
             scored.answer_text = shown_answer(outcome) if isinstance(outcome, Answer) else ""
@@ -377,7 +375,7 @@ def score_sql(
             scored.outcome = _failed(outcome) or "answered"
             scored.message = outcome.message if isinstance(outcome, Failure) else ""
         if isinstance(outcome, Answer):
-            keyed = found.get(Request(plan.keyed, file)) if plan.keyed else None
+            keyed = outcomes.get(Request(plan.keyed, file)) if plan.keyed else None
             verdict = compare(gold, outcome, plan, keyed if isinstance(keyed, Answer) else None, coerce=choices.coerce)
             if number and scored.correct and not verdict.equal:
                 scored.message = f"right on {Path(files[0]).name}, other rows on {Path(file).name}"
@@ -387,18 +385,20 @@ def score_sql(
         else:
             scored.correct, scored.vacuous = False, False
         for name in choices.conventions:
-            scored.named[name] = bool(scored.named[name] and _by_convention(name, record, file, gold, outcome, found))
+            scored.named[name] = bool(
+                scored.named[name] and _by_convention(name, record, file, gold, outcome, outcomes)
+            )
     scored.tie = bool(scored.tie and scored.correct)
     return scored
 
 
 def _by_convention(
-    name: str, record: Record, file: str, gold: Answer, outcome: Outcome | None, found: Mapping[Request, Outcome]
+    name: str, record: Record, file: str, gold: Answer, outcome: Outcome | None, outcomes: Mapping[Request, Outcome]
 ) -> bool:
     assert record.gold is not None
     if name == "test-suite":
-        stripped = found.get(Request(without_distinct(record.gold), file))
-        answer = found.get(Request(without_distinct(record.prediction or ""), file))
+        stripped = outcomes.get(Request(without_distinct(record.gold), file))
+        answer = outcomes.get(Request(without_distinct(record.prediction or ""), file))
         return (
             isinstance(stripped, Answer) and isinstance(answer, Answer) and suite_equal(stripped, answer, record.gold)
         )
@@ -482,72 +482,77 @@ def context_of(distance: str) -> str:
 
 def _each(values: Sequence[T], make: Callable[[T], Any]) -> list[Any]:
     """make(value) of every value, made once for those that repeat."""
-    made = {value: make(value) for value in set(values)}
-    return list(map(made.__getitem__, values))
+    results = {value: make(value) for value in set(values)}
+    return list(map(results.__getitem__, values))
 
 
 def measure(
     records: Records, scores: Sequence[Scored] | None, choices: Choices, forms: NormalForms | None = None
 ) -> pl.DataFrame:
     """One row for every record. Without `scores`, exact match alone."""
-    # Tuples are not kept in a list: thousands of them at a time wake the garbage collector.
-    groups = partial(zip, records.question_type, records.subtype, strict=True)
-    pairs = partial(zip, records.gold, records.prediction, strict=True)
-    codes = {group: float(crc32("_".join(group).encode("utf-8", "replace"))) for group in set(groups())}
-    columns: dict[str, Any] = {
+    reasons: list[str | None] = [fault or None for fault in records.fault]
+    if scores is not None:
+        reasons = [fault or score.unscored or None for fault, score in zip(records.fault, scores, strict=True)]
+    scored = [reason is None for reason in reasons]
+    columns: dict[str, list[Any]] = {
         "id": records.id,
         "cluster": [talk or own for talk, own in zip(records.conversation, records.id, strict=True)],
+        "scored": scored,
+        "reason": reasons,
+        **_groups(records),
+        **_matches(records, choices, forms),
+        **({} if scores is None else _answer_columns(scores, scored, choices)),
+    }
+    others = {name: texts for name, texts in records.extra.items() if name not in columns}
+    schema = {name: _DTYPES.get(name, pl.Boolean) for name in columns} | dict.fromkeys(others, pl.String)
+    return pl.DataFrame(columns | others, schema=schema)
+
+
+def _groups(records: Records) -> dict[str, list[Any]]:
+    """What slices are made of, and the code of each sub-type."""
+    # Tuples are not kept in a list: thousands of them at a time wake the garbage collector.
+    kinds = partial(zip, records.question_type, records.subtype, strict=True)
+    codes = {kind: float(crc32("_".join(kind).encode("utf-8", "replace"))) for kind in set(kinds())}
+    return {
         "question_type": _each(records.question_type, lambda kind: kind or None),
         "subtype": _each(records.subtype, lambda subtype: subtype or None),
         "distance": records.distance,
         "context": _each(records.distance, context_of),
         "ellipsis": _each(records.subtype, lambda subtype: "yes" if subtype in _ELLIPSIS else "no"),
         "multi_entity": _each(records.subtype, lambda subtype: "yes" if subtype in _MULTI_ENTITY else "no"),
-        "type_code": list(map(codes.__getitem__, groups())),
+        "type_code": list(map(codes.__getitem__, kinds())),
     }
-    text: dict[str, Any] = {name: pl.String for name in columns if name != "type_code"}
-    # Without a gold query there is nothing to match; a bad record has none.
-    columns["em"] = [None if gold is None else exact_match(gold, shown) for gold, shown in pairs()]
+
+
+def _matches(records: Records, choices: Choices, forms: NormalForms | None) -> dict[str, list[Any]]:
+    """Exact match. Without a gold query there is nothing to match; a bad record has none."""
+    pairs = partial(zip, records.gold, records.prediction, strict=True)
+    columns: dict[str, list[Any]] = {
+        "em": [None if gold is None else exact_match(gold, told) for gold, told in pairs()]
+    }
     if forms is not None:
-        columns["em_normalised"] = [None if gold is None else forms.match(gold, shown) for gold, shown in pairs()]
+        columns["em_normalised"] = [None if gold is None else forms.match(gold, told) for gold, told in pairs()]
         if choices.language == "sparql":
             counts = [None if gold is None else forms.of(gold)[1] for gold in records.gold]
             columns["triples"] = [None if count is None else str(count) for count in counts]
-            text["triples"] = pl.String
-    reasons: list[str | None] = [fault or None for fault in records.fault]
-    if scores is not None:
-        reasons = [fault or score.unscored or None for fault, score in zip(records.fault, scores, strict=True)]
-        columns.update(_answer_columns(scores, [reason is None for reason in reasons], choices))
-        text.update(kind=pl.String, outcome=pl.String)
-    for name in records.extra[0] if records.extra else ():
-        if name not in columns:
-            columns[name] = [extra.get(name) for extra in records.extra]
-            text[name] = pl.String
-    columns["scored"] = [reason is None for reason in reasons]
-    columns["reason"] = reasons
-    schema = {
-        name: text.get(name) or _dtype(name) for name in [*list(columns)[:2], "scored", "reason", *list(columns)[2:-2]]
-    }
-    return pl.DataFrame({name: columns[name] for name in schema}, schema=schema)
+    return columns
 
 
-_FLOATS = ("precision", "recall", "f1", "jaccard", "precision_qald", "f1_spice", "type_code", T2S, f"{T2S}_low",
-           f"{T2S}_high")  # fmt: skip
 _COUNTS = ("tp", "fp", "fn")
+_RATES = ("precision", "recall", "f1", "jaccard", "precision_qald", "f1_spice")
+_T2S_COLUMNS = (T2S, f"{T2S}_low", f"{T2S}_high")
+# All others are true or false.
+_DTYPES: dict[str, Any] = {
+    **dict.fromkeys(("id", "cluster", "reason", *MEASURED), pl.String),
+    **dict.fromkeys(("type_code", *_RATES, *_T2S_COLUMNS), pl.Float64),
+    **dict.fromkeys(_COUNTS, pl.Int64),
+}
 
 
-def _dtype(name: str) -> Any:
-    if name == "reason":
-        return pl.String
-    if name in _FLOATS:
-        return pl.Float64
-    return pl.Int64 if name in _COUNTS else pl.Boolean
-
-
-def _answer_columns(scores: Sequence[Scored], usable: Sequence[bool], choices: Choices) -> dict[str, Any]:
+def _answer_columns(scores: Sequence[Scored], usable: Sequence[bool], choices: Choices) -> dict[str, list[Any]]:
     good = [score if ok else None for score, ok in zip(scores, usable, strict=True)]
     sets = [None if score is None else score.sets for score in good]
-    made: dict[str, Any] = {
+    columns: dict[str, list[Any]] = {
         "kind": [score.kind for score in scores],
         "outcome": [score.outcome for score in scores],
         "correct": [None if score is None else score.correct for score in good],
@@ -555,26 +560,26 @@ def _answer_columns(scores: Sequence[Scored], usable: Sequence[bool], choices: C
         "vacuous": [None if score is None else bool(score.vacuous) for score in good],
     }
     if choices.language == "sparql":
-        made["counted_rows"] = [None if score is None else score.counted_rows for score in good]
-        for name in (*_COUNTS, *_FLOATS[:6]):
-            made[name] = [None if found is None else getattr(found, name) for found in sets]
+        columns["counted_rows"] = [None if score is None else score.counted_rows for score in good]
+        for name in (*_COUNTS, *_RATES):
+            columns[name] = [None if overlap is None else getattr(overlap, name) for overlap in sets]
     else:
-        made["tie"] = [None if score is None else bool(score.tie) for score in good]
-    for name in (*choices.conventions, *((f"{T2S}_low", f"{T2S}_high") if T2S in choices.conventions else ())):
-        made[name.replace("-", "_")] = [None if score is None else score.named.get(name) for score in good]
-    return made
+        columns["tie"] = [None if score is None else bool(score.tie) for score in good]
+    for name in (*choices.conventions, *(_T2S_COLUMNS[1:] if T2S in choices.conventions else ())):
+        columns[name.replace("-", "_")] = [None if score is None else score.named.get(name) for score in good]
+    return columns
 
 
 def texts(records: Records, scores: Sequence[Scored] | None) -> pl.DataFrame:
     """What a reader wants to see of each record."""
-    made: dict[str, Any] = {
+    columns: dict[str, list[Any]] = {
         "id": records.id,
         "question": records.question,
         "gold": records.gold,
         "prediction": records.prediction,
     }
     if scores is not None:
-        made["gold_answer"] = [score.gold_text for score in scores]
-        made["predicted_answer"] = [score.answer_text for score in scores]
-        made["message"] = [score.message for score in scores]
-    return pl.DataFrame(made, schema=dict.fromkeys(made, pl.String))
+        columns["gold_answer"] = [score.gold_text for score in scores]
+        columns["predicted_answer"] = [score.answer_text for score in scores]
+        columns["message"] = [score.message for score in scores]
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))

@@ -7,21 +7,26 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
-from sensecheck.correct import QUESTION, original
+from sensecheck.correct import original
+from sensecheck.correct.evaluation import ENDPOINT_WORKERS
+from sensecheck.correct.question import QUESTION
 from sensecheck.correct.question_types import QUESTION_TYPES
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.opening import sources
+from sensecheck.report.asking import Asked
+from sensecheck.report.instrument import Instrument
 from sensecheck.report.result import Result
-from sensecheck.runs.signature import Signature
+from sensecheck.runs.collecting import Batch
+from sensecheck.runs.signature import Method
 from sensecheck.runs.stopping import Stopped
 from sensecheck.statistics.estimate import Estimates
-from sensecheck.statistics.figure import Figure, IntervalOptions
-from sensecheck.statistics.measurements import Frames
+from sensecheck.statistics.figure import Figure
+from sensecheck.statistics.measurements import Measurements
 from sensecheck.stores import (
     Endpoint,
     EndpointDeadError,
@@ -51,15 +56,21 @@ _TITLES = {
 SPICE_LIMITS = Limits(seconds=5.0, rows=2_000_000, bytes=512 << 20, memory=4 << 30)
 
 
+_NOT_RUN = Failure(Reason.ENGINE_ERROR, "not run")
+
+
 class NoAnswerError(Exception):
     """The query has no answer that the original could have read."""
 
 
 def open_strict(link: str, *, limits: Limits = SPICE_LIMITS, workers: int | None = None) -> Endpoint | Graph:
     """An endpoint's address or a graph file, set to run exactly what is written."""
-    if link.startswith(("http://", "https://")):
-        return Endpoint(link, limits=limits, prefixes=original.SERVER_PREFIXES, tolerant=False, retries=0)
-    return Graph(link, limits=limits, prefixes=original.SERVER_PREFIXES, tolerant=False, workers=workers)
+    if not link.startswith(("http://", "https://")):
+        return Graph(link, limits=limits, prefixes=original.SERVER_PREFIXES, tolerant=False, workers=workers)
+    return Endpoint(
+        link, limits=limits, prefixes=original.SERVER_PREFIXES, tolerant=False, retries=0,
+        concurrency=workers or ENDPOINT_WORKERS,
+    )  # fmt: skip
 
 
 def as_original_result(outcome: Outcome) -> original.Result:
@@ -91,20 +102,20 @@ def run_queries(
 
 def strict_results(link: str, records: list[dict[str, Any]]) -> Callable[[str], original.Result]:
     """A function from query text to result, all queries having been run beforehand, several at a time."""
-    found: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {}
     if records:
         store = open_strict(link)
         try:
             # A server that is down leaves every query unanswered, as it did.
             with contextlib.suppress(EndpointDeadError):
-                found = run_queries(store, records)
+                outcomes = run_queries(store, records)
         finally:
             store.close()
 
     def execute(text: str) -> original.Result:
-        if text not in found:
+        if text not in outcomes:
             raise NoAnswerError("no answer")
-        return as_original_result(found[text])
+        return as_original_result(outcomes[text])
 
     return execute
 
@@ -121,104 +132,124 @@ def _check(records: Any, path: str) -> None:
             raise InputError(path=path, record=number, field="actions", expected="text", got=got, reason="bad_record")
 
 
-def evaluate_as_spice(
-    data: Any,
-    link: Any,
-    *,
-    distances: str | os.PathLike[str] | Mapping[str, str] | None = None,
-    workers: int | None = None,
-    limit: int | None = None,
-    out: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
-    system: str | None = None,
-) -> Result:
+class Spice(Instrument):
     """Every bucket of every question type; where the original raises, that type is unscored with its words."""
-    records: list[dict[str, Any]] = []
-    inputs = []
-    if isinstance(data, list) and data and isinstance(data[0], dict):
-        records = list(data)
-    else:
-        for source in sources(data):
-            listed = original.read_records(source.name, False)
-            _check(listed, source.name)
-            records += listed
+
+    question = QUESTION
+    original = "spice"
+
+    def __init__(
+        self,
+        data: Any,
+        asked: Asked,
+        link: Any,
+        distances: str | os.PathLike[str] | Mapping[str, str] | None,
+        workers: int | None,
+    ) -> None:
+        super().__init__(data, asked)
+        self.link = _one_server(link)
+        if isinstance(distances, str | os.PathLike):
+            distances = original.read_distances(os.fspath(distances))
+        self.distances = distances
+        self.workers = workers
+        self.records: list[dict[str, Any]] = []
+        self.outcomes: dict[str, Outcome] = {}
+        self.files: list[dict[str, Any]] = []
+        self.written: dict[str, dict[str, dict[str, float]]] = {}
+        """Question type → what the original writes for it."""
+
+    def method(self) -> Method:
+        execute = None
+        if self.link:
+            execute = "endpoint" if self.link.startswith("http") else "oxigraph"
+        return {"execute": execute, "distances": None if self.distances is None else "given"}
+
+    def inputs(self) -> list[dict[str, Any]]:
+        return self.files
+
+    def batches(self, done: int) -> Iterator[Batch]:
+        """All records in one batch: what the original makes of one depends on those before it."""
+        self.records = list(self._read())[: self.asked.limit]
+        if self.link:
+            self.outcomes = self._run(self.link)
+        if not done:
+            yield Batch(_rows(self.records))
+
+    def estimates(self, rows: Measurements, method: Method) -> Estimates:
+        figures = [figure for kind in QUESTION_TYPES for figure in self._of_type(kind)]
+        return Estimates([*figures, *map(self._summary, original.PHENOMENA)])
+
+    def finish(self, result: Result) -> None:
+        result.extra["spice"] = self.written
+
+    def _read(self) -> Iterator[dict[str, Any]]:
+        if isinstance(self.data, list) and self.data and isinstance(self.data[0], dict):
+            yield from self.data
+            return
+        for source in sources(self.data):
+            records = original.read_records(source.name, False)
+            _check(records, source.name)
+            yield from records
             source.digest_file()
-            inputs.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
-    records = records[:limit]
-    if isinstance(distances, str | os.PathLike):
-        distances = original.read_distances(os.fspath(distances))
-    outcomes: dict[str, Outcome] = {}
-    if link:
-        if isinstance(link, list | tuple):
-            if len(link) != 1:
-                raise InputError("the original asks one server", hint="Give one graph file, or one endpoint.")
-            link = link[0]
-        store = open_strict(os.fspath(link), workers=workers)
+            self.files.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
+
+    def _run(self, link: str) -> dict[str, Outcome]:
+        store = open_strict(link, workers=self.workers)
         try:
-            outcomes = run_queries(store, records)
+            return run_queries(store, self.records)
         except EndpointDeadError as error:
             raise Stopped(f"{error}. Start the server again and repeat the command.") from None
         finally:
             store.close()
-    missing = Failure(Reason.ENGINE_ERROR, "not run")
 
-    def execute(text: str) -> original.Result:
-        return as_original_result(outcomes.get(text, missing))
+    def _execute(self, text: str) -> bool | list[str]:
+        return as_original_result(self.outcomes.get(text, _NOT_RUN))
 
-    figures: list[Figure] = []
-    notes: list[str] = []
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for kind in QUESTION_TYPES:
+    def _of_type(self, kind: str) -> Iterator[Figure]:
         try:
-            run = original.evaluate(records, kind, execute, distances=distances, em_only=not link)
+            run = original.evaluate(self.records, kind, self._execute, distances=self.distances, em_only=not self.link)
         except Exception as error:
             reason = f"the original raises {type(error).__name__}: {error}"
-            held = sum(original.belongs(record, kind) for record in records)
-            figures.append(
-                Figure(f"{kind}/em", f"{kind}: exact match", float("nan"), 0, unscored={reason: held}, absent=reason)
-            )
-            notes.append(f"{kind}: {reason}")
-            continue
+            held = sum(original.belongs(record, kind) for record in self.records)
+            self.notes.append(f"{kind}: {reason}")
+            nan = float("nan")
+            yield Figure(f"{kind}/em", f"{kind}: exact match", nan, 0, unscored={reason: held}, absent=reason)
+            return
         if not run.samples:
-            continue
-        found[kind] = run.figures()
-        for bucket, values in found[kind].items():
-            n = int(values["instances"])
+            return
+        self.written[kind] = run.figures()
+        for bucket, values in self.written[kind].items():
+            label = bucket if bucket.startswith(kind) else f"{kind}/{bucket}"
             for name, value in values.items():
-                if name == "instances" or (not link and name != "em"):
-                    continue
-                label = bucket if bucket.startswith(kind) else f"{kind}/{bucket}"
-                figures.append(
-                    Figure(f"{label}/{name}", f"{label}: {_TITLES[name]}", float(value), n, absent=NO_INTERVAL,
-                           direction="higher")
-                )  # fmt: skip
-    for name in original.PHENOMENA:
-        parts = [values[name]["em"] for values in found.values() if name in values]
-        value = sum(parts) / len(parts) if parts else 0.0
-        figures.append(
-            Figure(
-                f"summary/{name}", f"summary: {name}", float(value), len(parts), absent=NO_INTERVAL, direction="higher"
-            )
-        )
-    rows = pl.DataFrame(
+                if name != "instances" and (self.link or name == "em"):
+                    yield _figure(f"{label}/{name}", f"{label}: {_TITLES[name]}", value, int(values["instances"]))
+
+    def _summary(self, phenomenon: str) -> Figure:
+        """The unweighted mean over the question types that have the phenomenon."""
+        parts = [buckets[phenomenon]["em"] for buckets in self.written.values() if phenomenon in buckets]
+        mean = sum(parts) / len(parts) if parts else 0.0
+        return _figure(f"summary/{phenomenon}", f"summary: {phenomenon}", mean, len(parts))
+
+
+def _figure(name: str, title: str, value: float, n: int) -> Figure:
+    return Figure(name, title, float(value), n, absent=NO_INTERVAL, direction="higher")
+
+
+def _one_server(link: Any) -> str | None:
+    if isinstance(link, list | tuple):
+        if len(link) != 1:
+            raise InputError("the original asks one server", hint="Give one graph file, or one endpoint.")
+        link = link[0]
+    return os.fspath(link) if link else None
+
+
+def _rows(records: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(
         {
-            "id": [str(record.get("turnID") or i) for i, record in enumerate(records, 1)],
+            "id": [str(record.get("turnID") or number) for number, record in enumerate(records, 1)],
             "scored": [True] * len(records),
             "reason": [None] * len(records),
             "question_type": [str(record.get("question_type")) for record in records],
         },
         schema={"id": pl.String, "scored": pl.Boolean, "reason": pl.String, "question_type": pl.String},
     )
-    method = {
-        "as": "spice",
-        "execute": "none" if not link else "endpoint" if str(link).startswith("http") else "oxigraph",
-        "distances": "none" if distances is None else "given",
-    }
-    name = system or (str(data) if isinstance(data, str | os.PathLike) else "system")
-    result = Result(
-        QUESTION, Signature("correct", method, {"name": name}), Estimates(figures), Frames(rows),
-        options=IntervalOptions(method="none"), notes=notes, inputs=inputs, extra={"spice": found},
-    )  # fmt: skip
-    if out is not None:
-        result.save(out, overwrite=overwrite)
-    return result

@@ -279,15 +279,15 @@ def compare(
     if gold.rows and predicted.rows and len(gold.columns) != len(predicted.columns):
         return Verdict(False)
     wanted = _keyed(gold.rows)
-    found = _keyed(predicted.rows)
-    shown = _near(wanted, found)
+    rows = _keyed(predicted.rows)
+    shown = _near(wanted, rows)
     if same_list(wanted, shown) if plan.sorts else same_bag(wanted, shown):
         return Verdict(True)
     if plan.sorts and keyed is not None and plan.keys and len(keyed.columns) == len(gold.columns) + plan.keys:
         width = len(gold.columns)
         everything = _keyed([row[:width] for row in keyed.rows])
         keys = _keyed([row[width:] for row in keyed.rows])
-        shown = _near(everything, found)
+        shown = _near(everything, rows)
         kept = len(gold.rows)
         if _same_blocks(everything[:kept], keys[:kept], shown):
             return Verdict(True, tie=True)
@@ -301,7 +301,7 @@ _PIECES = re.compile(r"""('(?:[^']|'')*+'|"(?:[^"]|"")*+"|`[^`]*+`|--[^\n]*+)|\b
 
 def without_distinct(sql: str) -> str:
     """The query with every DISTINCT taken out, inside aggregates too, as test-suite evaluation does."""
-    return _PIECES.sub(lambda found: found.group(1) or "", sql)
+    return _PIECES.sub(lambda piece: piece.group(1) or "", sql)
 
 
 def suite_equal(gold: Answer, predicted: Answer, gold_sql: str) -> bool:

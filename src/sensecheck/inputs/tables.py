@@ -121,15 +121,15 @@ class TableBatch:
 
     def weights(self, name: str) -> pl.Series:
         """A column as weights: numbers of at least 0."""
-        weights = self.numbers(name)
+        expected, reason = "a weight of at least 0", "bad_weight"
+        weights = self.numbers(name, expected, reason)
         wrong = (weights < 0) | weights.is_null()
         if bool(wrong.any()):
             row = int(wrong.arg_max() or 0)
-            got = shown(self.frame[name][row])
-            raise self.error(row, field=name, expected="a weight of at least 0", got=got, reason="bad_weight")
+            raise self.error(row, field=name, expected=expected, got=shown(self.frame[name][row]), reason=reason)
         return weights.alias("weight")
 
-    def numbers(self, name: str) -> pl.Series:
+    def numbers(self, name: str, expected: str = "a finite number", reason: str = "not_a_number") -> pl.Series:
         """A column as float64; a cell that is no finite number is an error of its line. Nulls stay."""
         self.require([name])
         column = self.frame[name]
@@ -145,7 +145,7 @@ class TableBatch:
         if wrong.fill_null(False).any():
             row = int(wrong.fill_null(False).arg_max() or 0)
             got = shown(column[row])
-            raise self.error(row, field=name, expected="a finite number", got=got, reason="not_a_number")
+            raise self.error(row, field=name, expected=expected, got=got, reason=reason)
         return numbers.alias(name)
 
     def marks(self, name: str) -> pl.Series:

@@ -103,7 +103,8 @@ class Instrument(ABC):
             rows,
             collected.examples,
             options=intervals,
-            notes=[*self.notes, *_shared_ids(collected)],
+            # An original's figures are point values: it does not matter to them which rows belong together.
+            notes=[*self.notes, *([] if self.original else _shared_ids(collected))],
             inputs=self.inputs(),
             directory=collected.directory,
         )

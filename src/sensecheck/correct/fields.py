@@ -1,0 +1,243 @@
+"""What a record may hold: the names of its fields, and every rule about them, once.
+
+Rules are checked column by column over many rows, since it costs a fraction of what going record by record does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from sensecheck.inputs.errors import InputError, did_you_mean, shown
+
+# Our name → the names it is known by in files, the first that is there wins.
+NAMES: dict[str, tuple[str, ...]] = {
+    "id": ("id", "qname", "question_id", "turnID"),
+    "prediction": ("prediction", "predicted", "actions", "pred", "predicted_query", "generated_query", "output"),
+    "gold": ("gold", "sparql_delex", "gold_query", "gold_sparql", "gold_sql", "query", "sql", "sparql"),
+    "question_type": ("question_type", "type"),
+    "subtype": ("description", "subtype", "sub_type"),
+    "question": ("question", "utterance", "nl"),
+    "answer": ("answer",),
+    "results": ("results", "gold_answers", "answers"),
+    "turn": ("turnID", "turn_id", "turn"),
+    "distance": ("distance", "context_distance"),
+    "database": ("database", "db_id", "db"),
+    "conversation": ("conversation", "conversation_id", "dialogue"),
+}
+PLACES = {ours: place for place, ours in enumerate(NAMES)}
+
+Rows = Sequence[Any] | pl.DataFrame
+"""Rows as they come: dictionaries, with an error in the place of one that could not be read; or a table."""
+FieldNames = tuple[str | None, ...]
+"""The fields that hold what NAMES lists, in its order; None for what a record does not have."""
+
+_NOTHING = type(None)
+_TEXT = {str, _NOTHING}
+_LISTED = {list, str, _NOTHING}
+_SEVERAL: set[type] = {list, dict}
+
+
+class Piece(NamedTuple):
+    """Rows of one input, one after the other."""
+
+    rows: Rows
+    path: str
+    first: int
+    """The number of the first of them in its input."""
+    prefix: str = ""
+    """What stands before a record's number where that is its name: with several files, the file's."""
+
+
+def fields_of(rows: Rows) -> list[str]:
+    """The names of all fields of some rows."""
+    if isinstance(rows, pl.DataFrame):
+        return rows.columns
+    return list(dict.fromkeys(name for row in rows if isinstance(row, Mapping) for name in row))
+
+
+class Column(NamedTuple):
+    """The values of a field, one for each row, and their types, which are looked at once."""
+
+    values: list[Any]
+    kinds: set[type]
+
+    @classmethod
+    def of(cls, values: list[Any]) -> Column:
+        return cls(values, set(map(type, values)))
+
+    def spelled(self, nothing: str = "") -> list[str]:
+        """As text; `nothing` stands for None."""
+        if self.kinds == {str}:
+            return self.values
+        if self.kinds == {_NOTHING}:
+            return [nothing] * len(self.values)
+        return [nothing if value is None else str(value) for value in self.values]
+
+
+class Fields:
+    """The fields of some rows by our names. Each method gives a column, and notes rows that break its rule."""
+
+    def __init__(self, piece: Piece, names_of: Callable[[tuple[str, ...]], FieldNames]) -> None:
+        self.piece = piece
+        self.faults: dict[int, InputError] = {}
+        """Row (from 0) → what is wrong with it: of several things, the first that was looked at."""
+        self.rows = piece.rows
+        self.alike = True
+        if isinstance(self.rows, pl.DataFrame):
+            self.names = [names_of(tuple(self.rows.columns))] * len(self.rows)
+        elif set(map(type, self.rows)) == {dict} and len(set(map(tuple, self.rows))) == 1:
+            self.names = [names_of(tuple(self.rows[0]))] * len(self.rows)
+        else:
+            self.alike = False
+            self.rows = [self._mapping(row, value) for row, value in enumerate(self.rows)]
+            self.names = [names_of(tuple(row)) for row in self.rows]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def record_name(self, row: int) -> str:
+        """What a record is called that has no id."""
+        return f"{self.piece.prefix}{self.piece.first + row}"
+
+    # ---- columns
+
+    def ids(self) -> list[str]:
+        ids = self.labels("id")
+        if _NOTHING not in ids.kinds:
+            return ids.spelled()
+        return [self.record_name(row) if value is None else str(value) for row, value in enumerate(ids.values)]
+
+    def predictions(self, called: str | None) -> Column:
+        """The predictions: a record may have none, but not without a field for it."""
+        wanted = called or NAMES["prediction"][0]
+        for row in self._rows_without("prediction"):
+            fields = self._fields(row)
+            there = f"the fields {', '.join(shown(name, 30) for name in fields[:12])}" if fields else "no field at all"
+            self._refuse(
+                row, field=wanted, expected="a field for the prediction", got=there,
+                hint=did_you_mean(wanted, fields) or "Name it with --columns prediction=COLUMN (columns=).",
+                reason="no_prediction_field",
+            )  # fmt: skip
+        return self.texts("prediction")
+
+    def texts(self, ours: str) -> Column:
+        """Texts, or None. The type of a question may be the one item of a list."""
+        column = self._column(ours)
+        if ours == "question_type" and list in column.kinds:
+            column = Column.of([(v[0] if v else "") if type(v) is list else v for v in column.values])
+        self._refuse_kinds(ours, column, column.kinds - _TEXT, "text")
+        return column
+
+    def labels(self, ours: str) -> Column:
+        """Texts or numbers, or None."""
+        column = self._column(ours)
+        self._refuse_kinds(ours, column, column.kinds & _SEVERAL, "text or a number")
+        return column
+
+    def answers(self) -> tuple[list[Any], list[Any]]:
+        """The answers and the lists of results; an answer that is a list is the results."""
+        (answers, kinds), results = self._column("answer"), self._column("results")
+        if list in kinds:
+            for row, (answer, listed) in enumerate(zip(answers, results.values, strict=True)):
+                if type(answer) is list and listed is None:
+                    answers[row], results.values[row] = None, answer
+        self._refuse_kinds("results", results, results.kinds - _LISTED, "a list of answers")
+        if str in results.kinds:
+            return answers, [[value] if type(value) is str else value for value in results.values]
+        return answers, results.values
+
+    def require_gold(self, golds: Column, answers: list[Any], results: list[Any]) -> None:
+        """Every record has something to be measured by."""
+        if _NOTHING not in golds.kinds:
+            return
+        looked_for = ", ".join(NAMES["gold"][:4])
+        for row, (gold, answer, listed) in enumerate(zip(golds.values, answers, results, strict=True)):
+            if gold is None and answer is None and listed is None:
+                self._refuse(
+                    row, expected="a gold query or a gold answer", got="neither",
+                    hint=f"Looked for {looked_for}, …; name it with --columns gold=COLUMN (columns=).",
+                    reason="no_gold",
+                )  # fmt: skip
+
+    def conversations(self, named: Column, turns: list[str]) -> list[str]:
+        """What a field says, or without such a field the turn less its number."""
+        unnamed = self._rows_without("conversation")
+        if len(unnamed) == len(turns):
+            # `test#QA_81#QA_16#2` is turn 2 of a conversation; its turns are resampled together.
+            return [turn.rpartition("#")[0] for turn in turns]
+        conversations = named.spelled()
+        for row in unnamed:
+            conversations[row] = turns[row].rpartition("#")[0]
+        return conversations
+
+    def others(self, name: str) -> list[str]:
+        """A field of the input's own, which a slice, a cluster or a weight needs, as text."""
+        if self.alike and name in self._fields(0):
+            return Column.of(self._field(name)).spelled()
+        values = []
+        for row in range(len(self)):
+            fields = self._fields(row)
+            values.append(self.rows[row][name] if name in fields else None)
+            if name not in fields:
+                there = f"the columns {', '.join(shown(other, 30) for other in fields[:12])}"
+                error = InputError(
+                    field=name, expected="a column of that name to slice by", got=there,
+                    hint=did_you_mean(name, fields), reason="unknown_column",
+                )  # fmt: skip
+                self.faults.setdefault(row, error)
+        return Column.of(values).spelled()
+
+    # ---- where values lie
+
+    def _mapping(self, row: int, value: Any) -> Mapping[str, Any]:
+        if isinstance(value, Mapping):
+            return value
+        if isinstance(value, InputError):
+            self.faults[row] = value
+        else:
+            self._refuse_value(row, None, "an object", value)
+        return {}
+
+    def _column(self, ours: str) -> Column:
+        place = PLACES[ours]
+        if not self.alike:
+            pairs = zip(self.rows, self.names, strict=True)
+            return Column.of([None if names[place] is None else row[names[place]] for row, names in pairs])
+        name = self.names[0][place]
+        return Column([None] * len(self), {_NOTHING}) if name is None else Column.of(self._field(name))
+
+    def _field(self, name: str) -> list[Any]:
+        if isinstance(self.rows, pl.DataFrame):
+            return self.rows[name].to_list()
+        return list(map(itemgetter(name), self.rows))
+
+    def _fields(self, row: int) -> list[str]:
+        return self.rows.columns if isinstance(self.rows, pl.DataFrame) else list(self.rows[row])
+
+    def _rows_without(self, ours: str) -> Sequence[int]:
+        place = PLACES[ours]
+        if self.alike:
+            return range(len(self)) if self.names[0][place] is None else ()
+        return [row for row, names in enumerate(self.names) if names[place] is None]
+
+    # ---- what is wrong
+
+    def _refuse(self, row: int, **parts: Any) -> None:
+        number = self.piece.first + row
+        self.faults.setdefault(row, InputError(path=self.piece.path or None, record=number, **parts))
+
+    def _refuse_value(self, row: int, name: str | None, expected: str, got: object) -> None:
+        self._refuse(
+            row, field=name, expected=expected, got=shown(got, 60),
+            hint="Fix the record or pass --skip-bad (skip_bad=True) to count it as unscored.",
+            reason=f"{name or 'record'} of another kind",
+        )  # fmt: skip
+
+    def _refuse_kinds(self, ours: str, column: Column, wrong: set[type], expected: str) -> None:
+        for row, value in enumerate(column.values if wrong else ()):
+            if type(value) in wrong:
+                self._refuse_value(row, self.names[row][PLACES[ours]], expected, value)

@@ -1,0 +1,69 @@
+"""What `correct` brings so that runs, tables, pages and comparisons work for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+
+from sensecheck.correct import ASKS
+from sensecheck.correct.examples import example_page
+from sensecheck.correct.figures import statistics
+from sensecheck.correct.plots import plots
+from sensecheck.report.question import Question
+from sensecheck.report.result import Result
+
+FEW_VACUOUS = 0.01
+"""A share of answers that are right because both are empty is worth a sentence from here on."""
+
+
+def verdict(result: Result) -> list[str]:
+    """What to take away, in plain words."""
+    return list(_sentences(result))
+
+
+def _sentences(result: Result) -> Iterator[str]:
+    values = {f.name: f.value for f in result.figures if isinstance(f.value, float) and isfinite(f.value)}
+    if "accuracy" in values and "em" in values:
+        yield f"{values['accuracy']:.1%} of the questions get the right answer; {values['em']:.1%} the very gold query."
+    elif "em_normalised" in values and "em" in values:
+        more = values["em_normalised"] - values["em"]
+        yield f"{values['em']:.1%} are the gold text; {more:.1%} more are the gold query, written otherwise."
+    if "answered" in values and values["answered"] < 1:
+        yield f"{1 - values['answered']:.1%} of the predictions gave no answer; the report says why, one by one."
+    if values.get("vacuous", 0) > FEW_VACUOUS:
+        yield f"{values['vacuous']:.1%} are right only because gold and prediction both find nothing."
+
+
+QUESTION = Question(
+    name="correct",
+    asks=ASKS,
+    statistics=statistics,
+    headline=(
+        "accuracy",
+        "macro_f1",
+        "em",
+        "em_normalised",
+        "em_unweighted",
+        "test_suite",
+        "test_suite_keep_distinct",
+        "bird",
+        "text2sparql",
+    ),
+    outcome="correct",
+    given=("question", "gold"),
+    plots=plots,
+    example_page=example_page,
+    verdict=verdict,
+    reads="Reads predicted SPARQL or SQL with gold queries or gold answers: the SPICE evaluation's JSON, or JSONL, "
+    "CSV,\n"
+    "Parquet with named columns (prediction, gold, results, question_type, database, …). Queries run in killable,\n"
+    "read-only worker processes; each that fails has a named reason.",
+    usage=(
+        "preds/*.json --graph kg.nt --distances context_distance.log --out run/",
+        "preds.jsonl --endpoint http://localhost:8890/sparql --out run/ --resume",
+        "predictions.jsonl --database databases/ --convention test-suite --slice model",
+        "preds/*.json                       exact match alone; nothing is run",
+        "preds/*.json --graph kg.nt --as spice",
+    ),
+    working=("reading and measuring", "records"),
+)

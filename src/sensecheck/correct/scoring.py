@@ -1,0 +1,125 @@
+"""From records to scores: the one place where queries are asked. One store, a cache, and the comparison of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from sensecheck.correct.measure import (
+    T2S,
+    Choices,
+    Cut,
+    Scored,
+    add_official,
+    cut_of,
+    gold_plans,
+    score_sparql,
+    score_sql,
+    sparql_requests,
+    sql_requests,
+    uses_gold_query,
+)
+from sensecheck.correct.records import Record, Records
+from sensecheck.correct.sql_compare import GoldPlan
+from sensecheck.runs.stopping import Stopped
+from sensecheck.stores import (
+    Databases,
+    EndpointDeadError,
+    Outcome,
+    Request,
+    ResultCache,
+    Store,
+    StoreError,
+    answers,
+)
+
+
+class Scorer:
+    """Asks a store what the queries of records answer, and scores it. A context: the cache is open inside it."""
+
+    def __init__(self, store: Store, choices: Choices, cache_path: Path | None = None) -> None:
+        self.store = store
+        self.choices = choices
+        self.cache_path = cache_path
+        self.missing: dict[str, str] = {}
+        """Databases that records name and the store does not have → what it says."""
+        self._cache: ResultCache | None = None
+        self._plans: dict[str, GoldPlan] = {}
+        self._cuts: dict[str, Cut | None] = {}
+
+    def __enter__(self) -> Scorer:
+        if self.cache_path is not None:
+            self._cache = ResultCache(self.cache_path)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._cache is not None:
+            self._cache.close()
+            self._cache = None
+
+    def scores(self, batch: Records) -> list[Scored]:
+        """The score of every record."""
+        records = list(batch)
+        return self._of_sql(records) if self.choices.language == "sql" else self._of_sparql(records)
+
+    def _of_sparql(self, records: Sequence[Record]) -> list[Scored]:
+        official = T2S in self.choices.conventions
+        if official:
+            queries = {text for record in records for text in (record.prediction, record.gold) if text is not None}
+            self._cuts = {
+                text: self._cuts[text] if text in self._cuts else cut_of(text, self.choices) for text in queries
+            }
+        outcomes = self._ask(sparql_requests(records, self.choices, self._cuts))
+        scores = []
+        for record in records:
+            if record.fault:
+                scores.append(Scored("", outcome="bad record", unscored=record.fault))
+                continue
+            predicted = None if record.prediction is None else outcomes[Request(record.prediction)]
+            gold = None
+            if uses_gold_query(record, self.choices) and record.gold is not None:
+                gold = outcomes[Request(record.gold)]
+            scored = score_sparql(record, predicted, gold, self.choices)
+            if official:
+                add_official(scored, record, outcomes, self._cuts, self.choices)
+            scores.append(scored)
+        return scores
+
+    def _of_sql(self, records: Sequence[Record]) -> list[Scored]:
+        assert isinstance(self.store, Databases)
+        plans = gold_plans(records, self.store.dialect, self._plans)
+        files: dict[str, list[str]] = {}
+        for name in dict.fromkeys(record.database for record in records if not record.fault):
+            try:
+                files[name] = [str(file) for file in self.store.files(name)]
+            except StoreError as error:
+                self.missing[name] = str(error)
+        outcomes = self._ask(sql_requests(records, files, plans, self.choices))
+        scores = []
+        for record in records:
+            if record.fault:
+                scores.append(Scored("table", outcome="bad record", unscored=record.fault))
+            elif record.gold is None:
+                scores.append(Scored("table", outcome="not run", unscored="no gold query"))
+            elif record.database not in files:
+                why = self.missing[record.database]
+                scores.append(Scored("table", outcome="not run", unscored="no such database", message=why))
+            else:
+                plan = plans[record.gold]
+                scores.append(score_sql(record, files[record.database], outcomes, plan, self.choices))
+        return scores
+
+    def _ask(self, requests: list[Request]) -> dict[Request, Outcome]:
+        try:
+            return dict(answers(self.store, requests, self._cache))
+        except EndpointDeadError as error:
+            again = "Put it right and run the same command again; with --out, what was answered is kept."
+            if self.cache_path is not None:
+                again = (
+                    f"The answers so far are kept in {self.cache_path}. "
+                    "Put it right and run the same command with --resume."
+                )
+            raise Stopped(f"{error}. {again}") from None

@@ -22,11 +22,11 @@ from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import file_sources, sources
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
+from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.estimate import Estimates
 from sensecheck.statistics.figure import Figure, IntervalOptions
-from sensecheck.statistics.measurements import Measurements
 
 _TITLES = {
     "ece": "ECE",
@@ -97,7 +97,7 @@ class CalibrationMetric(Instrument):
         table = pl.concat([batch.measurements for batch in records.batches()])
         return table["confidence"].to_numpy(), table["correct"].to_numpy()
 
-    def estimates(self, rows: Measurements, method: Method) -> Estimates:
+    def estimates(self, result: Result) -> Estimates:
         chosen = self.choices
         compute = original.mended_figures if chosen.mended else original.parity_figures
         with warnings.catch_warnings(record=True) as caught:

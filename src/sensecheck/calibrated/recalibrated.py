@@ -110,6 +110,10 @@ def recalibrate(
             reason="bad_option",
         )
     settled = asked(shared)
+    if settled.resume:
+        raise InputError(
+            "--resume has no meaning here: a recalibration is not resumed, run it again", reason="bad_option"
+        )
     # Measured in memory and without intervals first: what is kept and reported is made of these rows.
     quick = cast(ReadConfidences, {**shared, "options": IntervalOptions(method="none"), "out": None})
     measured = evaluate(data, bins=bins, **quick)

@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
         "figures before and after on answers that were not used for it. Reads what `sensecheck calibrated` reads.",
         epilog=_EXAMPLES,
     )
-    add_parameters(command, recalibrate, without=["resume"])
+    add_parameters(command, recalibrate)
     how = command.heading("the map")
     how.add_argument("--save", metavar="FILE", help="save the map as JSON")
     how.add_argument(

@@ -26,7 +26,6 @@ from sensecheck.runs.signature import Method
 from sensecheck.runs.stopping import Stopped
 from sensecheck.statistics.estimate import Estimates
 from sensecheck.statistics.figure import Figure
-from sensecheck.statistics.measurements import Measurements
 from sensecheck.stores import (
     Endpoint,
     EndpointDeadError,
@@ -175,7 +174,7 @@ class Spice(Instrument):
         if not done:
             yield Batch(_rows(self.records))
 
-    def estimates(self, rows: Measurements, method: Method) -> Estimates:
+    def estimates(self, result: Result) -> Estimates:
         figures = [figure for kind in QUESTION_TYPES for figure in self._of_type(kind)]
         return Estimates([*figures, *map(self._summary, original.PHENOMENA)])
 

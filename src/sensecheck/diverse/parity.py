@@ -19,11 +19,12 @@ from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import identity, is_path, sources
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
+from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.estimate import Estimates
 from sensecheck.statistics.figure import Figure
-from sensecheck.statistics.measurements import Measurements, concatenated
+from sensecheck.statistics.measurements import concatenated
 
 NO_INTERVAL = "parity with the original: no interval"
 SCORES = ("mds", "pds", "max_bleu")
@@ -88,8 +89,8 @@ class Lsdscc(Instrument):
                 digested.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
         return digested
 
-    def estimates(self, rows: Measurements, method: Method) -> Estimates:
-        sets = concatenated(rows)
+    def estimates(self, result: Result) -> Estimates:
+        sets = concatenated(result.rows)
         failure = next(iter(sets["reason"].drop_nulls()), "")
         means = dict.fromkeys(SCORES, float("nan"))
         if not failure:

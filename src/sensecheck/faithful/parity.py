@@ -23,7 +23,7 @@ from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.estimate import Estimates
 from sensecheck.statistics.figure import Figure
-from sensecheck.statistics.measurements import Measurements, concatenated
+from sensecheck.statistics.measurements import concatenated
 from sensecheck.statistics.table import Slice
 
 NO_INTERVAL = "parity with the original: it gives no interval"
@@ -64,8 +64,8 @@ class Blec(TableInstrument):
         }
         return Batch(measurements, pl.DataFrame({name: pl.Series(t, dtype=pl.String) for name, t in texts.items()}))
 
-    def estimates(self, rows: Measurements, method: Method) -> Estimates:
-        everything = concatenated(rows)
+    def estimates(self, result: Result) -> Estimates:
+        everything = concatenated(result.rows)
         slices = {
             key: [_figures(part, _named(key, part)) for part in _parts(everything, key)] for key in self.asked.slices
         }

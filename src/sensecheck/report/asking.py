@@ -7,6 +7,7 @@ them, the command line and evaluation files offer them, `asked(shared)` checks t
 from __future__ import annotations
 
 import os
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
@@ -15,7 +16,7 @@ from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar
 
 from sensecheck.inputs.errors import InputError, did_you_mean
 from sensecheck.inputs.opening import identity, is_path
-from sensecheck.options import Option, Parameter, described, flat_signature, parameters, takes_anything
+from sensecheck.options import Option, Parameter, alternatives, described, flat_signature, parameters, takes_anything
 from sensecheck.report.question import slicings
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.table import Slice
@@ -173,7 +174,8 @@ def evaluator(
             _refuse_unknown(function, kwargs, known)
             parity = kwargs.get("parity")
             if parity is None:
-                _refuse_idle(kwargs, known, only_as_original, "says how the original does it: it needs --as (parity=)")
+                names = " or ".join(originals(known["parity"])) if "parity" in known else ""
+                _refuse_idle(kwargs, known, only_as_original, f"says how the original does it: it needs --as {names}")
             else:
                 why = f"has no meaning with --as {parity}: leave one out"
                 _refuse_idle(kwargs, known, never_as_original, why)
@@ -184,6 +186,11 @@ def evaluator(
         return evaluate
 
     return decorate
+
+
+def originals(parity: Parameter) -> tuple[str, ...]:
+    """The originals that a question can reproduce, by the type of its parameter `parity`."""
+    return typing.get_args(alternatives(parity.hint)[0])
 
 
 def _refuse_unknown(function: Callable[..., Any], given: Iterable[str], known: Mapping[str, Parameter]) -> None:

@@ -71,10 +71,9 @@ class Instrument(ABC):
         """The files that were read, with their digests."""
         return []
 
-    def estimates(self, rows: Measurements, method: Method) -> Estimates:
-        """The figures, overall and by slice."""
-        statistics = self.question.statistics(method)
-        return estimate(rows, statistics, slices=self.asked.slices, options=self.asked.intervals)
+    def estimates(self, result: Result) -> Estimates:
+        """The figures of the rows that were measured, overall and by slice."""
+        return estimate(result.rows, result.statistics, slices=self.asked.slices, options=result.options)
 
     def finish(self, result: Result) -> None:  # noqa: B027 - most questions have nothing to add
         """Add what only the whole result shows: notes, further figures, `result.extra` for the pictures."""
@@ -99,15 +98,16 @@ class Instrument(ABC):
         result = Result(
             self.question,
             Signature(self.question.name, method, dict(self.system()), usual),
-            self.estimates(rows, method),
+            Estimates([]),
             rows,
             collected.examples,
             options=intervals,
-            # An original's figures are point values: it does not matter to them which rows belong together.
-            notes=[*self.notes, *([] if self.original else _shared_ids(collected))],
-            inputs=self.inputs(),
             directory=collected.directory,
         )
+        result.estimates = self.estimates(result)
+        # An original's figures are point values: it does not matter to them which rows belong together.
+        result.notes = [*self.notes, *([] if self.original else _shared_ids(collected))]
+        result.inputs = self.inputs()
         self.finish(result)
         if collected.directory is not None:
             result.store()

@@ -30,7 +30,7 @@ from sensecheck.statistics.table import Slice
 if TYPE_CHECKING:
     from sensecheck.report.comparison import Comparison
 
-SUMMARY_SCHEMA = "sensecheck.summary/2"
+SUMMARY_SCHEMA = "sensecheck.summary/1"
 
 
 @dataclass
@@ -303,6 +303,11 @@ def load(path: str | os.PathLike[str]) -> Result:
         raise RunError(
             f"{run.path}: summary.json has schema {stored.get('schema')!r}; this version reads {SUMMARY_SCHEMA!r}. "
             "Measure again with this version (--overwrite), or read it with the one that wrote it."
+        )
+    if "intervals" not in stored:
+        raise RunError(
+            f"{run.path} was written by an earlier version, which kept less of how it measured; "
+            "measure again with --overwrite (overwrite=True)"
         )
     signature = Signature.from_dict(stored["signature"])
     asked = question(str(stored["question"]))

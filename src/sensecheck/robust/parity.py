@@ -24,7 +24,7 @@ from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.estimate import Estimates
 from sensecheck.statistics.figure import Figure
-from sensecheck.statistics.measurements import Measurements, concatenated
+from sensecheck.statistics.measurements import concatenated
 
 NO_INTERVAL = "parity with the original: it gives no interval"
 NO_PAIR = "the original raises ZeroDivisionError: no pair was selected"
@@ -101,8 +101,8 @@ class BreakNLI(ModelInstrument):
             for polarity in self.choices.polarities
         }
 
-    def estimates(self, rows: Measurements, method: Method) -> Estimates:
-        everything = concatenated(rows)
+    def estimates(self, result: Result) -> Estimates:
+        everything = concatenated(result.rows)
         return Estimates([
             figure
             for polarity in self.choices.polarities

@@ -15,6 +15,7 @@ from sensecheck.calibrated.reading import Reading
 from sensecheck.calibrated.records import Records
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import Source, sources
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import check_columns, check_names
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
@@ -36,7 +37,7 @@ class AnswerRecords(Records):
     def rows(self) -> Iterator[Batch]:
         asked = self.asked
         if asked.weight is not None:
-            raise InputError("answers with log-probabilities have no weights", field="weight", reason="bad_option")
+            raise InputError("answers with log-probabilities have no weights", field="weight", reason=Reason.BAD_OPTION)
         check_names(asked.columns, ["id", "correct", "gold", *asked.wanted])
         self._sources = list(sources(self.data))
         left = asked.limit
@@ -88,7 +89,7 @@ class AnswerRecords(Records):
             if all(v is None for v in values):
                 raise InputError(
                     field=name, expected="a field of this name beside the log-probabilities", got="none",
-                    reason="no_column",
+                    reason=Reason.NO_COLUMN,
                 )  # fmt: skip
             column = "cluster" if name == self.asked.cluster else name
             frame = frame.with_columns(

@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import MARKS
 
 GOLD_NAMES = ("gold", "target", "reference", "answer", "expected")
@@ -65,7 +66,12 @@ def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int
             yield number, json.loads(line), None
         except ValueError:
             error = InputError(
-                path=path, line=number, expected="a JSON object", got=shown(line), hint=SKIP_HINT, reason="bad_json"
+                path=path,
+                line=number,
+                expected="a JSON object",
+                got=shown(line),
+                hint=SKIP_HINT,
+                reason=Reason.BAD_JSON,
             )
             if not skip_bad:
                 raise error from None
@@ -190,5 +196,5 @@ def _first(item: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 def _bad(path: str, number: int, expected: str, got: str, field: str = "logprobs") -> InputError:
     return InputError(
-        path=path, record=number, field=field, expected=expected, got=got, hint=SKIP_HINT, reason="bad_logprobs"
+        path=path, record=number, field=field, expected=expected, got=got, hint=SKIP_HINT, reason=Reason.BAD_LOGPROBS
     )

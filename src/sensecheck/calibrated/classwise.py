@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.statistic import Explanation, RowStatistic
@@ -44,7 +45,7 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
     if label is None:
         raise InputError(
             path=batch.path or None, field="label", expected="a column with the gold class beside the probabilities",
-            got=f"the columns {', '.join(batch.frame.columns[1:])}", reason="no_column",
+            got=f"the columns {', '.join(batch.frame.columns[1:])}", reason=Reason.NO_COLUMN,
         )  # fmt: skip
     if isinstance(column.dtype, pl.Struct):
         column_classes = [f.name for f in column.dtype.fields]
@@ -58,7 +59,7 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
         if (lengths != width).fill_null(True).any():
             raise batch.error(
                 row, field=name, expected=f"{width} probabilities, as in other rows", got=shown(column[row]),
-                reason="bad_distribution",
+                reason=Reason.BAD_DISTRIBUTION,
             )  # fmt: skip
         column_classes = [str(i) for i in range(width)]
         table = np.asarray(column.explode().cast(pl.Float64, strict=False).to_numpy()).reshape(-1, width)
@@ -66,12 +67,12 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
     if set(names) != set(column_classes):
         raise InputError(
             path=batch.path or None, field=name, expected=f"the classes {', '.join(names)}",
-            got=", ".join(column_classes), reason="bad_distribution",
+            got=", ".join(column_classes), reason=Reason.BAD_DISTRIBUTION,
         )  # fmt: skip
     if len(names) > _MOST_CLASSES:
         raise InputError(
             path=batch.path or None, field=name, expected=f"at most {_MOST_CLASSES} classes", got=str(len(names)),
-            hint="Give confidence and correct instead.", reason="bad_distribution",
+            hint="Give confidence and correct instead.", reason=Reason.BAD_DISTRIBUTION,
         )  # fmt: skip
     table = table[:, [column_classes.index(c) for c in names]]
     broken = ~(np.isfinite(table).all(1) & (table >= -1e-6).all(1) & (np.abs(table.sum(1) - 1) <= _SLACK))
@@ -79,7 +80,7 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
         row = int(np.argmax(broken))
         raise batch.error(
             row, field=name, expected="probabilities that sum to 1", got=shown(column[row]), hint=SKIP_HINT,
-            reason="bad_distribution",
+            reason=Reason.BAD_DISTRIBUTION,
         )  # fmt: skip
     table = np.clip(table, 0.0, 1.0)
     number_of = {c: i for i, c in enumerate(names)}
@@ -88,7 +89,7 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
         row = gold.index(-1)
         raise batch.error(
             row, field=label, expected=f"one of the classes {', '.join(names[:10])}",
-            got=shown(batch.frame[label][row]), reason="unknown_class",
+            got=shown(batch.frame[label][row]), reason=Reason.UNKNOWN_CLASS,
         )  # fmt: skip
     best = table.argmax(axis=1)
     columns = {

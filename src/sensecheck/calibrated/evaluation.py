@@ -12,6 +12,7 @@ from sensecheck.calibrated.reading import ReadConfidences, Reading, reading
 from sensecheck.calibrated.records import Records, opened
 from sensecheck.calibrated.token_kinds import KIND
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, as_original, asked, evaluator
 from sensecheck.report.instrument import Instrument
@@ -62,18 +63,18 @@ def evaluate(
     if data is None:
         data = {"confidence": confidence, "correct": correct}
     if bins < 1:
-        raise InputError(field="bins", expected="at least 1", got=str(bins), reason="bad_option")
+        raise InputError(field="bins", expected="at least 1", got=str(bins), reason=Reason.BAD_OPTION)
     settled, how = asked(shared), reading(shared)
     if parity is not None:
         if parity != "calibration_metric":
-            raise InputError(field="parity", expected="calibration_metric", got=shown(parity), reason="bad_option")
+            raise InputError(field="parity", expected="calibration_metric", got=shown(parity), reason=Reason.BAD_OPTION)
         from sensecheck.calibrated.parity import CalibrationMetric, Choices
 
         return CalibrationMetric(data, settled, how, Choices(bins, binning, weighted, weight_key, mended)).run()
     for share in coverages:
         if not 0 < share <= 1:
             raise InputError(
-                field="coverages", expected="shares above 0 and up to 1", got=str(share), reason="bad_option"
+                field="coverages", expected="shares above 0 and up to 1", got=str(share), reason=Reason.BAD_OPTION
             )
     if how.kinds is not None:
         settled = settled.also_by(KIND)

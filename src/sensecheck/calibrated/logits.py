@@ -32,6 +32,7 @@ from sensecheck.calibrated.logits_scale import Extras, decide_scale
 from sensecheck.calibrated.logits_scores import Result, TokenColumns, concatenated, read_block
 from sensecheck.inputs.errors import BadRecord, InputError, shown
 from sensecheck.inputs.opening import Block, PathInput, Source, sources
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import detect_table_format
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class LogitsReader:
         _one_of("ignore_by", ignore_by, ("gold", "predicted"))
         for name, number in (("top_k", top_k), ("block_bytes", block_bytes)):
             if number < 1:
-                raise InputError(field=name, expected="at least 1", got=str(number), reason="bad_option")
+                raise InputError(field=name, expected="at least 1", got=str(number), reason=Reason.BAD_OPTION)
         self._sources = sources(inputs)
         self._variant: Variant | None = None if variant == "auto" else variant
         self._scale = scale
@@ -260,7 +261,7 @@ class LogitsReader:
                     expected=f"the {earlier.variant} variant, as in {shown(earlier.path)}",
                     got=f"the {report.variant} variant",
                     hint="Read the two kinds of file in separate runs.",
-                    reason="mixed_variants",
+                    reason=Reason.MIXED_VARIANTS,
                 )
 
     @staticmethod
@@ -334,7 +335,7 @@ def _hopeless(plan: Plan, block: Block) -> InputError:
         expected="a .logits file",
         got=f"no line that can be read as one in the first {_DECIDING_BYTES:,} bytes",
         hint=f"The file begins {shown(block.data[:200], 60)}.",
-        reason="not_logits",
+        reason=Reason.NOT_LOGITS,
     )
 
 
@@ -371,11 +372,11 @@ def _matchable(tokens: Iterable[int | str], variant: Variant, path: str) -> froz
                 expected="integer tokens, as in the file",
                 got=shown(token, 60),
                 hint="It could never match: give the token's number in the vocabulary.",
-                reason="ignore_tokens",
+                reason=Reason.IGNORE_TOKENS,
             ) from None
     return frozenset(numbers)
 
 
 def _one_of(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise InputError(field=name, expected=f"one of {', '.join(known)}", got=shown(value), reason="bad_option")
+        raise InputError(field=name, expected=f"one of {', '.join(known)}", got=shown(value), reason=Reason.BAD_OPTION)

@@ -22,6 +22,7 @@ import simdjson
 from sensecheck.calibrated.logits_layout import AlikeLines, Lines, plain_value
 from sensecheck.calibrated.logits_plan import Floats, Plan, Run, Tokens, Variant
 from sensecheck.inputs.errors import SKIP_HINT, InputError, escaped, shown
+from sensecheck.inputs.reasons import Reason
 
 _PIECE_BYTES = 192 * 1024
 
@@ -311,7 +312,7 @@ class _Place:
     path: str
     line: int
 
-    def refuse(self, reason: str, *, expected: str, got: str, field: str | None = None) -> NoReturn:
+    def refuse(self, reason: Reason, *, expected: str, got: str, field: str | None = None) -> NoReturn:
         raise InputError(
             path=self.path, line=self.line, field=field, expected=expected, got=got, hint=SKIP_HINT, reason=reason
         )
@@ -325,7 +326,7 @@ def read_carefully(line: bytes, number: int, plan: Plan) -> Parsed:
         if key not in record:
             first_keys = ", ".join(shown(name, 40) for name in keys[:8])
             place.refuse(
-                "missing_key", expected=f"the key {key!r}", got=f"the keys {first_keys}" if keys else "no keys"
+                Reason.MISSING_KEY, expected=f"the key {key!r}", got=f"the keys {first_keys}" if keys else "no keys"
             )
     values = _numbers(_matrix(record, "top_logits", place), "top_logits", place)
     token_rows = _token_rows(record, values.shape, place)
@@ -335,7 +336,7 @@ def read_carefully(line: bytes, number: int, plan: Plan) -> Parsed:
     labels = _tokens(label_list, "labels", variant, place)
     caption = record.get("input_str") if plan.with_input_str else None
     if caption is not None and not isinstance(caption, str):
-        place.refuse("wrong_type", field="input_str", expected="text", got=_kind(caption))
+        place.refuse(Reason.WRONG_TYPE, field="input_str", expected="text", got=_kind(caption))
     per_token = {key: _number_column(record, key, len(values), place) for key in plan.number_keys[3:]}
     return Parsed(
         variant,
@@ -353,12 +354,12 @@ def read_carefully(line: bytes, number: int, plan: Plan) -> Parsed:
 def _json_object(line: bytes, place: _Place) -> tuple[dict[str, Any], list[str]]:
     """The object that a line holds, and its keys in their order."""
     if not line.strip():
-        place.refuse("blank_line", expected="a JSON object", got="a blank line between records")
+        place.refuse(Reason.BLANK_LINE, expected="a JSON object", got="a blank line between records")
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
         place.refuse(
-            "encoding",
+            Reason.ENCODING,
             expected="text in UTF-8",
             got=f"the byte 0x{line[error.start]:02x} at byte {error.start + 1}",
         )
@@ -375,22 +376,24 @@ def _json_object(line: bytes, place: _Place) -> tuple[dict[str, Any], list[str]]
         rest = text[error.pos :].strip()
         if not rest or error.msg.startswith("Unterminated string"):
             ending = shown(text.rstrip()[-30:])
-            place.refuse("truncated", expected="a whole JSON object", got=f"a line that ends too early, at {ending}")
+            place.refuse(
+                Reason.TRUNCATED, expected="a whole JSON object", got=f"a line that ends too early, at {ending}"
+            )
         place.refuse(
-            "bad_json",
+            Reason.BAD_JSON,
             expected="a JSON object",
             got=f"{shown(rest, 40)} at column {error.colno} ({error.msg})",
         )
     except RecursionError:
-        place.refuse("bad_json", expected="a JSON object", got="brackets nested too deeply to be read")
+        place.refuse(Reason.BAD_JSON, expected="a JSON object", got="brackets nested too deeply to be read")
     except ValueError as error:
-        place.refuse("bad_json", expected="a JSON object", got=f"text that cannot be read ({escaped(str(error))})")
+        place.refuse(Reason.BAD_JSON, expected="a JSON object", got=f"text that cannot be read ({escaped(str(error))})")
     if not isinstance(record, dict):
-        place.refuse("not_an_object", expected="a JSON object", got=_kind(record))
+        place.refuse(Reason.NOT_AN_OBJECT, expected="a JSON object", got=_kind(record))
     keys = [key for key, _ in members]
     if len(record) != len(keys):
         twice = next(key for key, times in Counter(keys).items() if times > 1)
-        place.refuse("key_twice", expected="each key once", got=f"{shown(twice)} {keys.count(twice)} times")
+        place.refuse(Reason.KEY_TWICE, expected="each key once", got=f"{shown(twice)} {keys.count(twice)} times")
     return record, keys
 
 
@@ -400,7 +403,7 @@ def _token_rows(record: dict[str, Any], expected: tuple[int, ...], place: _Place
     shape = (len(rows), len(rows[0]))
     if shape != expected:
         place.refuse(
-            "shape",
+            Reason.SHAPE,
             field="top_logit_idxs",
             expected=f"{expected[0]} x {expected[1]} tokens (one for each value of top_logits)",
             got=f"{shape[0]} x {shape[1]}",
@@ -412,12 +415,12 @@ def _label_list(record: dict[str, Any], count: int, place: _Place) -> list[Any]:
     """The gold tokens, one for each row of scores."""
     labels = record["labels"]
     if not isinstance(labels, list):
-        place.refuse("wrong_type", field="labels", expected="a list of tokens", got=_kind(labels))
+        place.refuse(Reason.WRONG_TYPE, field="labels", expected="a list of tokens", got=_kind(labels))
     if any(isinstance(label, list) for label in labels):
-        place.refuse("wrong_depth", field="labels", expected="a list of tokens", got="lists inside the list")
+        place.refuse(Reason.WRONG_DEPTH, field="labels", expected="a list of tokens", got="lists inside the list")
     if len(labels) != count:
         place.refuse(
-            "label_count",
+            Reason.LABEL_COUNT,
             field="labels",
             expected=f"{plural(count, 'label')} (one for each row of top_logits)",
             got=str(len(labels)),
@@ -430,7 +433,7 @@ def _number_column(record: dict[str, Any], key: str, count: int, place: _Place) 
     column = record[key]
     if not isinstance(column, list) or len(column) != count:
         place.refuse(
-            "value_count",
+            Reason.VALUE_COUNT,
             field=key,
             expected=f"{plural(count, 'number')} (one for each row of top_logits)",
             got=f"{len(column)}" if isinstance(column, list) else _kind(column),
@@ -443,35 +446,37 @@ def _matrix(record: dict[str, Any], key: str, place: _Place) -> list[list[Any]]:
     rows: list[list[Any]] = record[key]
     entries = "numbers" if key == "top_logits" else "tokens"
     if not isinstance(rows, list):
-        place.refuse("wrong_type", field=key, expected=f"a list of rows of {entries}", got=_kind(rows))
+        place.refuse(Reason.WRONG_TYPE, field=key, expected=f"a list of rows of {entries}", got=_kind(rows))
     if not rows:
-        place.refuse("empty_sequence", field=key, expected="at least one row", got="an empty list")
+        place.refuse(Reason.EMPTY_SEQUENCE, field=key, expected="at least one row", got="an empty list")
     for row_number, row in enumerate(rows, 1):
         if not isinstance(row, list):
             if any(isinstance(other, list) for other in rows):
                 place.refuse(
-                    "wrong_depth",
+                    Reason.WRONG_DEPTH,
                     field=key,
                     expected=f"a list of rows of {entries}",
                     got=f"{_kind(row)} as row {row_number}",
                 )
-            place.refuse("wrong_depth", field=key, expected=f"a list of rows of {entries}", got="a flat list (1-D)")
+            place.refuse(
+                Reason.WRONG_DEPTH, field=key, expected=f"a list of rows of {entries}", got="a flat list (1-D)"
+            )
         if any(isinstance(value, list) for value in row):
             place.refuse(
-                "wrong_depth",
+                Reason.WRONG_DEPTH,
                 field=key,
                 expected=f"a list of rows of {entries}",
                 got=f"lists inside row {row_number} (3-D: a whole batch on one line?)",
             )
         if len(row) != len(rows[0]):
             place.refuse(
-                "ragged",
+                Reason.RAGGED,
                 field=key,
                 expected=f"rows of the same length ({len(rows[0])}, as in row 1)",
                 got=f"{plural(len(row), 'value')} in row {row_number}",
             )
     if not rows[0]:
-        place.refuse("empty_row", field=key, expected="at least one value in each row", got="empty rows")
+        place.refuse(Reason.EMPTY_ROW, field=key, expected="at least one value in each row", got="empty rows")
     return rows
 
 
@@ -480,7 +485,7 @@ def _numbers(rows: list[list[Any]], key: str, place: _Place) -> Floats:
         for value in row:
             if type(value) is not float and type(value) is not int:
                 place.refuse(
-                    "not_a_number", field=key, expected="numbers", got=f"{_shown_kind(value)} in row {row_number}"
+                    Reason.NOT_A_NUMBER, field=key, expected="numbers", got=f"{_shown_kind(value)} in row {row_number}"
                 )
     try:
         array = np.array(rows, np.float64)
@@ -490,7 +495,7 @@ def _numbers(rows: list[list[Any]], key: str, place: _Place) -> Floats:
         row_number = 1 + int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
         value = next(value for value in rows[row_number - 1] if not _is_finite(value))
         name = "a number beyond the range of float64" if isinstance(value, int) else json.dumps(value)
-        place.refuse("not_finite", field=key, expected="finite numbers", got=f"{name} in row {row_number}")
+        place.refuse(Reason.NOT_FINITE, field=key, expected="finite numbers", got=f"{name} in row {row_number}")
     return array
 
 
@@ -505,12 +510,12 @@ def _tokens(tokens: list[Any], key: str, variant: Variant, place: _Place) -> Tok
     token_type, kind = (str, "string tokens") if variant == "miso" else (int, "integer tokens")
     for token in tokens:
         if type(token) is not token_type:
-            place.refuse("token_type", field=key, expected=kind, got=_shown_kind(token))
+            place.refuse(Reason.TOKEN_TYPE, field=key, expected=kind, got=_shown_kind(token))
     if variant == "hf":
         try:
             return np.array(tokens, np.int64)
         except OverflowError:
-            place.refuse("token_type", field=key, expected="64-bit integer tokens", got="a larger integer")
+            place.refuse(Reason.TOKEN_TYPE, field=key, expected="64-bit integer tokens", got="a larger integer")
     column = np.empty(len(tokens), object)
     column[:] = tokens
     return column

@@ -26,6 +26,7 @@ from sensecheck.calibrated.logits_plan import (
 )
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.opening import Block
+from sensecheck.inputs.reasons import Reason
 
 
 def decide_scale(plan: Plan, runs: list[Run], requested: Literal["auto"] | Scale, extras: Extras) -> ScaleDecision:
@@ -53,7 +54,7 @@ def decide_scale(plan: Plan, runs: list[Run], requested: Literal["auto"] | Scale
             expected="a scale that can be recognised",
             got=f"values in [0, 1] in rows that sum to {total:.6g}" if high > 0 else "values that are all 0",
             hint="Say what they are with --scale (scale=) probabilities, logits or logprobs.",
-            reason="scale",
+            reason=Reason.SCALE,
         )
     _refuse_mixture(plan, runs, matrices)
     if high <= ROUNDING:
@@ -92,7 +93,7 @@ def _refuse_mixture(plan: Plan, runs: list[Run], matrices: list[Floats]) -> None
             expected=f"{scale}, as {like:,} of the first {len(fitting):,} tokens are",
             got=shown(values.tolist(), 60),
             hint=f"Name the scale of the file with --scale (scale=). {SKIP_HINT}",
-            reason="scale",
+            reason=Reason.SCALE,
         )
 
 
@@ -143,7 +144,7 @@ def _with_normaliser(
             expected="probabilities, log-probabilities, or a 'logsumexp' for each row of raw logits",
             got="one raw logit per token, whose softmax is always 1",
             hint="Store more scores per token, or logsumexp over the vocabulary.",
-            reason="scale",
+            reason=Reason.SCALE,
         )
     caveat = f"softmax over the {width} stored scores, not over the vocabulary: each confidence is an upper bound"
     return ScaleDecision(scale, how, evidence, "top_k", caveat)

@@ -28,6 +28,7 @@ from sensecheck.calibrated.logits_plan import (
 )
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.opening import Block
+from sensecheck.inputs.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ def _score(plan: Plan, run: Run, errors: list[InputError]) -> Result:
             expected=f"at least {plan.top_k} values in each row, since top_k is {plan.top_k}",
             got=str(run.width),
             hint=f"Ask for a top_k of at most {run.width}.",
-            reason="top_k",
+            reason=Reason.TOP_K,
         )
     steps = _Steps.of(run, plan.variant)
     refused = _contradictions(plan, plan.decision, steps)
@@ -262,7 +263,7 @@ def _contradictions(plan: Plan, decision: ScaleDecision, steps: _Steps) -> dict[
                 expected=f"{decision.scale} ({how_known})",
                 got=f"{extreme:.6g} in row {step}, {why}",
                 hint=f"If the file holds something else, say so with --scale (scale=). {SKIP_HINT}",
-                reason="scale",
+                reason=Reason.SCALE,
             )
     return refused
 
@@ -331,7 +332,7 @@ def _copy_correct(plan: Plan, steps: _Steps, keep: Bools) -> tuple[Bools, dict[i
                             expected=problem,
                             got=shown(candidate, 60),
                             hint=SKIP_HINT,
-                            reason="copy_target",
+                            reason=Reason.COPY_TARGET,
                         )
                     break
                 word = labels[token - step + int(candidate[len(_TARGET) :]) - 1]

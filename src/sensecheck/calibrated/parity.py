@@ -20,6 +20,7 @@ from sensecheck.calibrated.records import opened
 from sensecheck.calibrated.token_records import TokenRecords
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import file_sources, sources
+from sensecheck.inputs.reasons import Reason
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
 from sensecheck.report.result import Result
@@ -91,7 +92,7 @@ class CalibrationMetric(Instrument):
             if self.asked.limit is not None:
                 raise InputError(
                     "the original reads whole files", field="limit (--limit)", hint="Cut the file first.",
-                    reason="bad_option",
+                    reason=Reason.BAD_OPTION,
                 )  # fmt: skip
             return _read_as_original(self.data, records.kind, self.reading)
         table = pl.concat([batch.measurements for batch in records.batches()])
@@ -127,7 +128,9 @@ def _refuse_intervals(intervals: IntervalOptions) -> None:
     }
     for flag, given in idle.items():
         if given:
-            raise InputError(f"{flag} has no meaning with --as calibration_metric: leave one out", reason="bad_option")
+            raise InputError(
+                f"{flag} has no meaning with --as calibration_metric: leave one out", reason=Reason.BAD_OPTION
+            )
 
 
 def _read_as_original(data: Any, kind: str, reading: Reading) -> tuple[Any, Any]:
@@ -157,7 +160,7 @@ def _read_as_original(data: Any, kind: str, reading: Reading) -> tuple[Any, Any]
                     f"the original's reader fails here: {type(failure).__name__}: {failure}",
                     path=source.name,
                     hint="Without --as (with evaluate), the file is read with a message for the line at fault.",
-                    reason="original_fails",
+                    reason=Reason.ORIGINAL_FAILS,
                 ) from None
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 

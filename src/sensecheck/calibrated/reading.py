@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from sensecheck.calibrated.measure import AGGREGATES, Aggregate
 from sensecheck.calibrated.token_kinds import TokenKinds
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option
 from sensecheck.report.asking import WeighedRows
 
@@ -81,7 +82,7 @@ class Reading:
             value = getattr(self, name)
             if value not in known:
                 raise InputError(
-                    field=name, expected=f"one of {', '.join(known)}", got=shown(value), reason="bad_option"
+                    field=name, expected=f"one of {', '.join(known)}", got=shown(value), reason=Reason.BAD_OPTION
                 )
 
 

@@ -19,6 +19,7 @@ from sensecheck.calibrated.question import QUESTION
 from sensecheck.calibrated.reading import ReadConfidences
 from sensecheck.calibrated.recalibration import METHODS, Method, Recalibration, fit, load
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option
 from sensecheck.plotting.chart import Chart
 from sensecheck.report.asking import Asked, asked, evaluator
@@ -107,12 +108,12 @@ def recalibrate(
             "say where the map comes from: another file to fit on, a share to split off, or a saved map",
             hint="One of --fit-on FILE (fit_on=), --split SHARE (split=), --map FILE (fitted=), or, to fit and report "
             "on all rows, --same-rows (same_rows=True).",
-            reason="bad_option",
+            reason=Reason.BAD_OPTION,
         )
     settled = asked(shared)
     if settled.resume:
         raise InputError(
-            "--resume has no meaning here: a recalibration is not resumed, run it again", reason="bad_option"
+            "--resume has no meaning here: a recalibration is not resumed, run it again", reason=Reason.BAD_OPTION
         )
     # Measured in memory and without intervals first: what is kept and reported is made of these rows.
     quick = cast(ReadConfidences, {**shared, "options": IntervalOptions(method="none"), "out": None})
@@ -208,7 +209,7 @@ def _mapped(rows: pl.DataFrame, fitted: Recalibration) -> pl.DataFrame:
 def _parted(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Rows to fit on and rows to report on; what belongs together stays together."""
     if not 0 < share < 1:
-        raise InputError(field="split", expected="a share between 0 and 1", got=f"{share:g}", reason="bad_option")
+        raise InputError(field="split", expected="a share between 0 and 1", got=f"{share:g}", reason=Reason.BAD_OPTION)
     owner = next(c for c in ("cluster", "unit", "id") if c in rows.columns)
     keys = scramble(hash_ids(rows[owner].cast(pl.String)) ^ seed_key(seed, "recalibration"))
     chosen = pl.Series(keys.astype(np.float64) / 2.0**64 < share)
@@ -216,7 +217,7 @@ def _parted(rows: pl.DataFrame, share: float, seed: int) -> tuple[pl.DataFrame, 
     if not len(_usable(fit_rows)) or not len(rest):
         raise InputError(
             f"a split of {share:g} leaves nothing to {'fit on' if len(rest) else 'report on'}",
-            hint=f"There are {rows[owner].n_unique():,} separate {owner}s.", reason="empty",
+            hint=f"There are {rows[owner].n_unique():,} separate {owner}s.", reason=Reason.EMPTY,
         )  # fmt: skip
     return fit_rows, rest
 
@@ -228,7 +229,7 @@ def _refuse_same(reported: Result, learned: Result) -> None:
         raise InputError(
             "the map would be fitted on the rows it is reported on, which flatters it",
             hint="Fit on another file or use --split (split=); --same-rows (same_rows=True) does it all the same.",
-            reason="same_rows",
+            reason=Reason.SAME_ROWS,
         )
 
 
@@ -238,7 +239,7 @@ def _refuse_fitted_on(reported: Result, fitted: Recalibration) -> None:
         raise InputError(
             "the map was fitted on rows of this file, which flatters it here",
             hint="Report on another file; --same-rows (same_rows=True) does it all the same.",
-            reason="same_rows",
+            reason=Reason.SAME_ROWS,
         )
 
 

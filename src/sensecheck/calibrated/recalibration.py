@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 
 Floats = NDArray[np.float64]
 Method = Literal["temperature", "platt", "isotonic", "beta"]
@@ -89,7 +90,7 @@ def load(path: str | os.PathLike[str]) -> Recalibration:
     if not isinstance(saved, dict) or saved.get("schema") != SCHEMA or saved.get("method") not in METHODS:
         raise InputError(
             path=str(path), expected=f"a saved recalibration with schema {SCHEMA!r}",
-            got=shown(saved.get("schema") if isinstance(saved, dict) else saved), reason="not_a_recalibration",
+            got=shown(saved.get("schema") if isinstance(saved, dict) else saved), reason=Reason.NOT_A_RECALIBRATION,
         )  # fmt: skip
     method: Method = saved["method"]
     names = {"temperature": {"T"}, "platt": {"a", "b"}, "beta": {"a", "b", "c"}, "isotonic": {"x", "y"}}[method]
@@ -99,7 +100,7 @@ def load(path: str | os.PathLike[str]) -> Recalibration:
     if not parameters or (method == "isotonic" and len(parameters["x"]) != len(parameters["y"])):
         raise InputError(
             path=str(path), field="parameters", expected=f"finite numbers for {', '.join(sorted(names))}",
-            got=shown(saved.get("parameters")), reason="not_a_recalibration",
+            got=shown(saved.get("parameters")), reason=Reason.NOT_A_RECALIBRATION,
         )  # fmt: skip
     return Recalibration(
         method, {k: [float(x) for x in v] for k, v in parameters.items()}, int(saved.get("rows", 0)),
@@ -119,7 +120,7 @@ def fit(method: Method, confidence: ArrayLike, correct: ArrayLike, weight: Array
     """Learn a map from confidences and outcomes (0/1, or shares between)."""
     if method not in METHODS:
         raise InputError(
-            field="method", expected=f"one of {', '.join(METHODS)}", got=shown(method), reason="bad_option"
+            field="method", expected=f"one of {', '.join(METHODS)}", got=shown(method), reason=Reason.BAD_OPTION
         )
     p, y = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     w = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=np.float64)

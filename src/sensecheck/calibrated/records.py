@@ -21,6 +21,7 @@ from sensecheck.calibrated.logits import detect_format
 from sensecheck.calibrated.reading import InputFormat, Reading
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import file_sources, names_files, sources
+from sensecheck.inputs.reasons import Reason
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
 
@@ -42,7 +43,7 @@ def opened(data: Any, asked: Asked, reading: Reading) -> Records:
             "a table of (confidence, correct) has no tokens to put together",
             field="level",
             hint="--level sequence (level='sequence') needs a .logits file.",
-            reason="bad_option",
+            reason=Reason.BAD_OPTION,
         )
     return AnswerRecords(data, kind, asked, reading) if kind == "logprobs" else TableRecords(data, kind, asked, reading)
 
@@ -95,7 +96,7 @@ class Records(ABC):
                 expected="at least one record",
                 got="none" if not self.bad() else "only bad ones",
                 hint="The input holds nothing to measure.",
-                reason="empty",
+                reason=Reason.EMPTY,
             )
 
     def remarks(self) -> list[str]:
@@ -156,11 +157,11 @@ def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
     if len(families) > 1:
         told = ", ".join(f"{name} holds {kind}" for kind, name in named.items())
         raise InputError(
-            expected="files of one kind", got=told, hint="Read tokens and tables in separate runs.", reason="mixed"
+            expected="files of one kind", got=told, hint="Read tokens and tables in separate runs.", reason=Reason.MIXED
         )
     if not named:
         name = next(iter(kinds.values()), "the input")
-        raise InputError(path=name, expected="at least one record", got="an empty file", reason="empty")
+        raise InputError(path=name, expected="at least one record", got="an empty file", reason=Reason.EMPTY)
     if families == {"logits"}:
         return data, "logits-hf" if "logits-hf" in named else "logits-miso"
     return data, next(iter(named)) if len(named) == 1 else "auto"
@@ -168,7 +169,7 @@ def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
 
 def _logits_kind(kind: str) -> str:
     if kind == "empty":
-        raise InputError(path="-", expected="at least one record", got="an empty input", reason="empty")
+        raise InputError(path="-", expected="at least one record", got="an empty input", reason=Reason.EMPTY)
     return kind
 
 

@@ -14,6 +14,7 @@ from sensecheck.calibrated.reading import Reading
 from sensecheck.calibrated.records import Records
 from sensecheck.calibrated.verbalised import CONTESTED, spoken
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import Format, TableBatch, TableReader
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
@@ -127,7 +128,15 @@ class TableRecords(Records):
         missing = values.is_null()
         if missing.any() and not self.asked.skip_bad:
             row = int(missing.arg_max() or 0)
-            raise _with_skip_hint(batch.error(row, field=name, expected="a value", got="none", reason=f"no_{how}"))
+            raise _with_skip_hint(
+                batch.error(
+                    row,
+                    field=name,
+                    expected="a value",
+                    got="none",
+                    reason=Reason.NO_NUMBERS if how == "numbers" else Reason.NO_MARKS,
+                )
+            )
         bad = f"{'confidence' if how == 'numbers' else 'correct'} missing or unreadable"
         reason = pl.select(pl.when(missing & scored).then(pl.lit(bad)).otherwise(reason)).to_series()
         return values, scored & ~missing, reason
@@ -146,7 +155,7 @@ class TableRecords(Records):
             if missing:
                 raise batch.error(
                     missing[0], field=name, expected="a confidence such as 0.85, 85% or 'very likely'",
-                    got=shown(batch.frame[name][missing[0]]), hint=SKIP_HINT, reason="not_a_confidence",
+                    got=shown(batch.frame[name][missing[0]]), hint=SKIP_HINT, reason=Reason.NOT_A_CONFIDENCE,
                 ) from None  # fmt: skip
         self._verbalised.add(batch.path)
         self._contested |= {h[1] for h in heard if h and h[1] in CONTESTED}
@@ -174,7 +183,7 @@ class TableRecords(Records):
             if any(s != "logits" for s in self._scales.values()):
                 raise InputError(
                     "some files hold probabilities and some raw logits", path=batch.path or None,
-                    hint="Read them in separate runs.", reason="mixed",
+                    hint="Read them in separate runs.", reason=Reason.MIXED,
                 )  # fmt: skip
             gone = pl.Series([None] * len(values), dtype=pl.Float64)
             return gone, scored, reason
@@ -200,7 +209,7 @@ class TableRecords(Records):
             expected=expected,
             got=f"{values[row]:g}",
             hint=f"Say what the numbers are with --scale (scale=). {SKIP_HINT}",
-            reason="outside_unit_interval",
+            reason=Reason.OUTSIDE_UNIT_INTERVAL,
         )
 
     def _refuse_swapped(self, batch: TableBatch, values: pl.Series, right: pl.Series) -> None:
@@ -214,7 +223,7 @@ class TableRecords(Records):
                 "the confidences are all 0 or 1 and the correctness holds fractions: the two look swapped",
                 path=batch.path or None,
                 hint="Swap the two: --columns confidence=… --columns correct=… (columns={'confidence': …, …}).",
-                reason="swapped",
+                reason=Reason.SWAPPED,
             )
 
     # -- what was read ---------------------------------------------------------------------------------------
@@ -241,7 +250,7 @@ class TableRecords(Records):
 
     def bad(self) -> dict[str, int]:
         unreadable = sum(file.bad for file in self._table.files) if self._table is not None else 0
-        return {"unreadable line": unreadable} if unreadable else {}
+        return {str(Reason.UNREADABLE_LINE): unreadable} if unreadable else {}
 
     def scale(self) -> str:
         scales = ["verbalised"] if self._verbalised else []
@@ -274,7 +283,7 @@ def _column(batch: TableBatch, ours: str, known: Iterable[str], taken: str | Non
         expected=f"a column named {ours!r}",
         got=f"the columns {', '.join(shown(c, 40) for c in batch.frame.columns[1:]) or 'none'}",
         hint=f"Say which one it is: --columns {ours}=NAME (columns=).",
-        reason="no_column",
+        reason=Reason.NO_COLUMN,
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 
 KIND = "token_kind"
 RANGE = "position_range"
@@ -50,7 +51,10 @@ class TokenKinds:
                 self.classes.append((kind, re.compile(pattern)))
             except re.error as error:
                 raise InputError(
-                    field=kind, expected="a regular expression", got=f"{shown(pattern)} ({error})", reason="bad_option"
+                    field=kind,
+                    expected="a regular expression",
+                    got=f"{shown(pattern)} ({error})",
+                    reason=Reason.BAD_OPTION,
                 ) from None
         self._known: dict[str, str] = {}
 
@@ -66,7 +70,10 @@ class TokenKinds:
             document = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise InputError(
-                path=str(path), expected="a JSON file of token kinds, or 'sql'", got=str(error), reason="bad_option"
+                path=str(path),
+                expected="a JSON file of token kinds, or 'sql'",
+                got=str(error),
+                reason=Reason.BAD_OPTION,
             ) from None
         return cls._from(document, path.name, str(path))
 
@@ -77,7 +84,7 @@ class TokenKinds:
         if not isinstance(kinds, Mapping) or not kinds or not all(isinstance(v, str) for v in kinds.values()):
             raise InputError(
                 path=place, expected='a map from token to kind, or {"classes": {kind: regular expression}}',
-                got=shown(document), reason="bad_option",
+                got=shown(document), reason=Reason.BAD_OPTION,
             )  # fmt: skip
         return cls({}, kinds, name) if isinstance(classes, Mapping) else cls(kinds, {}, name)
 

@@ -15,6 +15,7 @@ from sensecheck.calibrated.reading import Reading
 from sensecheck.calibrated.records import Records
 from sensecheck.calibrated.token_kinds import KIND, RANGE, position_range
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import check_columns, check_names
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
@@ -35,7 +36,7 @@ class TokenRecords(Records):
     def rows(self) -> Iterator[Batch]:
         asked, reading = self.asked, self.reading
         if asked.weight is not None:
-            raise InputError("tokens of a .logits file have no weights", field="weight", reason="bad_option")
+            raise InputError("tokens of a .logits file have no weights", field="weight", reason=Reason.BAD_OPTION)
         names = ["id", *_TOKEN_TEXTS, *asked.wanted]
         check_names(asked.columns, names)
         variants: dict[str, Literal["hf", "miso"]] = {"logits": "hf", "miso": "miso"}
@@ -98,7 +99,7 @@ class TokenRecords(Records):
             if values is None or all(value is None for value in values):
                 raise InputError(
                     path=columns.path, field=name, expected="a field of this name in the lines, to slice by",
-                    got="none", reason="no_column",
+                    got="none", reason=Reason.NO_COLUMN,
                 )  # fmt: skip
             extra.append(_texts(name, values).gather(of_row))
         if self.asked.cluster:
@@ -106,7 +107,7 @@ class TokenRecords(Records):
             if owners is None or any(owner is None for owner in owners):
                 raise InputError(
                     path=columns.path, field=self.asked.cluster, expected="this field in every line, to cluster by",
-                    got="lines without it", reason="no_column",
+                    got="lines without it", reason=Reason.NO_COLUMN,
                 )  # fmt: skip
             if self.level == "token":
                 extra.append(rows["cluster"].alias("unit"))

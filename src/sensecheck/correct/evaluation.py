@@ -18,6 +18,7 @@ from sensecheck.correct.question import QUESTION
 from sensecheck.correct.records import UNASKED_RECORDS, Language, Reader, Records, is_spice, read_distances
 from sensecheck.correct.scoring import Scorer
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import RECORD, TableBatch
 from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, WeighedRows, as_original, asked, evaluator
@@ -107,7 +108,7 @@ def evaluate(
         from sensecheck.correct.parity import Spice
 
         if parity != "spice":
-            raise InputError(field="parity", expected="spice", got=shown(parity), reason="bad_option")
+            raise InputError(field="parity", expected="spice", got=shown(parity), reason=Reason.BAD_OPTION)
         return Spice(data, asked_for, endpoint or graph, distances, workers).run()
     _check_conventions(conventions)
     known_prefixes = {**STANDARD_PREFIXES, **(prefixes or {})}
@@ -269,7 +270,7 @@ def _check_fitting(choices: Choices) -> None:
         if (name == T2S) != (choices.language == "sparql"):
             raise InputError(
                 field="conventions", expected=f"conventions for {choices.language.upper()}", got=shown(name),
-                reason="bad_option",
+                reason=Reason.BAD_OPTION,
             )  # fmt: skip
 
 

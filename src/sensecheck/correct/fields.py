@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.reasons import Reason
 
 # Our name → the names it is known by in files, the first that is there wins.
 NAMES: dict[str, tuple[str, ...]] = {
@@ -120,7 +121,7 @@ class Fields:
             self._refuse(
                 row, field=wanted, expected="a field for the prediction", got=there,
                 hint=did_you_mean(wanted, fields) or "Name it with --columns prediction=COLUMN (columns=).",
-                reason="no_prediction_field",
+                reason=Reason.NO_PREDICTION_FIELD,
             )  # fmt: skip
         return self.texts("prediction")
 
@@ -160,7 +161,7 @@ class Fields:
                 self._refuse(
                     row, expected="a gold query or a gold answer", got="neither",
                     hint=f"Looked for {looked_for}, …; name it with --columns gold=COLUMN (columns=).",
-                    reason="no_gold",
+                    reason=Reason.NO_GOLD,
                 )  # fmt: skip
 
     def conversations(self, named: Column, turns: list[str]) -> list[str]:
@@ -186,7 +187,7 @@ class Fields:
                 there = f"the columns {', '.join(shown(other, 30) for other in fields[:12])}"
                 error = InputError(
                     field=name, expected="a column of that name to slice by", got=there,
-                    hint=did_you_mean(name, fields), reason="unknown_column",
+                    hint=did_you_mean(name, fields), reason=Reason.UNKNOWN_COLUMN,
                 )  # fmt: skip
                 self.faults.setdefault(row, error)
         return Column.of(values).spelled()
@@ -234,7 +235,7 @@ class Fields:
         self._refuse(
             row, field=name, expected=expected, got=shown(got, 60),
             hint="Fix the record or pass --skip-bad (skip_bad=True) to count it as unscored.",
-            reason=f"{name or 'record'} of another kind",
+            reason=Reason.WRONG_TYPE,
         )  # fmt: skip
 
     def _refuse_kinds(self, ours: str, column: Column, wrong: set[type], expected: str) -> None:

@@ -18,6 +18,7 @@ from sensecheck.correct.question import QUESTION
 from sensecheck.correct.question_types import QUESTION_TYPES
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.opening import sources
+from sensecheck.inputs.reasons import Reason
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
 from sensecheck.report.result import Result
@@ -33,7 +34,6 @@ from sensecheck.stores import (
     Graph,
     Limits,
     Outcome,
-    Reason,
     Request,
     ResultCache,
     Store,
@@ -122,13 +122,17 @@ def strict_results(link: str, records: list[dict[str, Any]]) -> Callable[[str], 
 def _check(records: Any, path: str) -> None:
     """What the original could make nothing of is told before anything runs."""
     if not isinstance(records, list):
-        raise InputError(path=path, expected="a JSON list of records", got=shown(records, 60), reason="not_a_list")
+        raise InputError(path=path, expected="a JSON list of records", got=shown(records, 60), reason=Reason.NOT_A_LIST)
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict):
-            raise InputError(path=path, record=number, expected="an object", got=shown(record, 60), reason="bad_record")
+            raise InputError(
+                path=path, record=number, expected="an object", got=shown(record, 60), reason=Reason.BAD_RECORD
+            )
         if not isinstance(record.get("actions"), str | None):
             got = shown(record["actions"], 60)
-            raise InputError(path=path, record=number, field="actions", expected="text", got=got, reason="bad_record")
+            raise InputError(
+                path=path, record=number, field="actions", expected="text", got=got, reason=Reason.BAD_RECORD
+            )
 
 
 class Spice(Instrument):

@@ -24,6 +24,7 @@ from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields,
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, loads
 from sensecheck.inputs.opening import Source, file_sources, is_path, names_files
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableReader, check_columns, check_names, detect_table_format
 from sensecheck.report.asking import Asked
 
@@ -165,7 +166,7 @@ class Reader:
             yield batch
         if not taken:
             named = str(self.data) if is_path(self.data) else None
-            raise InputError("there are no records", path=named, reason="no_records")
+            raise InputError("there are no records", path=named, reason=Reason.EMPTY)
 
     # ---- what kind of records they are
 
@@ -258,7 +259,7 @@ class Reader:
             rows = self._unwrapped(rows)
         if not isinstance(rows, list):
             raise InputError(
-                path=source.name, expected="a JSON list of records", got=shown(rows, 60), reason="not_a_list"
+                path=source.name, expected="a JSON list of records", got=shown(rows, 60), reason=Reason.NOT_A_LIST
             )
         return rows
 
@@ -299,7 +300,7 @@ class Reader:
             return loads(line)
         except ValueError as error:
             what = f"is no JSON object: {error}" if line.strip() else "is blank; one record was expected"
-            fault = InputError(what, path=path, line=number, hint=SKIP_HINT, reason="bad_json")
+            fault = InputError(what, path=path, line=number, hint=SKIP_HINT, reason=Reason.BAD_JSON)
             if not self.asked.skip_bad:
                 raise fault from None
             return fault
@@ -381,7 +382,7 @@ def _kind_of(source: Source) -> str:
 
 
 def _no_json(error: ValueError, source: Source) -> InputError:
-    return InputError(f"is no JSON: {error}", path=source.name, hint="Was the file cut short?", reason="bad_json")
+    return InputError(f"is no JSON: {error}", path=source.name, hint="Was the file cut short?", reason=Reason.BAD_JSON)
 
 
 @contextmanager
@@ -407,7 +408,7 @@ def read_distances(path: str | Path) -> dict[str, str]:
             if len(columns) < 2:
                 raise InputError(
                     path=str(path), line=number, expected="turnID, TAB, distance", got=shown(line.strip(), 60),
-                    hint="Are the columns parted by spaces? They need a TAB.", reason="no_tab",
+                    hint="Are the columns parted by spaces? They need a TAB.", reason=Reason.NO_TAB,
                 )  # fmt: skip
             distances[columns[0].strip()] = columns[1].strip()
     return distances

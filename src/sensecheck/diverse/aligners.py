@@ -30,6 +30,7 @@ from sensecheck.diverse.ngrams import Floats, NGramIndex, Tokens, index_sets, of
 from sensecheck.diverse.nist import nist
 from sensecheck.inputs.errors import InputError, escaped, shown
 from sensecheck.inputs.opening import sources
+from sensecheck.inputs.reasons import Reason
 
 Encoder = Callable[[list[str]], Any]
 
@@ -226,7 +227,7 @@ def read_vectors(path: str | Path) -> EmbeddingAligner:
             f"cannot be read as vectors in {kind} ({escaped(str(error).splitlines()[0][:200])})",
             path=str(file),
             hint="Give .npz with arrays 'texts' and 'vectors', or .parquet/.jsonl with columns 'text' and 'vector'.",
-            reason="bad_vectors",
+            reason=Reason.BAD_VECTORS,
         ) from None
     return stored_vectors(dict(zip(texts, rows, strict=True)), file.name)
 
@@ -265,7 +266,7 @@ def hugging_face_encoder(model: str, *, batch_size: int = 64, device: str | None
                 raise InputError(
                     f"the encoder {shown(model)} cannot be loaded ({escaped(str(error).splitlines()[0][:200])})",
                     hint="Give the folder of a Hugging Face model, or its name where it can be fetched.",
-                    reason="no_model",
+                    reason=Reason.NO_MODEL,
                 ) from None
         tokenizer, network, where = loaded
         rows = []

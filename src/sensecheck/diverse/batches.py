@@ -12,6 +12,7 @@ from sensecheck.diverse.measure import MAX_PAIRED, Alignment, MeasureOptions, Se
 from sensecheck.diverse.ngrams import offsets
 from sensecheck.diverse.records import N_GROUPS, SetRecord
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
@@ -92,7 +93,7 @@ def _check_slices(asked: Asked, measured_columns: Sequence[str]) -> None:
             raise InputError(
                 field="slices (--slice)", expected="a column whose name the measurements do not have", got=shown(name),
                 hint=f"Call it by another name: --columns my_{name}={name} --slice my_{name} (columns=, slices=).",
-                reason="bad_option",
+                reason=Reason.BAD_OPTION,
             )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import identity
+from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option
 from sensecheck.report.asking import WeighedRows, as_original, asked, evaluator
 from sensecheck.report.instrument import Instrument
@@ -107,7 +108,7 @@ def evaluate(
     _check(tokenize, at, orders, vocabulary, donors)
     if parity is not None:
         if parity != PARITY:
-            raise InputError(field="parity", expected=PARITY, got=repr(parity), reason="bad_option")
+            raise InputError(field="parity", expected=PARITY, got=repr(parity), reason=Reason.BAD_OPTION)
         from sensecheck.diverse.parity import Lsdscc
 
         return Lsdscc(data, asked(shared), references, eos=eos, aligner=aligner).run()
@@ -123,15 +124,17 @@ def evaluate(
 def _check(tokenize: str, at: Sequence[int], orders: Sequence[int], vocabulary: int, donors: int) -> None:
     if tokenize not in TOKENIZERS:
         raise InputError(
-            field="tokenize", expected=f"one of {', '.join(TOKENIZERS)}", got=repr(tokenize), reason="bad_option"
+            field="tokenize", expected=f"one of {', '.join(TOKENIZERS)}", got=repr(tokenize), reason=Reason.BAD_OPTION
         )
     for name, numbers in (("at", at), ("orders", orders)):
         if not numbers or not all(_is_whole(number, 1) for number in numbers):
-            raise InputError(field=name, expected="whole numbers from 1 on", got=repr(numbers), reason="bad_option")
+            raise InputError(
+                field=name, expected="whole numbers from 1 on", got=repr(numbers), reason=Reason.BAD_OPTION
+            )
     for name, number, least in (("vocabulary", vocabulary, 1), ("donors", donors, 0)):
         if not _is_whole(number, least):
             raise InputError(
-                field=name, expected=f"a whole number of at least {least}", got=repr(number), reason="bad_option"
+                field=name, expected=f"a whole number of at least {least}", got=repr(number), reason=Reason.BAD_OPTION
             )
 
 
@@ -162,7 +165,7 @@ class Diverse(Instrument):
                 yield measured(batch, self.options, self.asked, chance=bool(self.reader.donors))
             number += 1
         if number == 0:
-            raise InputError("there is no query to measure", path=called(self.data, "") or None, reason="empty_input")
+            raise InputError("there is no query to measure", path=called(self.data, "") or None, reason=Reason.EMPTY)
         self.notes += [f"{how_many:,} {rule}" for rule, how_many in sorted(self.reader.log.counts.items())]
         if self.reader.flat:
             self.notes.append("references came as flat lists: each is a group of its own, so MDS equals PDS")

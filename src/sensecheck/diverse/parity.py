@@ -17,6 +17,7 @@ from sensecheck.diverse.question import QUESTION
 from sensecheck.diverse.rows import are_files, called, stems
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import identity, is_path, sources
+from sensecheck.inputs.reasons import Reason
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
 from sensecheck.report.result import Result
@@ -65,11 +66,11 @@ class Lsdscc(Instrument):
                 f"{called(data, 'the hypotheses')} has {len(hypotheses):,} sets, "
                 f"{called(given, 'the references')} has {len(references):,}",
                 hint="The original matches them by position and stops with an AssertionError.",
-                reason="unequal_corpora",
+                reason=Reason.UNEQUAL_CORPORA,
             )
         hypotheses, references = list(hypotheses)[: self.asked.limit], list(references)[: self.asked.limit]
         if not references:
-            raise InputError("there is no query to measure", path=called(data, "") or None, reason="empty_input")
+            raise InputError("there is no query to measure", path=called(data, "") or None, reason=Reason.EMPTY)
         return hypotheses, references
 
     def method(self) -> Method:
@@ -142,7 +143,7 @@ def _aligner(given: Any) -> Any:
         field="aligner",
         expected="one that the original has: bleu[:N], nltk-bleu[:METHOD] or nist[:N]",
         got=repr(given),
-        reason="bad_option",
+        reason=Reason.BAD_OPTION,
     )
 
 

@@ -42,6 +42,7 @@ from sensecheck.diverse.rows import (
 )
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
 from sensecheck.inputs.opening import Source
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import PLACE, check_columns, check_names
 from sensecheck.report.asking import Asked
 
@@ -95,7 +96,7 @@ class SetReader:
         donors: int = DONORS,
     ) -> None:
         if eos == "":
-            raise InputError(field="eos", expected="a separator", got="an empty text", reason="empty_eos")
+            raise InputError(field="eos", expected="a separator", got="an empty text", reason=Reason.EMPTY_EOS)
         self.data, self.references, self.queries, self.eos = data, references, queries, eos
         self.asked, self.donors = asked, donors
         self._wanted = [column for column in asked.sliced if column != N_GROUPS]
@@ -156,7 +157,7 @@ class SetReader:
                 raise InputError(
                     field="columns", expected=f"a column {shown(name, 60)}",
                     got=f"the columns {', '.join(shown(one, 40) for one in known[:12])}",
-                    hint=did_you_mean(name, known) or None, reason="unknown_column",
+                    hint=did_you_mean(name, known) or None, reason=Reason.UNKNOWN_COLUMN,
                 )  # fmt: skip
 
     @property
@@ -201,7 +202,7 @@ class SetReader:
                 raise InputError(
                     path=name, line=line, expected="a query that the references have", got=shown(query, 80),
                     hint=did_you_mean(query, by_text) or "Are these the queries of these references?",
-                    reason="unknown_query",
+                    reason=Reason.UNKNOWN_QUERY,
                 )  # fmt: skip
             yield _joined(record, its)
 
@@ -215,7 +216,7 @@ class SetReader:
                 raise InputError(
                     f"record {shown(record.id, 40)} with query {shown(record.query, 80)} has no references",
                     path=called(self.references, "the references"),
-                    hint="Queries are matched by their text, or by id.", reason="unknown_query",
+                    hint="Queries are matched by their text, or by id.", reason=Reason.UNKNOWN_QUERY,
                 )  # fmt: skip
             yield _joined(record, its)
 
@@ -339,7 +340,7 @@ class SetReader:
             f"the separator {shown(self._separator)} occurs in no line, but {shown(likely)} does in {more}{times}",
             path=self._name,
             hint=f"Pass --eos {shown(likely)} (eos=), or a text that is in no line if each line is one hypothesis.",
-            reason="wrong_eos",
+            reason=Reason.WRONG_EOS,
         )
 
     def _table(self, rows: Iterable[Row]) -> Iterator[SetRecord]:
@@ -387,14 +388,14 @@ class SetReader:
                 expected=f"a field {shown(wanted, 60)}",
                 got=f"the fields {', '.join(shown(there, 30) for there in list(row)[:10])}",
                 hint=did_you_mean(wanted, row) or "Name it with --columns hypotheses=YOURS (columns=).",
-                reason="no_hypotheses_field",
+                reason=Reason.NO_HYPOTHESES_FIELD,
             )
         value = row[name]
         texts = [value] if isinstance(value, str) else [] if value is None else value
         if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
             raise place.error(
                 field="hypotheses", expected="a list of texts", got=shown(value, 80), hint=SKIP_HINT,
-                reason="bad_hypotheses",
+                reason=Reason.BAD_HYPOTHESES,
             )  # fmt: skip
         hypotheses = tuple(text.strip() for text in texts)
         if not hypotheses:
@@ -426,7 +427,7 @@ def _texts(hypotheses: Any, place: Place) -> tuple[str, ...]:
     texts = [" ".join(text) if isinstance(text, list | tuple) else text for text in hypotheses]
     for text in texts:
         if not isinstance(text, str):
-            raise place.error(field="hypotheses", expected="texts", got=shown(text, 60), reason="bad_hypotheses")
+            raise place.error(field="hypotheses", expected="texts", got=shown(text, 60), reason=Reason.BAD_HYPOTHESES)
     return tuple(text.strip() for text in texts)
 
 
@@ -434,5 +435,5 @@ def _unequal(one: str, its: int, other: str, others: int) -> InputError:
     return InputError(
         f"{one} has {its:,} queries, {other} has {others:,}",
         hint="They are matched line by line: is a line missing or twice? --queries FILE (queries=) matches by text.",
-        reason="unequal_corpora",
+        reason=Reason.UNEQUAL_CORPORA,
     )

@@ -28,6 +28,7 @@ from sensecheck.diverse.rows import (
 )
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.opening import Source
+from sensecheck.inputs.reasons import Reason
 
 _OBJECT = "a JSON object {query: {group: [reference]}}"
 _EMPTY = "empty references (dropped)"
@@ -43,7 +44,7 @@ class References:
     id: str = ""
 
 
-Refusal = Callable[[str, Any, str], InputError]
+Refusal = Callable[[str, Any, Reason], InputError]
 """(what was expected, what came, reason) → the error with its place."""
 
 
@@ -52,12 +53,12 @@ def grouped(given: Any, refuse: Refusal, log: ReadingLog) -> References:
     groups, names = [], []
     for name, members in _named_groups(given, refuse, log):
         if not isinstance(members, list | tuple) or not all(isinstance(text, str) for text in members):
-            raise refuse(f"group {name!r} to be a list of texts", members, "bad_references")
+            raise refuse(f"group {name!r} to be a list of texts", members, Reason.BAD_REFERENCES)
         texts = tuple(text.strip() for text in members if text.strip())
         if len(texts) < len(members):
             log.note(_EMPTY, len(members) - len(texts))
         if not texts:
-            raise refuse(f"group {name!r} to have at least one reference", members, "empty_group")
+            raise refuse(f"group {name!r} to have at least one reference", members, Reason.EMPTY_GROUP)
         groups.append(texts)
         names.append(name)
     return References(tuple(groups), tuple(names))
@@ -75,11 +76,11 @@ def _named_groups(given: Any, refuse: Refusal, log: ReadingLog) -> list[tuple[st
         if len(named) < len(given):
             log.note(_EMPTY, len(given) - len(named))
         if not named:
-            raise refuse("at least one reference", given, "no_references")
+            raise refuse("at least one reference", given, Reason.NO_REFERENCES)
         return named
     if isinstance(given, list | tuple):
         return [(str(i), group) for i, group in enumerate(given)]
-    raise refuse("a text, a list of texts, lists of texts or {group: list of texts}", given, "bad_references")
+    raise refuse("a text, a list of texts, lists of texts or {group: list of texts}", given, Reason.BAD_REFERENCES)
 
 
 def is_flat(given: Any) -> bool:
@@ -112,7 +113,7 @@ def read_references(data: Any, eos: str, log: ReadingLog) -> Iterator[References
 
 
 def _refusal(place: Place) -> Refusal:
-    def refuse(expected: str, got: Any, reason: str) -> InputError:
+    def refuse(expected: str, got: Any, reason: Reason) -> InputError:
         return place.error(field="references", expected=expected, got=shown(got, 80), reason=reason)
 
     return refuse
@@ -128,13 +129,13 @@ def _document(source: Source, log: ReadingLog) -> Iterator[References]:
             yield from _by_query([("", given) for given in content], source.name, log)
         return
     if not isinstance(content, dict):
-        raise InputError(path=source.name, expected=_OBJECT, got=shown(content, 60), reason="bad_json")
+        raise InputError(path=source.name, expected=_OBJECT, got=shown(content, 60), reason=Reason.BAD_JSON)
     repeated = _repeated_key(text, len(content))
     if repeated is not None:
         raise InputError(
             f"query {shown(repeated, 80)} is given more than once",
             path=source.name, hint="A JSON object keeps one of them, and all later queries would shift.",
-            reason="repeated_query",
+            reason=Reason.REPEATED_QUERY,
         )  # fmt: skip
     yield from _by_query(content.items(), source.name, log)
 
@@ -154,13 +155,13 @@ def _by_query(pairs: Iterable[tuple[str, Any]], path: str, log: ReadingLog) -> I
     for number, (query, given) in enumerate(pairs, start=1):
         refuse = _refusal_of_query(Place(number, path), query)
         if isinstance(given, Mapping) and not given:
-            raise refuse("at least one group", given, "no_references")
+            raise refuse("at least one group", given, Reason.NO_REFERENCES)
         references = grouped(given, refuse, log)
         yield References(references.groups, references.names, query)
 
 
 def _refusal_of_query(place: Place, query: str) -> Refusal:
-    def refuse(expected: str, got: Any, reason: str) -> InputError:
+    def refuse(expected: str, got: Any, reason: Reason) -> InputError:
         return place.error(
             field=f"query {shown(query, 60)}" if query else "references", expected=expected, got=shown(got, 60),
             hint="Remove the group or give it a reference." if reason == "empty_group" else None, reason=reason,
@@ -179,7 +180,7 @@ def _text(source: Source, eos: str, log: ReadingLog) -> Iterator[References]:
         if blank:
             raise InputError(
                 path=source.name, line=blank, expected="at least one reference", got="a blank line",
-                hint="Every query needs a reference.", reason="no_references",
+                hint="Every query needs a reference.", reason=Reason.NO_REFERENCES,
             )  # fmt: skip
         yield References(tuple((text,) for text in texts), tuple(map(str, range(len(texts)))))
     log.file(source, "text")
@@ -191,7 +192,7 @@ def _table(rows: Iterable[Row], log: ReadingLog) -> Iterator[References]:
             raise row
         given, refuse = references_in(row), _refusal(place)
         if given is None:
-            raise refuse("a field 'references'", list(row)[:10], "no_references_field")
+            raise refuse("a field 'references'", list(row)[:10], Reason.NO_REFERENCES_FIELD)
         references = grouped(given, refuse, log)
         query, name = row.get("query"), row.get("id")
         yield References(

@@ -15,6 +15,7 @@ import orjson
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import PLACE, RECORD, TableReader
 
 # Names that people give to the two columns, in the order in which we look for them.
@@ -136,7 +137,7 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
             raise InputError(
                 path=source.name, line=block.first_line + block.data.count(b"\n", 0, error.start),
                 expected="text in UTF-8", got=f"the byte 0x{block.data[error.start]:02x}",
-                hint="Convert it with iconv, e.g. iconv -f LATIN1 -t UTF-8.", reason="encoding",
+                hint="Convert it with iconv, e.g. iconv -f LATIN1 -t UTF-8.", reason=Reason.ENCODING,
             ) from None  # fmt: skip
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -156,7 +157,8 @@ def document(source: Source, log: ReadingLog, expected: str) -> tuple[Any, bytes
     except orjson.JSONDecodeError as error:
         raise InputError(
             path=source.name, line=error.lineno, expected=expected,
-            got=f"something else at column {error.colno} ({error.msg})", hint="Is the file whole?", reason="bad_json",
+            got=f"something else at column {error.colno} ({error.msg})", hint="Is the file whole?",
+            reason=Reason.BAD_JSON,
         ) from None  # fmt: skip
     log.file(source, "json")
     return value, text
@@ -222,7 +224,7 @@ def _json_lines(source: Source, columns: Mapping[str, str], log: ReadingLog) -> 
                 why = str(error.msg)
             if why:
                 got = f"{shown(line, 60)} ({why})"
-                yield place, place.error(expected="a JSON object", got=got, hint=SKIP_HINT, reason="bad_json")
+                yield place, place.error(expected="a JSON object", got=got, hint=SKIP_HINT, reason=Reason.BAD_JSON)
             else:
                 yield place, _renamed(row, columns)
     log.file(source, "jsonl")

@@ -13,6 +13,7 @@ from sensecheck import instruments
 from sensecheck.evaluation.lines import Lines, Place, parsed
 from sensecheck.evaluation.options import OWN, Setting, intervals, options, takes_anything
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.report.question import question
 from sensecheck.statistics.figure import IntervalOptions
 
@@ -88,7 +89,7 @@ def read(path: str | os.PathLike[str]) -> Evaluation:
         ) from None
     except UnicodeDecodeError as error:
         raise InputError(
-            path=str(place), expected="UTF-8 text", got=f"byte {error.object[error.start]:#04x}", reason="encoding"
+            path=str(place), expected="UTF-8 text", got=f"byte {error.object[error.start]:#04x}", reason=Reason.ENCODING
         ) from None
     content, lines = parsed(text, str(place))
     checker = _Checker(str(place), content, lines)

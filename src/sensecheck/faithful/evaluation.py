@@ -12,6 +12,7 @@ from sensecheck.faithful.measure import STRICT_THRESHOLD, THRESHOLD, Checker, me
 from sensecheck.faithful.question import QUESTION
 from sensecheck.faithful.records import FIELDS, identity_of, load_schemas, pairs_of
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, WeighedRows, as_original, asked, evaluator
@@ -76,11 +77,11 @@ def evaluate(
         data = {"query": list(queries or ()), "sentence": list(sentences or ())}
     if language not in LANGUAGES:
         raise InputError(
-            field="language", expected=f"one of {', '.join(LANGUAGES)}", got=shown(language), reason="bad_option"
+            field="language", expected=f"one of {', '.join(LANGUAGES)}", got=shown(language), reason=Reason.BAD_OPTION
         )
     if parity is not None:
         if parity != "blec":
-            raise InputError(field="parity", expected="blec", got=shown(parity), reason="bad_option")
+            raise InputError(field="parity", expected="blec", got=shown(parity), reason=Reason.BAD_OPTION)
         from sensecheck.faithful.parity import Blec, Slots
 
         return Blec(data, asked(shared), language, Slots(language, schema, template, translate)).run()
@@ -127,7 +128,7 @@ def _checker(
         _check_dialect(dialect)
     if not 0 < threshold <= 1:
         raise InputError(
-            field="threshold", expected="a number over 0 and up to 1", got=str(threshold), reason="bad_option"
+            field="threshold", expected="a number over 0 and up to 1", got=str(threshold), reason=Reason.BAD_OPTION
         )
     return Checker(
         language,
@@ -146,7 +147,7 @@ def _check_dialect(name: str) -> None:
         known = sorted(d.value for d in Dialects if d.value)
         raise InputError(
             field="dialect", expected=f"a dialect of SQL: {', '.join(known)}", got=repr(name),
-            hint=did_you_mean(name, known), reason="bad_option",
+            hint=did_you_mean(name, known), reason=Reason.BAD_OPTION,
         )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from sensecheck.inputs.reasons import Reason
 from sensecheck.language.morphology import stem
 from sensecheck.language.tokens import split_identifier
 
@@ -19,7 +20,7 @@ Span = tuple[int, int]
 class UnreadableQueryError(ValueError):
     """The query could not be read. `reason` is one word for counting, the message says more."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
 

@@ -20,6 +20,7 @@ from sensecheck.faithful.matching.sentence import Sentence
 from sensecheck.faithful.matching.vocabulary import Vocabulary, load_vocabulary
 from sensecheck.faithful.records import Pairs
 from sensecheck.faithful.schema import Schema
+from sensecheck.inputs.reasons import Reason
 from sensecheck.runs.collecting import Batch
 
 THRESHOLD = 0.5
@@ -115,7 +116,7 @@ class Checker:
         if found is None:
             schema = self._schemas.get(db_id) if db_id is not None else None
             if schema is None and self._schemas and db_id is not None and db_id not in self._schemas:
-                raise UnreadableQueryError("unknown_db_id", f"no schema for the database {db_id!r}")
+                raise UnreadableQueryError(Reason.UNKNOWN_DB_ID, f"no schema for the database {db_id!r}")
             found = self._contexts[db_id] = Context(schema or self._one, self._dialect, self._labels)
         return found
 
@@ -128,12 +129,12 @@ class Checker:
             return found
         try:
             if len(query) > MAX_QUERY:
-                raise UnreadableQueryError("query_too_long", f"{len(query):,} characters")
+                raise UnreadableQueryError(Reason.QUERY_TOO_LONG, f"{len(query):,} characters")
             found = self._read(query, self.context(db_id))
         except UnreadableQueryError as error:
             found = error
         except RecursionError:
-            found = UnreadableQueryError("too_deep", "nested too deeply to be read")
+            found = UnreadableQueryError(Reason.TOO_DEEP, "nested too deeply to be read")
         self._readings[key] = found
         if len(self._readings) > self._kept:
             self._readings.popitem(last=False)
@@ -191,7 +192,7 @@ def measure(checker: Checker, pairs: Pairs, *, evidence: bool = True) -> Batch:
 def _verdict(checker: Checker, pairs: Pairs, row: int) -> Verdict:
     query, sentence = pairs.queries[row], pairs.sentences[row]
     if query is None or sentence is None:
-        return Verdict(None, "missing_query" if query is None else "missing_sentence")
+        return Verdict(None, Reason.MISSING_QUERY if query is None else Reason.MISSING_SENTENCE)
     return checker.check(query, sentence, pairs.db_ids[row] if pairs.db_ids is not None else None)
 
 

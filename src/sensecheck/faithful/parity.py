@@ -15,6 +15,7 @@ from sensecheck.faithful import original
 from sensecheck.faithful.question import QUESTION
 from sensecheck.faithful.records import FIELDS, Pairs, identity_of, pairs_of
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import TableInstrument
@@ -84,12 +85,12 @@ class Slots:
         if language not in ("sql", "logic2text"):
             raise InputError(
                 f"BLEC knows SQL (Spider) and Logic2text, not {language}", field="language", hint="Leave out --as.",
-                reason="bad_option",
+                reason=Reason.BAD_OPTION,
             )  # fmt: skip
         if language == "sql" and template is None and schema is None:
             raise InputError(
                 "BLEC needs the slots of every query: a schema or a template file", field="schema",
-                hint="Give --schema tables.json, or --template template_to_names.json.", reason="bad_option",
+                hint="Give --schema tables.json, or --template template_to_names.json.", reason=Reason.BAD_OPTION,
             )  # fmt: skip
         self.template_file, self.translate = template, translate
         self.template: Mapping[str, Mapping[str, str]] | None = None
@@ -115,7 +116,10 @@ class Slots:
             )
             if entry is None:
                 raise InputError(
-                    field="db_id", expected="a database of the schema file", got=repr(db_id), reason="unknown_db_id"
+                    field="db_id",
+                    expected="a database of the schema file",
+                    got=repr(db_id),
+                    reason=Reason.UNKNOWN_DB_ID,
                 )
             self.of_queries[key] = original.name_dict(sql, entry)
         return self.of_queries[key]
@@ -137,7 +141,7 @@ def _entries(schema: Any) -> list[Mapping[str, Any]]:
             path=str(path),
             expected="Spider's tables.json for --as blec",
             got=path.suffix or "another file",
-            reason="bad_schema",
+            reason=Reason.BAD_SCHEMA,
         )
     document = json.loads(path.read_text("utf-8"))
     return document if isinstance(document, list) else [document]
@@ -146,7 +150,7 @@ def _entries(schema: Any) -> list[Mapping[str, Any]]:
 def _verdicts(pairs: Pairs, slots: Slots | None) -> Iterator[tuple[list[str] | None, str | None]]:
     for i, (query, sentence) in enumerate(zip(pairs.queries, pairs.sentences, strict=True)):
         if query is None or sentence is None:
-            yield None, "missing_query" if query is None else "missing_sentence"
+            yield None, Reason.MISSING_QUERY if query is None else Reason.MISSING_SENTENCE
             continue
         try:
             if slots is None:

@@ -15,6 +15,7 @@ import polars as pl
 from sensecheck.faithful.schema import Schema, from_create_table, from_spider, from_sqlite
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.opening import sources
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.report.asking import Asked
 
@@ -73,7 +74,7 @@ def _column(
     raise InputError(
         path=batch.path or None, field=ours, expected=f"a column of this name (or {', '.join(names[1:5])}, …)",
         got=f"the columns {', '.join(shown(c, 40) for c in there[:8])}" if there else "no other column",
-        hint=f"Name yours with --columns {ours}=COLUMN (columns=).", reason="no_column",
+        hint=f"Name yours with --columns {ours}=COLUMN (columns=).", reason=Reason.NO_COLUMN,
     )  # fmt: skip
 
 
@@ -110,7 +111,9 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
     if path.is_dir():
         schemas = {f.stem: _sqlite(f) for f in sorted(path.rglob("*")) if f.suffix in _SQLITE_ENDINGS}
         if not schemas:
-            raise InputError(path=str(path), expected="SQLite files in this folder", got="none", reason="no_schema")
+            raise InputError(
+                path=str(path), expected="SQLite files in this folder", got="none", reason=Reason.NO_SCHEMA
+            )
         return schemas
     try:
         start = path.open("rb").read(16)
@@ -118,7 +121,7 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
         raise InputError(
             f"cannot be read ({error.strerror})", path=str(path), field="schema",
             hint="Give tables.json, a SQLite file, a folder of them, or a .sql file with CREATE TABLE.",
-            reason="no_schema",
+            reason=Reason.NO_SCHEMA,
         ) from None  # fmt: skip
     if start == _SQLITE_MAGIC:
         return _sqlite(path)
@@ -127,7 +130,10 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
             document = json.loads(path.read_text("utf-8"))
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise InputError(
-                path=str(path), expected="Spider's tables.json (a list of schemas)", got=str(error), reason="bad_schema"
+                path=str(path),
+                expected="Spider's tables.json (a list of schemas)",
+                got=str(error),
+                reason=Reason.BAD_SCHEMA,
             ) from None
         return _spider(document if isinstance(document, list) else [document], str(path))
     from sqlglot.errors import SqlglotError
@@ -140,7 +146,7 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
         raise InputError(
             path=str(path), field="schema", expected="CREATE TABLE statements", got="text that holds none",
             hint="Give tables.json, a SQLite file, a folder of them, or a .sql file with CREATE TABLE.",
-            reason="bad_schema",
+            reason=Reason.BAD_SCHEMA,
         )  # fmt: skip
     return schema
 
@@ -153,7 +159,7 @@ def _spider(entries: Sequence[Any], path: str) -> dict[str, Schema]:
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise InputError(
                 path=path, record=record, expected="a schema as in Spider's tables.json (db_id, table_names_original, "
-                "column_names_original, …)", got=f"{type(error).__name__}: {error}", reason="bad_schema",
+                "column_names_original, …)", got=f"{type(error).__name__}: {error}", reason=Reason.BAD_SCHEMA,
             ) from None  # fmt: skip
         schemas[schema.db_id] = schema
     return schemas
@@ -163,7 +169,9 @@ def _sqlite(path: Path) -> Schema:
     try:
         return from_sqlite(path)
     except sqlite3.Error as error:
-        raise InputError(path=str(path), expected="a SQLite database", got=str(error), reason="bad_schema") from None
+        raise InputError(
+            path=str(path), expected="a SQLite database", got=str(error), reason=Reason.BAD_SCHEMA
+        ) from None
 
 
 def identity_of(given: Any) -> str | None:

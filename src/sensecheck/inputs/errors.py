@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from sensecheck.inputs.reasons import Reason
+
 SHOWN = 120
 """Longest piece of file content that a message repeats, in characters."""
 
@@ -91,7 +93,7 @@ class InputError(ValueError):
         expected: str | None = None,
         got: str | None = None,
         hint: str | None = None,
-        reason: str = "bad_input",
+        reason: Reason = Reason.BAD_INPUT,
     ) -> None:
         self.problem = problem
         self.path = path
@@ -101,7 +103,7 @@ class InputError(ValueError):
         self.expected = expected
         self.got = got
         self.hint = hint
-        self.reason = reason
+        self.reason = str(reason)
         super().__init__(self._message())
 
     def _message(self) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 import zstandard
 
 from sensecheck.inputs.errors import InputError, did_you_mean, escaped, shown
+from sensecheck.inputs.reasons import Reason
 
 BLOCK_BYTES = 8 * 1024 * 1024
 """Decompressed text per block: large enough to amortise a batch, small enough for any machine."""
@@ -104,7 +105,7 @@ class Source:
                     expected=f"lines of at most {max_line_bytes:,} bytes",
                     got=f"a longer one, which begins {shown(open_line[0], 40)}",
                     hint="One record belongs on each line: is this a JSON array or a file without line ends?",
-                    reason="line_too_long",
+                    reason=Reason.LINE_TOO_LONG,
                 )
             if whole_bytes >= block_bytes:
                 block = self._block(whole_lines, line)
@@ -158,17 +159,17 @@ class Source:
                 "permission denied",
                 path=self.name,
                 hint="Check who may read the file (ls -l).",
-                reason="permission",
+                reason=Reason.PERMISSION,
             ) from None
         except OSError as error:
             raise InputError(
-                f"cannot be opened ({error.strerror or error})", path=self.name, reason="unreadable"
+                f"cannot be opened ({error.strerror or error})", path=self.name, reason=Reason.UNREADABLE
             ) from None
 
     def _raw(self, digest: bool) -> Iterator[bytes]:
         """Raw chunks; the first is at least a few bytes long, so that magic bytes are whole."""
         if self._opened:
-            raise InputError("was read before and can be read only once", path=self.name, reason="read_twice")
+            raise InputError("was read before and can be read only once", path=self.name, reason=Reason.READ_TWICE)
         self._opened = True
         hasher = hashlib.sha256()
         stream: BinaryIO = self._stream if self._stream is not None else self._open_path()
@@ -182,7 +183,7 @@ class Source:
                         chunk += more
                 except OSError as error:
                     raise InputError(
-                        f"reading failed ({error.strerror or error})", path=self.name, reason="unreadable"
+                        f"reading failed ({error.strerror or error})", path=self.name, reason=Reason.UNREADABLE
                     ) from None
                 if not isinstance(chunk, bytes):
                     raise InputError(
@@ -190,7 +191,7 @@ class Source:
                         expected="a stream of bytes",
                         got=f"a stream of {type(chunk).__name__}",
                         hint='Open it with mode "rb".',
-                        reason="text_stream",
+                        reason=Reason.TEXT_STREAM,
                     )
                 if not chunk:
                     break
@@ -279,12 +280,12 @@ class Source:
                     raise self._truncated("zstd")
 
     def _corrupt(self, kind: str, error: Exception) -> InputError:
-        return self._bad_compression(kind, f"is corrupt ({escaped(str(error))})", "corrupt_compression")
+        return self._bad_compression(kind, f"is corrupt ({escaped(str(error))})", Reason.CORRUPT_COMPRESSION)
 
     def _truncated(self, kind: str) -> InputError:
-        return self._bad_compression(kind, "ends too early: the file is cut off", "truncated_compression")
+        return self._bad_compression(kind, "ends too early: the file is cut off", Reason.TRUNCATED_COMPRESSION)
 
-    def _bad_compression(self, kind: str, problem: str, reason: str) -> InputError:
+    def _bad_compression(self, kind: str, problem: str, reason: Reason) -> InputError:
         return InputError(
             f"the {kind} data {problem}",
             path=self.name,
@@ -295,14 +296,14 @@ class Source:
     def _refuse_foreign(self, head: bytes) -> None:
         for magic, kind, hint in _UNREADABLE:
             if head.startswith(magic):
-                raise InputError(path=self.name, expected="text", got=kind, hint=hint, reason="not_text")
+                raise InputError(path=self.name, expected="text", got=kind, hint=hint, reason=Reason.NOT_TEXT)
         if head.startswith((b"\xff\xfe", b"\xfe\xff")) or _looks_like_utf16(head):
             raise InputError(
                 path=self.name,
                 expected="text in UTF-8",
                 got="UTF-16",
                 hint="Convert it with: iconv -f UTF-16 -t UTF-8.",
-                reason="utf16",
+                reason=Reason.UTF16,
             )
 
     def _block(self, pieces: Sequence[bytes | memoryview], first_line: int) -> Block:
@@ -316,7 +317,7 @@ class Source:
                 expected="text",
                 got="a NUL byte (binary data)",
                 hint="Is this the right file?",
-                reason="binary",
+                reason=Reason.BINARY,
             )
         return Block(data, first_line)
 
@@ -359,7 +360,9 @@ def _not_found(name: str) -> InputError:
     if parent.is_dir():
         near = did_you_mean(Path(name).name, _listing(parent))
         hint = near or f"{hint} (its folder exists)"
-    return InputError("no such file", path=name, hint=hint if hint.endswith("?") else f"{hint}.", reason="not_found")
+    return InputError(
+        "no such file", path=name, hint=hint if hint.endswith("?") else f"{hint}.", reason=Reason.NOT_FOUND
+    )
 
 
 def _listing(folder: Path) -> list[str]:
@@ -376,7 +379,7 @@ def _is_directory(name: str) -> InputError:
         expected="a file",
         got="a directory",
         hint=f"Name the files in it or give a glob such as {shown(pattern)}.",
-        reason="directory",
+        reason=Reason.DIRECTORY,
     )
 
 
@@ -386,7 +389,7 @@ def document_too_large(name: str, document: str, max_bytes: int) -> InputError:
         expected=f"{document} of at most {max_bytes:,} bytes",
         got="a longer one",
         hint="Store one record per line (JSONL) or Parquet: both are read in bounded memory.",
-        reason="document_too_large",
+        reason=Reason.DOCUMENT_TOO_LARGE,
     )
 
 
@@ -439,7 +442,7 @@ def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> li
     else:
         raise _not_an_input(inputs)
     if not items:
-        raise InputError(expected="at least one input", got="none", reason="no_input")
+        raise InputError(expected="at least one input", got="none", reason=Reason.NO_INPUT)
     all_sources: list[Source] = []
     for item in items:
         all_sources += _sources_of(item)
@@ -451,7 +454,7 @@ def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> li
                 "is given twice, and its records would count twice",
                 path=source.name,
                 hint="Name each input once (globs may overlap).",
-                reason="given_twice",
+                reason=Reason.GIVEN_TWICE,
             )
         keys.add(key)
     return all_sources
@@ -476,7 +479,7 @@ def _sources_of(item: PathInput | BinaryIO) -> list[Source]:
                     "no file matches this pattern",
                     path=name,
                     hint="Quote the pattern only if the shell should not expand it, and check the folder.",
-                    reason="no_match",
+                    reason=Reason.NO_MATCH,
                 )
             return [Source(file, path=Path(file)) for file in files]
         raise _not_found(name)
@@ -491,5 +494,5 @@ def _not_an_input(item: object) -> InputError:
     return InputError(
         expected="a path, a glob, '-' or an open binary file",
         got=f"{type(item).__name__} {shown(item, 60)}",
-        reason="not_an_input",
+        reason=Reason.NOT_AN_INPUT,
     )

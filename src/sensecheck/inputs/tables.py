@@ -23,6 +23,7 @@ import polars as pl
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, escaped, shown
 from sensecheck.inputs.json_arrays import loads
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
+from sensecheck.inputs.reasons import Reason
 
 FORMATS = ("auto", "csv", "tsv", "text", "jsonl", "json", "parquet")
 Format = Literal["auto", "csv", "tsv", "text", "jsonl", "json", "parquet"]
@@ -115,13 +116,13 @@ class TableBatch:
             raise self.error(
                 int(missing.arg_max() or 0), field=name, expected="a text", got="none",
                 hint="Fill it in, or pass --skip-bad (skip_bad=True) to count the record as unscored.",
-                reason="missing_text",
+                reason=Reason.MISSING_TEXT,
             )  # fmt: skip
         return texts
 
     def weights(self, name: str) -> pl.Series:
         """A column as weights: numbers of at least 0."""
-        expected, reason = "a weight of at least 0", "bad_weight"
+        expected, reason = "a weight of at least 0", Reason.BAD_WEIGHT
         weights = self.numbers(name, expected, reason)
         wrong = (weights < 0) | weights.is_null()
         if bool(wrong.any()):
@@ -129,7 +130,7 @@ class TableBatch:
             raise self.error(row, field=name, expected=expected, got=shown(self.frame[name][row]), reason=reason)
         return weights.alias("weight")
 
-    def numbers(self, name: str, expected: str = "a finite number", reason: str = "not_a_number") -> pl.Series:
+    def numbers(self, name: str, expected: str = "a finite number", reason: Reason = Reason.NOT_A_NUMBER) -> pl.Series:
         """A column as float64; a cell that is no finite number is an error of its line. Nulls stay."""
         self.require([name])
         column = self.frame[name]
@@ -140,7 +141,7 @@ class TableBatch:
         elif column.dtype in (pl.String, pl.Null):
             numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
         else:
-            raise self.error(0, field=name, expected="a number", got=shown(column[0]), reason="not_a_number")
+            raise self.error(0, field=name, expected="a number", got=shown(column[0]), reason=Reason.NOT_A_NUMBER)
         wrong = (numbers.is_null() & column.is_not_null()) | numbers.is_nan().fill_null(False) | numbers.is_infinite()
         if wrong.fill_null(False).any():
             row = int(wrong.fill_null(False).arg_max() or 0)
@@ -164,7 +165,7 @@ class TableBatch:
                 field=name,
                 expected="right or wrong (true/false, 1/0, Correct/Wrong, yes/no)",
                 got=shown(column[row]),
-                reason="not_a_mark",
+                reason=Reason.NOT_A_MARK,
             )
         return marks.alias(name)
 
@@ -221,7 +222,7 @@ class TableReader:
                 field="format",
                 expected=f"one of {', '.join(FORMATS)}",
                 got=shown(format),
-                reason="bad_option",
+                reason=Reason.BAD_OPTION,
             )
         self._data = data
         self._format = format
@@ -278,7 +279,7 @@ class TableReader:
             reasons += [record.reason for record in file.bad_records]
             unnamed = file.bad - len(file.bad_records)
             ids += [f"{name}: unreadable line {number} (bad)" for number in range(1, unnamed + 1)]
-            reasons += ["unreadable line"] * unnamed
+            reasons += [str(Reason.UNREADABLE_LINE)] * unnamed
         if not ids:
             return None
         lost = pl.DataFrame({"id": ids, "scored": [False] * len(ids), "reason": reasons})
@@ -352,7 +353,7 @@ class TableReader:
                 "Parquet can only be read from a file",
                 path=source.name,
                 hint="Save the stream first.",
-                reason="parquet_stream",
+                reason=Reason.PARQUET_STREAM,
             )
         record = 1
         try:
@@ -367,7 +368,7 @@ class TableReader:
                 f"cannot be read as Parquet ({escaped(str(error).splitlines()[0][:200])})",
                 path=source.name,
                 hint="Is the file whole?",
-                reason="bad_parquet",
+                reason=Reason.BAD_PARQUET,
             ) from None
         source.digest_file()
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
@@ -386,7 +387,7 @@ class TableReader:
                 if error.doc[error.pos :].strip()
                 else "a document that ends too early",
                 hint="Is the file whole? One object per line (JSONL) is read too.",
-                reason="bad_json",
+                reason=Reason.BAD_JSON,
             ) from None
         if isinstance(document, dict):
             if document and all(isinstance(column, list) for column in document.values()):
@@ -403,14 +404,14 @@ class TableReader:
                 expected="a JSON array of objects, or an object of equally long lists",
                 got=f"an object with the keys {', '.join(shown(key, 40) for key in list(document)[:8])}",
                 hint=hint,
-                reason="bad_json",
+                reason=Reason.BAD_JSON,
             )
         if not isinstance(document, list):
             raise InputError(
                 path=source.name,
                 expected="a JSON array of objects",
                 got=shown(document, 60),
-                reason="bad_json",
+                reason=Reason.BAD_JSON,
             )
         yield from self._rows(iter(document), source.name, report)
 
@@ -440,7 +441,7 @@ class TableReader:
                             expected="a JSON object",
                             got=got,
                             hint=SKIP_HINT,
-                            reason="not_an_object",
+                            reason=Reason.NOT_AN_OBJECT,
                         ),
                     )
                     continue
@@ -468,7 +469,7 @@ class TableReader:
                             record=record,
                             expected="an object with named values",
                             got=f"{type(row).__name__} {shown(row, 60)}",
-                            reason="not_an_object",
+                            reason=Reason.NOT_AN_OBJECT,
                         ),
                     )
                 record += 1
@@ -483,7 +484,7 @@ class TableReader:
                 path=path or None,
                 expected="columns of one length",
                 got=f"{few} in {shown(short, 40)} and {many} in {shown(long, 40)}",
-                reason="ragged_columns",
+                reason=Reason.RAGGED_COLUMNS,
             )
         try:
             frame = pl.DataFrame(dict(columns), strict=True, nan_to_null=False)
@@ -493,7 +494,7 @@ class TableReader:
             raise InputError(
                 f"the columns do not form a table ({escaped(str(error).splitlines()[0][:200])})",
                 path=path or None,
-                reason="bad_columns",
+                reason=Reason.BAD_COLUMNS,
             ) from None
         yield from self._slices(frame, path)
 
@@ -572,7 +573,7 @@ class TableReader:
                 got=f"{shown(lines[0], 60)}, parted by {mark!r}",
                 hint="Save the table with commas or tabs (and numbers with a point), "
                 f"e.g. polars.read_csv(FILE, separator={mark!r}).write_csv(NEW).",
-                reason="other_separator",
+                reason=Reason.OTHER_SEPARATOR,
             )
         if self._names is not None:
             if self._header == "auto":
@@ -590,7 +591,7 @@ class TableReader:
                 expected="a header with the names of the columns",
                 got=shown(lines[0], 60),
                 hint=f"Put a line with the {len(first)} names before it, e.g. {example}",
-                reason="no_header",
+                reason=Reason.NO_HEADER,
             )
         named = [cell or f"column_{at}" for at, cell in enumerate(first, 1)]
         for name in named:
@@ -600,7 +601,7 @@ class TableReader:
                     line=int(numbers[0]),
                     expected="different column names",
                     got=f"{shown(name, 60)} {named.count(name)} times",
-                    reason="name_twice",
+                    reason=Reason.NAME_TWICE,
                 )
         return named, True
 
@@ -644,7 +645,7 @@ class TableReader:
                         expected=f"{width} cells ({', '.join(shown(name, 30) for name in names[:8])})",
                         got=f"{counts[row]} in {shown(lines[row], 60)}",
                         hint=SKIP_HINT,
-                        reason="cell_count",
+                        reason=Reason.CELL_COUNT,
                     ),
                 )
         empty_as_null = split.with_columns(pl.when(pl.all() != "").then(pl.all()))
@@ -666,14 +667,14 @@ class TableReader:
                     expected="a dict of columns (lists or arrays of one length)",
                     got=got,
                     hint="Put a single record in a list.",
-                    reason="not_a_table",
+                    reason=Reason.NOT_A_TABLE,
                 )
             if any(_frame_from(column) is not None for column in data.values()):
                 raise InputError(
                     expected="one table",
                     got=f"a dict of tables ({', '.join(shown(str(key), 40) for key in list(data)[:8])})",
                     hint="Pass one of them, e.g. data['test'].",
-                    reason="not_a_table",
+                    reason=Reason.NOT_A_TABLE,
                 )
             yield from self._columns_of(data, "")
         elif (frame := _frame_from(data)) is not None:
@@ -684,7 +685,7 @@ class TableReader:
             raise InputError(
                 expected="a path, a list of dicts, a dict of columns, or a Polars, pandas, Arrow or HF table",
                 got=type(data).__name__,
-                reason="not_a_table",
+                reason=Reason.NOT_A_TABLE,
             )
 
 
@@ -700,7 +701,7 @@ def check_names(columns: Mapping[str, str], asked: Iterable[str]) -> None:
             expected=f"one of the names that are asked for here ({', '.join(known)})",
             got=shown(ours, 60),
             hint=swapped or did_you_mean(ours, known),
-            reason="bad_option",
+            reason=Reason.BAD_OPTION,
         )
 
 
@@ -761,7 +762,7 @@ def _refuse_own_name(names: Sequence[str], place: str, path: str) -> None:
             expected=f"no column called {place} (it holds each row's place)",
             got="one",
             hint="Rename that column.",
-            reason="reserved_name",
+            reason=Reason.RESERVED_NAME,
         )
 
 
@@ -773,7 +774,7 @@ def _unknown_column(name: str, known: Sequence[str], path: str, ours: str | None
         expected=f"a column {shown(name, 60)}",
         got=f"the columns {listed}" if known else "none of those asked for",
         hint=did_you_mean(name, known) or "Name the right one with --columns NAME=COLUMN (columns= in Python).",
-        reason="unknown_column",
+        reason=Reason.UNKNOWN_COLUMN,
     )
 
 
@@ -794,20 +795,20 @@ def _joined(blocks: Iterator[Block], source: Source) -> bytes:
 
 
 def _bad_json_line(path: str, number: int, line: bytes, error: ValueError) -> InputError:
-    def bad_line(reason: str, expected: str, got: str) -> InputError:
+    def bad_line(reason: Reason, expected: str, got: str) -> InputError:
         return InputError(path=path, line=number, expected=expected, got=got, hint=SKIP_HINT, reason=reason)
 
     if isinstance(error, json.JSONDecodeError):
         rest = error.doc[error.pos :].strip()
         if not rest or error.msg.startswith("Unterminated string"):
             return bad_line(
-                "truncated",
+                Reason.TRUNCATED,
                 "a whole JSON object",
                 f"a line that ends too early, at {shown(error.doc.rstrip()[-30:])}",
             )
-        return bad_line("bad_json", "a JSON object", f"{shown(rest, 40)} at column {error.colno} ({error.msg})")
+        return bad_line(Reason.BAD_JSON, "a JSON object", f"{shown(rest, 40)} at column {error.colno} ({error.msg})")
     assert isinstance(error, UnicodeDecodeError)
-    return bad_line("encoding", "text in UTF-8", f"the byte 0x{line[error.start]:02x} at byte {error.start + 1}")
+    return bad_line(Reason.ENCODING, "text in UTF-8", f"the byte 0x{line[error.start]:02x} at byte {error.start + 1}")
 
 
 def _blank_line(path: str, number: int) -> InputError:
@@ -817,7 +818,7 @@ def _blank_line(path: str, number: int) -> InputError:
         expected="a record",
         got="a blank line between records",
         hint=SKIP_HINT,
-        reason="blank_line",
+        reason=Reason.BLANK_LINE,
     )
 
 
@@ -863,7 +864,7 @@ def _one_kind(name: str, column: list[Any], places: Sequence[int], place: str, p
                 expected=f"{_KINDS.get(first, first.__name__)}, as before",
                 got=f"{_KINDS.get(kind, kind.__name__)} {shown(value, 60)}",
                 hint="Make the column one kind.",
-                reason="mixed_kinds",
+                reason=Reason.MIXED_KINDS,
             )
 
 
@@ -931,7 +932,7 @@ def _decoded(block: Block, path: str) -> str:
             expected="text in UTF-8",
             got=f"the byte 0x{block.data[error.start]:02x}",
             hint="Convert it with iconv, e.g. iconv -f LATIN1 -t UTF-8.",
-            reason="encoding",
+            reason=Reason.ENCODING,
         ) from None
 
 
@@ -942,5 +943,5 @@ def _open_quote(path: str, number: int, record: str) -> InputError:
         expected="a closing quote for every opening one",
         got=f"the end of the file inside {shown(record, 60)}",
         hint=SKIP_HINT,
-        reason="open_quote",
+        reason=Reason.OPEN_QUOTE,
     )

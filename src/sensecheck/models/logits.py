@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.models.fixed_width import integer_rows, probability_rows, stretch
 from sensecheck.models.token_budget import padded, plan
 
@@ -126,7 +127,7 @@ def collect(
         raise InputError(
             f"{out_path} already exists",
             hint="Pass overwrite (--overwrite) to replace it, or resume (--resume) to keep it.",
-            reason="exists",
+            reason=Reason.EXISTS,
         )
     model, tokenizer = _load(model, tokenizer, precision, torch)
     torch_device = torch.device(device or _best_device(torch))
@@ -140,7 +141,7 @@ def collect(
             for number, example in enumerate(examples, start=1)
         ]
         if not encoded:
-            raise InputError(expected="at least one example", got="none", reason="empty")
+            raise InputError(expected="at least one example", got="none", reason=Reason.EMPTY)
         settings = _Settings(mode, top_k, precision, max_new_tokens, texts)
         worker = _Worker(model, tokenizer, torch_device, settings)
         part_file = _PartFile(out_path, worker.fingerprint(encoded), resume=resume)
@@ -182,7 +183,9 @@ def _encode(
 ) -> Encoded:
     if isinstance(example, tuple):
         if len(example) != 2:
-            raise InputError(record=number, expected="(input, target)", got=f"{len(example)} items", reason="example")
+            raise InputError(
+                record=number, expected="(input, target)", got=f"{len(example)} items", reason=Reason.EXAMPLE
+            )
         example = {"input": example[0], "target": example[1]}
     if "labels" in example and "input_ids" in example:
         return _encoded_tokens(example, number, model, tokenizer, max_source_tokens)
@@ -191,14 +194,14 @@ def _encode(
             got = shown(example.get(name)) if name in example else f"the fields {', '.join(map(str, example))}"
             raise InputError(
                 record=number, field=name, expected="a text (or tokens as input_ids and labels)", got=got,
-                reason="example",
+                reason=Reason.EXAMPLE,
             )  # fmt: skip
     if tokenizer is None:
         raise InputError(
             "an example given as text needs the model's tokenizer",
             record=number,
             hint="Pass tokenizer=…",
-            reason="no_tokenizer",
+            reason=Reason.NO_TOKENIZER,
         )
     other_fields = _other_fields(example, ("input", "target"), number)
     source = list(tokenizer(example["input"])["input_ids"])
@@ -247,7 +250,7 @@ def _other_fields(example: Mapping[str, Any], used: Sequence[str], number: int) 
         if name in _OWN_FIELDS:
             raise InputError(
                 record=number, field=name, expected="no field of this name", got="one",
-                hint="The output has a field of this name of its own: rename yours.", reason="reserved",
+                hint="The output has a field of this name of its own: rename yours.", reason=Reason.RESERVED_NAME,
             )  # fmt: skip
     return other_fields
 
@@ -258,9 +261,9 @@ def _cut(source: Row, max_source_tokens: int | None) -> Row:
 
 def _not_empty(encoded: Encoded, number: int) -> Encoded:
     if not encoded.target:
-        raise InputError(record=number, field="target", expected="at least one token", got="none", reason="empty")
+        raise InputError(record=number, field="target", expected="at least one token", got="none", reason=Reason.EMPTY)
     if not encoded.source:
-        raise InputError(record=number, field="input", expected="at least one token", got="none", reason="empty")
+        raise InputError(record=number, field="input", expected="at least one token", got="none", reason=Reason.EMPTY)
     return encoded
 
 
@@ -299,9 +302,11 @@ def _best_device(torch: Any) -> str:
 def _check_options(mode: str, precision: str, top_k: int) -> None:
     for name, value, allowed in (("mode", mode, MODES), ("precision", precision, PRECISIONS)):
         if value not in allowed:
-            raise InputError(field=name, expected=f"one of {', '.join(allowed)}", got=shown(value), reason="bad_option")
+            raise InputError(
+                field=name, expected=f"one of {', '.join(allowed)}", got=shown(value), reason=Reason.BAD_OPTION
+            )
     if top_k < 1:
-        raise InputError(field="top_k", expected="at least 1", got=str(top_k), reason="bad_option")
+        raise InputError(field="top_k", expected="at least 1", got=str(top_k), reason=Reason.BAD_OPTION)
 
 
 @dataclass(frozen=True)
@@ -394,7 +399,7 @@ class _Worker:
                         f"{len(batch[0].target):,} tokens",
                         record=numbers[0] + 1,
                         hint="Shorten the inputs with max_source_tokens, or choose a lower precision.",
-                        reason="memory",
+                        reason=Reason.MEMORY,
                     ) from None
                 if self.device.type == "cuda":
                     self.torch.cuda.empty_cache()
@@ -572,7 +577,7 @@ class _Worker:
                 "the model's probabilities are not numbers (NaN or infinite)",
                 record=steps.numbers[place] + 1,
                 hint="Half precision may overflow: try precision float32 or bfloat16.",
-                reason="not_a_number",
+                reason=Reason.NOT_A_NUMBER,
             )
         probability_text, token_text = probability_rows(values[:, :k]), integer_rows(steps.tokens.numpy())
         predicted = steps.tokens.numpy()[:, -1]
@@ -700,7 +705,7 @@ class _PartFile:
                     f"the interrupted run was a different one; {difference}",
                     path=str(self.path),
                     hint="Delete this file to start again.",
-                    reason="other_run",
+                    reason=Reason.OTHER_RUN,
                 )
             self.size = len(first_line)
             for line in stream:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar
 
 from sensecheck.inputs.errors import InputError, did_you_mean
 from sensecheck.inputs.opening import identity, is_path
+from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option, Parameter, alternatives, described, flat_signature, parameters, takes_anything
 from sensecheck.report.question import slicings
 from sensecheck.statistics.figure import IntervalOptions
@@ -203,7 +204,7 @@ def _refuse_unknown(function: Callable[..., Any], given: Iterable[str], known: M
 def _refuse_idle(given: Mapping[str, Any], known: Mapping[str, Parameter], idle: Iterable[str], why: str) -> None:
     for name in idle:
         if name in given and not _is_default(given[name], known[name]):
-            raise InputError(f"{known[name].flag} {why}", reason="bad_option")
+            raise InputError(f"{known[name].flag} {why}", reason=Reason.BAD_OPTION)
 
 
 def _is_default(value: Any, parameter: Parameter) -> bool:

@@ -17,6 +17,7 @@ import polars as pl
 
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import file_sources
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch, TableReader
 from sensecheck.report.asking import Asked
 from sensecheck.report.question import Question
@@ -178,7 +179,10 @@ class TableInstrument(Instrument):
             yield Batch(rows, _named(measured.examples, ids))
         if not count:
             raise InputError(
-                expected="at least one record", got="none", hint="The input holds nothing to measure.", reason="empty"
+                expected="at least one record",
+                got="none",
+                hint="The input holds nothing to measure.",
+                reason=Reason.EMPTY,
             )
         if rows is not None and (lost := self.table.lost_lines(like=rows)) is not None:
             yield Batch(lost)

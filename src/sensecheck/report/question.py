@@ -10,6 +10,7 @@ import polars as pl
 
 from sensecheck import instruments
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.plotting.chart import Chart
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.statistic import AnyStatistic
@@ -71,7 +72,7 @@ def slicings(given: str | Sequence[str | Sequence[str]]) -> list[tuple[str, ...]
         if not columns or not all(columns):
             raise InputError(
                 field="slices (--slice)", expected="a column, or columns crossed as in a×b", got=shown(one),
-                reason="bad_option",
+                reason=Reason.BAD_OPTION,
             )  # fmt: skip
         crossings.append(columns)
     return list(dict.fromkeys(crossings))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Unpack
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.models import classifiers, generators
 from sensecheck.models.probe import probe
 from sensecheck.options import Option
@@ -101,13 +102,13 @@ def evaluate(
     """
     if keep < 1 or candidates < 1:
         raise InputError(
-            field="keep, candidates", expected="at least 1", got=f"{keep}, {candidates}", reason="bad_option"
+            field="keep, candidates", expected="at least 1", got=f"{keep}, {candidates}", reason=Reason.BAD_OPTION
         )
     if parity is not None:
         from sensecheck.robust.parity import ASKING, VERSIONS, BreakNLI
 
         if parity not in VERSIONS:
-            raise InputError(field="parity", expected=", ".join(VERSIONS), got=shown(parity), reason="bad_option")
+            raise InputError(field="parity", expected=", ".join(VERSIONS), got=shown(parity), reason=Reason.BAD_OPTION)
     asked_for = asked(shared)
     systems = Systems(
         classifier(model, access, ASKING if parity is not None else None),
@@ -139,7 +140,7 @@ class Robust(ModelInstrument):
             raise InputError(
                 f"--cosine: {systems.model.identity.model} gives no embeddings",
                 hint="Leave it out, or take a Hugging Face sequence classifier as the model.",
-                reason="bad_option",
+                reason=Reason.BAD_OPTION,
             )
 
     def method(self) -> Method:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch, TableReader
 from sensecheck.models.classifiers import LabelError, label_of
 from sensecheck.report.asking import Asked, EveryQuestion, asked
@@ -66,7 +67,7 @@ class Pairs:
                 "there is no pair to read",
                 path=files or None,
                 hint="Pairs have a premise, a hypothesis and a label, a line of JSON or a row of a table each.",
-                reason="no_pairs",
+                reason=Reason.EMPTY,
             )
 
     def _column(self, batch: TableBatch, ours: str) -> str | None:
@@ -102,7 +103,7 @@ class Pairs:
                         expected="a text",
                         got=shown(text),
                         hint="Fix it, or pass --skip-bad (skip_bad=True) to count it.",
-                        reason="not_a_text",
+                        reason=Reason.NOT_A_TEXT,
                     )
                 return Pair(name, str(text or ""), "", None, extra, BAD_TEXT)
             texts.append(text)
@@ -116,7 +117,7 @@ class Pairs:
                     expected="entailment, neutral, contradiction, 0, 1, 2, or '-' for no gold",
                     got=shown(cells["label"][i]),
                     hint="Fix it, or pass --skip-bad (skip_bad=True) to count it.",
-                    reason="not_a_label",
+                    reason=Reason.NOT_A_LABEL,
                 ) from None
             return Pair(name, texts[0], texts[1], None, extra, BAD_LABEL)
         return Pair(name, texts[0], texts[1], gold, extra)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 from sensecheck.models import classifiers, generators, revisions
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import CallableClassifier, Classifier, SmallClassifier, TableClassifier, read_answer
@@ -89,17 +90,21 @@ class Access:
     def __post_init__(self) -> None:
         for option, value in (("timeout", self.timeout), ("per-minute", self.per_minute)):
             if value is not None and not value > 0:
-                raise InputError(field=f"--{option}", expected="more than 0", got=f"{value:g}", reason="bad_option")
+                raise InputError(
+                    field=f"--{option}", expected="more than 0", got=f"{value:g}", reason=Reason.BAD_OPTION
+                )
         for part in ("<premise>", "<hypothesis>"):
             if self.prompt is not None and part not in self.prompt:
                 raise InputError(
                     field="--prompt",
                     expected=f"a text that holds {part}",
                     got=shown(self.prompt, 60),
-                    reason="bad_option",
+                    reason=Reason.BAD_OPTION,
                 )
         if self.dtype not in (None, *DTYPES):
-            raise InputError(field="--dtype", expected=", ".join(DTYPES), got=shown(self.dtype), reason="bad_option")
+            raise InputError(
+                field="--dtype", expected=", ".join(DTYPES), got=shown(self.dtype), reason=Reason.BAD_OPTION
+            )
 
 
 def _check_device(access: Access) -> None:
@@ -113,10 +118,10 @@ def _check_device(access: Access) -> None:
         kind = torch.device(access.device).type
     except RuntimeError:
         raise InputError(
-            field="--device", expected="cpu, cuda, cuda:1 …", got=shown(access.device), reason="bad_option"
+            field="--device", expected="cpu, cuda, cuda:1 …", got=shown(access.device), reason=Reason.BAD_OPTION
         ) from None
     if kind == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"--device {access.device}: torch finds no CUDA device here", reason="bad_option")
+        raise InputError(f"--device {access.device}: torch finds no CUDA device here", reason=Reason.BAD_OPTION)
 
 
 @contextmanager
@@ -131,7 +136,7 @@ def faults_told(calls: CallCache, again: str = "--resume", keeping: str = "--cac
     except EndpointError as error:
         kept = calls.count() if calls.path is not None else 0
         if not kept and not isinstance(error, EndpointGoneError):
-            raise InputError(str(error), reason="endpoint") from None
+            raise InputError(str(error), reason=Reason.ENDPOINT) from None
         where = f"{kept:,} answers are kept in {calls.path}: mend it" if kept else "Mend it"
         message = f"{error}. {where} and run the same command{' with ' + again if again else ' again'}"
         raise Stopped(
@@ -147,7 +152,7 @@ def _endpoint(url: str, access: Access, **settings: Any) -> Any:
     if not name:
         raise InputError(
             f"which model of {url}?", hint="Name it after a #: https://host/v1#model-name, or with --model-name.",
-            reason="bad_option",
+            reason=Reason.BAD_OPTION,
         )  # fmt: skip
     return Endpoint(
         url, name, key_variable=access.key_variable, concurrency=access.concurrency, timeout=access.timeout,
@@ -159,7 +164,7 @@ def _function(spec: str, option: str) -> tuple[Callable[..., Any], str, str]:
     """The function, what it is called, and a digest of its module."""
     module, _, name = spec.removeprefix("py:").partition(":")
     if not module or not name:
-        raise InputError(field=option, expected="py:module:function", got=spec, reason="bad_option")
+        raise InputError(field=option, expected="py:module:function", got=spec, reason=Reason.BAD_OPTION)
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
@@ -168,11 +173,11 @@ def _function(spec: str, option: str) -> tuple[Callable[..., Any], str, str]:
         if error.name is None or module.split(".")[0] != error.name.split(".")[0]:
             raise  # the module is there, and lacks something itself
         raise InputError(
-            f"{option}: there is no module {module!r} in this folder or on Python's path", reason="bad_option"
+            f"{option}: there is no module {module!r} in this folder or on Python's path", reason=Reason.BAD_OPTION
         ) from None
     function = getattr(loaded, name, None)
     if not callable(function):
-        raise InputError(f"{option}: module {module!r} has no function {name!r}", reason="bad_option")
+        raise InputError(f"{option}: module {module!r} has no function {name!r}", reason=Reason.BAD_OPTION)
 
     @functools.wraps(function)
     def checked(*args: Any, **named: Any) -> Any:
@@ -180,7 +185,7 @@ def _function(spec: str, option: str) -> tuple[Callable[..., Any], str, str]:
             return function(*args, **named)
         except Exception as error:
             raise InputError(
-                f"{option} {spec} raised {type(error).__name__}: {error}", reason="user_function"
+                f"{option} {spec} raised {type(error).__name__}: {error}", reason=Reason.USER_FUNCTION
             ) from error
 
     # What the function calls and loads stands beside it: the whole module decides whether answers are still its own.

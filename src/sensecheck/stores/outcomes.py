@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
-
-class Reason(StrEnum):
-    """Why a query has no answer. Each is counted and shown by name, never scored as an empty answer."""
-
-    SYNTAX = "syntax"
-    REFUSED = "refused"
-    TIMEOUT = "timeout"
-    MEMORY = "memory"
-    TOO_LARGE = "too large"
-    UNKNOWN_PREFIX = "unknown prefix"
-    ENGINE_ERROR = "engine error"  # the engine read the query and could not run it: no such column, a bad cast
-    ENDPOINT_ERROR = "endpoint error"
-    ENDPOINT_DEAD = "endpoint dead"
-
+from sensecheck.inputs.reasons import Reason as Reason
 
 HALF_CHARACTER = "the query contains half a character (a lone surrogate)"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unique_names
 from sensecheck.faithful.languages.context import Context
+from sensecheck.inputs.reasons import Reason
 from sensecheck.language.numbers import as_number
 
 MAX_DEPTH = 60
@@ -52,16 +53,18 @@ def parse(text: str) -> Node:
         if piece == "{":
             if pending is None or not pending.text:
                 raise UnreadableQueryError(
-                    "unreadable_query", f"an operator is missing before '{{' at character {match.start()}"
+                    Reason.UNREADABLE_QUERY, f"an operator is missing before '{{' at character {match.start()}"
                 )
             pending.args = []
             stack.append(pending)
             if len(stack) > MAX_DEPTH:
-                raise UnreadableQueryError("too_deep", f"nested more than {MAX_DEPTH} deep")
+                raise UnreadableQueryError(Reason.TOO_DEEP, f"nested more than {MAX_DEPTH} deep")
             pending = None
         elif piece in ";}":
             if not stack:
-                raise UnreadableQueryError("unreadable_query", f"'{piece}' without '{{' at character {match.start()}")
+                raise UnreadableQueryError(
+                    Reason.UNREADABLE_QUERY, f"'{piece}' without '{{' at character {match.start()}"
+                )
             owner = stack[-1]
             assert owner.args is not None
             if pending is not None:
@@ -79,13 +82,13 @@ def parse(text: str) -> Node:
                 continue
             if pending is not None:
                 raise UnreadableQueryError(
-                    "unreadable_query", f"unexpected {stripped[:30]!r} at character {match.start()}"
+                    Reason.UNREADABLE_QUERY, f"unexpected {stripped[:30]!r} at character {match.start()}"
                 )
             start = match.start() + len(piece) - len(piece.lstrip())
             pending = Node(stripped, start, start + len(stripped), name_end=start + len(stripped))
     root = pending
     if stack or root is None or root.args is None:
-        raise UnreadableQueryError("unreadable_query", "not a Logic2text form: operators and braces do not close")
+        raise UnreadableQueryError(Reason.UNREADABLE_QUERY, "not a Logic2text form: operators and braces do not close")
     return root
 
 
@@ -160,11 +163,12 @@ class _Facts:
         expected = 3 if filtering else _OPERATORS.get(operator)
         if expected is None:
             raise UnreadableQueryError(
-                "unknown_operator", f"unknown operator {operator[:40]!r} at character {node.start}"
+                Reason.UNKNOWN_OPERATOR, f"unknown operator {operator[:40]!r} at character {node.start}"
             )
         if len(args) != expected:
             raise UnreadableQueryError(
-                "unreadable_query", f"{operator} takes {expected} parts, found {len(args)}, at character {node.start}"
+                Reason.UNREADABLE_QUERY,
+                f"{operator} takes {expected} parts, found {len(args)}, at character {node.start}",
             )
         span = (node.start, node.name_end)
         if filtering:
@@ -350,7 +354,7 @@ def _shape(node: Node) -> str:
 def read(text: str, context: Context) -> Reading:
     """The facts of a form. Raises UnreadableQueryError with a reason."""
     if not text or not text.strip():
-        raise UnreadableQueryError("empty_query", "the form is empty")
+        raise UnreadableQueryError(Reason.EMPTY_QUERY, "the form is empty")
     collector = _Facts()
     tree = parse(text)
     collector.visit(tree)

@@ -10,6 +10,7 @@ import re
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, UnreadableQueryError, name_of, unique_names
 from sensecheck.faithful.languages.context import Context
+from sensecheck.inputs.reasons import Reason
 from sensecheck.language.numbers import as_number
 
 MAX_DEPTH = 60
@@ -58,7 +59,7 @@ def _tokens(text: str) -> list[_Token]:
             tokens.append(_Token(match.lastgroup, match.group(), *match.span()))
     if position != len(text):
         raise UnreadableQueryError(
-            "unreadable_query", f"unexpected text at character {position}: {text[position : position + 20]!r}"
+            Reason.UNREADABLE_QUERY, f"unexpected text at character {position}: {text[position : position + 20]!r}"
         )
     return tokens
 
@@ -72,11 +73,11 @@ def _balanced(tokens: list[_Token]) -> None:
         if token.text in "{([":
             stack.append(token.text)
             if len(stack) > MAX_DEPTH:
-                raise UnreadableQueryError("too_deep", f"nested more than {MAX_DEPTH} deep")
+                raise UnreadableQueryError(Reason.TOO_DEEP, f"nested more than {MAX_DEPTH} deep")
         elif token.text in pairs and (not stack or stack.pop() != pairs[token.text]):
-            raise UnreadableQueryError("unreadable_query", f"unmatched {token.text!r} at character {token.start}")
+            raise UnreadableQueryError(Reason.UNREADABLE_QUERY, f"unmatched {token.text!r} at character {token.start}")
     if stack:
-        raise UnreadableQueryError("unreadable_query", f"{stack[-1]!r} is never closed")
+        raise UnreadableQueryError(Reason.UNREADABLE_QUERY, f"{stack[-1]!r} is never closed")
 
 
 class _Facts:
@@ -119,15 +120,17 @@ class _Facts:
         while i < n and tokens[i].upper in ("PREFIX", "BASE"):
             if tokens[i].upper == "PREFIX":
                 if i + 2 >= n or tokens[i + 1].kind != "name" or tokens[i + 2].kind != "iri":
-                    raise UnreadableQueryError("unreadable_query", f"a broken PREFIX at character {tokens[i].start}")
+                    raise UnreadableQueryError(
+                        Reason.UNREADABLE_QUERY, f"a broken PREFIX at character {tokens[i].start}"
+                    )
                 self.prefixes[tokens[i + 1].text.rstrip(":")] = tokens[i + 2].text[1:-1]
                 i += 3
             else:
                 i += 2
         if i >= n or tokens[i].upper not in ("SELECT", "ASK", "DESCRIBE", "CONSTRUCT"):
-            raise UnreadableQueryError("unreadable_query", "expected SELECT, ASK, DESCRIBE or CONSTRUCT")
+            raise UnreadableQueryError(Reason.UNREADABLE_QUERY, "expected SELECT, ASK, DESCRIBE or CONSTRUCT")
         if not any(t.text == "{" for t in tokens):
-            raise UnreadableQueryError("unreadable_query", "the query has no pattern in braces")
+            raise UnreadableQueryError(Reason.UNREADABLE_QUERY, "the query has no pattern in braces")
         self.body(i)
 
     def body(self, i: int) -> None:
@@ -336,7 +339,7 @@ class _Facts:
 def read(text: str, context: Context) -> Reading:
     """The facts of a SPARQL query. Raises UnreadableQueryError with a reason."""
     if not text or not text.strip():
-        raise UnreadableQueryError("empty_query", "the query is empty")
+        raise UnreadableQueryError(Reason.EMPTY_QUERY, "the query is empty")
     tokens = _tokens(text)
     _balanced(tokens)
     collector = _Facts(tokens, context)

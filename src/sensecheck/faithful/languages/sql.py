@@ -6,6 +6,7 @@ from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, Unread
 from sensecheck.faithful.languages.context import Context
 from sensecheck.faithful.languages.sql_syntax import Expr, Query, UnreadableError, read_sql
 from sensecheck.faithful.schema import Column, Schema, Table
+from sensecheck.inputs.reasons import Reason
 from sensecheck.language.numbers import as_number
 
 _AGGREGATES = {"COUNT": "count", "SUM": "sum", "AVG": "avg", "MAX": "max", "MIN": "min", "TOTAL": "sum"}
@@ -23,11 +24,11 @@ def _through_sqlglot(text: str, dialect: str | None) -> Query:
         tree = sqlglot.parse_one(text, read=dialect)
         plain = tree.sql(dialect="sqlite")
     except (SqlglotError, RecursionError, ValueError, AssertionError, AttributeError, TypeError, IndexError) as error:
-        raise UnreadableQueryError("unreadable_query", f"not SQL that can be read: {str(error)[:200]}") from error
+        raise UnreadableQueryError(Reason.UNREADABLE_QUERY, f"not SQL that can be read: {str(error)[:200]}") from error
     try:
         return read_sql(plain)
     except UnreadableError as error:
-        raise UnreadableQueryError("unsupported_query", f"read, but outside what is checked: {error}") from error
+        raise UnreadableQueryError(Reason.UNSUPPORTED_QUERY, f"read, but outside what is checked: {error}") from error
 
 
 class _Facts:
@@ -370,7 +371,7 @@ def read(text: str, context: Context) -> Reading:
     """The facts of a SQL query. Raises UnreadableQueryError with a reason."""
     schema = context.schema
     if not text or not text.strip():
-        raise UnreadableQueryError("empty_query", "the query is empty")
+        raise UnreadableQueryError(Reason.EMPTY_QUERY, "the query is empty")
     placed = True
     try:
         query = read_sql(text)

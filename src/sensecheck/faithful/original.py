@@ -94,9 +94,7 @@ _NEGATIONS = tuple(_SPIDER["negation_triggers"])
 
 _TEMPLATE = _word_list("spider_template")
 _KEYWORDS = frozenset(_TEMPLATE["sql_keywords"])
-_OP_TOKENS = frozenset(_TEMPLATE["slot_tokens"]["OP"])
-_AGG_TOKENS = frozenset(_TEMPLATE["slot_tokens"]["AGG"])
-_SC_TOKENS = frozenset(_TEMPLATE["slot_tokens"]["SC"])
+_OPERATOR_KINDS = {token: kind for kind in ("OP", "AGG", "SC") for token in _TEMPLATE["slot_tokens"][kind]}
 _MAX_FROM_REMOVALS: int = _TEMPLATE["max_from_removals"]
 
 _FOUND = "__FOUND__"
@@ -202,12 +200,12 @@ def _bare_name(token: str) -> str:
 
 def _operator_slots(tokens: list[str]) -> dict[str, str]:
     """Slots of comparisons, then of aggregates, then of directions of an order, outside FROM."""
-    collapsed = _collapse_from(tokens)
-    slots: dict[str, str] = {}
-    for kind, members in (("OP", _OP_TOKENS), ("AGG", _AGG_TOKENS), ("SC", _SC_TOKENS)):
-        for k, token in enumerate(token for token in collapsed if token in members):
-            slots[f"{{{kind}{k}}}"] = token
-    return slots
+    tokens_of_kind: dict[str, list[str]] = {"OP": [], "AGG": [], "SC": []}
+    for token in _collapse_from(tokens):
+        kind = _OPERATOR_KINDS.get(token)
+        if kind is not None:
+            tokens_of_kind[kind].append(token)
+    return {f"{{{kind}{k}}}": token for kind, listed in tokens_of_kind.items() for k, token in enumerate(listed)}
 
 
 def _without_repeated_numbers(slots: dict[str, str], sql: str) -> dict[str, str]:

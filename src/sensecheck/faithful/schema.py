@@ -76,13 +76,13 @@ def from_spider(entry: Mapping[str, Any]) -> Schema:
 
 def from_tables(db_id: str, tables: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> Schema:
     """From (table, [(column, declared type), …])."""
-    built: dict[str, Table] = {}
+    tables_by_name: dict[str, Table] = {}
     for name, columns in tables:
         table = Table(name, name_of(name))
         for column, declared in columns:
             table.columns[column.lower()] = Column(column, name_of(column), _plain_type(declared))
-        built[name.lower()] = table
-    return Schema(db_id, built).finish()
+        tables_by_name[name.lower()] = table
+    return Schema(db_id, tables_by_name).finish()
 
 
 def from_sqlite(path: str | Path, db_id: str | None = None) -> Schema:

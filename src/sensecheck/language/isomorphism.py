@@ -95,9 +95,9 @@ class Shape:
             down = [0] * len(values)
             position = len(values) - 1
             for _, ordered, children in reversed(self._plan):
-                here = hash((down[position], values[position]))
+                node_context = hash((down[position], values[position]))
                 for index, child in enumerate(children):
-                    context = hash((here, index)) if ordered else here
+                    context = hash((node_context, index)) if ordered else node_context
                     if child < total:
                         contexts[child] += hash((context, 7))
                     else:

@@ -43,15 +43,15 @@ def read_labels(path: str | Path) -> dict[str, str]:
         if not isinstance(loaded, dict):
             raise InputError(path=str(path), expected="a JSON object from IRIs to labels", got=shown(loaded, 60))
         return {str(k): str(v) for k, v in loaded.items()}
-    triples = _of_lines(source) if kind in ("nt", "nq") else _of_graph(source, kind)
+    labelled = _labels_of_lines(source) if kind in ("nt", "nq") else _labels_of_graph(source, kind)
     labels: dict[str, str] = {}
-    for iri, label, language in triples:
+    for iri, label, language in labelled:
         if (language or "en").startswith("en") or iri not in labels:
             labels[iri] = label
     return labels
 
 
-def _of_lines(source: Source) -> Iterator[tuple[str, str, str | None]]:
+def _labels_of_lines(source: Source) -> Iterator[tuple[str, str, str | None]]:
     for block in source.blocks():
         for line in block.data.decode("utf-8", "replace").splitlines():
             match = _LABEL_LINE.match(line)
@@ -65,7 +65,7 @@ def _unescaped(text: str) -> str:
     return json.loads('"' + text.replace("\\'", "'") + '"', strict=False)  # type: ignore[no-any-return]
 
 
-def _of_graph(source: Source, kind: str) -> Iterator[tuple[str, str, str | None]]:
+def _labels_of_graph(source: Source, kind: str) -> Iterator[tuple[str, str, str | None]]:
     try:
         import pyoxigraph
     except ImportError:

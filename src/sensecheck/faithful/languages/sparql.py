@@ -31,7 +31,7 @@ _TERMS = ("iri", "name", "var", "blank", "string", "number")
 _DIRECTION = {">": 1, ">=": 1, "<": -1, "<=": -1}
 _OPAQUE = re.compile(r"[A-Za-z]{0,2}\d+$|[0-9a-f-]{16,}$")
 _TYPES = ("http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "http://www.wikidata.org/prop/direct/P31")
-_KNOWN = {
+_USUAL_PREFIXES = {
     "wd": "http://www.wikidata.org/entity/", "wdt": "http://www.wikidata.org/prop/direct/",
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "dbo": "http://dbpedia.org/ontology/", "dbr": "http://dbpedia.org/resource/", "dbp": "http://dbpedia.org/property/",
@@ -84,7 +84,7 @@ class _Facts:
     def __init__(self, tokens: list[_Token], context: Context) -> None:
         self.tokens = tokens
         self.context = context
-        self.prefixes = dict(_KNOWN)
+        self.prefixes = dict(_USUAL_PREFIXES)
         self.facts: list[Fact] = []
         self.names: list[Name] = []
         self.opaque = False

@@ -169,7 +169,7 @@ class _Reader:
             self.spans.append((len(text), len(text)))
         self.i = 0
         self.depth = 0
-        self.named: dict[str, Query | None] = {}  # WITH queries; None once their facts have been handed out
+        self.with_queries: dict[str, Query | None] = {}  # None once their facts have been handed out
 
     def _fail(self, position: int) -> NoReturn:
         raise UnreadableError(f"unexpected text at character {position}: {self.text[position : position + 20]!r}")
@@ -225,8 +225,8 @@ class _Reader:
             self.skip_brackets()
         self.expect("AS")
         self.expect("(")
-        self.named[name] = None  # a recursive query may speak of itself
-        self.named[name] = self.query()
+        self.with_queries[name] = None  # a recursive query may speak of itself
+        self.with_queries[name] = self.query()
         self.expect(")")
 
     def skip_brackets(self) -> None:
@@ -344,9 +344,9 @@ class _Reader:
         alias = name
         if self.take("AS") or (self.kinds[self.i] in ("word", "tick") and self.upper[self.i] not in _RESERVED):
             alias = self.identifier()
-        derived = name.lower() in self.named
+        derived = name.lower() in self.with_queries
         if derived:
-            inner, self.named[name.lower()] = self.named[name.lower()], None
+            inner, self.with_queries[name.lower()] = self.with_queries[name.lower()], None
         return TableRef(name, alias, span, inner, derived)
 
     def identifier(self) -> str:

@@ -56,15 +56,14 @@ class Vocabulary:
             kind: frozenset(stem(w) for w in lexicon[kind]["words"])
             for kind in ("time", "sequence", "age", "rank", "duration", "speed", "adverse")
         }
-        self.synonyms: dict[str, frozenset[str]] = {}
-        collected: dict[str, set[str]] = {}
+        stems_by_word: dict[str, set[str]] = {}
         for group in lexicon["groups"]:
             # The first word is the one that names things; the others may stand for it.
             stems = [stem(w) for w in group if " " not in w]
-            collected.setdefault(stems[0], set()).update(stems[1:])
+            stems_by_word.setdefault(stems[0], set()).update(stems[1:])
             for other in stems[1:]:
-                collected.setdefault(other, set()).add(stems[0])
-        self.synonyms = {word: frozenset(others) for word, others in collected.items()}
+                stems_by_word.setdefault(other, set()).add(stems[0])
+        self.synonyms: dict[str, frozenset[str]] = {word: frozenset(others) for word, others in stems_by_word.items()}
         self.abbreviations: dict[str, str] = dict(lexicon["abbreviations"])
         self.generic = frozenset(stem(w) for w in lexicon["generic"])
         self.amounts = frozenset(stem(w) for w in lexicon["amounts"])
@@ -86,17 +85,17 @@ class Vocabulary:
         )
 
     def _compile_phrases(self, signals: Mapping[str, list[str]]) -> None:
-        collected: dict[tuple[str, ...], list[str]] = {}
+        signals_by_keys: dict[tuple[str, ...], list[str]] = {}
         for signal, forms in signals.items():
             for form in forms:
                 if form == "n't":
                     continue  # contractions are seen by their ending
                 keys = tuple("~" + stem(w[1:]) if w.startswith("~") else w for w in form.replace("%", " % ").split())
-                collected.setdefault(keys, []).append(signal)
-        for keys, names in collected.items():
+                signals_by_keys.setdefault(keys, []).append(signal)
+        for keys, names in signals_by_keys.items():
             self.phrases.setdefault(keys[0], []).append((keys, tuple(dict.fromkeys(names))))
-        for listed in self.phrases.values():
-            listed.sort(key=lambda p: -len(p[0]))
+        for phrases in self.phrases.values():
+            phrases.sort(key=lambda p: -len(p[0]))
 
     def word(self, low: str) -> WordInfo:
         """What the lexicon knows of a word, looked up once a word."""
@@ -171,14 +170,14 @@ def _degrees(adjective: str) -> list[tuple[str, str]]:
 
 def _both_ways(places: Mapping[str, list[str]]) -> dict[str, tuple[tuple[str, ...], ...]]:
     """Every way of saying a place, from any of them."""
-    collected: dict[str, set[tuple[str, ...]]] = {}
+    keys_by_form: dict[str, set[tuple[str, ...]]] = {}
     for place, forms in places.items():
         all_forms = [place, *forms]
         keys = [tuple(t.stem for t in tokenize(form) if t.kind != "sign") for form in all_forms]
         for form, key in zip(all_forms, keys, strict=True):
-            collected.setdefault(" ".join(key), set()).update(k for k in keys if k != key)
-            collected.setdefault(form, set()).update(k for k in keys if k != key)
-    return {form: tuple(sorted(keys)) for form, keys in collected.items()}
+            keys_by_form.setdefault(" ".join(key), set()).update(k for k in keys if k != key)
+            keys_by_form.setdefault(form, set()).update(k for k in keys if k != key)
+    return {form: tuple(sorted(keys)) for form, keys in keys_by_form.items()}
 
 
 @lru_cache(maxsize=8)

@@ -711,11 +711,8 @@ def left_out(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
         return
     lower = [w.lower() for w in words]
     for i, word in enumerate(lower[:-1]):
-        if (
-            (word in lexicon.adjectives or word in lexicon.colors)
-            and (lower[i + 1] in lexicon.nouns)
-            and word not in NUMBERS
-        ):
+        describes = word in lexicon.adjectives or word in lexicon.colors
+        if describes and lower[i + 1] in lexicon.nouns and word not in NUMBERS:
             before = lower[i - 1] if i else ""
             if (
                 word
@@ -728,17 +725,17 @@ def left_out(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
                 continue
             yield Rewrite(say(words[:i], words[i + 1 :]), "left out", "follows")
     full_words = plain(clause, lexicon)
-    lower_full = [w.lower() for w in full_words]
+    lowered = [w.lower() for w in full_words]
     start = len(clause.subject) + (2 if clause.kind in ("progressive", "existential") else 1)
     for position in range(len(full_words) - 2, start, -1):
-        if lower_full[position] in PREPOSITIONS and clause.kind in ("progressive", "simple"):
-            if position + 1 + noun_phrase_end(full_words[position + 1 :], lexicon) != len(full_words) or lower_full[
-                position
-            ] in one_of("of to for with like as about than without"):
-                return
-            if lower_full[position - 1] in PREPOSITIONS or lower_full[position - 1] in one_of(
-                "next front top close middle out at not and"
+        if lowered[position] in PREPOSITIONS and clause.kind in ("progressive", "simple"):
+            before = lowered[position - 1]
+            phrase_end = position + 1 + noun_phrase_end(full_words[position + 1 :], lexicon)
+            if phrase_end != len(full_words) or lowered[position] in one_of(
+                "of to for with like as about than without"
             ):
+                return
+            if before in PREPOSITIONS or before in one_of("next front top close middle out at not and"):
                 return
             if (
                 clause.verb in one_of("look stare put lay place take get gaze point have be go lean")
@@ -758,13 +755,13 @@ def left_out(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rew
             yield Rewrite(say(full_words[:position]), "left out", "follows")
             return
     if (
-        lower_full
-        and lower_full[-1]
+        lowered
+        and lowered[-1]
         in one_of("outside outdoors inside indoors together alone quickly slowly quietly happily loudly")
         and clause.kind in ("progressive", "simple")
         and len(full_words) > start
-        and lower_full[-2] not in CONJUNCTIONS
-        and lower_full[-2] not in ("each", "other")
+        and lowered[-2] not in CONJUNCTIONS
+        and lowered[-2] not in ("each", "other")
     ):
         yield Rewrite(say(full_words[:-1]), "left out", "follows")
 

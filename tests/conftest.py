@@ -19,6 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The pages of the documentation take longest: they come first, so that no process is alone with one at the end."""
+    items.sort(key=lambda item: item.path.name != "test_docs.py")
+
+
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`tests/golden`, unpacked once for all processes of a run: the originals' outputs on inputs of our own."""

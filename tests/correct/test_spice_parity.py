@@ -16,7 +16,7 @@ from sensecheck.correct import original, question_types
 from sensecheck.correct.parity import as_original_result, open_strict, run_queries
 from sensecheck.stores import Failure, Outcome, Reason
 
-pytestmark = pytest.mark.golden
+pytestmark = [pytest.mark.golden, pytest.mark.xdist_group("spice")]  # the queries run once
 
 
 def close(a: Any, b: Any) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -36,23 +39,69 @@ def test_the_blocks_of_a_page_run_one_after_the_other(page, tmp_path):
     environment["PATH"] = f"{tmp_path}{os.pathsep}{environment['PATH']}"
     work = tmp_path / "work"
     work.mkdir()
-    python: list[str] = []
-    for language, mark, text in blocks(page):
-        if language in SHOWN:
-            continue
-        if mark == "skip-torch" and not _has("torch"):
-            continue
-        if language == "python":
-            # The blocks of a page are one program: later ones use what earlier ones made.
-            python.append(text)
-            _run([sys.executable, "-c", "\n".join(python)], work, environment, text, 0)
-        elif language == "console":
-            for line in text.splitlines():
-                if line.startswith("$ "):
-                    command, _, said = line[2:].partition("  # exit ")
-                    _run(["bash", "-c", command], work, environment, command, int(said or 0))
-        else:
-            raise AssertionError(f"{page.name}: a block in {language!r} is neither run nor listed as shown")
+    with Program(work, environment) as program:
+        for language, mark, text in blocks(page):
+            if language in SHOWN:
+                continue
+            if mark == "skip-torch" and not _has("torch"):
+                continue
+            if language == "python":
+                program.run(text)
+            elif language == "console":
+                for line in text.splitlines():
+                    if line.startswith("$ "):
+                        command, _, said = line[2:].partition("  # exit ")
+                        _run(["bash", "-c", command], work, environment, command, int(said or 0))
+            else:
+                raise AssertionError(f"{page.name}: a block in {language!r} is neither run nor listed as shown")
+
+
+class Program:
+    """The Python blocks of a page are one program in one process: later ones use what earlier ones made."""
+
+    DONE = "\x1e\n"
+    LOOP = (
+        "import json as _json, sys as _sys\n"
+        "for _block in _sys.stdin:\n"
+        "    exec(compile(_json.loads(_block), '<block>', 'exec'), globals())\n"
+        "    print('\\x1e', flush=True)\n"
+    )
+
+    def __init__(self, work: Path, environment: dict[str, str]) -> None:
+        self.work, self.environment = work, environment
+        self.process: subprocess.Popen[str] | None = None
+
+    def run(self, text: str) -> None:
+        if self.process is None:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", self.LOOP], cwd=self.work, env=self.environment, text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+        assert self.process.stdin is not None and self.process.stdout is not None
+        late = threading.Timer(300, self.process.kill)
+        late.start()
+        said: list[str] = []
+        try:
+            self.process.stdin.write(json.dumps(text) + "\n")
+            self.process.stdin.flush()
+            for line in self.process.stdout:
+                if line.endswith(self.DONE):
+                    return
+                said.append(line)
+        finally:
+            late.cancel()
+        raise AssertionError(f"{text}\n--- gave {self.process.wait()}\n{''.join(said)[-4500:]}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if self.process is None:
+            return
+        if kind is not None:
+            self.process.kill()
+        said, _ = self.process.communicate(timeout=60)
+        assert kind is not None or self.process.returncode == 0, f"at its end the program gave\n{said[-3000:]}"
 
 
 def _run(argv: list[str], work: Path, environment: dict[str, str], shown: str, expected: int) -> None:

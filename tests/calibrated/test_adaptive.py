@@ -186,10 +186,10 @@ def test_the_last_bin_borrows_only_what_the_others_can_lend() -> None:
 
 
 @pytest.mark.golden
-def test_the_same_samples_in_two_orders(shared: Path) -> None:
+def test_the_same_samples_in_two_orders(golden: Path) -> None:
     errors: dict[str, set[float]] = {"default": set(), "input order": set()}
     for name in ("tie_order_a", "tie_order_b"):
-        case = json.loads((shared / f"golden/calibrated/metrics/{name}.json").read_text())
+        case = json.loads((golden / f"calibrated/metrics/{name}.json").read_text())
         for label, rule in (("default", adaptive_bins), ("input order", adaptive_bins_in_input_order)):
             bins = rule(case["conf"], case["correct"])
             gaps = np.abs(bins.mean_confidence - bins.accuracy)

@@ -81,7 +81,7 @@ def test_the_plot_block_fails_as_it_did_and_runs_once_mended(blocks: list[str], 
 
 
 @pytest.mark.golden
-def test_a_file_to_a_data_frame_to_a_plot(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_to_a_data_frame_to_a_plot(golden: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib").use("Agg")
     from sensecheck.compat.calibration_metric import (
@@ -92,7 +92,7 @@ def test_a_file_to_a_data_frame_to_a_plot(shared: Path, capsys: pytest.CaptureFi
         plot_df,
     )
 
-    path = shared / "golden/calibrated/readers/hf_sorted.logits"
+    path = golden / "calibrated/readers/hf_sorted.logits"
     df, percent = get_df_from_file(path, binning_strategy="adaptive")
     metric = ECEMetric(binning_strategy="adaptive")
     assert percent == 100 * metric(*TopLogitFormatSequenceReader(path).read())

@@ -27,12 +27,12 @@ def numbers(values: list[Any]) -> list[float]:
     return [ODD.get(v, v) if isinstance(v, str) else v for v in values]
 
 
-def test_every_mended_bin_and_figure(shared: Path) -> None:
-    golden = shared / "golden/calibrated"
-    expected = json.loads((golden / "fixed_expected.json").read_text())
+def test_every_mended_bin_and_figure(golden: Path) -> None:
+    folder = golden / "calibrated"
+    expected = json.loads((folder / "fixed_expected.json").read_text())
     bins = figures = errors = 0
     for name, tables in expected.items():
-        case = json.loads((golden / "metrics" / f"{name}.json").read_text())
+        case = json.loads((folder / "metrics" / f"{name}.json").read_text())
         conf = np.array(numbers(case["conf"]), dtype=case["conf_dtype"])
         correct = np.array(numbers(case["correct"]), dtype=case["correct_dtype"])
         for want in tables:
@@ -59,10 +59,10 @@ def test_every_mended_bin_and_figure(shared: Path) -> None:
     assert (len(expected), bins, figures, errors) == (31, 1062, 1641, 54)
 
 
-def test_what_did_not_fail_is_left_as_it_was(shared: Path) -> None:
+def test_what_did_not_fail_is_left_as_it_was(golden: Path) -> None:
     """Wherever the original gives sound figures, mending changes none of them."""
     compared = 0
-    for path in sorted((shared / "golden/calibrated/metrics").glob("*.json")):
+    for path in sorted((golden / "calibrated/metrics").glob("*.json")):
         case = json.loads(path.read_text())
         conf = np.array(numbers(case["conf"]), dtype=case["conf_dtype"])
         correct = np.array(numbers(case["correct"]), dtype=case["correct_dtype"])

@@ -11,10 +11,12 @@ import subprocess
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden_files import THEIR_FILE
 
 from sensecheck.compat.calibration_metric.main import main
 
@@ -23,8 +25,8 @@ pytestmark = pytest.mark.golden
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
-def recorded(shared: Path) -> list[dict[str, Any]]:
-    calls: list[dict[str, Any]] = json.loads((shared / "golden/calibrated/readers/cli_expected.json").read_text())
+def recorded(golden: Path) -> list[dict[str, Any]]:
+    calls: list[dict[str, Any]] = json.loads((golden / "calibrated/readers/cli_expected.json").read_text())
     assert len(calls) == 43
     return calls
 
@@ -37,10 +39,15 @@ def check(call: dict[str, Any], code: int, out: str, last: str) -> None:
         assert last == call["stderr_last"], where
 
 
-def test_every_recorded_call(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(shared / "golden/calibrated/readers")
+@pytest.mark.parametrize(("theirs", "calls"), [(False, 37), (True, 6)], ids=["our files", "the original's own file"])
+def test_every_recorded_call(
+    readers_of: Callable[[str], Path], golden: Path, monkeypatch: pytest.MonkeyPatch, theirs: bool, calls: int
+) -> None:
     monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
-    for call in recorded(shared):
+    chosen = [call for call in recorded(golden) if (call["file"] == THEIR_FILE) == theirs]
+    assert len(chosen) == calls
+    for call in chosen:
+        monkeypatch.chdir(readers_of(call["file"]))
         out, err, code, last = io.StringIO(), io.StringIO(), 0, ""
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -54,8 +61,8 @@ def test_every_recorded_call(shared: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("chosen", [0, 14, 15, 20, 41, 42])
-def test_a_process_ends_as_recorded(shared: Path, chosen: int) -> None:
-    call = recorded(shared)[chosen]
+def test_a_process_ends_as_recorded(readers_of: Callable[[str], Path], golden: Path, chosen: int) -> None:
+    call = recorded(golden)[chosen]
     done = subprocess.run(
         [
             sys.executable,
@@ -65,7 +72,7 @@ def test_a_process_ends_as_recorded(shared: Path, chosen: int) -> None:
             call["file"],
             *call["args"],
         ],
-        cwd=shared / "golden/calibrated/readers",
+        cwd=readers_of(call["file"]),
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,

@@ -114,15 +114,15 @@ def compare_case(case: dict[str, Any], tally: Counter[str]) -> None:
             tally["metric values"] += 1
 
 
-def golden_cases(shared: Path) -> list[dict[str, Any]]:
-    files = sorted((shared / "golden/calibrated/metrics").glob("*.json"))
+def golden_cases(golden: Path) -> list[dict[str, Any]]:
+    files = sorted((golden / "calibrated/metrics").glob("*.json"))
     assert len(files) == CASES
     return [json.loads(path.read_text()) for path in files]
 
 
-def test_every_recorded_value_error_and_warning(shared: Path) -> None:
+def test_every_recorded_value_error_and_warning(golden: Path) -> None:
     tally: Counter[str] = Counter()
-    for case in golden_cases(shared):
+    for case in golden_cases(golden):
         compare_case(case, tally)
     assert tally == {
         "bin_preds values": 386,
@@ -135,11 +135,11 @@ def test_every_recorded_value_error_and_warning(shared: Path) -> None:
     }
 
 
-def test_the_numbers_need_neither_scipy_nor_pandas(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_numbers_need_neither_scipy_nor_pandas(golden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("scipy", "scipy.stats", "pandas"):
         monkeypatch.setitem(sys.modules, name, None)
     compared = 0
-    for case in golden_cases(shared):
+    for case in golden_cases(golden):
         conf, correct = samples(case)
         for expected, setting in itertools.product(case["expected"], SETTINGS):
             options = {"n_bins": expected["n_bins"], "binning": expected["binning"], **SETTINGS[setting]}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.golden_files import THEIR_FILE
 
 from sensecheck.compat.calibration_metric import reader
 
@@ -23,10 +25,22 @@ READERS = {
 ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-def test_every_recorded_reading(shared: Path) -> None:
-    folder = shared / "golden/calibrated/readers"
+@pytest.mark.parametrize(
+    ("theirs", "expected_tally"),
+    [
+        (False, {"readings": 146, "steps": 55573, "errors": 97}),
+        (True, {"readings": 8, "steps": 1659}),
+    ],
+    ids=["our files", "the original's own file"],
+)
+def test_every_recorded_reading(
+    readers_of: Callable[[str], Path], golden: Path, theirs: bool, expected_tally: dict[str, int]
+) -> None:
     tally: Counter[str] = Counter()
-    for call in json.loads((folder / "expected.json").read_text()):
+    for call in json.loads((golden / "calibrated/readers/expected.json").read_text()):
+        if (call["file"] == THEIR_FILE) != theirs:
+            continue
+        folder = readers_of(call["file"])
         where = f"{call['file']} {call['reader']} {call['kwargs']}"
         reading: Any
         try:
@@ -49,4 +63,4 @@ def test_every_recorded_reading(shared: Path) -> None:
         assert correct.tolist() == value["correct"], where
         tally["readings"] += 1
         tally["steps"] += len(conf)
-    assert tally == {"readings": 154, "steps": 57232, "errors": 97}
+    assert tally == expected_tally

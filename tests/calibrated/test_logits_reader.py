@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.golden_files import read_packed
 
 from sensecheck.calibrated import logits
 from sensecheck.calibrated.logits import LogitsReader, LogitsTable, detect_format, read_logits
@@ -286,12 +288,7 @@ def test_blocks_of_any_size_give_the_same(tmp_path: Path) -> None:
 
 # --- the original's files ---
 
-READERS = "golden/calibrated/readers"
-
-
-def cases() -> list[dict[str, Any]]:
-    path = Path(__file__).resolve().parents[3] / "shared" / READERS / "expected.json"
-    return json.loads(path.read_text()) if path.exists() else []
+CASES: list[dict[str, Any]] = json.loads(read_packed("calibrated", "readers/expected.json"))
 
 
 def why_different(file: str, reader: str, kwargs: dict[str, Any]) -> str | None:
@@ -332,8 +329,8 @@ def why_different(file: str, reader: str, kwargs: dict[str, Any]) -> str | None:
 
 
 @pytest.mark.golden
-@pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case['file']}-{case['reader']}-{case['kwargs']}")
-def test_golden(case: dict[str, Any], shared: Path) -> None:
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['file']}-{case['reader']}-{case['kwargs']}")
+def test_golden(case: dict[str, Any], readers_of: Callable[[str], Path]) -> None:
     file, kwargs, result = case["file"], case["kwargs"], case["result"]
     options: dict[str, Any] = {
         "variant": "miso" if case["reader"] == "miso" else "hf",
@@ -342,7 +339,7 @@ def test_golden(case: dict[str, Any], shared: Path) -> None:
     }
     if file == "hf_ties.logits":
         options["scale"] = "probabilities"  # its rows sum above 1: not recognised without being told
-    path = shared / READERS / file
+    path = readers_of(file) / file
     why = why_different(file, case["reader"], kwargs)
     if why is not None and why.startswith("refused"):
         error_of(path, **options)
@@ -371,7 +368,7 @@ def test_golden(case: dict[str, Any], shared: Path) -> None:
         number = 1 if case["reader"] != "miso" else 3
         same = next(
             other["result"]["value"]
-            for other in cases()
+            for other in CASES
             if other["file"] == file
             and other["reader"] == case["reader"]
             and other["kwargs"]["ignore_tokens"] == ([number] if case["reader"] != "miso" else [str(number)])
@@ -392,12 +389,12 @@ def test_golden(case: dict[str, Any], shared: Path) -> None:
 
 
 @pytest.mark.golden
-def test_golden_formats(shared: Path) -> None:
-    for path in sorted((shared / READERS).glob("*.logits")):
-        expected = "empty" if path.name.startswith("empty") else f"logits-{'miso' if 'miso' in path.name else 'hf'}"
-        found = detect_format(path.read_bytes())
-        assert found == expected, path.name
-        assert found.reason
+@pytest.mark.parametrize("file", sorted({case["file"] for case in CASES}))
+def test_golden_formats(file: str, readers_of: Callable[[str], Path]) -> None:
+    expected = "empty" if file.startswith("empty") else f"logits-{'miso' if 'miso' in file else 'hf'}"
+    found = detect_format((readers_of(file) / file).read_bytes())
+    assert found == expected
+    assert found.reason
 
 
 # --- every error, verbatim ---

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.golden
 NAMES = {"ece": "ece", "mce": "mce", "rmsce": "rmsce", "signed": "confidence_gap"}
 
 
-def test_every_case_within_1e_12(shared):
-    folder = shared / "golden" / "calibrated"
+def test_every_case_within_1e_12(golden):
+    folder = golden / "calibrated"
     expected = json.loads((folder / "standard_expected.json").read_text())
     compared = 0
     for case, by_bins in expected.items():

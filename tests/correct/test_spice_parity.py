@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden_files import read_packed
 
 from sensecheck.correct import original, question_types
 from sensecheck.correct.parity import as_original_result, open_strict, run_queries
 from sensecheck.stores import Failure, Outcome, Reason
 
-pytestmark = pytest.mark.golden
+pytestmark = [pytest.mark.golden, pytest.mark.xdist_group("spice")]  # the queries run once
 
 
 def close(a: Any, b: Any) -> bool:
@@ -25,8 +26,8 @@ def close(a: Any, b: Any) -> bool:
 
 
 @pytest.fixture(scope="module")
-def folder(shared: Path) -> Path:
-    return shared / "golden" / "correct"
+def folder(golden: Path) -> Path:
+    return golden / "correct"
 
 
 @pytest.fixture(scope="module")
@@ -81,12 +82,7 @@ def test_figures_and_tables(mode: str, folder: Path, outcomes: dict[str, Outcome
     assert close(original.summarise(tmp_path), json.loads((expected / "eval_summary.json").read_text()))
 
 
-def quirk_names() -> list[str]:
-    index = Path(__file__).resolve().parents[3] / "shared" / "golden" / "correct" / "quirks" / "index.json"
-    return sorted(json.loads(index.read_text())) if index.exists() else []
-
-
-@pytest.mark.parametrize("name", quirk_names())
+@pytest.mark.parametrize("name", sorted(json.loads(read_packed("correct", "quirks/index.json"))))
 def test_quirk(
     name: str, folder: Path, outcomes: dict[str, Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,8 @@ def test_distinct_in_a_string_stays() -> None:
 
 # ---- the real predictions
 
+TOGETHER = pytest.mark.xdist_group("sql predictions")  # they are run once
+
 
 @pytest.fixture(scope="module")
 def pairs(shared: Path) -> list[dict[str, Any]]:
@@ -165,6 +167,7 @@ def outcomes(shared: Path, pairs: list[dict[str, Any]], plans: dict[str, GoldPla
         return {requests[request]: outcome for request, outcome in answers(databases, requests)}
 
 
+@TOGETHER
 @pytest.mark.golden
 def test_named_conventions_agree_with_their_evaluators(
     pairs: list[dict[str, Any]], outcomes: dict[tuple[str, str], Outcome]
@@ -189,6 +192,7 @@ def test_named_conventions_agree_with_their_evaluators(
     assert min(agreed.values()) >= 0.995 * len(pairs)
 
 
+@TOGETHER
 @pytest.mark.golden
 def test_default_agrees_with_the_hand_judgements(
     shared: Path,

@@ -30,6 +30,7 @@ EXPLAINED = {
     "INFAI ck25:50-en": "two departments tie for LIMIT 1; the official run shows the one whose name comes last",
 }
 TIED = {"INFAI ck25:50-en"}
+pytestmark = pytest.mark.xdist_group("text2sparql")  # the queries run once
 
 
 @pytest.fixture(scope="module")

@@ -225,6 +225,16 @@ def test_command_prints_three_lines(shared: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == "MaxBLEU: 0.303435\nMDS: 0.787960\nPDS: 0.852787\n"
 
 
+@pytest.mark.golden
+@pytest.mark.parametrize("name", ["short", "ties", "keys", "odd"])
+def test_command_prints_the_stored_figures(golden: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    folder = golden / "diverse" / "synthetic"
+    stored = json.loads((folder / "expected" / f"{name}.bleu.json").read_text())["corpus"]
+    main([str(folder / f"{name}.hyp.txt"), "-r", str(folder / f"{name}.ref.json")])
+    wanted = f"MaxBLEU: {stored['max_bleu']:.6f}\nMDS: {stored['mds']:.6f}\nPDS: {stored['pds']:.6f}\n"
+    assert capsys.readouterr().out == wanted
+
+
 def test_command_with_another_eos(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "h.txt").write_text("a b c d ; x y\n")
     (tmp_path / "r.json").write_text(json.dumps({"q": {"0": ["a b c d"], "1": ["x y", "z"]}}))

@@ -271,14 +271,20 @@ def lsdscc(shared: Path) -> Path:
 
 
 @pytest.mark.golden
-@pytest.mark.parametrize("name", ["fake_hypo", "generic6", "truncated"])
+@pytest.mark.parametrize("name", ["fake_hypo", "generic6", "truncated", "short", "ties", "keys", "odd"])
 @pytest.mark.parametrize(
-    ("aligner", "golden"),
+    ("aligner", "stored"),
     [(None, "bleu"), ("bleu:2", "bleu_n2"), ("nltk-bleu:method1", "nltk_bleu_m1"), ("nist:3", "nltk_nist_n3")],
 )
-def test_parity(lsdscc: Path, name: str, aligner: str | None, golden: str) -> None:
-    expected = json.loads((lsdscc / "expected" / f"{name}.{golden}.json").read_text())
-    result = evaluate(lsdscc / f"{name}.hyp.txt", lsdscc / "references.json", parity="lsdscc", aligner=aligner)
+def test_parity(request: pytest.FixtureRequest, name: str, aligner: str | None, stored: str) -> None:
+    if name in ("fake_hypo", "generic6", "truncated"):
+        folder = request.getfixturevalue("lsdscc")
+        references = folder / "references.json"
+    else:
+        folder = request.getfixturevalue("golden") / "diverse" / "synthetic"
+        references = folder / f"{name}.ref.json"
+    expected = json.loads((folder / "expected" / f"{name}.{stored}.json").read_text())
+    result = evaluate(folder / f"{name}.hyp.txt", references, parity="lsdscc", aligner=aligner)
     if "error" in expected["corpus"]:
         assert result["mds"].n == 0
         assert list(result["mds"].unscored) == [f"{expected['corpus']['error']} in the original"]

@@ -113,9 +113,9 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     folders = [tmp_path / "killed", tmp_path / "undisturbed"]
     for system in "AB":
         sets = [
-            {"id": i, "query": f"q{i}", "hypotheses": [" ".join(chance.choice(words, 12)) for _ in range(4)],
-             "references": [[" ".join(chance.choice(words, 12))] for _ in range(3)]}
-            for i in range(3000)
+            {"id": i, "query": f"q{i}", "hypotheses": [" ".join(chance.choice(words, 6)) for _ in range(2)],
+             "references": [[" ".join(chance.choice(words, 6))] for _ in range(2)]}
+            for i in range(2100)
         ]  # fmt: skip
         for folder in folders:
             (folder / "data").mkdir(parents=True, exist_ok=True)
@@ -256,9 +256,14 @@ def test_init_writes_a_file_that_is_right(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_init_with_the_demo_runs_as_it_is(tmp_path: Path) -> None:
-    assert main(["init", str(tmp_path / "evaluation.toml"), "--demo"]) == 0
-    found = read(tmp_path / "evaluation.toml")
+def test_init_with_the_demo_measures_every_entry(tmp_path: Path) -> None:
+    """With few replicates; docs/report.md, whose commands are run by test_docs, runs the file as it is."""
+    path = tmp_path / "evaluation.toml"
+    assert main(["init", str(path), "--demo"]) == 0
+    text = path.read_text(encoding="utf-8")
+    assert "# replicates = 1000\n" in text
+    path.write_text(text.replace("# replicates = 1000\n", "replicates = 50\n"), encoding="utf-8")
+    found = read(path)
     done = run(found)
     assert not done.failed and len(done.measured) == 2 * len(found.entries)
 

@@ -111,6 +111,104 @@ def test_edge_cases(shared: Path) -> None:
             assert found_pair == (r["label"], r["errors"]), r["id"]
 
 
+# ---- pairs of our own, for every rule and quirk
+
+
+@pytest.fixture(scope="module")
+def own(golden: Path) -> Path:
+    return golden / "faithful"
+
+
+RULES = {
+    "logic2text": [f"A{rule}" for rule in ("1", "2", "3a", "3b", "3c", "4", "5")] + [f"L{k}" for k in range(1, 20)],
+    "sql": ["B1", "B2", "B2.1", "B2.2", "B2-translated"]
+    + [f"B2.3-{slot}" for slot in ("AGG", "SC", "OP", "VALUE", "COLUMN")]
+    + [f"B3.{step}" for step in range(1, 10)]
+    + [f"S{k}" for k in range(2, 23)],
+}
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize(("language", "least"), [("logic2text", 200), ("sql", 250)])
+def test_own_pairs_show_every_rule(own: Path, language: str, least: int) -> None:
+    pairs = rows(own / f"{language}.jsonl")
+    assert len(pairs) >= least
+    assert {rule for pair in pairs for rule in pair["shows"]} == set(RULES[language])
+
+
+@pytest.mark.golden
+def test_own_logic2text(own: Path) -> None:
+    checker = blec.BLECLogic2text()
+    for r in rows(own / "logic2text.jsonl"):
+        if "exception" in r:
+            with pytest.raises(EXCEPTIONS[r["exception"]]):
+                checker.evaluate(r["logic"], r["sentence"], r["reference"])
+        elif "by_keyword" in r:
+            assert checker.evaluate(pred=r["sentence"], logic=r["logic"]) == r["errors"], r["id"]
+        else:
+            assert checker.evaluate(r["logic"], r["sentence"], r["reference"]) == r["errors"], r["id"]
+
+
+@pytest.mark.golden
+def test_own_sql(own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Slots, labels and errors; then the errors again through the class, with the slots in a template file."""
+    schemas = {entry["db_id"]: entry for entry in json.loads((own / "tables.json").read_text())}
+    for r in rows(own / "sql.jsonl"):
+        key = r.get("translated", r["sql"])
+        if "slots_exception" in r:
+            with pytest.raises(EXCEPTIONS[r["slots_exception"]]):
+                blec.name_dict(r["sql"], schemas[r["db_id"]])
+            continue
+        if "slots" in r and not r.get("slots_given"):
+            assert list(blec.name_dict(r["sql"], schemas[r["db_id"]]).items()) == list(r["slots"].items()), r["id"]
+        templates: list[dict[str, Any]] = [{"SELECT Name FROM Tree": {}}, {}]
+        if r.get("in_template", True):
+            templates["translated" in r][key] = r["slots"]
+        blec.write_template(tmp_path / "template.json", *templates)
+        checker = blec.BLECSpider(template_path=tmp_path / "template.json", translate="translated" in r)
+        if "exception" in r:
+            with pytest.raises(EXCEPTIONS[r["exception"]]):
+                checker.evaluate(r["question"], key)
+            continue
+        assert checker.evaluate(r["question"], key) == r["errors"], r["id"]
+        printed = capsys.readouterr().out
+        if not r.get("in_template", True):
+            assert printed == f"Error: the template not found, the logic is  {key}\n"
+            continue
+        assert printed == ""
+        assert blec.question_test(key, r["slots"], r["question"].lower()) == (r["label"], r["errors"]), r["id"]
+
+
+@pytest.mark.golden
+def test_own_queries_in_a_template_just_built(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """S1: every look-up fails; the file that was written finds every query, in this or in another process."""
+    pairs = [r for r in rows(own / "sql.jsonl") if "slots" in r and not r.get("slots_given")]
+    (tmp_path / "test.json").write_text(
+        json.dumps([{"query": r["sql"], "db_id": r["db_id"], "question_toks": []} for r in pairs])
+    )
+    (tmp_path / "tables.json").write_text((own / "tables.json").read_text())
+    (tmp_path / "mapped").mkdir()
+    (tmp_path / "mapped" / "test.json").write_text(
+        json.dumps({r["sql"]: r["translated"] for r in pairs if "translated" in r})
+    )
+    monkeypatch.chdir(tmp_path)
+    built = blec.BLECSpider(original_data_path=tmp_path, mapping_path=tmp_path / "mapped")
+    capsys.readouterr()
+    read = blec.BLECSpider(template_path="template_to_names.json")
+    compared = 0
+    for r in pairs:
+        if "exception" in r or "translated" in r:
+            continue
+        assert read.evaluate(r["question"], r["sql"]) == r["errors"], r["id"]
+        assert capsys.readouterr().out == ""
+        assert built.evaluate(r["question"], r["sql"]) == []
+        assert capsys.readouterr().out == f"Error: the template not found, the logic is  {r['sql']}\n"
+        compared += 1
+    assert compared > 200
+
+
 def test_unknown_query_is_printed_and_looks_consistent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     blec.write_template(tmp_path / "t.json", {"SELECT 1 FROM x": {}}, {})
     checker = blec.BLECSpider(template_path=tmp_path / "t.json")

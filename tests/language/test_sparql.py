@@ -255,16 +255,16 @@ def test_renaming_and_shuffling_never_matter(data: st.DataObject) -> None:
 
 
 @pytest.fixture(scope="module")
-def golden(shared: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((shared / "golden" / "correct" / "all_types.json").read_text())
+def records(golden: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((golden / "correct" / "all_types.json").read_text())
     return found
 
 
 @pytest.mark.golden
-def test_golden_predictions(golden: list[dict[str, Any]]) -> None:
+def test_golden_predictions(records: list[dict[str, Any]]) -> None:
     """Every renamed, permuted, glued or respaced prediction matches; no wrong entity or relation does."""
     matched: dict[str, list[bool]] = {}
-    for record in golden:
+    for record in records:
         gold = normal_form(parse(record["sparql_delex"], PREFIXES).query)
         try:
             verdict = same_query(gold, normal_form(parse(record["actions"], PREFIXES).query))
@@ -279,9 +279,9 @@ def test_golden_predictions(golden: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.golden
-def test_fast_enough(golden: list[dict[str, Any]]) -> None:
+def test_fast_enough(records: list[dict[str, Any]]) -> None:
     """At least 2,000 distinct queries a second, on one core."""
-    texts = sorted({record[side] for record in golden for side in ("actions", "sparql_delex")})
+    texts = sorted({record[side] for record in records for side in ("actions", "sparql_delex")})
     best = 0.0
     for _ in range(3):
         started = time.process_time()
@@ -301,15 +301,17 @@ _RDFLIB_BUG = re.compile(
 
 
 @pytest.mark.golden
-def test_agrees_with_rdflib(shared: Path, golden: list[dict[str, Any]]) -> None:
+@pytest.mark.parametrize("source", ["ours", "real"])
+def test_agrees_with_rdflib(source: str, request: pytest.FixtureRequest) -> None:
     """Both parsers take the same texts and find the same triples, on a sample of golden and of real queries."""
     parser = pytest.importorskip("rdflib.plugins.sparql.parser")
     algebra = pytest.importorskip("rdflib.plugins.sparql.algebra")
-    lines = (shared / "data" / "sparql" / "ck25" / "predictions.jsonl").read_text().splitlines()
-    real = sorted({json.loads(line)[side] for line in lines for side in ("gold", "pred")})
-    ours = sorted({record[side] for record in golden for side in ("actions", "sparql_delex")})
-    chosen = random.Random(5)
-    sample = chosen.sample(real, 60) + chosen.sample(ours, 60)
+    if source == "ours":
+        pairs = [(record["sparql_delex"], record["actions"]) for record in request.getfixturevalue("records")]
+    else:
+        path = request.getfixturevalue("shared") / "data" / "sparql" / "ck25" / "predictions.jsonl"
+        pairs = [(record["gold"], record["pred"]) for record in map(json.loads, path.read_text().splitlines())]
+    sample = random.Random(5).sample(sorted({text for pair in pairs for text in pair}), 60)
     known = {**PREFIXES, "rdfs": "http://www.w3.org/2000/01/rdf-schema#"}
     declared = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in known.items())
     for text in sample:

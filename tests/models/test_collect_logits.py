@@ -21,7 +21,7 @@ from sensecheck.models import logits as collecting  # noqa: E402
 from sensecheck.models.logits import IGNORED, NO_GOLD, collect, records  # noqa: E402
 from sensecheck.models.token_budget import cost, padded, plan  # noqa: E402
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.xdist_group("collecting")]  # the models are trained once
 
 WORDS = [f"w{i}" for i in range(12)]
 SPECIAL = ["<pad>", "</s>", "<unk>"]

@@ -114,8 +114,10 @@ def test_a_url_without_a_scheme_is_refused() -> None:
 
 
 _RUN = """
-import sys, json
+import functools, sys
 from sensecheck.cli import main
+from sensecheck.models import endpoint
+endpoint.Endpoint = functools.partial(endpoint.Endpoint, longest_pause=0.1)  # what is waited between tries proves nothing
 sys.exit(main(["robust", sys.argv[1], "--model", sys.argv[2], "--generator", sys.argv[2], "--out", sys.argv[3],
     "--concurrency", "4", "--timeout", "1", "--tries", "40", "--no-label-check", "--candidates", "4", "--keep", "3",
     "--resamples", "50",
@@ -137,7 +139,7 @@ def test_killed_ten_times_and_resumed(tmp_path: Path) -> None:
     """kill -9 at ten seeded moments of a run against a server that answers 15 % of the requests with a fault."""
     data = tmp_path / "pairs.jsonl"
     with data.open("w") as out:
-        for i in range(30):
+        for i in range(12):
             gold = faulty.answer  # the server's own label, so that most pairs count as correct
             pair = (f"Premise number {i}.", f"Hypothesis number {i}.")
             out.write(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import re
 from pathlib import Path
@@ -21,9 +22,10 @@ from sensecheck.report.result import Result
 from sensecheck.statistics.compare import ComparisonError
 
 N = 300
+pytestmark = pytest.mark.xdist_group("comparison")  # the systems are measured once
 
 
-def system(name: str, right: int, out: Path | None = None, lost: int = 0) -> Result:
+def measured(name: str, right: int, out: Path | None = None, lost: int = 0) -> Result:
     frame = pl.DataFrame(
         {
             "id": [f"q{i}" for i in range(N)],
@@ -35,6 +37,9 @@ def system(name: str, right: int, out: Path | None = None, lost: int = 0) -> Res
         }
     )
     return calibrated.evaluate(frame, slices=["kind"], system=name, out=out, skip_bad=True)
+
+
+system = functools.cache(measured)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +139,7 @@ def test_runs_that_cannot_be_compared_say_which(three: Comparisons) -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, right in (("A", 5), ("B", 7), ("C", 8)):
-        system(name, right, out=tmp_path / name)
+        measured(name, right, out=tmp_path / name)
     runs = [str(tmp_path / name) for name in "ABC"]
     assert main(["compare", *runs[:2], "--report", str(tmp_path / "ab.html"), "--flips", "2"]) == 0
     out = capsys.readouterr().out
@@ -213,7 +218,7 @@ def test_what_a_system_did_itself_is_not_called_a_slice_of_the_input() -> None:
 def test_an_outcome_with_words_of_its_own_is_told_in_them() -> None:
     from dataclasses import replace
 
-    results = [system("A", 5), system("B", 7)]
+    results = [measured("A", 5), measured("B", 7)]  # to be changed
     for result in results:
         words = ("keeps the logic", "breaks the logic")
         result.question = replace(result.question, outcome_words=words)

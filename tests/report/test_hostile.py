@@ -19,6 +19,8 @@ from sensecheck import calibrated
 from sensecheck.report.page import page
 from sensecheck.report.result import Result
 
+pytestmark = pytest.mark.xdist_group("hostile page")  # the page is made once
+
 
 def _hostile() -> dict[str, str]:
     spec = importlib.util.spec_from_file_location("hostile", Path(__file__).with_name("hostile.py"))

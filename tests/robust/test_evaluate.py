@@ -130,9 +130,9 @@ def test_compare_two_models() -> None:
 
 
 @pytest.mark.golden
-def test_published_table_by_our_own_table_code(shared: Path) -> None:
+def test_published_table_by_our_own_table_code(golden: Path) -> None:
     """Every cell in its place: the raw strings of the published table, models across with their accuracies."""
-    stored_table = json.loads((shared / "golden" / "robust" / "published_table.json").read_text())
+    stored_table = json.loads((golden / "robust" / "published_table.json").read_text())
     table = published(stored_table)
     models = [m["model"] for m in stored_table["models"]]
     assert list(table.columns[3:]) == [f"{m['model']} ({m['accuracy_mnli_percent']}%)" for m in stored_table["models"]]

@@ -23,7 +23,7 @@ from sensecheck.models.probe import PROBE  # noqa: E402
 from sensecheck.models.prompts import NLI_PROMPT, STATEMENT_PROMPTS  # noqa: E402
 from sensecheck.report.result import load  # noqa: E402
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.xdist_group("language models")]  # the models are made once
 torch.set_num_threads(1)  # tiny models: more threads only wait for each other
 
 LABELS = ("entailment", "neutral", "contradiction")

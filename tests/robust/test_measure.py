@@ -39,8 +39,8 @@ def trial(
 
 
 @pytest.mark.golden
-def test_marks_are_the_published_ones(shared: Path) -> None:
-    for case in json.loads((shared / "golden" / "robust" / "scoring_truth_table.json").read_text()):
+def test_marks_are_the_published_ones(golden: Path) -> None:
+    for case in json.loads((golden / "robust" / "scoring_truth_table.json").read_text()):
         polarity = "positive" if case["positive"] else "negative"
         each = [marks(case["label"], polarity, said) for said in case["labels_present"]]
         if case["label"] == 1 and not case["positive"]:

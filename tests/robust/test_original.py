@@ -15,12 +15,12 @@ from sensecheck.robust import original
 pytestmark = pytest.mark.golden
 
 
-def golden(shared: Path, name: str) -> Any:
-    return json.loads((shared / "golden" / "robust" / f"{name}.json").read_text())
+def recorded(golden: Path, name: str) -> Any:
+    return json.loads((golden / "robust" / f"{name}.json").read_text())
 
 
-def test_scoring(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for case in golden(shared, "scoring"):
+def test_scoring(golden: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for case in recorded(golden, "scoring"):
         strings = original.show_results(case["labels"], case["pred_labels"], case["positive"])
         assert strings == case["result_strings"], case["id"]
         assert capsys.readouterr().out == case["stdout"], case["id"]
@@ -28,8 +28,8 @@ def test_scoring(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert counts == case["counts"], case["id"]
 
 
-def test_scoring_truth_table(shared: Path) -> None:
-    for row in golden(shared, "scoring_truth_table"):
+def test_scoring_truth_table(golden: Path) -> None:
+    for row in recorded(golden, "scoring_truth_table"):
         marks = original.pair_marks(row["label"], row["labels_present"], row["positive"])
         assert marks == (row["inequal"], row["relaxed_inequal"]), row
 
@@ -45,8 +45,8 @@ def test_scoring_of_odd_labels() -> None:
 
 
 @pytest.mark.parametrize(("version", "key"), [("2023-06", "current"), ("2023-04", "april_2023")])
-def test_filter(shared: Path, version: original.Version, key: str) -> None:
-    for case in golden(shared, "filter"):
+def test_filter(golden: Path, version: original.Version, key: str) -> None:
+    for case in recorded(golden, "filter"):
         kept = original.select(
             case["gold"], case["pred_ph"], case["pred_h_g"], case["pred_g_h"], case["positive"], version
         )
@@ -58,8 +58,8 @@ def test_filter(shared: Path, version: original.Version, key: str) -> None:
 
 
 @pytest.mark.parametrize(("version", "key"), [("2023-06", "current"), ("2023-04", "april_2023")])
-def test_evaluation_end_to_end(shared: Path, version: original.Version, key: str) -> None:
-    for case in golden(shared, "filter"):
+def test_evaluation_end_to_end(golden: Path, version: original.Version, key: str) -> None:
+    for case in recorded(golden, "filter"):
         n = len(case["gold"])
         premises, hypotheses = [f"p{i}" for i in range(n)], [f"h{i}" for i in range(n)]
         texts = np.array([[f"g{i}-{j}" for j in range(10)] for i in range(n)])
@@ -88,8 +88,8 @@ def test_evaluation_end_to_end(shared: Path, version: original.Version, key: str
             assert result["regeneration_attempts"] == case[key]["regeneration_attempts"]
 
 
-def test_regeneration(shared: Path) -> None:
-    for case in golden(shared, "regeneration"):
+def test_regeneration(golden: Path) -> None:
+    for case in recorded(golden, "regeneration"):
         n = len(case["gold"])
         texts = np.array([[f"statement {i}-{j}." for j in range(10)] for i in range(n)])
         calls, kept = 0, []
@@ -115,11 +115,11 @@ def test_regeneration_that_never_ends_is_said_so() -> None:
         original.regenerate(row, [0], lambda: "a", lambda text: True, guard=500)
 
 
-def test_distances(shared: Path) -> None:
+def test_distances(golden: Path) -> None:
     def number(value: Any) -> float:
         return float("nan") if value is None else float(value)
 
-    for case in golden(shared, "distance"):
+    for case in recorded(golden, "distance"):
         for key, expected in case["expected"].items():
             metric, ordered = key.removesuffix("_sorted"), key.endswith("_sorted")
             summary = original.overall_analysis(case, metric, sorted=ordered)
@@ -134,8 +134,8 @@ def test_distances(shared: Path) -> None:
         )
 
 
-def test_unique_and_placeholder(shared: Path) -> None:
-    for case in golden(shared, "unique_placeholder"):
+def test_unique_and_placeholder(golden: Path) -> None:
+    for case in recorded(golden, "unique_placeholder"):
         calls: list[list[Any]] = []
 
         def generate(prompt: str, hypothesis: str, n: int, stricter: bool, case: Any = case, calls: Any = calls) -> Any:
@@ -157,8 +157,8 @@ def test_unique_and_placeholder(shared: Path) -> None:
                 assert set(row) <= set(case["candidates"]) - {case["hypothesis"]}
 
 
-def test_text_rules(shared: Path) -> None:
-    rules = golden(shared, "text_rules")
+def test_text_rules(golden: Path) -> None:
+    rules = recorded(golden, "text_rules")
     texts = [rule["in"] for rule in rules["standardise"]]
     assert original.standardise(texts) is texts
     assert texts == [rule["out"] for rule in rules["standardise"]]

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.golden
 VERSIONS = [("breaknli", "current"), ("breaknli-april", "april_2023")]
 
 
-def golden(shared: Path, name: str) -> Any:
-    return json.loads((shared / "golden" / "robust" / f"{name}.json").read_text())
+def recorded(golden: Path, name: str) -> Any:
+    return json.loads((golden / "robust" / f"{name}.json").read_text())
 
 
 class Files:
@@ -67,9 +67,9 @@ def rates(found: Any, polarity: str) -> list[str]:
 
 @pytest.mark.parametrize(("name", "key"), VERSIONS)
 def test_the_filter_by_command(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, key: str
+    golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, key: str
 ) -> None:
-    for case in golden(shared, "filter"):
+    for case in recorded(golden, "filter"):
         files = Files(tmp_path / case["id"], case)
         out = tmp_path / f"{case['id']}-run"
         assert main(files.command(name, "--out", str(out))) == 0
@@ -87,11 +87,11 @@ def test_the_filter_by_command(
 
 @pytest.mark.parametrize(("name", "key"), VERSIONS)
 def test_the_scoring_by_command(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, key: str
+    golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, key: str
 ) -> None:
     """Every statement confirmed: what comes out is the scoring alone. (Negative statements never meet a neutral pair.)"""
     checked = 0
-    for case in golden(shared, "scoring"):
+    for case in recorded(golden, "scoring"):
         if not case["positive"] and 1 in case["labels"]:
             continue
         target = original.target_label(case["positive"])
@@ -108,9 +108,9 @@ def test_the_scoring_by_command(
     assert checked >= 18
 
 
-def test_parity_runs_side_by_side(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parity_runs_side_by_side(golden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two models in the published form, from stored runs: the cells are the golden strings."""
-    (case,) = (c for c in golden(shared, "filter") if c["id"] == "filter1")
+    (case,) = (c for c in recorded(golden, "filter") if c["id"] == "filter1")
     runs = []
     for name, _ in VERSIONS:
         files = Files(tmp_path / name, case)
@@ -130,9 +130,7 @@ def test_parity_runs_side_by_side(shared: Path, tmp_path: Path, capsys: pytest.C
     assert "not measured the same way" in capsys.readouterr().err
 
 
-def test_no_pair_selected_is_said_and_not_divided_by(
-    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_pair_selected_is_said_and_not_divided_by(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = {
         "positive": True, "gold": [0, 1], "pred_ph": [2, 2], "pred_h_g": [[0] * 10] * 2, "pred_g_h": [[0] * 10] * 2,
         "pred_p_g": [[0] * 10] * 2,

@@ -21,8 +21,8 @@ def fill_up(filling: Filling, sample: Callable[[], str], accepts: Callable[[str]
 
 
 @pytest.mark.golden
-def test_regeneration_as_it_was_meant(shared: Path) -> None:
-    for case in json.loads((shared / "golden" / "robust" / "regeneration.json").read_text()):
+def test_regeneration_as_it_was_meant(golden: Path) -> None:
+    for case in json.loads((golden / "robust" / "regeneration.json").read_text()):
         kept = []
         for i, slots in enumerate(case["passing_slots"]):
             texts = [f"statement {i}-{j}." for j in range(10)]

@@ -18,9 +18,9 @@ from sensecheck import calibrated
 from sensecheck.runs.directory import RunDirectory, RunError
 
 
-@pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "pairs.csv"
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("table") / "pairs.csv"
     rows = "".join(
         f"{(i * 37 % 101) / 101:.6f},{int(i * 53 % 97 < i * 37 % 101)},{'xy'[i % 2]}\n" for i in range(300_000)
     )
@@ -39,16 +39,17 @@ def test_a_killed_run_leaves_a_readable_directory_that_resume_completes(tmp_path
         "from sensecheck.statistics.figure import IntervalOptions\n"
         "write = RunDirectory.write_shard\n"
         "def slow(self, *a):\n"
-        "    write(self, *a); print('shard', flush=True); time.sleep(0.15)\n"
+        "    write(self, *a); print('shard', flush=True); time.sleep(float(sys.argv[3]))\n"
         "RunDirectory.write_shard = slow\n"
         "reader = tables.TableReader.__init__\n"
         "def small(self, data, **o):\n"
         "    reader(self, data, **{**o, 'block_bytes': 200_000})\n"
         "tables.TableReader.__init__ = small\n"
-        "calibrated.evaluate(sys.argv[1], slices=['kind'], out=sys.argv[2], resume=len(sys.argv) > 3,\n"
+        "calibrated.evaluate(sys.argv[1], slices=['kind'], out=sys.argv[2], resume=len(sys.argv) > 4,\n"
         "                    options=IntervalOptions(replicates=50))\n"
     )
-    victim = subprocess.Popen([sys.executable, "-c", code, str(table), str(out)], stdout=subprocess.PIPE, text=True)
+    python = [sys.executable, "-c", code, str(table)]
+    victim = subprocess.Popen([*python, str(out), "0.15"], stdout=subprocess.PIPE, text=True)
     assert victim.stdout is not None
     for _ in range(4):
         victim.stdout.readline()
@@ -61,8 +62,8 @@ def test_a_killed_run_leaves_a_readable_directory_that_resume_completes(tmp_path
         sensecheck.load(out)
     before = {p.name: p.stat().st_mtime_ns for p in run.shards("measurements")}
     (out / ".measurements-00099.parquet.partial").write_bytes(b"half a file")
-    subprocess.run([sys.executable, "-c", code, str(table), str(out), "resume"], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([sys.executable, "-c", code, str(table), str(whole)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*python, str(out), "0", "resume"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*python, str(whole), "0"], check=True, stdout=subprocess.DEVNULL)
     after = {p.name: p.stat().st_mtime_ns for p in run.shards("measurements")}
     assert {k: after[k] for k in before} == before, "a finished shard was measured again"
     assert not list(out.glob(".*partial"))

@@ -80,25 +80,25 @@ class RdflibServer:
 
 
 @pytest.fixture(scope="module")
-def golden(shared: Path) -> Path:
-    return shared / "golden" / "correct"
+def folder(golden: Path) -> Path:
+    return golden / "correct"
 
 
 @pytest.fixture(scope="module")
-def rdflib_server(golden: Path) -> Iterator[RdflibServer]:
+def rdflib_server(folder: Path) -> Iterator[RdflibServer]:
     pytest.importorskip("rdflib_endpoint")
     pytest.importorskip("uvicorn")
-    server = RdflibServer(golden / "kg.nt")
+    server = RdflibServer(folder / "kg.nt")
     server.start()
     yield server
     server.kill()
 
 
 def few(
-    golden: Path, kinds: tuple[str, ...] = (KIND, question_types.BOOLEAN_TYPE, question_types.COUNT_TYPES[0])
+    folder: Path, kinds: tuple[str, ...] = (KIND, question_types.BOOLEAN_TYPE, question_types.COUNT_TYPES[0])
 ) -> list[dict[str, Any]]:
     """Some records of each kind, without those that would hold rdflib's evaluator for minutes."""
-    records = json.loads((golden / "all_types.json").read_text())
+    records = json.loads((folder / "all_types.json").read_text())
     easy = [r for r in records if r["_fault"] != "slow" and "{ SELECT" not in r["actions"] + r["sparql_delex"]]
     return [r for kind in kinds for r in [r for r in easy if r["question_type"] == kind][:16]]
 
@@ -108,22 +108,22 @@ def figures(result: Any) -> dict[str, float]:
 
 
 @pytest.mark.golden
-def test_the_same_figures_as_embedded(golden: Path, rdflib_server: RdflibServer) -> None:
-    records = few(golden)
+def test_the_same_figures_as_embedded(folder: Path, rdflib_server: RdflibServer) -> None:
+    records = few(folder)
     remote = evaluate(records, endpoint=rdflib_server.url, limits=LIMITS, options=NO_INTERVALS)
-    local = evaluate(records, graph=golden / "kg.nt", limits=LIMITS, options=NO_INTERVALS)
+    local = evaluate(records, graph=folder / "kg.nt", limits=LIMITS, options=NO_INTERVALS)
     assert figures(remote) == pytest.approx(figures(local), nan_ok=True, abs=1e-12)
     assert remote["accuracy"].n == len(records)
 
 
 @pytest.mark.golden
-def test_parity_over_http(golden: Path, rdflib_server: RdflibServer) -> None:
+def test_parity_over_http(folder: Path, rdflib_server: RdflibServer) -> None:
     """The original's own figures, through a server."""
-    records = few(golden, (KIND,))
+    records = few(folder, (KIND,))
     endpoint = Endpoint(
         rdflib_server.url, limits=LIMITS, prefixes=original.SERVER_PREFIXES, tolerant=False, retries=1, concurrency=2
     )
-    graph = Graph(golden / "kg.nt", limits=LIMITS, prefixes=original.SERVER_PREFIXES, tolerant=False)
+    graph = Graph(folder / "kg.nt", limits=LIMITS, prefixes=original.SERVER_PREFIXES, tolerant=False)
     runs = []
     for store in (endpoint, graph):
         found = run_queries(store, records)
@@ -185,14 +185,14 @@ class ProxyHandler(BaseHTTPRequestHandler):
 
 
 @pytest.mark.golden
-def test_kill_the_server_and_resume(golden: Path, tmp_path: Path) -> None:
+def test_kill_the_server_and_resume(folder: Path, tmp_path: Path) -> None:
     """Killed in the middle, started again, resumed: the same figures, and nothing answered is asked again."""
     pytest.importorskip("rdflib_endpoint")
     pytest.importorskip("uvicorn")
-    records = few(golden)
+    records = few(folder)
     path = tmp_path / "records.json"
     path.write_text(json.dumps(records))
-    server = RdflibServer(golden / "kg.nt")
+    server = RdflibServer(folder / "kg.nt")
     server.start()
     proxy = Proxy(server.url)
     try:
@@ -279,10 +279,10 @@ MaxQueryExecutionTime = 3
 
 @pytest.mark.golden
 @pytest.mark.virtuoso
-def test_virtuoso_gives_the_same_answers(golden: Path, virtuoso: str) -> None:
-    records = few(golden)
+def test_virtuoso_gives_the_same_answers(folder: Path, virtuoso: str) -> None:
+    records = few(folder)
     remote = evaluate(records, endpoint=virtuoso, limits=LIMITS, options=NO_INTERVALS)
-    local = evaluate(records, graph=golden / "kg.nt", limits=LIMITS, options=NO_INTERVALS)
+    local = evaluate(records, graph=folder / "kg.nt", limits=LIMITS, options=NO_INTERVALS)
     assert remote["em_normalised"].value == local["em_normalised"].value
     a, b = remote.measurements, local.measurements
     differ = a.filter(a["correct"] != b["correct"])["id"].to_list()

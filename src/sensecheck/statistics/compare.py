@@ -214,9 +214,8 @@ class _RunSums:
             [replicates[0] for replicates in flipped.replicates],
         )
 
-    def finished(self, statistic: Statistic, sums: Floats) -> Floats:
-        """The statistic of sums that lie as those of its binning do."""
-        _, columns = self.layout.pick(statistic)
+    def finished(self, statistic: Statistic, sums: Floats, columns: Sequence[int]) -> Floats:
+        """The statistic of these columns of the sums of its binning."""
         return finished(statistic, columns_of(sums, columns, statistic), self.anchors)
 
 
@@ -248,8 +247,9 @@ def _of_sums(
     statistic: Statistic, sums: tuple[_RunSums, _RunSums], units: int, runs: tuple[Measurements, Measurements]
 ) -> Difference:
     a, b = sums
-    which, _ = a.layout.pick(statistic)
-    values = tuple(float(run.finished(statistic, run.points[which])) for run in sums)
+    # The same statistics are laid out in the same way for both runs.
+    which, columns = a.layout.pick(statistic)
+    values = tuple(float(run.finished(statistic, run.points[which], columns)) for run in sums)
     observed = _Observed((values[0], values[1]), (a.census.n(statistic, ()), b.census.n(statistic, ())), units)
     p_swap: float | None = None
     note = ""
@@ -257,10 +257,11 @@ def _of_sums(
         note = "each run has its own anchors, so results cannot be swapped: the p-value is the bootstrap's"
     else:
         # Where the coin says 1, A gets B's results and B gets A's.
-        new_a = a.finished(statistic, a.points[which] - a.swapped[which] + b.swapped[which])
-        new_b = b.finished(statistic, b.points[which] - b.swapped[which] + a.swapped[which])
+        new_a = a.finished(statistic, a.points[which] - a.swapped[which] + b.swapped[which], columns)
+        new_b = b.finished(statistic, b.points[which] - b.swapped[which] + a.swapped[which], columns)
         p_swap = _exceeding(new_b - new_a, observed.difference)
-    spread = b.finished(statistic, b.bootstrap[which]) - a.finished(statistic, a.bootstrap[which])
+    drawn_a, drawn_b = (run.finished(statistic, run.bootstrap[which], columns) for run in sums)
+    spread = drawn_b - drawn_a
     if statistic.interval is not None:
         spread = recentred(spread, observed.difference)
     return _difference(statistic, observed, _Tests(spread, p_swap, _mcnemar_of(statistic, runs), note))

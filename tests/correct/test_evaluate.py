@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from sensecheck._version import __version__
 from sensecheck.cli import main
 from sensecheck.correct import evaluate, question_types
 from sensecheck.correct.answer_sets import Overlap, count_of, overlap, verdict_of
@@ -186,7 +187,46 @@ def test_slices_and_means(graph: Path, tmp_path: Path) -> None:
     assert set(result.measurements["cluster"]) == {"t#a"}
 
 
+SPICE_SLICES = [("question_type",), ("subtype",), ("context",), ("ellipsis",), ("multi_entity",)]
+
+
+def test_spice_records_have_spice_slices_however_they_come(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [spice(turnID=f"test#QA_{i}#0", question_type=f"type {i % 3}") for i in range(9)]
+    file, packed, table = tmp_path / "p.json", tmp_path / "p.json.gz", tmp_path / "p.parquet"
+    file.write_text(json.dumps(records))
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    pl.DataFrame(records).write_parquet(table)
+    whole = evaluate(file, options=NO_INTERVALS)
+    assert list(whole.estimates.slices) == SPICE_SLICES
+    for data in (str(file), packed, table, records, pl.DataFrame(records)):
+        assert evaluate(data, options=NO_INTERVALS).to_dict()["slices"] == whole.to_dict()["slices"]
+    assert main(["correct", str(file), "--no-ci", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["slices"] == whole.to_dict()["slices"]
+    # Who says what to slice by gets that, and nothing else.
+    assert list(evaluate(file, slices=["context"], options=NO_INTERVALS).estimates.slices) == [("context",)]
+    assert not evaluate(file, slices=(), options=NO_INTERVALS).estimates.slices
+    others = [{"prediction": "ASK {}", "gold": "ASK {}", "question_type": "a"}]
+    assert not evaluate(others, options=NO_INTERVALS).estimates.slices
+
+
+def test_a_stored_run_shows_the_slices_that_were_asked_for(tmp_path: Path) -> None:
+    records = [{"id": i, "prediction": "a", "gold": "a", "question_type": f"t{i % 2}", "level": "x"} for i in range(8)]
+    result = evaluate(records, slices=["level"], out=tmp_path / "run", options=NO_INTERVALS)
+    assert list(result.estimates.slices) == list(load(tmp_path / "run").estimates.slices) == [("level",)]
+    assert "By question type" in (tmp_path / "run" / "report.html").read_text()
+
+
 # ---- input
+
+
+@pytest.mark.parametrize("way", ["file", "stream"])
+def test_a_stream_is_measured_as_a_file_is(tmp_path: Path, way: str) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"id": 1, "prediction": "select t.a from x as t", "gold": "SELECT a FROM x"}\n')
+    with path.open("rb") as stream:
+        result = evaluate(path if way == "file" else stream, options=NO_INTERVALS)
+    assert result.signature.method["language"] == "sql"
+    assert (result["em"].value, result["em_normalised"].value) == (0, 1)
 
 
 def test_columns_by_other_names(tmp_path: Path) -> None:
@@ -367,6 +407,18 @@ def test_as_spice_says_where_the_original_fails(graph: Path) -> None:
     assert figure.unscored_total == 1
 
 
+def test_as_spice_is_stored_and_resumed_as_any_run(graph: Path, tmp_path: Path) -> None:
+    data, out = tmp_path / "p.json", tmp_path / "run"
+    data.write_text(json.dumps([spice(), spice(actions="ASK {}")]))
+    first = evaluate(data, parity="spice", graph=graph, out=out)
+    again = evaluate(data, parity="spice", graph=graph, out=out, resume=True)
+    assert load(out).to_dict() == again.to_dict() == first.to_dict()
+    assert first.signature.short == f"correct|as:spice|execute:oxigraph|distances:none|version:{__version__}"
+    assert first.name == "p.json"
+    # Two records share an id; nothing is resampled, so that there is nothing to say of it.
+    assert not first.notes
+
+
 # ---- what a stranger may give
 
 
@@ -501,6 +553,21 @@ def test_weight_and_cluster_by_column() -> None:
     assert set(result.measurements["cluster"]) == {"t"}
     with pytest.raises(InputError, match="at least 0"):
         evaluate([{**rows[0], "w": "heavy"}], weight="w", options=NO_INTERVALS)
+
+
+def test_a_bad_weight_is_told_with_its_file_and_record(tmp_path: Path) -> None:
+    for name, weight in (("a", 1), ("b", -2)):
+        rows = [{"prediction": "x", "gold": "x", "w": 1}, {"prediction": "x", "gold": "y", "w": weight}]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=r"b\.jsonl: record 2: w: expected a weight of at least 0, got '-2'"):
+        evaluate(str(tmp_path / "*.jsonl"), weight="w", options=NO_INTERVALS)
+
+
+def test_a_bad_record_needs_no_weight() -> None:
+    rows: list[dict[str, Any]] = [{"prediction": "x", "gold": "x", "w": 3}, {"prediction": 5, "gold": "x"}]
+    result = evaluate(rows, weight="w", skip_bad=True, options=NO_INTERVALS)
+    assert result["em"].value == 1
+    assert result["em"].unscored == {"bad record: prediction of another kind": 1}
 
 
 def test_the_demo_files(tmp_path: Path) -> None:

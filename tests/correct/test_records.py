@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -150,11 +151,25 @@ def test_a_bad_record_is_counted_once_with_the_first_reason(row: Any, reason: st
     assert records.extra == {"level": ["x", ""], "w": ["2", "1"]}
 
 
+def test_a_line_that_is_no_row_is_counted() -> None:
+    text = b"id,prediction,gold\na,x,x\nb,x\nc,x,x\n\nd,x,x\n"
+    reader = Reader(io.BytesIO(text), Asked(skip_bad=True))
+    (records,) = reader.batches()
+    assert records.id[:3] == ["a", "c", "d"]
+    assert records.fault[3:] == ["bad record: blank_line", "bad record: cell_count"]
+    assert len(set(records.id)) == 5
+    with pytest.raises(InputError, match=r"<stream>:3: expected 3 cells"):
+        list(Reader(io.BytesIO(text.replace(b"\n\n", b"\n"))).batches())
+
+
 def test_tables_are_read_as_dictionaries_are(tmp_path: Path) -> None:
     rows = [{**plain(i), "turnID": f"t#{i}#1", "level": str(i)} for i in range(20)]
     file = tmp_path / "t.parquet"
     pl.DataFrame(rows).write_parquet(file)
     asked = Asked(slices=(("level",),))
+    reader = Reader(file)
+    assert len(list(reader.batches())) == 1
+    assert [read["sha256"] for read in reader.files] == [hashlib.sha256(file.read_bytes()).hexdigest()]
     for data in (file, pl.DataFrame(rows), {name: [row[name] for row in rows] for name in rows[0]}, iter(rows)):
         (records,) = Reader(data, asked).batches()
         (listed,) = Reader(rows, asked).batches()

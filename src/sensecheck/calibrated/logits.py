@@ -130,7 +130,6 @@ class LogitsReader:
     padding_label: the label of steps that are no predictions (-100); None scores them like others.
     skip_bad: count lines that cannot be scored instead of raising an `InputError`.
     limit: read at most this many sequences in all.
-    jobs: changes nothing; one process reads all blocks.
     """
 
     def __init__(
@@ -148,7 +147,6 @@ class LogitsReader:
         with_input_str: bool = False,
         fields: Iterable[str] = (),
         limit: int | None = None,
-        jobs: int = 1,
         block_bytes: int = _BLOCK_BYTES,
         digest: bool = True,
     ) -> None:

@@ -6,6 +6,7 @@ Rules are checked column by column over many rows, since it costs a fraction of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -79,6 +80,12 @@ class Column(NamedTuple):
         return [nothing if value is None else str(value) for value in self.values]
 
 
+@lru_cache(maxsize=256)
+def _told(wanted: str, fields: tuple[str, ...]) -> tuple[str, str]:
+    """The fields that are there, and the one that may have been meant: the same for thousands of records."""
+    return ", ".join(shown(name, 30) for name in fields[:12]), did_you_mean(wanted, fields)
+
+
 class Fields:
     """The fields of some rows by our names. Each method gives a column, and notes rows that break its rule."""
 
@@ -116,11 +123,11 @@ class Fields:
         """The predictions: a record may have none, but not without a field for it."""
         wanted = called or NAMES["prediction"][0]
         for row in self._rows_without("prediction"):
-            fields = self._fields(row)
-            there = f"the fields {', '.join(shown(name, 30) for name in fields[:12])}" if fields else "no field at all"
+            there, nearest = _told(wanted, tuple(self._fields(row)))
             self._refuse(
-                row, field=wanted, expected="a field for the prediction", got=there,
-                hint=did_you_mean(wanted, fields) or "Name it with --columns prediction=COLUMN (columns=).",
+                row, field=wanted, expected="a field for the prediction",
+                got=f"the fields {there}" if there else "no field at all",
+                hint=nearest or "Name it with --columns prediction=COLUMN (columns=).",
                 reason=Reason.NO_PREDICTION_FIELD,
             )  # fmt: skip
         return self.texts("prediction")
@@ -184,10 +191,10 @@ class Fields:
             fields = self._fields(row)
             values.append(self.rows[row][name] if name in fields else None)
             if name not in fields:
-                there = f"the columns {', '.join(shown(other, 30) for other in fields[:12])}"
+                there, nearest = _told(name, tuple(fields))
                 error = InputError(
-                    field=name, expected="a column of that name to slice by", got=there,
-                    hint=did_you_mean(name, fields), reason=Reason.UNKNOWN_COLUMN,
+                    field=name, expected="a column of that name to slice by", got=f"the columns {there}", hint=nearest,
+                    reason=Reason.UNKNOWN_COLUMN,
                 )  # fmt: skip
                 self.faults.setdefault(row, error)
         return Column.of(values).spelled()

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 from sensecheck.correct.question_types import (
     BOOLEAN_TYPE,
@@ -188,15 +188,80 @@ Meter: TypeAlias = AccuracyMeter | F1Meter
 # ---- one run
 
 
+_UNSET: Any = object()
+
+
 @dataclass(slots=True)
 class OriginalRun:
-    """What one run over one question type found."""
+    """One run over one question type, and what it found."""
 
     question_type: str
+    execute: Callable[[str], Result]
+    distances: Mapping[str, str] | None = None
+    em_only: bool = False
+    max_results: Any = 1000
+    tell: Say | None = None
     buckets: dict[str, Meter] = field(default_factory=dict)
     unanswered: int = 0
     samples: int = 0
-    with_distances: bool = False
+    # What the record before left behind.
+    prediction: Any = _UNSET
+    context_key: Any = _UNSET
+
+    def add(self, record: Record) -> None:
+        """One more record of the question type."""
+        self.samples += 1
+        if self.tell is not None:
+            self.tell(str(record))
+        subtype_key = self._begin_buckets(record)
+        gold_query = record.get("sparql_delex")
+        result = self._result(record)
+        try:
+            key = self.question_type
+            gold, answered = _compare(record, result, self.max_results, self.em_only)
+            if isinstance(gold, set):
+                kind = record["question_type"]
+                key = kind if isinstance(kind, str) else self.question_type
+            exact = _exact(gold_query, _defined(self.prediction, "pred_sparql"))
+            meters = [self.buckets[key], self.buckets[subtype_key]]
+            meters.append(self.buckets[_defined(self.context_key, "meter_key_context")])
+            for meter in meters:
+                meter.update(gold, answered, exact)
+        except Exception as error:
+            raise ValueError(error) from error
+
+    def _begin_buckets(self, record: Record) -> str:
+        """Sees to it that the record's buckets are there; the key of its sub-type's."""
+        fresh: type[AccuracyMeter] | type[F1Meter] = AccuracyMeter if self.is_accuracy else F1Meter
+        subtype_key: str = self.question_type + "_" + record["description"]
+        self.buckets.setdefault(self.question_type, fresh())
+        self.buckets.setdefault(subtype_key, fresh())
+        if "turnID" in record:
+            distance = (self.distances or {}).get(record["turnID"], "none")
+            self.context_key = ("accuracy_" if self.is_accuracy else "fscore_") + distance
+            self.buckets.setdefault(self.context_key, fresh())
+        return subtype_key
+
+    def _result(self, record: Record) -> Result | set[str] | None:
+        """What the prediction answers; None where it does not."""
+        if record["actions"] is None:
+            self.unanswered += 1
+            return None
+        self.prediction = record["actions"]
+        if self.em_only:
+            return set()
+        if not is_executed(self.prediction):
+            self.prediction = None
+            self.unanswered += 1
+            return None
+        try:
+            result = self.execute(query_text(self.prediction))
+            if self.tell is not None:
+                self.tell(str(result))
+        except Exception:
+            self.unanswered += 1
+            return None
+        return result
 
     @property
     def is_accuracy(self) -> bool:
@@ -232,14 +297,14 @@ class OriginalRun:
 
     def figures(self) -> dict[str, dict[str, float]]:
         """The JSON that the original writes."""
-        found = {key: meter.figures() for key, meter in self.buckets.items()}
-        if self.with_distances:
-            found["Ctx=-1"], found["Ctx<-1"] = self.context()
+        figures = {key: meter.figures() for key, meter in self.buckets.items()}
+        if self.distances is not None:
+            figures["Ctx=-1"], figures["Ctx<-1"] = self.context()
         for name, subtypes in (("ellipsis", ELLIPSIS_SUBTYPES), ("multi_entity", MULTI_ENTITY_SUBTYPES)):
             value = self.phenomenon(subtypes)
             if value is not None:
-                found[name] = value
-        return found
+                figures[name] = value
+        return figures
 
     def say(self, say: Say) -> None:
         """The report that the original prints."""
@@ -285,84 +350,37 @@ class OriginalRun:
                 "Missmatch",
             ]
         say(boxed_table(head, rows))
-        if self.with_distances:
+        if self.distances is not None:
             near, far = self.context()
             say(f"Ctx=-1: {near['em']}")
             say(f"Ctx<-1: {far['em']}")
 
 
-_UNSET: Any = object()
+class Flags(TypedDict, total=False):
+    """What the original can be told."""
+
+    distances: Mapping[str, str] | None
+    """None without a distance file."""
+    em_only: bool
+    max_results: Any
+    """Compared as it comes: the original's flag stays text, and that fails."""
+    say: Say | None
 
 
 def evaluate(
-    records: Sequence[Record],
-    question_type: str,
-    execute: Callable[[str], Result],
-    *,
-    distances: Mapping[str, str] | None = None,
-    em_only: bool = False,
-    max_results: Any = 1000,
-    say: Say | None = None,
+    records: Sequence[Record], question_type: str, execute: Callable[[str], Result], **flags: Unpack[Flags]
 ) -> OriginalRun:
-    """One run of the original: the records of one question type, in order, quirks included.
-
-    `max_results` is compared as it comes (the original's flag stays text, and that fails). `distances` is
-    None without a distance file.
-    """
-    run = OriginalRun(question_type, with_distances=distances is not None)
-    prediction: Any = _UNSET  # what the previous record left behind
-    context_key: Any = _UNSET
+    """One run of the original: the records of one question type, in order, quirks included."""
+    run = OriginalRun(
+        question_type, execute, flags.get("distances"), flags.get("em_only", False), flags.get("max_results", 1000),
+        flags.get("say"),
+    )  # fmt: skip
     for record in records:
         if not belongs(record, question_type):
             continue
         if question_type not in QUESTION_TYPES:
             raise NotImplementedError(question_type)
-        run.samples += 1
-        if say is not None:
-            say(str(record))
-        fresh: type[AccuracyMeter] | type[F1Meter] = AccuracyMeter if run.is_accuracy else F1Meter
-        subtype_key = question_type + "_" + record["description"]
-        run.buckets.setdefault(question_type, fresh())
-        run.buckets.setdefault(subtype_key, fresh())
-        if "turnID" in record:
-            distance = (distances or {}).get(record["turnID"], "none")
-            context_key = ("accuracy_" if run.is_accuracy else "fscore_") + distance
-            run.buckets.setdefault(context_key, fresh())
-        gold_query = record.get("sparql_delex")
-
-        result: Result | set[str] | None
-        if record["actions"] is None:
-            run.unanswered += 1
-            result = None
-        else:
-            prediction = record["actions"]
-            if em_only:
-                result = set()
-            elif not is_executed(prediction):
-                prediction = None
-                run.unanswered += 1
-                result = None
-            else:
-                try:
-                    result = execute(query_text(prediction))
-                    if say is not None:
-                        say(str(result))
-                except Exception:
-                    run.unanswered += 1
-                    result = None
-        try:
-            key = question_type
-            gold, found = _compare(record, result, max_results, em_only)
-            if isinstance(gold, set):
-                kind = record["question_type"]
-                key = kind if isinstance(kind, str) else question_type
-            exact = _exact(gold_query, _defined(prediction, "pred_sparql"))
-            meters = [run.buckets[key], run.buckets[subtype_key]]
-            meters.append(run.buckets[_defined(context_key, "meter_key_context")])
-            for meter in meters:
-                meter.update(gold, found, exact)
-        except Exception as error:
-            raise ValueError(error) from error
+        run.add(record)
     return run
 
 
@@ -394,11 +412,11 @@ def _compare(record: Record, result: Any, max_results: Any, em_only: bool) -> tu
     wanted = set(record["results"])
     if em_only:  # nothing was asked, nothing is compared
         return set(), set()
-    found = set() if result is None or isinstance(result, bool | int) else set(result)
+    answered = set() if result is None or isinstance(result, bool | int) else set(result)
     # The original pads the cut answer in a loop that never adds anything, so all false positives vanish.
-    if found != wanted and len(found) > max_results:
-        found &= wanted
-    return wanted, found
+    if answered != wanted and len(answered) > max_results:
+        answered &= wanted
+    return wanted, answered
 
 
 # ---- the summary over question types

@@ -221,7 +221,10 @@ class Reader:
         elif kind == "jsonl":
             yield from self._by_line(source)
         else:
-            yield from _tables(TableReader(source.path, skip_bad=self.asked.skip_bad))
+            table = TableReader(source.path, skip_bad=self.asked.skip_bad)
+            yield from _tables(table)
+            for file in table.files:
+                source.sha256, source.raw_bytes = file.sha256, file.raw_bytes
 
     def _stream(self, source: Source) -> Iterator[tuple[Rows, int]]:
         """Standard input or an open stream: its kind shows only once it is read."""
@@ -363,8 +366,15 @@ def is_spice(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _tables(reader: TableReader) -> Iterator[tuple[Rows, int]]:
+    following = 1
     for batch in reader:
-        yield batch.frame.drop(batch.place), int(batch.frame[batch.place][0])
+        first = int(batch.frame[batch.place][0])
+        following = first + len(batch.frame)
+        yield batch.frame.drop(batch.place), first
+    lost = reader.lost_lines()
+    if lost is not None:
+        # Lines that are no rows of the table are records that are bad.
+        yield [InputError(reason=reason) for reason in lost["reason"]], following
 
 
 def _kind_of(source: Source) -> str:

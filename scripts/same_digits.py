@@ -65,8 +65,8 @@ def cases(demo: Path, shared: Path) -> Iterator[tuple[str, list[str]]]:
     yield "golden correct as spice", ["correct", *preds, *graph, *distances, "--as", "spice"]
     sql = shared / "data/sql"
     yield "six systems of SQL", [
-        "correct", str(sql / "predictions.jsonl.gz"), "--database", str(sql / "databases"), "--convention", "test-suite",
-        "--convention", "bird", "--slice", "model",
+        "correct", str(sql / "predictions.jsonl.gz"), "--database", str(sql / "databases"),
+        "--convention", "test-suite", "--convention", "bird", "--slice", "model",
     ]  # fmt: skip
     for file in sorted((golden / "calibrated/readers").glob("*.logits"))[:6]:
         yield f"golden calibrated {file.name}", ["calibrated", str(file), "--skip-bad"]

@@ -374,7 +374,7 @@ def _tables(reader: TableReader) -> Iterator[tuple[Rows, int]]:
     lost = reader.lost_lines()
     if lost is not None:
         # Lines that are no rows of the table are records that are bad.
-        yield [InputError(reason=reason) for reason in lost["reason"]], following
+        yield [InputError(reason=Reason(reason)) for reason in lost["reason"]], following
 
 
 def _kind_of(source: Source) -> str:

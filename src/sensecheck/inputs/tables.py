@@ -266,10 +266,10 @@ class TableReader:
             for file in self.files
         ]  # fmt: skip
 
-    def lost_lines(self, like: pl.DataFrame) -> pl.DataFrame | None:
+    def lost_lines(self, like: pl.DataFrame | None = None) -> pl.DataFrame | None:
         """A row of measurements for every line that could not be read, where bad ones are skipped: counted, not lost.
 
-        like: measurements whose columns they get.
+        like: measurements whose columns they get (default: id, scored and reason alone).
         """
         ids: list[str] = []
         reasons: list[str] = []
@@ -283,6 +283,8 @@ class TableReader:
         if not ids:
             return None
         lost = pl.DataFrame({"id": ids, "scored": [False] * len(ids), "reason": reasons})
+        if like is None:
+            return lost
         if "cluster" in like.columns:
             lost = lost.with_columns(cluster=pl.col("id"))
         if "weight" in like.columns:

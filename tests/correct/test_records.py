@@ -137,9 +137,9 @@ def test_what_is_written_in_other_ways_is_the_same_record() -> None:
     [
         ({"gold": "b"}, "no_prediction_field"),
         ({"prediction": "a"}, "no_gold"),
-        ({"prediction": 1, "gold": 2}, "wrong_type"),
-        ({"prediction": "a", "results": 7}, "wrong_type"),
-        ("text", "wrong_type"),
+        ({"prediction": 1, "gold": 2}, "prediction of another kind"),
+        ({"prediction": "a", "results": 7}, "results of another kind"),
+        ("text", "record of another kind"),
     ],
 )
 def test_a_bad_record_is_counted_once_with_the_first_reason(row: Any, reason: str) -> None:

@@ -242,7 +242,7 @@ class Fields:
         self._refuse(
             row, field=name, expected=expected, got=shown(got, 60),
             hint="Fix the record or pass --skip-bad (skip_bad=True) to count it as unscored.",
-            reason=Reason.WRONG_TYPE,
+            reason=Reason.OTHER_KIND,
         )  # fmt: skip
 
     def _refuse_kinds(self, ours: str, column: Column, wrong: set[type], expected: str) -> None:

@@ -338,10 +338,11 @@ class Reader:
         return records
 
     def _put_fault(self, records: Records, row: int, name: str, error: InputError) -> None:
-        if not self.asked.skip_bad or error.reason == "unknown_column":
+        if not self.asked.skip_bad or error.reason == Reason.UNKNOWN_COLUMN:
             raise error
-        self.bad[error.reason] = self.bad.get(error.reason, 0) + 1
-        records.replace(row, Record(name, None, fault=f"bad record: {error.reason}"))
+        why = error.reason if error.reason != Reason.OTHER_KIND else f"{error.field or 'record'} {error.reason}"
+        self.bad[why] = self.bad.get(why, 0) + 1
+        records.replace(row, Record(name, None, fault=f"bad record: {why}"))
         for column, texts in records.extra.items():
             texts[row] = "1" if column == self.asked.weight else ""
 

@@ -59,6 +59,7 @@ class Reason(StrEnum):
     NO_TAB = "no_tab"
     TRUNCATED = "truncated"
     WRONG_TYPE = "wrong_type"
+    OTHER_KIND = "of another kind"  # read behind the name of a field: "prediction of another kind"
     MISSING_KEY = "missing_key"
     KEY_TWICE = "key_twice"
     MISSING_TEXT = "missing_text"

@@ -28,7 +28,7 @@ def parsed(text: str, path: str) -> tuple[dict[str, Any], Lines]:
         place = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line = int(place[1]) if place else text.count("\n") + 1
         words = re.sub(r" \(at .*\)$", "", str(error))
-        raise InputError(f"this is no TOML: {words}", path=path, line=line, reason="syntax") from None
+        raise InputError(f"this is not TOML: {words}", path=path, line=line, reason="syntax") from None
     return content, _Scan(text).lines
 
 
@@ -163,7 +163,7 @@ def _yaml(text: str, path: str) -> tuple[dict[str, Any], Lines]:
                 name = str(key.value)
                 if name in seen:
                     raise InputError(
-                        f"the key {shown(name)} stands here twice", path=path, line=key.start_mark.line + 1,
+                        f"the key {shown(name)} is given twice here", path=path, line=key.start_mark.line + 1,
                         reason="syntax",
                     )  # fmt: skip
                 seen.add(name)
@@ -182,7 +182,7 @@ def _yaml(text: str, path: str) -> tuple[dict[str, Any], Lines]:
         mark = getattr(error, "problem_mark", None)
         words = getattr(error, "problem", None) or str(error)
         raise InputError(
-            f"this is no YAML: {words}", path=path, line=mark.line + 1 if mark else None, reason="syntax"
+            f"this is not YAML: {words}", path=path, line=mark.line + 1 if mark else None, reason="syntax"
         ) from None
     if not isinstance(content, dict):
         raise InputError(path=path, line=1, expected="keys and values", got=shown(content), reason="syntax")

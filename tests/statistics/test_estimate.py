@@ -163,7 +163,7 @@ def test_unscored_rows_are_counted_with_their_reasons():
 
 def test_no_interval_says_why():
     one = estimate(Frames(table(1)), [mean_of("x")]).overall[0]
-    assert one.low is None and one.absent == "one row alone"
+    assert one.low is None and one.absent == "only one row"
     none = estimate(Frames(table(3)), [mean_of("x")], options=IntervalOptions(method="none")).overall[0]
     assert none.absent == "intervals were turned off"
     single = table(5).with_columns(cluster=pl.lit("c"))

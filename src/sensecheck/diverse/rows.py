@@ -156,7 +156,8 @@ def document(source: Source, log: ReadingLog, expected: str) -> tuple[Any, bytes
     except orjson.JSONDecodeError as error:
         raise InputError(
             path=source.name, line=error.lineno, expected=expected,
-            got=f"something else at column {error.colno} ({error.msg})", hint="Is the file whole?", reason="bad_json",
+            got=f"something else at column {error.colno} ({error.msg})",
+            hint="Is the file complete?", reason="bad_json",
         ) from None  # fmt: skip
     log.file(source, "json")
     return value, text

@@ -41,7 +41,9 @@ def model_table(results: Sequence[Result], data_set: str = "") -> Table:
     parity = {result.signature.method.get("as", "") for result in results}
     if len(parity) > 1:
         ways = ", ".join(sorted(f"--as {name}" if name else "without --as" for name in parity))
-        raise InputError(f"these runs were not measured the same way ({ways}) and share no table", reason="mixed_runs")
+        raise InputError(
+            f"these runs were not measured the same way ({ways}) and cannot share a table", reason="mixed_runs"
+        )
     original = parity != {""}
     strict = "relaxed_inequal_" if original else "strictly_inequal_"
     heads = [result.name + _accuracy(result) for result in results]

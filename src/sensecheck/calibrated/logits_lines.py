@@ -375,7 +375,7 @@ def _json_object(line: bytes, place: _Place) -> tuple[dict[str, Any], list[str]]
         rest = text[error.pos :].strip()
         if not rest or error.msg.startswith("Unterminated string"):
             ending = shown(text.rstrip()[-30:])
-            place.refuse("truncated", expected="a whole JSON object", got=f"a line that ends too early, at {ending}")
+            place.refuse("truncated", expected="a complete JSON object", got=f"a line that ends too early, at {ending}")
         place.refuse(
             "bad_json",
             expected="a JSON object",

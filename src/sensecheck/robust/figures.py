@@ -20,7 +20,7 @@ _MINERVINI = (
 )
 _LI = "Li, Gupta, Mehta and Srikumar (2019), A Logic-Driven Framework for Consistency of Neural Models"
 _BREAKNLI = "BreakNLI (2023)"
-_ONCE = "counted once per pair, not once per polarity"
+_ONCE = "counted once a pair, not once a polarity"
 
 # A pair that was shown statements and confirmed too few of them broke nothing: it counts in the global rates.
 _BROKEN = pl.when(pl.col("statements_seen").is_not_null()).then(pl.col("statements_strict").fill_null(0))

@@ -107,7 +107,7 @@ def test_a_directory_in_the_way_is_not_touched(tmp_path, table):
         calibrated.evaluate(table, out=table)
     with pytest.raises(RunError, match="no such run"):
         sensecheck.load(tmp_path / "nothing")
-    with pytest.raises(RunError, match="no run directory"):
+    with pytest.raises(RunError, match="not a run directory"):
         sensecheck.load(other)
 
 

@@ -324,7 +324,7 @@ def test_rows_of_slices_are_held_a_few_slices_at_a_time(monkeypatch):
     assert found.slices[("kind", "turn")] == expected.slices[("kind", "turn")]
     assert len(found.slices[("kind", "turn")]) == 6
     for figure in [found.overall[0], *(row[0] for row in found.slices[("turn",)])]:
-        assert math.isnan(figure.value) and "up to 1,100 rows" in figure.absent
+        assert math.isnan(figure.value) and "at most 1,100 rows" in figure.absent
 
 
 def test_ids_in_runs_hash_like_ids_alone():

@@ -78,8 +78,8 @@ def statistics(method: Method) -> list[AnyStatistic]:
         figures.append(mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
             "share of questions whose predicted query gives the right answer",
             "Yes or no and counts are compared by value; sets must be equal; SQL tables must hold the same rows, with "
-            "repeats, in any order of columns, and in the same order only where the gold sorts. A prediction that "
-            "fails to run is wrong.",
+            "repeats, under any order of columns; the order of rows counts only where the gold sorts. A prediction "
+            "that fails to run is wrong.",
             "Empty answers that equal empty golds (see vacuous); for SQL, ties under LIMIT count as right.",
             _SPICE)))  # fmt: skip
     figures.append(mean_of("em", title="exact match", direction="higher", explanation=Explanation(

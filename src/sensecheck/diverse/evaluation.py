@@ -81,7 +81,9 @@ def evaluate(
     ] = None,
     donors: Annotated[
         int,
-        _aligning("how many other queries' responses make a query's chance baseline; 0: none", metavar="N", at_least=0),
+        _aligning(
+            "number of other queries whose responses make a query's chance baseline; 0: none", metavar="N", at_least=0
+        ),
     ] = DONORS,
     at: Annotated[
         Sequence[int], _figures("numbers of responses for MDS@k", metavar="K,K", separator=",", at_least=1)

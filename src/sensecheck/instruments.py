@@ -35,12 +35,12 @@ def plugins() -> dict[str, metadata.EntryPoint]:
     points: dict[str, metadata.EntryPoint] = {}
     for point in metadata.entry_points(group=GROUP):
         if point.name in OWN or not point.name.isidentifier():
-            why = "is the name of a question of sensecheck" if point.name in OWN else "is no Python name"
+            why = "is the name of a question of sensecheck" if point.name in OWN else "is not a Python name"
             warnings.warn(f"{_origin(point)}: {point.name!r} {why}; it is left out", InstrumentWarning, stacklevel=2)
         elif point.name in points and points[point.name].value != point.value:
             first = _origin(points[point.name])
             warnings.warn(
-                f"{_origin(point)}: {point.name!r} is brought by {first} as well; it is left out", InstrumentWarning,
+                f"{_origin(point)}: {point.name!r} is provided by {first} too; it is left out", InstrumentWarning,
                 stacklevel=2,
             )  # fmt: skip
         else:
@@ -68,7 +68,7 @@ def room(name: str) -> ModuleType:
         return OWN[name]
     if name not in plugins():
         close = get_close_matches(name, names(), n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"There are {', '.join(names())}."
+        hint = f"Did you mean {close[0]!r}?" if close else f"Choose from: {', '.join(names())}."
         raise InstrumentError(f"there is no question {name!r}. {hint}")
     point = plugins()[name]
     try:

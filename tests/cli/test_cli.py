@@ -120,7 +120,7 @@ def test_out_report_plot_compare_and_report(capsys, table, tmp_path):
     assert code == 0 and page.exists() and picture.exists() and "report.html" in out
     assert run(capsys, "calibrated", table, "--out", b, "--system", "B")[0] == 0
     code, out, _ = run(capsys, "compare", a, b)
-    assert code == 0 and "B minus A" in out and "No difference can be told on ECE" in out
+    assert code == 0 and "B minus A" in out and "No difference can be shown on ECE" in out
     code, out, _ = run(capsys, "compare", a, b, "--format", "json")
     assert json.loads(out)["schema"] == "sensecheck.comparison/1"
     code, out, _ = run(capsys, "report", a, "--slice", "correct")
@@ -194,7 +194,7 @@ def test_what_cannot_work_is_told_before_anything_is_measured(
     table.write_text("confidence,correct,strict\n" + "0.9,1,0\n0.2,0,0\n" * 20)
     for options, words in (
         (["--columns", "corect=strict"], "Did you mean 'correct'?"),
-        (["--columns", "strict=correct"], "The question's name comes first: correct=strict."),
+        (["--columns", "strict=correct"], "The name that is asked for comes first: correct=strict."),
         (["--columns", "topic=strict"], "(id, confidence, correct, probabilities, label), got 'topic'"),
         (["--plot", str(tmp_path / "x.jpg")], "pictures are .svg"),
         (["--plot", str(tmp_path / "no" / "x.svg")], "there is no folder"),
@@ -280,7 +280,7 @@ def test_every_question_says_which_names_it_asks_for(question: str, record: dict
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["calibrated", "--mended"], "--mended says how the original does it: it needs --as calibration_metric"),
+        (["calibrated", "--mended"], "--mended is a choice within the original: it needs --as calibration_metric"),
         (["calibrated", "--as", "calibration_metric", "--slice", "kind"], "--slice has no meaning with --as"),
         (["calibrated", "--as", "calibration_metric", "--plot", "no/x.svg"], "there is no folder 'no'"),
         (["recalibrate", "--split", "0.5", "--resume"], "--resume has no meaning here"),

@@ -66,7 +66,7 @@ def test_rules_are_counted(tmp_path: Path, references: str) -> None:
     assert first.hypotheses == ("a", "", "b")
     assert second.hypotheses == ()
     assert ruled.log.counts == {
-        "lines with a separator at the end (nothing after it is no hypothesis)": 1,
+        "lines with a separator at the end (the empty text after it is not a hypothesis)": 1,
         "empty hypotheses (score 0)": 1,
         "queries without hypotheses (blank lines)": 1,
         "files with blank lines after the last query (dropped)": 1,
@@ -93,7 +93,7 @@ def test_wrong_separator(tmp_path: Path, references: str) -> None:
 def test_unequal_corpora(tmp_path: Path, references: str) -> None:
     path = write(tmp_path, "h.txt", "a\nb\nc\n")
     assert refused(path, references) == (
-        f"{path} has 3 queries, {references} has 2. They are matched line by line: is a line missing or twice? "
+        f"{path} has 3 queries, {references} has 2. They are matched line by line: is a line missing or repeated? "
         "--queries FILE (queries=) matches by text."
     )
     short = write(tmp_path, "short.txt", "a\n")

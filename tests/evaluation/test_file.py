@@ -124,7 +124,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 
 
 def test_broken_toml_names_its_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"evaluation\.toml:14: this is no TOML"):
+    with pytest.raises(InputError, match=r"evaluation\.toml:14: this is not TOML"):
         read(write(tmp_path, GOOD.replace("bins = 10", "bins = ")))
 
 
@@ -142,9 +142,9 @@ def test_yaml_says_the_same_with_its_own_lines(tmp_path: Path) -> None:
     ]
     good = read(write(tmp_path, text.replace("ten", "10"), "e.yaml"))
     assert good.entries[0].options_for("A", good.systems) == {"data": "A.csv", "bins": 10}
-    with pytest.raises(InputError, match=r"e\.yaml:2: this is no YAML"):
+    with pytest.raises(InputError, match=r"e\.yaml:2: this is not YAML"):
         read(write(tmp_path, "a: [1,\nb: }\n", "e.yaml"))
-    with pytest.raises(InputError, match="'a' stands here twice"):
+    with pytest.raises(InputError, match="'a' is given twice here"):
         read(write(tmp_path, "a: 1\na: 2\n", "e.yaml"))
 
 

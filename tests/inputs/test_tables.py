@@ -178,13 +178,13 @@ def test_in_memory() -> None:
         "expected one table, got a dict of tables ('train', 'test'). Pass one of them, e.g. data['test']."
     )
     assert error_of({"conf": 0.5}) == (
-        "expected a dict of columns (lists or arrays of one length), got a dict with the keys 'conf'. "
+        "expected a dict of columns (lists or arrays of the same length), got a dict with the keys 'conf'. "
         "Put a single record in a list."
     )
-    assert error_of({"a": [1], "b": [1, 2]}) == "expected columns of one length, got 1 in 'a' and 2 in 'b'."
+    assert error_of({"a": [1], "b": [1, 2]}) == "expected columns of the same length, got 1 in 'a' and 2 in 'b'."
     assert error_of([{"a": 1}, 5]) == "record 2: expected an object with named values, got int 5."
     assert error_of([{"a": 1}, {"a": "x"}]) == (
-        "record 2: a: expected a number, as before, got text 'x'. Make the column one kind."
+        "record 2: a: expected a number, as before, got text 'x'. Give all values of the column the same kind."
     )
     assert error_of(5) == (
         "expected a path, a list of dicts, a dict of columns, or a Polars, pandas, Arrow or HF table, got int."
@@ -217,7 +217,7 @@ def test_only_what_is_asked_for_is_renamed() -> None:
         "got 'confidnce'. Did you mean 'confidence'?"
     )
     assert error_of("conf,correct\n1,1\n", columns={"conf": "confidence"}, asked=asked).endswith(
-        "The question's name comes first: confidence=conf."
+        "The name that is asked for comes first: confidence=conf."
     )
     assert table("conf,correct\n1,1\n", columns={"confidence": "conf"}, asked=asked).columns[1:] == [
         "confidence", "correct",
@@ -263,7 +263,7 @@ def test_cells() -> None:
 
 def test_json_errors() -> None:
     assert error_of('{"a": 1}\n{"a": \n') == (
-        f"<stream>:2: expected a whole JSON object, got a line that ends too early, at '{{\"a\":'. {SKIP}"
+        f"<stream>:2: expected a complete JSON object, got a line that ends too early, at '{{\"a\":'. {SKIP}"
     )
     assert error_of('{"a": 1}\n{"a" 1}\n') == (
         f"<stream>:2: expected a JSON object, got '1}}' at column 6 (Expecting ':' delimiter). {SKIP}"
@@ -276,15 +276,15 @@ def test_json_errors() -> None:
         f"<stream>:2: expected a record, got a blank line between records. {SKIP}"
     )
     assert error_of('{"a": 1}\n{"a": "x"}\n') == (
-        "<stream>:2: a: expected a number, as before, got text 'x'. Make the column one kind."
+        "<stream>:2: a: expected a number, as before, got text 'x'. Give all values of the column the same kind."
     )
     assert error_of('[{"a": 1},\n{"a"}]') == (
         "<stream>:2: expected a JSON array of objects, got '}]' at column 5 (Expecting ':' delimiter). "
-        "Is the file whole? One object per line (JSONL) is read too."
+        "Is the file complete? One object per line (JSONL) is read too."
     )
     assert error_of('[{"a": 1},') == (
         "<stream>:1: expected a JSON array of objects, got a document that ends too early. "
-        "Is the file whole? One object per line (JSONL) is read too."
+        "Is the file complete? One object per line (JSONL) is read too."
     )
     assert error_of("[1]") == "<stream>: record 1: expected an object with named values, got int 1."
     assert error_of('{\n"data": [1], "n": 3}') == (
@@ -360,5 +360,5 @@ def test_another_separator_is_told_as_such(tmp_path: Path, mark: str, name: str)
     with pytest.raises(InputError) as caught:
         read_table(path, skip_bad=True)
     said = str(caught.value)
-    assert f"{name}:1: expected cells parted by commas or tabs" in said and f"parted by '{mark}'" in said
+    assert f"{name}:1: expected cells separated by commas or tabs" in said and f"separated by '{mark}'" in said
     assert f"polars.read_csv(FILE, separator='{mark}')" in said

@@ -66,7 +66,7 @@ def test_p_values_are_corrected_over_all_pairs(three: Comparisons) -> None:
 def test_the_verdict_is_plain(three: Comparisons) -> None:
     said = three.verdict()
     assert "B is better on accuracy: 0.7000 against A's 0.5000." in said
-    assert any(s.startswith("C and A: no difference can be told on accuracy with 300 independent units") for s in said)
+    assert any(s.startswith("C and A: no difference can be shown on accuracy with 300 independent units") for s in said)
 
 
 def test_changes_in_both_directions_by_slice(three: Comparisons) -> None:
@@ -180,7 +180,7 @@ def test_a_comparison_says_when_examples_are_paired_by_line(tmp_path: Path) -> N
     assert any("paired by number" in n and "question the same in all 60 pairs" in n for n in same["B"].table().notes)
     assert not any("Careful" in s for s in same.verdict())
     bare = sensecheck.compare([numbered("A", range(60), question=False), numbered("B", range(60), question=False)])
-    said = "no text is there to check it by: the files must list the same examples in the same order"
+    said = "there is no text to check this by: the files must list the same examples in the same order"
     assert any(said in n for n in bare["B"].table().notes)
     assert said in bare.to_html(tmp_path / "page.html").read_text()
 

@@ -45,7 +45,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
         ("empty.jsonl", "", "empty.jsonl: there is no pair to read"),
         ("head.csv", "premise,hypothesis,label\n", "head.csv: there is no pair to read"),
         ("word.txt", "hello\n", "word.txt: there is no pair to read"),
-        ("cut.jsonl", '{"premise": "A man', "cut.jsonl:1: expected a whole JSON"),
+        ("cut.jsonl", '{"premise": "A man', "cut.jsonl:1: expected a complete JSON"),
         ("label.csv", "premise,hypothesis,label\na,b,perhaps\n", "label.csv:2: label: expected entailment, neutral"),
         ("column.csv", "premise,hypo,label\na,b,0\n", "expected a column 'hypothesis'"),
         (
@@ -214,7 +214,7 @@ def test_an_endpoint_that_dies_can_be_taken_up_again(
 
     url = address(server(20, status))
     said = refused(*command, "--model", url, *more, code=3)
-    assert re.search(r"\d+ answers are kept in .*calls.sqlite: mend it and run the same command with --resume", said)
+    assert re.search(r"\d+ answers are kept in .*calls.sqlite: fix this and run the same command with --resume", said)
     assert main(["robust", *command, "--model", address(server(float("inf"), 200)), "--resume"]) == 0
     resumed = json.loads((out / "summary.json").read_text())["figures"]
     whole = tmp_path / "whole"

@@ -241,7 +241,7 @@ def test_fetch_without_a_hub(
     assert main(["robust", "fetch", "mnli", "-o", str(target)]) == 2
     said = capsys.readouterr()
     assert said.out == "" and len(said.err.strip().splitlines()) == 1
-    assert said.err.startswith("sensecheck: error: SetFit/mnli could not be had from the hub (ConnectionError: ")
+    assert said.err.startswith("sensecheck: error: SetFit/mnli could not be fetched from the hub (ConnectionError: ")
     assert "local copy" in said.err
     assert not target.exists()
 

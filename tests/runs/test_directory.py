@@ -78,14 +78,14 @@ def test_resume_refuses_another_plan(tmp_path, table):
     with pytest.raises(RunError) as told:
         calibrated.evaluate(table, out=out, limit=200, bins=10, slices=["a×b", "c"], resume=True)
     assert str(told.value) == (
-        f"{out} was begun differently and cannot be resumed: bins was 20, now 10; slices was not set, now a×b, c; "
+        f"{out} was started differently and cannot be resumed: bins was 20, now 10; slices was not set, now a×b, c; "
         "limit was 100, now 200. Resume with the same inputs and options, or choose another directory."
     )
     with pytest.raises(RunError, match="columns was not set, now correct=strict"):
         calibrated.evaluate(table, out=out, limit=100, columns={"correct": "strict"}, resume=True)
     time.sleep(0.01)
     os.utime(table)
-    with pytest.raises(RunError, match=rf"{table.name} was [\d,]+ bytes of .*, now [\d,]+ bytes of"):
+    with pytest.raises(RunError, match=rf"{table.name} was [\d,]+ bytes \(last changed .*\), now [\d,]+ bytes \(last"):
         calibrated.evaluate(table, out=out, limit=100, resume=True)
 
 
@@ -108,7 +108,7 @@ def test_a_directory_in_the_way_is_not_touched(tmp_path, table):
         calibrated.evaluate(table, out=table)
     with pytest.raises(RunError, match="no such run"):
         sensecheck.load(tmp_path / "nothing")
-    with pytest.raises(RunError, match="no run directory"):
+    with pytest.raises(RunError, match="not a run directory"):
         sensecheck.load(other)
 
 
@@ -171,7 +171,7 @@ def test_rows_that_share_an_id_are_resampled_together(tmp_path, monkeypatch):
     spilt = calibrated.evaluate(rows)
     for result in (held, kept, again, spilt, sensecheck.load(tmp_path / "run")):
         assert [f.to_dict() for f in result.figures] == [f.to_dict() for f in same.figures]
-        assert "300 rows share 60 ids: rows of one id are resampled together" in result.notes
+        assert "300 rows share 60 ids: rows with the same id are resampled together" in result.notes
         assert result["accuracy"].clusters == 60
     one = calibrated.evaluate({**rows, "id": ["q"] * 300})
     assert one["brier"].low is None and "one cluster" in one["brier"].absent

@@ -220,13 +220,13 @@ def test_repeated_ids_are_paired_one_by_one():
             "weight",
             [1.0, 2.0, 1.0, 1.0],
             [1.0, 3.0, 1.0, 1.0],
-            "other weights for 1 of the same units: 'b' has 2.0 in A",
+            "different weights for 1 of the same units: 'b' has 2.0 in A",
         ),
         (
             "cluster",
             ["x", "x", "y", "y"],
             ["x", "y", "x", "y"],
-            "other clusters for 2 of the same units: 'b' has 'x' in A",
+            "different clusters for 2 of the same units: 'b' has 'x' in A",
         ),
     ],
 )

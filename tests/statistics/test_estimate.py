@@ -163,7 +163,7 @@ def test_unscored_rows_are_counted_with_their_reasons():
 
 def test_no_interval_says_why():
     one = estimate(Frames(table(1)), [mean_of("x")]).overall[0]
-    assert one.low is None and one.absent == "one row alone"
+    assert one.low is None and one.absent == "only one row"
     none = estimate(Frames(table(3)), [mean_of("x")], options=IntervalOptions(method="none")).overall[0]
     assert none.absent == "intervals were turned off"
     single = table(5).with_columns(cluster=pl.lit("c"))
@@ -324,7 +324,7 @@ def test_rows_of_slices_are_held_a_few_slices_at_a_time(monkeypatch):
     assert found.slices[("kind", "turn")] == expected.slices[("kind", "turn")]
     assert len(found.slices[("kind", "turn")]) == 6
     for figure in [found.overall[0], *(row[0] for row in found.slices[("turn",)])]:
-        assert math.isnan(figure.value) and "up to 1,100 rows" in figure.absent
+        assert math.isnan(figure.value) and "at most 1,100 rows" in figure.absent
 
 
 def test_ids_in_runs_hash_like_ids_alone():

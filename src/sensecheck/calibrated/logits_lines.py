@@ -377,7 +377,7 @@ def _json_object(line: bytes, place: _Place) -> tuple[dict[str, Any], list[str]]
         if not rest or error.msg.startswith("Unterminated string"):
             ending = shown(text.rstrip()[-30:])
             place.refuse(
-                Reason.TRUNCATED, expected="a whole JSON object", got=f"a line that ends too early, at {ending}"
+                Reason.TRUNCATED, expected="a complete JSON object", got=f"a line that ends too early, at {ending}"
             )
         place.refuse(
             Reason.BAD_JSON,

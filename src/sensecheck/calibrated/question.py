@@ -36,9 +36,9 @@ def _sentences(result: Result) -> Iterator[str]:
         if ece.low > 0 and ece.value > floor:
             yield f"Not calibrated: ECE {ece.value:.3f} where a calibrated model would show about {floor:.3f}."
         elif leaning:
-            yield f"Bin by bin, nothing stands out of noise: ECE {ece.value:.3f}, noise floor {floor:.3f}. But:"
+            yield f"Bin by bin, nothing stands out from noise: ECE {ece.value:.3f}, noise floor {floor:.3f}. But:"
         else:
-            yield f"No miscalibration can be told from noise: ECE {ece.value:.3f}, noise floor {floor:.3f}."
+            yield f"No miscalibration can be told apart from noise: ECE {ece.value:.3f}, noise floor {floor:.3f}."
     points = f"{100 * abs(gap.value):.1f} percentage points"
     if leaning > 0:
         yield f"Over-confident on the whole: it claims {points} more than it gets right."
@@ -51,12 +51,12 @@ def _without_calibration(result: Result) -> Iterator[str]:
     mean, area = result["mean_confidence"], result["auroc"]
     if mean.n and isinstance(mean.value, float):
         yield (
-            f"How sure is known, how right is not: the mean confidence is {mean.value:.3f} over {mean.n:,} rows. "
-            "Add gold texts or `correct` to see whether that is deserved."
+            f"The confidence is known, but not whether the answers are right: its mean is {mean.value:.3f} over "
+            f"{mean.n:,} rows. Add gold texts or `correct` to see whether that is deserved."
         )
     elif area.n and isinstance(area.value, float) and isinstance(area.low, float):
         told = "tells" if area.low > 0.5 else "does not demonstrably tell"
-        yield f"The scores are no probabilities; their order {told} right from wrong: AUROC {area.value:.3f}."
+        yield f"The scores are not probabilities; their order {told} right from wrong: AUROC {area.value:.3f}."
 
 
 QUESTION = Question(

@@ -28,17 +28,21 @@ class ReadConfidences(WeighedRows, total=False):
     """Keywords of whatever reads what `calibrated` reads."""
 
     input_format: Annotated[
-        InputFormat, _reading("the files' format (default: by content)", choices=INPUT_FORMATS, default="auto")
+        InputFormat,
+        _reading("the files' format (default: recognised by content)", choices=INPUT_FORMATS, default="auto"),
     ]
     scale: Annotated[
         Scale,
         _reading(
-            "what the stored numbers are (default: by content; said in the signature)", choices=SCALES, default="auto"
+            "what the stored numbers are (default: recognised by content; shown in the signature)",
+            choices=SCALES,
+            default="auto",
         ),
     ]
     level: Annotated[Level, _reading(".logits: figures over tokens, or over whole sequences", default="token")]
     aggregate: Annotated[
-        Aggregate, _reading("a sequence's confidence from its tokens'", choices=AGGREGATES, default="product")
+        Aggregate,
+        _reading("how a sequence's confidence is made from its tokens'", choices=AGGREGATES, default="product"),
     ]
     ignore_tokens: Annotated[
         Sequence[int | str],

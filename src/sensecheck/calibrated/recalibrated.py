@@ -79,9 +79,9 @@ _map = partial(Option, group="the map")
 
 @evaluator()
 def recalibrate(
-    data: Annotated[Any, Option("answers to report on; globs, - is standard input", metavar="FILE")],
+    data: Annotated[Any, Option("answers to report on: files or globs; - is standard input", metavar="FILE")],
     *,
-    method: Annotated[Method, _map("its form", choices=METHODS)] = "temperature",
+    method: Annotated[Method, _map("form of the map", choices=METHODS)] = "temperature",
     fit_on: Annotated[Any, _map("fit on these answers", metavar="FILE")] = None,
     split: Annotated[
         float | None, _map("fit on this share of the answers, report on the others", metavar="SHARE")
@@ -228,7 +228,7 @@ def _refuse_same(reported: Result, learned: Result) -> None:
     if _digests(reported.inputs) & _digests(learned.inputs) or a.equals(b):
         raise InputError(
             "the map would be fitted on the rows it is reported on, which flatters it",
-            hint="Fit on another file or use --split (split=); --same-rows (same_rows=True) does it all the same.",
+            hint="Fit on another file or use --split (split=); --same-rows (same_rows=True) does it anyway.",
             reason=Reason.SAME_ROWS,
         )
 
@@ -238,7 +238,7 @@ def _refuse_fitted_on(reported: Result, fitted: Recalibration) -> None:
     if _digests(reported.inputs) & _digests(fitted.source.get("inputs", [])):
         raise InputError(
             "the map was fitted on rows of this file, which flatters it here",
-            hint="Report on another file; --same-rows (same_rows=True) does it all the same.",
+            hint="Report on another file; --same-rows (same_rows=True) does it anyway.",
             reason=Reason.SAME_ROWS,
         )
 

@@ -21,12 +21,12 @@ from sensecheck._version import __version__
 
 # Command → what it does, in one line; its module is cli/<command>.py. Questions have a command of their own each.
 BEFORE_QUESTIONS = {
-    "demo": "run the questions on a small world that comes with the package",
+    "demo": "run the questions on a small data set that comes with the package",
 }
 AFTER_QUESTIONS = {
     "recalibrate": "learn what each confidence is worth; figures before and after",
     "compare": "two runs on the same input: is the difference real?",
-    "run": "carry out an evaluation file: systems × questions × data, only what changed",
+    "run": "run an evaluation file: systems × questions × data; measures only what changed",
     "init": "write a commented evaluation file to start from",
     "report": "write a run's HTML report again, or print its figures",
     "explain": "what a figure is: formula, range, direction, what moves it, citation",
@@ -90,7 +90,7 @@ def _call(name: str, rest: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
-        sys.stderr.write("\nsensecheck: stopped. With --out, the same command with --resume goes on from here.\n")
+        sys.stderr.write("\nsensecheck: stopped. With --out, the same command with --resume continues from here.\n")
         return STOPPED
     except Exception as error:
         if os.environ.get("SENSECHECK_DEBUG"):

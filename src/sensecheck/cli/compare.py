@@ -31,16 +31,16 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
     )
     command.add_argument(
-        "runs", metavar="RUN", nargs="+", help="run directories; the first is what others are compared to"
+        "runs", metavar="RUN", nargs="+", help="run directories; the others are compared with the first"
     )
     command.add_argument(
         "--format", choices=FORMATS, default="table", help="how the differences are printed (default: table)"
     )
     command.add_argument("--report", metavar="FILE", help="write the comparison page to this file")
     command.add_argument(
-        "--flips", type=positive, default=10, metavar="N", help="examples to show that changed (default: 10)"
+        "--flips", type=positive, default=10, metavar="N", help="how many changed examples to show (default: 10)"
     )
-    command.add_argument("--seed", type=int, metavar="N", help="of resampling (default: the first run's)")
+    command.add_argument("--seed", type=int, metavar="N", help="seed of the resampling (default: the first run's)")
     command.add_argument(
         "--resamples",
         type=positive,

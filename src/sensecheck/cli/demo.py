@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--out", metavar="DIR", default="demo-run", help="where the runs go (default: demo-run)")
     command.add_argument("--overwrite", action="store_true", help="replace the runs in --out")
     command.add_argument(
-        "--only", metavar="QUESTION", choices=[s.question for s in SCENES], help="ask one of the questions only"
+        "--only", metavar="QUESTION", choices=[s.question for s in SCENES], help="ask only this question"
     )
     command.add_argument("--files", metavar="DIR", help="copy the demo's data files to DIR instead of running")
     return command
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     index = out / "index.html"
     index.write_text(overview_page("Larkhaven: two systems, five questions", SYSTEMS, rows), encoding="utf-8")
     reports = [out / cell.link for row in rows for cell in row.cells]
-    sys.stdout.write(f"\nOverview, which leads to everything: {index}\n")
+    sys.stdout.write(f"\nOverview, with links to everything: {index}\n")
     sys.stdout.write("\nReports:\n" + "".join(f"  {report}\n" for report in reports))
     sys.stdout.write("\nNow point the same command at a file of your own:\n")
     sys.stdout.write("  sensecheck calibrated your.logits --slice question_type --out my-run/\n")
@@ -99,7 +99,7 @@ def _briefly(compared: Comparison, everything: bool) -> Table:
 def takeaways(judged: list[tuple[str, Difference]]) -> list[str]:
     """What a person should remember: where B wins, where A does, and what cannot be told."""
     said = []
-    for which, words in (("b", "B is better:"), ("a", "A is better:"), ("", "No difference can be told:")):
+    for which, words in (("b", "B is better:"), ("a", "A is better:"), ("", "No difference can be shown:")):
         titles: dict[str, list[str]] = {}
         for question, d in judged:
             if d.better == which and d.direction != "none":

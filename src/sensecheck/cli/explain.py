@@ -18,7 +18,9 @@ def parser() -> argparse.ArgumentParser:
     command = Parser(
         prog="sensecheck explain", description="What a figure is: formula, range, direction, what moves it, citation."
     )
-    command.add_argument("figure", metavar="FIGURE", nargs="?", help="its name; without one, all figures are listed")
+    command.add_argument(
+        "figure", metavar="FIGURE", nargs="?", help="the figure's name; without one, all figures are listed"
+    )
     return command
 
 
@@ -60,7 +62,7 @@ def _letters(text: str) -> str:
 
 def explanation(home: str, statistic: AnyStatistic) -> str:
     low, high = statistic.range
-    better = {"higher": "higher is better", "lower": "lower is better", "none": "neither end is better"}
+    better = {"higher": "higher is better", "lower": "lower is better", "none": "neither higher nor lower is better"}
     lines = [f"{statistic.name} — {statistic.label} ({home})"]
     told = statistic.explanation
     if told is not None:

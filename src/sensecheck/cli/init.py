@@ -24,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--demo", action="store_true", help="also copy the demo's data to demo/, so that it runs as it is"
     )
-    command.add_argument("--overwrite", action="store_true", help="replace the file if it is there")
+    command.add_argument("--overwrite", action="store_true", help="replace the file if it exists")
     command.add_argument("--schema", action="store_true", help="print the JSON schema and write nothing")
     return command
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if target.suffix.lower() != ".toml":
         raise ValueError(f"init writes TOML: {target} should end in .toml (run reads YAML too)")
     if target.exists() and not args.overwrite:
-        raise ValueError(f"{target} is there already; pass --overwrite to replace it")
+        raise ValueError(f"{target} already exists; pass --overwrite to replace it")
     target.write_text(example(demo=args.demo), encoding="utf-8")
     (target.parent / SCHEMA).write_bytes(packed)
     written = [str(target), str(target.parent / SCHEMA)]

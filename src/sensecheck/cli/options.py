@@ -265,7 +265,7 @@ def read_gates(result: Result, args: argparse.Namespace) -> list[Callable[[Resul
             known = [f.name for f in result.figures]
             if name not in known:
                 close = get_close_matches(name, known, n=1)
-                hint = f" Did you mean {close[0]!r}?" if close else f" There are {', '.join(known)}."
+                hint = f" Did you mean {close[0]!r}?" if close else f" Choose from: {', '.join(known)}."
                 raise ValueError(f"{option}: there is no figure {name!r}.{hint}")
             gates.append(_gate(name, limit, option == "--fail-under", args.gate_on))
     return gates

@@ -26,8 +26,8 @@ _TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
 def parser() -> argparse.ArgumentParser:
     command = Parser(
         prog="sensecheck recalibrate",
-        description="Learn from answers whose correctness is known how much each confidence is worth, and show the\n"
-        "figures before and after on answers that were not used for it. Reads what `sensecheck calibrated` reads.",
+        description="Learn, from answers known to be right or wrong, how much each confidence is worth, and show the\n"
+        "figures before and after on answers that were not used for this. Reads what `sensecheck calibrated` reads.",
         epilog=_EXAMPLES,
     )
     add_parameters(command, recalibrate)

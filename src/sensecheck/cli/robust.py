@@ -21,7 +21,7 @@ steps on their own (the original's commands beside them):
   sensecheck robust accuracy pairs.jsonl             evaluate_nli.py -n mnli -nm ...
   sensecheck robust break pairs.jsonl                evaluation.py -nm ... -p True
   sensecheck robust audit run/ -o sheet.csv          (the original has no such step)
-  sensecheck robust table run-a/ run-b/              its table of results, one column a model
+  sensecheck robust table run-a/ run-b/              its table of results, one column per model
 """
 
 
@@ -80,7 +80,7 @@ def _fetch() -> argparse.ArgumentParser:
     command.add_argument("name", choices=("mnli", "snli", "anli", "qnli"), help="the data set")
     command.add_argument("-o", "--output", metavar="FILE", help="where to write (default: NAME_SPLIT.jsonl)")
     command.add_argument("--split", default="validation", help="train, validation or test (default: validation)")
-    command.add_argument("--round", choices=("r1", "r2", "r3"), help="anli: one round alone")
+    command.add_argument("--round", choices=("r1", "r2", "r3"), help="anli: only this round")
     return command
 
 
@@ -97,7 +97,7 @@ def _generate() -> argparse.ArgumentParser:
     command = Parser(prog="sensecheck robust generate", description="Make statements for every hypothesis, as CSV.")
     command.add_argument("-o", "--output", required=True, metavar="FILE", help="CSV: hypothesis, polarity, statement")
     command.add_argument(
-        "-s", "--size", type=positive, default=10, metavar="N", help="statements a hypothesis (default: 10)"
+        "-s", "--size", type=positive, default=10, metavar="N", help="statements per hypothesis (default: 10)"
     )
     unused = ["access.label_names", "access.generator_revision"]
     _add(command, "data", "limit", "generator", "wordnet", "cache", "access", without=unused)
@@ -130,7 +130,7 @@ def _run_generate(args: argparse.Namespace) -> int:
 
 def _accuracy() -> argparse.ArgumentParser:
     command = Parser(
-        prog="sensecheck robust accuracy", description="How often the model gives the pair the label people gave it."
+        prog="sensecheck robust accuracy", description="How often the model gives a pair the label that people gave it."
     )
     _add(command, "data", "limit", "model", "check_labels", "cache", "access", without=["access.generator_revision"])
     return command
@@ -163,7 +163,7 @@ def _audit() -> argparse.ArgumentParser:
     command.add_argument("run", metavar="RUN", help="a run directory")
     command.add_argument("-o", "--output", metavar="FILE", help="write the sheet here (CSV)")
     command.add_argument("-n", type=positive, default=100, metavar="N", help="statements on the sheet (default: 100)")
-    command.add_argument("--seed", type=int, default=12345, metavar="N", help="of the sample (default: 12345)")
+    command.add_argument("--seed", type=int, default=12345, metavar="N", help="seed of the sample (default: 12345)")
     command.add_argument("--read", metavar="FILE", help="read a filled sheet back")
     return command
 
@@ -185,7 +185,7 @@ def _run_audit(args: argparse.Namespace) -> int:
         return "–" if value is None else f"{value:.1%}"
 
     sys.stdout.write(
-        f"checked {rates['checked']:,} statements, {percent(rates['valid'])} of them fair\n"
+        f"checked {rates['checked']:,} statements, {percent(rates['valid'])} of them valid\n"
         f"violations per statement: {percent(rates['violation_before'])} before, "
         f"{percent(rates['violation_after'])} after the corrections\n"
     )
@@ -196,7 +196,7 @@ def _table() -> argparse.ArgumentParser:
     command = Parser(
         prog="sensecheck robust table", description="Several runs side by side, in the form of the published table."
     )
-    command.add_argument("runs", metavar="RUN", nargs="+", help="run directories, one a model")
+    command.add_argument("runs", metavar="RUN", nargs="+", help="run directories, one per model")
     command.add_argument("--data-set", default="", metavar="NAME", help="what to call the pairs in the first column")
     command.add_argument("--format", choices=("table", "markdown", "latex"), default="table", help="(default: table)")
     return command

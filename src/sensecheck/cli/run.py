@@ -23,17 +23,17 @@ examples:
 def parser() -> argparse.ArgumentParser:
     command = Parser(
         prog="sensecheck run",
-        description="Carry out an evaluation file (TOML, or YAML with the extra `yaml`): systems × questions × data.\n"
+        description="Run an evaluation file (TOML, or YAML with the extra `yaml`): systems × questions × data.\n"
         "Measures only what changed since the last time; writes runs, reports, comparisons and an overview page.",
         epilog=_EXAMPLES,
     )
-    command.add_argument("file", metavar="FILE", help="the evaluation file; paths in it are relative to it")
+    command.add_argument("file", metavar="FILE", help="the evaluation file; paths in it are relative to its folder")
     command.add_argument(
-        "--only", metavar="NAME", action="append", default=[], help="measure this entry alone (repeatable)"
+        "--only", metavar="NAME", action="append", default=[], help="measure only this entry (repeatable)"
     )
     command.add_argument("--force", action="store_true", help="measure everything again")
     command.add_argument(
-        "--dry-run", action="store_true", help="check the file and that its data are there; say what would be measured"
+        "--dry-run", action="store_true", help="check the file, and that its data exist; say what would be measured"
     )
     return command
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     names = [e.name for e in evaluation.entries]
     for name in args.only:
         if name not in names:
-            hint = did_you_mean(name, names) or f"There are {', '.join(names)}."
+            hint = did_you_mean(name, names) or f"Choose from: {', '.join(names)}."
             raise ValueError(f"--only: {args.file} has no entry {name!r}. {hint}")
     done = carry_out(
         evaluation,
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     for words in done.failed.values():
         sys.stderr.write(f"sensecheck: error: {visible(words)}\n")
     for label, words in done.stopped.items():
-        sys.stderr.write(f"sensecheck: stopped: {visible(label)}: {visible(words)} (run again to go on)\n")
+        sys.stderr.write(f"sensecheck: stopped: {visible(label)}: {visible(words)} (run again to continue)\n")
     for words in [] if args.dry_run else done.gates:
         sys.stderr.write(f"sensecheck: gate failed: {visible(words)}\n")
     if done.failed:

@@ -72,7 +72,7 @@ def evaluate(
     ] = None,
     workers: Annotated[
         int | None,
-        _where("queries that run at a time (default: one a core; against an endpoint 4)", metavar="N", at_least=1),
+        _where("queries that run at once (default: one per core; 4 against an endpoint)", metavar="N", at_least=1),
     ] = None,
     limits: Annotated[Limits | None, Option("bounds on each query", group="limits on each query")] = None,
     language: Language | None = None,
@@ -155,7 +155,7 @@ class Correct(Instrument):
         self.settings = settings
         self.forms = NormalForms(choices) if choices.normalise else None
         if scorer is None:
-            self.notes.append("no store was given: exact match alone, nothing was run")
+            self.notes.append("no store was given: only exact match, no query was run")
 
     def method(self) -> Method:
         choices = self.choices
@@ -205,7 +205,7 @@ class Correct(Instrument):
     def finish(self, result: Result) -> None:
         if self.scorer is not None and self.scorer.missing:
             first, *others = self.scorer.missing.values()
-            result.notes.append(first + (f"; nor are {len(others):,} others there" if others else ""))
+            result.notes.append(first + (f"; {len(others):,} others are missing too" if others else ""))
         for why, count in sorted(self.reader.bad.items()):
             result.notes.append(f"{count:,} bad {'record' if count == 1 else 'records'}: {why}")
         if f"{T2S}_low" in result.rows.schema:
@@ -226,7 +226,9 @@ def _open(
 ) -> Store | None:
     given = [name for name, value in (("graph", graph), ("endpoint", endpoint), ("database", database)) if value]
     if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} are given; queries run in one place", hint="Leave one of them out.")
+        raise InputError(
+            f"{' and '.join(given)} are given; queries run in one place only", hint="Leave one of them out."
+        )
     if graph:
         return Graph(graph, limits=limits, prefixes=prefixes, workers=workers)
     if endpoint:
@@ -261,7 +263,7 @@ def _scorer(
 def _check_conventions(names: Sequence[str]) -> None:
     for name in names:
         if name not in CONVENTIONS:
-            hint = did_you_mean(name, CONVENTIONS) or f"There are {', '.join(CONVENTIONS)}."
+            hint = did_you_mean(name, CONVENTIONS) or f"Choose from: {', '.join(CONVENTIONS)}."
             raise InputError(field="conventions", expected="a known convention", got=shown(name), hint=hint)
 
 
@@ -302,13 +304,13 @@ def _ties(rows: Measurements) -> tuple[dict[str, Any], list[str]]:
     notes = []
     if tied:
         notes.append(
-            f"{tied:,} of {len(scores):,} examples leave set-F open: LIMIT cuts rows that ORDER BY does not tell "
-            f"apart; {value:.4f} takes tied rows in the order of their values, other choices give {least:.4f} to "
+            f"{tied:,} of {len(scores):,} examples have no single set-F: LIMIT cuts between rows that tie under "
+            f"ORDER BY; {value:.4f} takes tied rows in the order of their values, other choices give {least:.4f} to "
             f"{most:.4f}"
         )
     if unknown:
         notes.append(
-            f"{unknown:,} examples sort by what they do not show, or answer too much without their LIMIT: "
+            f"{unknown:,} examples sort by something they do not return, or return too much without their LIMIT: "
             "whether ties change their set-F is not known"
         )
     return {"tied": tied, "unknown": unknown, "low": least, "high": most}, notes

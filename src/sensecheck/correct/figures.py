@@ -77,13 +77,14 @@ def statistics(method: Method) -> list[AnyStatistic]:
     if runs:
         figures.append(mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
             "share of questions whose predicted query gives the right answer",
-            "Yes or no and counts by value; sets when equal; SQL tables as bags of rows under some order of columns, "
-            "in order only where the gold sorts. A prediction that fails to run is wrong.",
+            "Yes or no and counts are compared by value; sets must be equal; SQL tables must hold the same rows, with "
+            "repeats, under any order of columns; the order of rows counts only where the gold sorts. A prediction "
+            "that fails to run is wrong.",
             "Empty answers that equal empty golds (see vacuous); for SQL, ties under LIMIT count as right.",
             _SPICE)))  # fmt: skip
     figures.append(mean_of("em", title="exact match", direction="higher", explanation=Explanation(
         "share of predictions that equal the gold query but for case",
-        "The same text as the gold. A query written otherwise is wrong here, however right its answer.",
+        "The same text as the gold. A query written differently is wrong here, even if its answer is right.",
         "Names of variables, order of triples, spacing.", _SPICE)))  # fmt: skip
     if everything or method.get("normalise", True):
         figures.append(mean_of("em_normalised", title="normalised exact match", direction="higher",
@@ -106,8 +107,8 @@ def statistics(method: Method) -> list[AnyStatistic]:
                 "The rest have a reason each: syntax, refused, timeout, memory, too large, unknown prefix, an error.",
                 "Limits on time, memory and rows.", "")),
             mean_of("vacuous", title="vacuous", explanation=Explanation(
-                "share of questions where gold and prediction both answer nothing",
-                "Counted as right, though nothing was shown: a wrong query often finds nothing too.",
+                "share of questions where gold and prediction both give an empty answer",
+                "Counted as right, though this proves nothing: a wrong query often finds nothing too.",
                 "Golds that find nothing in this store.", "")),
         ]  # fmt: skip
     if runs and (everything or language == "sql"):
@@ -134,7 +135,7 @@ _CONVENTIONS = (
     ("test-suite-keep-distinct", "test-suite accuracy, DISTINCT kept", _SUITE,
      "test-suite-sql-eval with --keep_distinct."),
     ("bird", "BIRD execution accuracy", _BIRD,
-     "Columns must stand in the gold's places; order and repetition of rows make no difference."),
+     "Columns must be in the gold's order; order and repetition of rows make no difference."),
     ("text2sparql", "TEXT2SPARQL set-F", _T2S,
      "The challenge's official measure; an empty gold or a false ASK can never score. Rows that tie at a LIMIT are "
      "taken in the order of their values; text2sparql_low and text2sparql_high are what other choices give."),
@@ -146,7 +147,7 @@ def _set_figures() -> list[AnyStatistic]:
     return [
         mean_of("precision", "macro_precision", title="precision (macro)", direction="higher", explanation=Explanation(
             "mean over questions of tp / (tp + fp)",
-            "Of what was answered, how much is right. Nothing answered to a question with answers is 0.",
+            "Of what was answered, how much is right. No answer to a question that has answers counts 0.",
             "Over-generation: a thousand wrong answers beside three right ones give 0.003.", _GERBIL)),
         mean_of("recall", "macro_recall", title="recall (macro)", direction="higher", explanation=Explanation(
             "mean over questions of tp / (tp + fn)", "Of what should be answered, how much was.", "", _GERBIL)),
@@ -156,9 +157,9 @@ def _set_figures() -> list[AnyStatistic]:
             "It is not the harmonic mean of macro precision and macro recall: macro_f1_qald is.", _GERBIL)),
         Statistic("macro_f1_qald", ("precision_qald", "recall", ONE), _harmonic, "F1 (macro, QALD)", "higher",
             explanation=Explanation(
-                "harmonic mean of mean precision and mean recall; no answer is precise (1) and recalls nothing (0)",
+                "harmonic mean of mean precision and mean recall; giving no answer has precision 1 and recall 0",
                 "The QALD convention for systems that decline to answer.",
-                "Declining to answer costs less than here elsewhere.", _GERBIL)),
+                "Declining to answer costs less here than elsewhere.", _GERBIL)),
         mean_of("f1_spice", "macro_f1_spice", title="F1 (macro, SPICE)", direction="higher", explanation=Explanation(
             "as F1 (macro), but 0 where both are empty", "The SPICE evaluation's convention.", "", _SPICE)),
         Statistic("micro_precision", ("tp", "fp"), lambda tp, fp: ratio(tp, tp + fp), "precision (micro)", "higher",

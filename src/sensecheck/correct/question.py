@@ -24,10 +24,11 @@ def verdict(result: Result) -> list[str]:
 def _sentences(result: Result) -> Iterator[str]:
     values = {f.name: f.value for f in result.figures if isinstance(f.value, float) and isfinite(f.value)}
     if "accuracy" in values and "em" in values:
-        yield f"{values['accuracy']:.1%} of the questions get the right answer; {values['em']:.1%} the very gold query."
+        right, same = values["accuracy"], values["em"]
+        yield f"{right:.1%} of the questions get the right answer; {same:.1%} get exactly the gold query."
     elif "em_normalised" in values and "em" in values:
         more = values["em_normalised"] - values["em"]
-        yield f"{values['em']:.1%} are the gold text; {more:.1%} more are the gold query, written otherwise."
+        yield f"{values['em']:.1%} are the gold text; {more:.1%} more are the gold query, written differently."
     if "answered" in values and values["answered"] < 1:
         yield f"{1 - values['answered']:.1%} of the predictions gave no answer; the report says why, one by one."
     if values.get("vacuous", 0) > FEW_VACUOUS:
@@ -62,7 +63,7 @@ QUESTION = Question(
         "preds/*.json --graph kg.nt --distances context_distance.log --out run/",
         "preds.jsonl --endpoint http://localhost:8890/sparql --out run/ --resume",
         "predictions.jsonl --database databases/ --convention test-suite --slice model",
-        "preds/*.json                       exact match alone; nothing is run",
+        "preds/*.json                       only exact match; no query is run",
         "preds/*.json --graph kg.nt --as spice",
     ),
     working=("reading and measuring", "records"),

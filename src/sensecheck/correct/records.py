@@ -302,7 +302,7 @@ class Reader:
         try:
             return loads(line)
         except ValueError as error:
-            what = f"is no JSON object: {error}" if line.strip() else "is blank; one record was expected"
+            what = f"is not a JSON object: {error}" if line.strip() else "is blank; one record was expected"
             fault = InputError(what, path=path, line=number, hint=SKIP_HINT, reason=Reason.BAD_JSON)
             if not self.asked.skip_bad:
                 raise fault from None
@@ -393,7 +393,7 @@ def _kind_of(source: Source) -> str:
 
 
 def _no_json(error: ValueError, source: Source) -> InputError:
-    return InputError(f"is no JSON: {error}", path=source.name, hint="Was the file cut short?", reason=Reason.BAD_JSON)
+    return InputError(f"is not JSON: {error}", path=source.name, hint="Was the file cut short?", reason=Reason.BAD_JSON)
 
 
 @contextmanager
@@ -419,7 +419,7 @@ def read_distances(path: str | Path) -> dict[str, str]:
             if len(columns) < 2:
                 raise InputError(
                     path=str(path), line=number, expected="turnID, TAB, distance", got=shown(line.strip(), 60),
-                    hint="Are the columns parted by spaces? They need a TAB.", reason=Reason.NO_TAB,
+                    hint="Are the columns separated by spaces? They need a TAB.", reason=Reason.NO_TAB,
                 )  # fmt: skip
             distances[columns[0].strip()] = columns[1].strip()
     return distances

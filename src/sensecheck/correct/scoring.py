@@ -116,10 +116,10 @@ class Scorer:
         try:
             return dict(answers(self.store, requests, self._cache))
         except EndpointDeadError as error:
-            again = "Put it right and run the same command again; with --out, what was answered is kept."
+            again = "Fix this and run the same command again; with --out, answers are kept."
             if self.cache_path is not None:
                 again = (
                     f"The answers so far are kept in {self.cache_path}. "
-                    "Put it right and run the same command with --resume."
+                    "Fix this and run the same command with --resume."
                 )
             raise Stopped(f"{error}. {again}") from None

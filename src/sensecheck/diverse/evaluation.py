@@ -43,15 +43,15 @@ def evaluate(
     data: Annotated[
         Any,
         Option(
-            "one set of responses a line, separated by --eos; or JSONL, JSON, Parquet or CSV with a field 'hypotheses' "
-            "and, if you like, 'id', 'query' and 'references'; - for stdin",
+            "one set of responses per line, separated by --eos; or JSONL, JSON, Parquet or CSV with a field "
+            "'hypotheses' and, optionally, 'id', 'query' and 'references'; - for stdin",
             metavar="FILE",
         ),
     ],
     references: Annotated[
         Any,
         _reading(
-            "{query: {group: [reference]}} as JSON, or one line of references a query, or a table", short="-r",
+            "{query: {group: [reference]}} as JSON, or one line of references per query, or a table", short="-r",
             metavar="FILE",
         ),
     ] = None,
@@ -77,12 +77,14 @@ def evaluate(
     lowercase: Annotated[bool, _aligning("compare words without regard to case")] = False,
     relevance: Annotated[
         float | None,
-        _aligning("a response counts from this score on; 0: any above 0 (default: 0.1 for bleu, else 0)",
+        _aligning("the lowest score at which a response counts; 0: any above 0 (default: 0.1 for bleu, else 0)",
                   metavar="SCORE"),
     ] = None,
     donors: Annotated[
         int,
-        _aligning("other queries whose responses make a query's chance baseline; 0: none", metavar="N", at_least=0),
+        _aligning(
+            "number of other queries whose responses make a query's chance baseline; 0: none", metavar="N", at_least=0
+        ),
     ] = DONORS,
     at: Annotated[
         Sequence[int], _figures("numbers of responses for MDS@k", metavar="K,K", separator=",", at_least=1)
@@ -92,7 +94,7 @@ def evaluate(
         _figures("n of distinct-n, EAD, Ent-n and n-gram recall", metavar="N,N", separator=",", at_least=1),
     ] = DEFAULT_ORDERS,
     vocabulary: Annotated[
-        int, _figures("words that could have been chosen, for EAD", metavar="V", at_least=1)
+        int, _figures("number of words to choose from, for EAD", metavar="V", at_least=1)
     ] = EAD_VOCABULARY,
     variety: Annotated[bool, _figures("only the figures about references")] = True,
     parity: Annotated[Literal["lsdscc"] | None, as_original(PARITY)] = None,
@@ -129,7 +131,7 @@ def _check(tokenize: str, at: Sequence[int], orders: Sequence[int], vocabulary: 
     for name, numbers in (("at", at), ("orders", orders)):
         if not numbers or not all(_is_whole(number, 1) for number in numbers):
             raise InputError(
-                field=name, expected="whole numbers from 1 on", got=repr(numbers), reason=Reason.BAD_OPTION
+                field=name, expected="whole numbers of at least 1", got=repr(numbers), reason=Reason.BAD_OPTION
             )
     for name, number, least in (("vocabulary", vocabulary, 1), ("donors", donors, 0)):
         if not _is_whole(number, least):

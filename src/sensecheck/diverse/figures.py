@@ -141,7 +141,7 @@ _REPETITION = (
         "Shen et al. 2019, Mixture Models for Diverse Machine Translation")),
     mean_of("self_repetition", title="self-repetition", direction="lower", explanation=Explanation(
         "4-grams that another hypothesis of the query has too / 4-grams, mean over queries",
-        "Long phrases that come back within a query.",
+        "Long phrases that are repeated among a query's responses.",
         "short responses have no 4-grams",
         "Salkar et al. 2022, Self-Repetition in Abstractive Neural Summarizers")),
     mean_of("vendi", title="Vendi score", direction="higher", range=(0, INFINITE), explanation=Explanation(

@@ -32,7 +32,7 @@ def verdict(result: Result) -> list[str]:
     repeated = figures.get("corpus_self_repetition")
     if repeated is not None and isinstance(repeated.value, float) and repeated.value > 0.5:
         sentences.append(
-            f"{_percent(repeated.value)} of all four-word phrases come back in responses to other queries: "
+            f"{_percent(repeated.value)} of all four-word phrases are repeated in responses to other queries: "
             "are they canned?"
         )
     return sentences

@@ -318,7 +318,7 @@ class SetReader:
             self._split_anywhere = True
             if not pieces[-1].strip():
                 pieces.pop()
-                self.log.note("lines with a separator at the end (nothing after it is no hypothesis)")
+                self.log.note("lines with a separator at the end (the empty text after it is not a hypothesis)")
         elif not self._split_anywhere and sum(self._other_separators.values()) < 100:
             self._other_separators.update(s for s in SEPARATORS if s != self._separator and s in line)
         hypotheses = tuple(piece.strip() for piece in pieces)
@@ -434,6 +434,6 @@ def _texts(hypotheses: Any, place: Place) -> tuple[str, ...]:
 def _unequal(one: str, its: int, other: str, others: int) -> InputError:
     return InputError(
         f"{one} has {its:,} queries, {other} has {others:,}",
-        hint="They are matched line by line: is a line missing or twice? --queries FILE (queries=) matches by text.",
+        hint="They are matched line by line: is a line missing or repeated? --queries FILE (queries=) matches by text.",
         reason=Reason.UNEQUAL_CORPORA,
     )

@@ -157,8 +157,8 @@ def document(source: Source, log: ReadingLog, expected: str) -> tuple[Any, bytes
     except orjson.JSONDecodeError as error:
         raise InputError(
             path=source.name, line=error.lineno, expected=expected,
-            got=f"something else at column {error.colno} ({error.msg})", hint="Is the file whole?",
-            reason=Reason.BAD_JSON,
+            got=f"something else at column {error.colno} ({error.msg})",
+            hint="Is the file complete?", reason=Reason.BAD_JSON,
         ) from None  # fmt: skip
     log.file(source, "json")
     return value, text

@@ -51,7 +51,7 @@ def _lines(demo: bool) -> Iterator[str]:
     yield "# Paths are relative to this file. Running again measures only what changed."
     yield ""
     yield 'title = "Two systems"'
-    yield "# The first is what the others are compared with."
+    yield "# The others are compared with the first."
     yield _FIRST
     yield "# Runs, reports, comparisons and the overview (index.html) go here."
     yield 'out = "runs"'
@@ -78,7 +78,7 @@ def _lines(demo: bool) -> Iterator[str]:
             yield f"{off}{key} = {chosen.get(key) or _PLACES.get(key, json.dumps('…'))}"
         if name == live[0]:
             yield "# In any value, {system} stands for the system's name; or give each its own: { A = …, B = … }."
-            yield "# A model behind a URL takes its key from an environment variable, so that no secret stands here:"
+            yield "# A model behind a URL takes its key from an environment variable, so no secret is written here:"
             yield '# access = { key_variable = "MY_API_KEY" } (robust; default: OPENAI_API_KEY).'
             yield "# fail_under = { FIGURE = 0.9 }   # exit code 1 when a figure is below (fail_over: above)"
         others = [k for k in known if k not in chosen and k != "data" and not known[k].required]

@@ -127,7 +127,7 @@ class _Checker:
 
     def unknown(self, place: Place, known: Any, what: str = "key") -> None:
         name = str(place[-1])
-        hint = did_you_mean(name, known) or f"There are {', '.join(known)}."
+        hint = did_you_mean(name, known) or f"Choose from: {', '.join(known)}."
         self.wrong((*place[:-1], name), f"there is no {what} {shown(name)}", hint=hint)
 
     def text(self, key: str, usual: str) -> str:
@@ -235,7 +235,7 @@ class _Checker:
     def option(self, place: Place, asked: str, key: str, value: Any, systems: Sequence[str]) -> None:
         known = options(asked)
         if key in OWN:
-            self.wrong(place, f"{key} is decided by `sensecheck run`", hint=_INSTEAD.get(key, ""))
+            self.wrong(place, f"{key} is set by `sensecheck run`", hint=_INSTEAD.get(key, ""))
             return
         if key not in known:
             if not takes_anything(asked):
@@ -308,8 +308,8 @@ _INSTEAD = {
     "options": "Set [intervals] at the top of the file.",
     "out": "Set out at the top of the file.",
     "system": "Name the systems at the top of the file.",
-    "resume": "It goes on by itself where it was interrupted.",
-    "overwrite": "It measures again what changed; --force measures all again.",
+    "resume": "It continues an interrupted run by itself.",
+    "overwrite": "It measures again only what changed; --force measures everything again.",
 }
 
 

@@ -29,7 +29,7 @@ def parsed(text: str, path: str) -> tuple[dict[str, Any], Lines]:
         place = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line = int(place[1]) if place else text.count("\n") + 1
         words = re.sub(r" \(at .*\)$", "", str(error))
-        raise InputError(f"this is no TOML: {words}", path=path, line=line, reason=Reason.SYNTAX) from None
+        raise InputError(f"this is not TOML: {words}", path=path, line=line, reason=Reason.SYNTAX) from None
     return content, _Scan(text).lines
 
 
@@ -164,7 +164,7 @@ def _yaml(text: str, path: str) -> tuple[dict[str, Any], Lines]:
                 name = str(key.value)
                 if name in seen:
                     raise InputError(
-                        f"the key {shown(name)} stands here twice", path=path, line=key.start_mark.line + 1,
+                        f"the key {shown(name)} is given twice here", path=path, line=key.start_mark.line + 1,
                         reason=Reason.SYNTAX,
                     )  # fmt: skip
                 seen.add(name)
@@ -183,7 +183,7 @@ def _yaml(text: str, path: str) -> tuple[dict[str, Any], Lines]:
         mark = getattr(error, "problem_mark", None)
         words = getattr(error, "problem", None) or str(error)
         raise InputError(
-            f"this is no YAML: {words}", path=path, line=mark.line + 1 if mark else None, reason=Reason.SYNTAX
+            f"this is not YAML: {words}", path=path, line=mark.line + 1 if mark else None, reason=Reason.SYNTAX
         ) from None
     if not isinstance(content, dict):
         raise InputError(path=path, line=1, expected="keys and values", got=shown(content), reason=Reason.SYNTAX)

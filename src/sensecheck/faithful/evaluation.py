@@ -41,27 +41,27 @@ def evaluate(
         ),
     ] = None,
     dialect: Annotated[
-        str | None, _reading("SQL: a dialect that sqlglot knows (default: by trying)", metavar="NAME")
+        str | None, _reading("SQL: a dialect that sqlglot knows (default: found by trying)", metavar="NAME")
     ] = None,
     labels: Annotated[
         Any, _reading("SPARQL: a graph with rdfs:label, or a JSON map of IRIs to labels", metavar="FILE")
     ] = None,
     lexicon: Annotated[
         Sequence[str | os.PathLike[str]],
-        _judging("word lists of your own, as JSON, laid over the shipped ones (repeatable)", metavar="FILE"),
+        _judging("your own word lists, as JSON: they extend or override the shipped ones (repeatable)", metavar="FILE"),
     ] = (),
     threshold: Annotated[
         float | None, _judging("how sure a finding must be to count, from 0 to 1 (default: 0.5)", metavar="P")
     ] = None,
     strict: Annotated[
-        bool, _judging("count doubtful findings, and what people usually leave unsaid (threshold 0.25)")
+        bool, _judging("also count doubtful findings, and things that people usually leave unsaid (threshold 0.25)")
     ] = False,
     parity: Annotated[Literal["blec"] | None, as_original("blec")] = None,
     template: Annotated[
         str | os.PathLike[str] | None,
         _as_blec("the original's template file (slots of every query)", metavar="FILE"),
     ] = None,
-    translate: Annotated[bool, _as_blec("the template's translated queries")] = False,
+    translate: Annotated[bool, _as_blec("use the template's translated queries")] = False,
     **shared: Unpack[WeighedRows],
 ) -> Result:  # fmt: skip
     """Verdicts for pairs of a formal query and a sentence.

@@ -11,7 +11,7 @@ from sensecheck.statistics.statistic import AnyStatistic, Explanation, Statistic
 _BLEC = (
     "Shu, Zhang, Dong, Shi, Yu and Zhang 2021, Logic-Consistency Text Generation from Semantic Parses, Findings of ACL"
 )
-_MOVED = "The language, the schema given or not, the threshold and the lexicon; sentences that lean on a context."
+_MOVED = "The language, the schema given or not, the threshold and the lexicon; sentences that depend on their context."
 
 DERIVED = {
     "any_missing": pl.col("missing") > 0,
@@ -39,18 +39,18 @@ def statistics(method: Method) -> list[AnyStatistic]:
         mean_of("consistent", title="consistent", direction="higher", explanation=Explanation(
             "pairs without a finding against them / scored pairs",
             "The share of sentences that say what their query says and nothing else, as far as rules can see. "
-            f"A finding counts from a confidence of {threshold}.",
+            f"A finding counts at or above a confidence of {threshold}.",
             _MOVED,
             _BLEC)),
         Statistic("facts_kept", ("all_kept", "all_facts"), ratio, "facts kept", "higher", (0.0, 1.0), derived=DERIVED,
             out_of="facts", explanation=Explanation(
                 "facts of the queries neither missing nor contradicted / facts of the queries",
-                "How much of what the queries say the sentences say too; long queries weigh more than short ones.",
+                "How much of what the queries say is in the sentences too; long queries weigh more than short ones.",
                 _MOVED)),
     ]  # fmt: skip
     for status, meaning in (
         ("missing", "something that the query says and the sentence does not"),
-        ("contradicted", "something that the sentence says the other way round"),
+        ("contradicted", "something of the query that the sentence contradicts"),
         ("added", "something that the sentence says and the query does not"),
     ):
         figures.append(
@@ -80,7 +80,7 @@ def statistics(method: Method) -> list[AnyStatistic]:
                 explanation=Explanation(
                     f"facts of the kind {group} neither missing nor contradicted / all facts of the kind",
                     f"How reliably {_GROUP_MEANING[group]} get into the sentence; no value where no query has any. "
-                    "n counts pairs; beside it stands how many facts of the kind their queries hold.",
+                    "n counts pairs; the number of such facts in their queries stands beside it.",
                     _MOVED,
                 ),
             )

@@ -67,14 +67,14 @@ def detect_table_format(first_block: bytes, name: str = "") -> TableFormat:
         line = start.split(b"\n", 1)[0]
         if line.rstrip().endswith(b"}") or b"\n" not in start or name.endswith((".jsonl", ".jsonl.gz", ".jsonl.zst")):
             return TableFormat("jsonl", "its first line is a JSON object")
-        return TableFormat("json", "it begins with '{' and the object goes on over lines")
+        return TableFormat("json", "it begins with '{' and the object continues over several lines")
     line = start.split(b"\n", 1)[0]
     stem = re.sub(r"\.(gz|zst|zstd)$", "", name.lower())
     if stem.endswith((".tsv", ".tab")) or (b"\t" in line and not stem.endswith(".csv")):
         return TableFormat("tsv", "its first line holds tabs" if b"\t" in line else "its name ends in .tsv")
     if stem.endswith(".csv") or b"," in line:
         return TableFormat("csv", "its first line holds commas" if b"," in line else "its name ends in .csv")
-    return TableFormat("text", "its first line holds neither tabs nor commas: cells are parted by white space")
+    return TableFormat("text", "its first line holds neither tabs nor commas: cells are separated by white space")
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +369,7 @@ class TableReader:
             raise InputError(
                 f"cannot be read as Parquet ({escaped(str(error).splitlines()[0][:200])})",
                 path=source.name,
-                hint="Is the file whole?",
+                hint="Is the file complete?",
                 reason=Reason.BAD_PARQUET,
             ) from None
         source.digest_file()
@@ -388,7 +388,7 @@ class TableReader:
                 got=f"{shown(error.doc[error.pos : error.pos + 40])} at column {error.colno} ({error.msg})"
                 if error.doc[error.pos :].strip()
                 else "a document that ends too early",
-                hint="Is the file whole? One object per line (JSONL) is read too.",
+                hint="Is the file complete? One object per line (JSONL) is read too.",
                 reason=Reason.BAD_JSON,
             ) from None
         if isinstance(document, dict):
@@ -484,7 +484,7 @@ class TableReader:
             (short, few), (long, many) = min(lengths.items(), key=_second), max(lengths.items(), key=_second)
             raise InputError(
                 path=path or None,
-                expected="columns of one length",
+                expected="columns of the same length",
                 got=f"{few} in {shown(short, 40)} and {many} in {shown(long, 40)}",
                 reason=Reason.RAGGED_COLUMNS,
             )
@@ -571,8 +571,8 @@ class TableReader:
             raise InputError(
                 path=report.path,
                 line=int(numbers[0]),
-                expected="cells parted by commas or tabs",
-                got=f"{shown(lines[0], 60)}, parted by {mark!r}",
+                expected="cells separated by commas or tabs",
+                got=f"{shown(lines[0], 60)}, separated by {mark!r}",
                 hint="Save the table with commas or tabs (and numbers with a point), "
                 f"e.g. polars.read_csv(FILE, separator={mark!r}).write_csv(NEW).",
                 reason=Reason.OTHER_SEPARATOR,
@@ -666,7 +666,7 @@ class TableReader:
             if any(not hasattr(column, "__len__") or isinstance(column, (str, bytes)) for column in data.values()):
                 got = f"a dict with the keys {', '.join(shown(str(key), 40) for key in list(data)[:8])}"
                 raise InputError(
-                    expected="a dict of columns (lists or arrays of one length)",
+                    expected="a dict of columns (lists or arrays of the same length)",
                     got=got,
                     hint="Put a single record in a list.",
                     reason=Reason.NOT_A_TABLE,
@@ -697,7 +697,7 @@ def check_names(columns: Mapping[str, str], asked: Iterable[str]) -> None:
     for ours, theirs in columns.items():
         if ours in known:
             continue
-        swapped = f"The question's name comes first: {theirs}={ours}." if theirs in known else ""
+        swapped = f"The name that is asked for comes first: {theirs}={ours}." if theirs in known else ""
         raise InputError(
             field="columns (--columns NAME=COLUMN)",
             expected=f"one of the names that are asked for here ({', '.join(known)})",
@@ -805,7 +805,7 @@ def _bad_json_line(path: str, number: int, line: bytes, error: ValueError) -> In
         if not rest or error.msg.startswith("Unterminated string"):
             return bad_line(
                 Reason.TRUNCATED,
-                "a whole JSON object",
+                "a complete JSON object",
                 f"a line that ends too early, at {shown(error.doc.rstrip()[-30:])}",
             )
         return bad_line(Reason.BAD_JSON, "a JSON object", f"{shown(rest, 40)} at column {error.colno} ({error.msg})")
@@ -865,7 +865,7 @@ def _one_kind(name: str, column: list[Any], places: Sequence[int], place: str, p
                 field=name,
                 expected=f"{_KINDS.get(first, first.__name__)}, as before",
                 got=f"{_KINDS.get(kind, kind.__name__)} {shown(value, 60)}",
-                hint="Make the column one kind.",
+                hint="Give all values of the column the same kind.",
                 reason=Reason.MIXED_KINDS,
             )
 

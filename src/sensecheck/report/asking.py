@@ -41,7 +41,7 @@ class EveryQuestion(TypedDict, total=False):
         str | os.PathLike[str] | None,
         _output("keep the run here: measurements, summary.json, report.html", metavar="DIR"),
     ]
-    resume: Annotated[bool, _output("go on with the interrupted run in --out", default=False)]
+    resume: Annotated[bool, _output("continue the interrupted run in --out", default=False)]
     overwrite: Annotated[bool, _output("replace the run in --out", default=False)]
     system: Annotated[str | None, _output("what to call the system in tables and reports", metavar="NAME")]
     slices: Annotated[
@@ -53,7 +53,7 @@ class EveryQuestion(TypedDict, total=False):
     ]  # fmt: skip
     columns: Annotated[
         Mapping[str, str] | None,
-        _measured("the input calls NAME by another name: COLUMN (repeatable)", metavar="NAME=COLUMN"),
+        _measured("read NAME from the input's column COLUMN (repeatable)", metavar="NAME=COLUMN"),
     ]
     limit: Annotated[int | None, _measured("only the first N records", metavar="N", at_least=1)]
     skip_bad: Annotated[bool, _measured("count bad records as unscored instead of stopping", default=False)]
@@ -66,7 +66,9 @@ class WeighedRows(EveryQuestion, total=False):
     """Keywords of questions whose rows may have weights and clusters of the user's."""
 
     weight: Annotated[str | None, _measured("how much each row counts", metavar="COLUMN")]
-    cluster: Annotated[str | None, _measured("rows that belong together and are resampled together", metavar="COLUMN")]
+    cluster: Annotated[
+        str | None, _measured("rows with the same value belong together and are resampled together", metavar="COLUMN")
+    ]
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,7 @@ def evaluator(
             parity = kwargs.get("parity")
             if parity is None:
                 names = " or ".join(originals(known["parity"])) if "parity" in known else ""
-                _refuse_idle(kwargs, known, only_as_original, f"says how the original does it: it needs --as {names}")
+                _refuse_idle(kwargs, known, only_as_original, f"is a choice within the original: it needs --as {names}")
             else:
                 why = f"has no meaning with --as {parity}: leave one out"
                 _refuse_idle(kwargs, known, never_as_original, why)

@@ -109,7 +109,7 @@ class Comparison:
                 enough = ""
                 if d.units_needed is not None and d.units_needed > d.units:
                     enough = f": you would need about {_round(d.units_needed):,}"
-                said.append(f"No difference can be told on {d.title} with {d.units:,} independent units{enough}.")
+                said.append(f"No difference can be shown on {d.title} with {d.units:,} independent units{enough}.")
         return said
 
     # -- flips -----------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class Comparisons:
         for pair in self.pairs:
             if pair.names[1] == name:
                 return pair
-        raise KeyError(f"no system {name!r} is compared with {self.names[0]!r}: {', '.join(self.names[1:])}")
+        raise KeyError(f"no system {name!r} is compared with {self.names[0]!r}, only {', '.join(self.names[1:])}")
 
     @property
     def question(self) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Lines are counted from 1, or from 2 below a header.
 _FIRST_NUMBERS = (1, 2)
 # True of files that number their records themselves, too.
-_NUMBERED = "paired by number, which is the line where a record has no id"
+_NUMBERED = "paired by number (the line number where a record has no id)"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Pairing:
             f"(the first: {visible(wrong.example, 60)}), so these are not the same examples."
         )
         if self.numbered:
-            said += f" {_NUMBERED.capitalize()}: are both files in the same order? Ids would pair them in any."
+            said += f" {_NUMBERED.capitalize()}: are both files in the same order? Ids would pair them in any order."
         return said
 
     def notes(self) -> list[str]:
@@ -69,7 +69,7 @@ class Pairing:
             words = " and ".join(t.column for t in same)
             return [f"{_NUMBERED}; {words} the same in all {same[0].pairs:,} pairs"]
         return [
-            f"{_NUMBERED}; no text is there to check it by: the files must list the same examples in the same order"
+            f"{_NUMBERED}; there is no text to check this by: the files must list the same examples in the same order"
         ]
 
     def to_dict(self) -> dict[str, Any]:

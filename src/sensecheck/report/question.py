@@ -54,7 +54,7 @@ def question(name: str) -> Question:
     """The question of that name; its room is imported only now."""
     declared = instruments.room(name).QUESTION
     if not isinstance(declared, Question):
-        raise instruments.InstrumentError(f"the QUESTION of {name!r} is no Question but a {type(declared).__name__}")
+        raise instruments.InstrumentError(f"the QUESTION of {name!r} is not a Question but a {type(declared).__name__}")
     return declared
 
 

@@ -78,7 +78,7 @@ class Result:
             return self.estimates.figure(name)
         except KeyError:
             known = [f.name for f in self.figures]
-            hint = did_you_mean(name.lower(), known) or f"There are {', '.join(known)}."
+            hint = did_you_mean(name.lower(), known) or f"Choose from: {', '.join(known)}."
             raise KeyError(f"there is no figure {name!r}. {hint}") from None
 
     @property
@@ -148,7 +148,7 @@ class Result:
         column = by or self.question.outcome
         if by is not None and by not in self.rows.schema:
             close = difflib.get_close_matches(by, self.rows.schema, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(self.rows.schema)}"
+            hint = f"did you mean {close[0]!r}?" if close else f"their columns are {', '.join(self.rows.schema)}"
             raise KeyError(f"the measurements have no column {by!r}: {hint}")
         whole = by is not None or self.rows.schema.get(column) != pl.Boolean
         chosen = choose(self, limit=self.rows.height + 1 if whole else max(worst, MAX_EXAMPLES)).frame
@@ -218,7 +218,7 @@ class Result:
                 f"{reason} ({count:,})" for reason, count in sorted(reasons.items(), key=lambda r: -r[1])[:3]
             )
             said.insert(
-                0, f"Nothing could be scored{': ' + why if why else ''}. Is this the right file, and the right option?"
+                0, f"Nothing could be scored{': ' + why if why else ''}. Are the file and the options the right ones?"
             )
         return said
 
@@ -248,7 +248,7 @@ class Result:
         for chart in charts:
             if name is None or chart.name == name:
                 return chart
-        raise KeyError(f"no picture {name!r}; there are {', '.join(c.name for c in charts)}")
+        raise KeyError(f"no picture {name!r}; choose from: {', '.join(c.name for c in charts)}")
 
     def charts(self) -> list[Chart]:
         return list(self.question.plots(self)) if self.question.plots else []
@@ -306,7 +306,7 @@ def load(path: str | os.PathLike[str]) -> Result:
         )
     if "intervals" not in stored:
         raise RunError(
-            f"{run.path} was written by an earlier version, which kept less of how it measured; "
+            f"{run.path} was written by an earlier version, which recorded less about how it measured; "
             "measure again with --overwrite (overwrite=True)"
         )
     signature = Signature.from_dict(stored["signature"])

@@ -117,7 +117,7 @@ class Table:
         if shown < len(self.columns):
             hidden = ", ".join(visible(c) for c in self.columns[shown:])
             lines += textwrap.wrap(
-                f"not shown for want of room: {hidden}", room - 2, initial_indent="  ", subsequent_indent="  "
+                f"not shown for lack of space: {hidden}", room - 2, initial_indent="  ", subsequent_indent="  "
             )
         for note in self.notes:
             wrapped = textwrap.wrap(visible(note), max(room - 2, 40), initial_indent="  ", subsequent_indent="    ")
@@ -199,7 +199,7 @@ def slices_table(by: Sequence[str], rows: Sequence[Sequence[Figure]], headline: 
         table.rows.append(row)
     if any("debiased" in f.beside for f in first):
         table.notes.append(
-            "intervals of figures that noise pushes up are of the debiased value: they may end below the value"
+            "where noise pushes a figure up, its interval is that of the debiased value and may end below the figure"
         )
     return table
 

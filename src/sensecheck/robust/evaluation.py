@@ -66,9 +66,9 @@ def evaluate(
         ),
     ] = RULES,
     check_labels: Annotated[
-        bool, _models("skip the six sanity pairs for the label order", flag="--no-label-check")
+        bool, _models("skip the check of the label order with six sanity pairs", flag="--no-label-check")
     ] = True,
-    wordnet: Annotated[bool, _models("widen the rules by the WordNet of this machine")] = False,
+    wordnet: Annotated[bool, _models("extend the rules with the WordNet on this machine")] = False,
     cache: Annotated[
         str | os.PathLike[str] | None,
         _models("keep every model call here (default: calls.sqlite in --out)", metavar="FILE"),
@@ -78,16 +78,16 @@ def evaluate(
         Literal["both", "positive", "negative"],
         _judging("statements that follow (positive), contradict (negative), or both"),
     ] = "both",
-    directions: Annotated[Literal[1, 2], _judging("confirm (h, g) alone, or (g, h) too")] = 2,
-    keep: Annotated[int, _judging("statements judged a pair", metavar="K", at_least=1)] = KEEP,
-    candidates: Annotated[int, _judging("statements a generator call", metavar="N", at_least=1)] = CANDIDATES,
-    regenerate: Annotated[bool, _judging("do not ask again for pairs that are short of statements")] = True,
+    directions: Annotated[Literal[1, 2], _judging("confirm only (h, g), or (g, h) too")] = 2,
+    keep: Annotated[int, _judging("statements judged per pair", metavar="K", at_least=1)] = KEEP,
+    candidates: Annotated[int, _judging("statements per generator call", metavar="N", at_least=1)] = CANDIDATES,
+    regenerate: Annotated[bool, _judging("do not ask the generator again for pairs with too few statements")] = True,
     only_correct: Annotated[
-        bool, _judging("judge also pairs that the model gets wrong", flag="--all-pairs")
+        bool, _judging("also judge pairs that the model gets wrong", flag="--all-pairs")
     ] = True,
     cosine: Annotated[bool, _judging("also compare embeddings of hypothesis and statement")] = False,
     seed: Annotated[
-        int | None, Option("of statements that are sampled (default: the seed of resampling)", hidden=True)
+        int | None, Option("seed for sampling statements (default: the seed of resampling)", hidden=True)
     ] = None,
     parity: Annotated[
         Literal["breaknli", "breaknli-april"] | None, as_original("breaknli", "breaknli-april")
@@ -203,13 +203,13 @@ def _notes(pairs: Pairs, model: classifiers.Asked, generator: generators.Asked) 
         yield f"the model is the small one that ships with sensecheck ({scores}): good for a first look, not for claims"
     cut = getattr(getattr(model.model, "truncated", None), "pairs", 0)
     if cut:
-        yield f"{cut:,} pairs were as long as the model can read, or longer and were cut"
+        yield f"{cut:,} pairs were as long as the model can read, or were longer and had to be cut"
     halved = getattr(model.model, "halved", 0)
     if halved:
         yield f"{halved:,} batches did not fit in memory and were halved"
     for reason, count in model.failures.items():
-        yield f"{count:,} calls without an answer: {reason}"
+        yield f"{count:,} calls got no answer: {reason}"
     if model.unread:
         yield f"{len(model.unread):,} answers held no label that could be read, such as {shown(model.example)}"
     if generator.failed:
-        yield f"{generator.failed:,} calls to the generator without an answer"
+        yield f"{generator.failed:,} calls to the generator got no answer"

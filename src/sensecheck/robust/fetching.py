@@ -29,8 +29,8 @@ def fetch(name: str, target: str | os.PathLike[str], split: str = "validation", 
     except Exception as error:
         words = " ".join(str(error).split())
         raise OSError(
-            f"{HOMES[name]} could not be had from the hub ({type(error).__name__}: {words[:200]}); with a local copy, "
-            "pass its file instead: the columns of MNLI, SNLI, ANLI and QNLI are known in all their layouts"
+            f"{HOMES[name]} could not be fetched from the hub ({type(error).__name__}: {words[:200]}); with a local "
+            "copy, pass its file instead: the columns of MNLI, SNLI, ANLI and QNLI are known in all their layouts"
         ) from None
     finally:
         log.setLevel(level)

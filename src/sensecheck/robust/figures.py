@@ -59,8 +59,8 @@ def _rule(rule: str, polarity: str, formula: str, meaning: str, source: str) -> 
         absent=f"no judged statement under the {rule}",
         explanation=Explanation(
             f"{formula}: judged statements off that label / judged statements",
-            f"{meaning} Conditional: of the triangles whose first two sides oblige the model. Intervals "
-            "resample whole pairs.",
+            f"{meaning} Conditional: only triangles whose first two sides commit the model to that label. "
+            "Intervals resample whole pairs.",
             "a weaker model, statements that are not what the model took them for",
             source,
         ),
@@ -74,7 +74,7 @@ def _rule(rule: str, polarity: str, formula: str, meaning: str, source: str) -> 
         absent=f"no statement shown under the {rule}",
         explanation=Explanation(
             f"{formula}: judged statements off that label / statements shown to the model",
-            f"{meaning} Global: a triangle whose first two sides do not oblige the model counts as kept.",
+            f"{meaning} Global: a triangle whose first two sides do not commit the model counts as kept.",
             "how many statements the model confirms at all",
             source,
         ),
@@ -87,14 +87,14 @@ def _cell(polarity: str, label: str) -> tuple[Declared, ...]:
     stand = {"positive": "follow from", "negative": "contradict"}[polarity]
     mine = (pl.col("polarity") == polarity) & (pl.col("label") == label)
     of_pairs = Explanation(
-        f"as {{name}}, of {label} pairs and {stand} statements alone",
+        f"as {{name}}, of {label} pairs with {polarity} statements only",
         f"One cell of the published table: M(p, h) = {label}, statements that {stand} h.",
         "",
         _BREAKNLI,
     )
     of_statements = replace(
         of_pairs,
-        meaning="Of statements rather than of pairs: does not grow with the number of statements a pair.",
+        meaning="Of statements rather than of pairs: does not grow with the number of statements per pair.",
     )
 
     def share(name: str, title: str, column: str, of: str, explanation: Explanation) -> Declared:
@@ -128,8 +128,8 @@ def _not_implied(name: str, column: str) -> Declared:
         absent="no judged contradiction pair with negative statements",
         explanation=Explanation(
             f"as {name}, of contradiction pairs and contradicting statements, against entailment",
-            "p contradicts h and h contradicts g says nothing of p and g. Published once as if it did; shown "
-            "apart and in no overall figure.",
+            "That p contradicts h and h contradicts g says nothing about p and g. It was once published as if it "
+            "did; it is shown separately and is in no overall figure.",
             "",
             _BREAKNLI,
         ),
@@ -162,34 +162,34 @@ FIGURES: tuple[Declared, ...] = (
         absent_column="left", explanation=Explanation(
             "judged pairs with at least one of {keep} statements off the label logic asks for / judged pairs",
             "How often the model breaks the logic of its own labels; the unsupported triangle is not in it.",
-            "more statements a pair (any one of them counts), a weaker model, statements that are not what the model "
+            "more statements per pair (any one of them counts), a weaker model, statements that are not what the model "
             "took them for",
             _BREAKNLI))),
     Declared(mean_of("inequal", title="Inequal pairs", direction="lower", absent_column="left",
         explanation=Explanation(
             "judged pairs with at least one of {keep} statements given the opposite label / judged pairs",
-            "The graver part: entailment where contradiction must be, or the other way round; for neutral pairs any "
+            "The more serious part: entailment where it must be contradiction, or the reverse; for neutral pairs any "
             "other label.",
             "as for strictly_inequal",
             _BREAKNLI))),
     Declared(Statistic("statement_violation", ("statements_strict", "statements"), ratio,
         "Violations, per judged statement", "lower", absent_column="left", explanation=Explanation(
             "judged statements off the expected label / judged statements",
-            "Conditional violation: of the triangles whose first two sides oblige the model, how many it breaks. Does "
-            "not grow with the number of statements a pair.",
+            "Conditional violation: of the triangles whose first two sides commit the model to a label, how many it "
+            "breaks. Does not grow with the number of statements per pair.",
             "a weaker model, odd statements",
             _LI))),
     Declared(Statistic("statement_inequal", ("statements_inequal", "statements"), ratio,
         "Opposite labels, per judged statement", "lower", absent_column="left", explanation=Explanation(
             "judged statements given the opposite label / judged statements",
-            "The graver part of statement_violation; for neutral pairs any other label.",
+            "The more serious part of statement_violation; for neutral pairs any other label.",
             "as for statement_violation",
             _BREAKNLI))),
     Declared(Statistic("statement_violation_global", ("statements_broken", "statements_seen"), ratio,
         "Violations, per statement shown", "lower", derived={"statements_broken": _BROKEN}, absent_column="left",
         explanation=Explanation(
             "judged statements off the expected label / all statements shown to the model on pairs with an answer",
-            "Global violation: triangles whose premises fail keep the rule without effort and count as kept.",
+            "Global violation: triangles whose premises do not hold cannot break the rule and count as kept.",
             "how many statements the model confirms at all",
             _LI))),
     Declared(mean_of("correct", "accuracy", title="Accuracy on (p, h)", direction="higher", absent=_ONCE,
@@ -200,13 +200,13 @@ FIGURES: tuple[Declared, ...] = (
     Declared(Statistic("coverage", ("judged", "eligible"), ratio, "Coverage: judged of eligible pairs", "higher",
         explanation=Explanation(
             "pairs judged / pairs with a rule",
-            "What share of the pairs the rates speak of; read it with every rate.",
+            "The share of the pairs that the rates are about; read it with every rate.",
             "accuracy, the generator, the filter"))),
     Declared(Statistic("symmetry_violation", ("mirror_broken", "mirror_applies"), ratio,
         "Contradiction not symmetric", "lower", absent_column="left", explanation=Explanation(
             "{M(h,g), M(g,h)} with exactly one contradiction / with at least one",
-            "If a contradicts b, b contradicts a: of the sentence pairs called contradictory one way, how many the "
-            "model does not call so the other way.",
+            "If a contradicts b, b contradicts a: of the sentence pairs that the model calls contradictory one way "
+            "round, how many it does not the other way round.",
             "paraphrases taken for contradictions",
             _LI))),
     Declared(Statistic("symmetry_violation_global", ("mirror_broken", "mirrored"), ratio,
@@ -218,7 +218,7 @@ FIGURES: tuple[Declared, ...] = (
     Declared(mean_of("reflexive_broken", "reflexivity_violation", title="A text does not entail itself",
         direction="lower", absent=_ONCE, explanation=Explanation(
             "hypotheses with M(h, h) ≠ entailment / hypotheses",
-            "Every text entails itself. The rule has no premise that could fail: conditional and global are one.",
+            "Every text entails itself. The rule has no premise that could fail: conditional and global are the same.",
             "",
             _MINERVINI))),
     *_rule("entailment chain", "positive",

@@ -164,7 +164,7 @@ def _stored(generator: generators.Asked, hypotheses: Sequence[str]) -> Statement
         if any(texts is None or len(texts) != original.STATEMENTS_DRAWN for texts in answers):
             return None
         by_polarity.append(np.array(answers))
-    note = "ten statements of each polarity came with every hypothesis and were taken as they are, undrawn"
+    note = "ten statements of each polarity came with every hypothesis and were used as they are, without drawing"
     return Statements(by_polarity[0], by_polarity[1], note)
 
 

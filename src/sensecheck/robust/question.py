@@ -34,7 +34,7 @@ def _sentences(result: Result) -> Iterator[str]:
         f"{inequal.value:.1%} with the opposite label."
     )
     if isinstance(covered.value, float) and covered.value < 0.5:
-        yield f"Only {covered.value:.0%} of the eligible pairs could be judged: the rates speak of those."
+        yield f"Only {covered.value:.0%} of the eligible pairs could be judged: the rates are about those only."
     if isinstance(strict.low, float) and strict.n < FEW_PAIRS:
         yield f"Fewer than {FEW_PAIRS} judged pairs: read the intervals, not the values."
 

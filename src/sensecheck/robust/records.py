@@ -66,7 +66,7 @@ class Pairs:
             raise InputError(
                 "there is no pair to read",
                 path=files or None,
-                hint="Pairs have a premise, a hypothesis and a label, a line of JSON or a row of a table each.",
+                hint="Each pair is a line of JSON or a row of a table with a premise, a hypothesis and a label.",
                 reason=Reason.EMPTY,
             )
 
@@ -130,7 +130,7 @@ class Pairs:
         if self._coarse:
             notes.append(
                 f"{self._coarse:,} pairs are only known not to be entailed: neutral and contradiction both count as "
-                "right there, and the triangle is held against the model's own label"
+                "right there, and the triangle is judged by the model's own label"
             )
         return notes
 

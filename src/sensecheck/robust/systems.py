@@ -53,34 +53,35 @@ class Access:
     revision: Annotated[
         str | None,
         Option(
-            "a commit or branch of the model at the hub; for a URL, what tells apart models of one name", metavar="REV"
+            "a commit or branch of the model on the hub; for a URL, any text that tells models of the same name apart",
+            metavar="REV",
         ),
     ] = None
-    generator_revision: Annotated[str | None, Option("the same of the generator", metavar="REV")] = None
+    generator_revision: Annotated[str | None, Option("the same for the generator", metavar="REV")] = None
     label_names: Annotated[
         Sequence[str] | None,
         Option(
-            "the model's classes in order, when their names do not say",
+            "the model's classes in order, when their names do not say which is which",
             flag="--label-order",
             metavar="A,B,C",
             separator=",",
         ),
     ] = None
-    prompt: Annotated[str | None, Option("for language models: holds <premise> and <hypothesis>", metavar="TEXT")] = (
-        None
-    )
+    prompt: Annotated[
+        str | None, Option("prompt for language models, with <premise> and <hypothesis>", metavar="TEXT")
+    ] = None
     model_name: Annotated[str | None, Option("the model's name at a URL", metavar="NAME")] = None
     key_variable: Annotated[str, Option("environment variable with the endpoint's key", metavar="NAME")] = (
         "OPENAI_API_KEY"
     )
     concurrency: Annotated[int, Option("calls at once to a URL", metavar="N", at_least=1)] = 8
     timeout: Annotated[float, Option("seconds for one call", metavar="S")] = 60.0
-    tries: Annotated[int, Option("tries of one call", metavar="N", at_least=1)] = 8
+    tries: Annotated[int, Option("attempts per call", metavar="N", at_least=1)] = 8
     per_minute: Annotated[float | None, Option("at most N calls a minute to a URL", metavar="N")] = None
     max_tokens: Annotated[
         int | None,
         Option(
-            "longest answer of a language model (default: of a URL 64, lists 1024; of a folder 40)",
+            "longest answer of a language model (default: 64 at a URL, 1024 for lists; 40 from a folder)",
             metavar="N",
             at_least=1,
         ),
@@ -137,7 +138,7 @@ def faults_told(calls: CallCache, again: str = "--resume", keeping: str = "--cac
         kept = calls.count() if calls.path is not None else 0
         if not kept and not isinstance(error, EndpointGoneError):
             raise InputError(str(error), reason=Reason.ENDPOINT) from None
-        where = f"{kept:,} answers are kept in {calls.path}: mend it" if kept else "Mend it"
+        where = f"{kept:,} answers are kept in {calls.path}: fix this" if kept else "Fix this"
         message = f"{error}. {where} and run the same command{' with ' + again if again else ' again'}"
         raise Stopped(
             f"{message}." if calls.path is not None else f"{message}; with {keeping}, answers are kept."

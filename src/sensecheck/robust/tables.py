@@ -43,7 +43,7 @@ def model_table(results: Sequence[Result], data_set: str = "") -> Table:
     if len(parity) > 1:
         ways = ", ".join(sorted(f"--as {name}" if name else "without --as" for name in parity))
         raise InputError(
-            f"these runs were not measured the same way ({ways}) and share no table", reason=Reason.MIXED_RUNS
+            f"these runs were not measured the same way ({ways}) and cannot share a table", reason=Reason.MIXED_RUNS
         )
     original = parity != {""}
     strict = "relaxed_inequal_" if original else "strictly_inequal_"

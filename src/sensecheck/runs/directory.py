@@ -101,7 +101,7 @@ class RunDirectory:
         if not run.path.exists():
             raise RunError(f"no such run: {run.path}")
         if not run.is_run():
-            raise RunError(f"{run.path} is no run directory: it has no readable {MANIFEST}")
+            raise RunError(f"{run.path} is not a run directory: it has no readable {MANIFEST}")
         return run
 
     def is_run(self) -> bool:
@@ -119,7 +119,7 @@ class RunDirectory:
         changes = _changes(self.manifest().get("plan", {}), _jsonable(plan))
         if changes:
             raise RunError(
-                f"{self.path} was begun differently and cannot be resumed: {'; '.join(changes)}. "
+                f"{self.path} was started differently and cannot be resumed: {'; '.join(changes)}. "
                 "Resume with the same inputs and options, or choose another directory."
             )
 
@@ -135,7 +135,7 @@ class RunDirectory:
     def manifest(self) -> dict[str, Any]:
         loaded = orjson.loads((self.path / MANIFEST).read_bytes())
         if not isinstance(loaded, dict):
-            raise ValueError(f"{self.path / MANIFEST} holds no object")
+            raise ValueError(f"{self.path / MANIFEST} does not hold a JSON object")
         return loaded
 
     def summary(self) -> dict[str, Any]:
@@ -306,12 +306,12 @@ def _changed_files(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     for path in was:
         if path in now and was[path] != now[path]:
             changes.append(f"{path} was {_version(was[path])}, now {_version(now[path])}")
-    return changes or ["inputs come in another order"]
+    return changes or ["the inputs are in a different order"]
 
 
 def _version(file: Mapping[str, Any]) -> str:
     changed = datetime.fromtimestamp(file["modified"] / 1e9, UTC).isoformat(sep=" ", timespec="milliseconds")
-    return f"{file['bytes']:,} bytes of {changed}"
+    return f"{file['bytes']:,} bytes (last changed {changed})"
 
 
 def _spelled(value: Any, limit: int = 80) -> str:

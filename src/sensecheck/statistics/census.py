@@ -146,8 +146,8 @@ class Census:
         values = [tuple(row) for row in merged.select(self.keys).unique().sort(self.keys).rows()]
         if len(values) > MAX_SLICE_VALUES:
             raise SliceError(
-                f"cannot slice by {'×'.join(self.by)}: it has {len(values):,} values; a slice is a category with "
-                f"at most {MAX_SLICE_VALUES:,}. Bin it, or choose another column."
+                f"cannot slice by {'×'.join(self.by)}: it has {len(values):,} values; a column to slice by may "
+                f"have at most {MAX_SLICE_VALUES:,}. Bin it, or choose another column."
             )
         return values
 

@@ -182,7 +182,7 @@ def _check_alike(a: Measurements, b: Measurements, role: str, names: tuple[str, 
     if len(unlike):
         unit, in_a, in_b = unlike["_of"][0], unlike["least"][0], unlike["least_right"][0]
         raise ComparisonError(
-            f"the two runs have other {role}s for {len(unlike):,} of the same units: {unit!r} has {in_a!r} in "
+            f"the two runs have different {role}s for {len(unlike):,} of the same units: {unit!r} has {in_a!r} in "
             f"{names[0]} and {in_b!r} in {names[1]}. Compare runs over the same input."
         )
 
@@ -298,7 +298,7 @@ def _of_rows(
     n = (len(runs[0].rows), len(runs[1].rows))
     undrawn = np.full(1, np.nan)
     if not all(n) or sum(n) > MOST_ROWS:
-        why = f"figures of single rows are made up to {MOST_ROWS:,} rows" if all(n) else "no scored rows"
+        why = f"figures that need all rows at once take at most {MOST_ROWS:,} rows" if all(n) else "no scored rows"
         nothing = _Observed((np.nan, np.nan), n, units)
         return {s.name: _difference(s, nothing, _Tests(undrawn, note=why)) for s in statistics}
     most = most_resampled(statistics)
@@ -312,7 +312,8 @@ def _of_rows(
         a, b = (float(run.weighted.values[i]) for run in runs)
         observed = _Observed((a, b), n, units)
         if spreads is None:
-            tests = _Tests(undrawn, note=f"figures of single rows are resampled up to {most:,} rows: no interval")
+            why = f"figures that need all rows at once resample at most {most:,} rows: no interval"
+            tests = _Tests(undrawn, note=why)
         else:
             spread = spreads.bootstrap[i]
             if statistic.noise_power:

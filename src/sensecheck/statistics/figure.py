@@ -39,10 +39,14 @@ class IntervalOptions:
     ] = "percentile"
     level: Annotated[float, Option("coverage of the intervals", flag="--ci-level", metavar="P")] = 0.95
     replicates: Annotated[int, Option("bootstrap replicates", flag="--resamples", metavar="N", at_least=20)] = 1000
-    seed: Annotated[int, Option("of resampling", metavar="N")] = DEFAULT_SEED
+    seed: Annotated[int, Option("seed of the resampling", metavar="N")] = DEFAULT_SEED
     jobs: Annotated[
         int,
-        Option("threads for figures; no digit depends on it (default: all cores)", metavar="N", at_least=1),
+        Option(
+            "threads for computing figures; the digits do not depend on it (default: all cores)",
+            metavar="N",
+            at_least=1,
+        ),
     ] = field(default_factory=lambda: os.cpu_count() or 1)
 
     def __post_init__(self) -> None:

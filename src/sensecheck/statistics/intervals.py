@@ -33,7 +33,7 @@ class Interval:
     def of_ends(cls, ends: tuple[End, End], method: str) -> Interval:
         """The interval with these ends; without one where too few replicates had a value."""
         if ends[0] is None:
-            return cls(absent="the figure does not exist in enough replicates")
+            return cls(absent="the figure has a value in too few replicates")
         return cls(*ends, method)
 
 
@@ -44,8 +44,8 @@ def why_no_interval(options: IntervalOptions, n: int, clusters: int | None) -> s
     if n == 0:
         return "no scored rows"
     if clusters is None:
-        return "one row alone" if n < 2 else ""
-    return "one cluster alone says nothing about the others" if clusters < 2 else ""
+        return "only one row" if n < 2 else ""
+    return "only one cluster, which says nothing about others" if clusters < 2 else ""
 
 
 def percentile(spread: Floats, level: float) -> tuple[End, End]:

@@ -203,10 +203,10 @@ def most_resampled(statistics: Sequence[RowStatistic]) -> int:
 
 def _row_interval_absent(n: int, clusters: int | None, options: IntervalOptions, most: int) -> str:
     if n > MOST_ROWS:
-        return f"figures of single rows are made up to {MOST_ROWS:,} rows: slice, or use --limit (limit=)"
+        return f"figures that need all rows at once take at most {MOST_ROWS:,} rows: slice, or use --limit (limit=)"
     absent = why_no_interval(options, n, clusters)
     if not absent and n > most:
-        return f"figures of single rows are resampled up to {most:,} rows: slice, or use --limit (limit=)"
+        return f"figures that need all rows at once resample at most {most:,} rows: slice, or use --limit (limit=)"
     return absent
 
 

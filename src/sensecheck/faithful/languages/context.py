@@ -38,10 +38,10 @@ def read_labels(path: str | Path) -> dict[str, str]:
             loaded: Any = json.loads(source.read())
         except json.JSONDecodeError as error:
             raise InputError(
-                path=str(path), line=error.lineno, expected="a JSON object from IRIs to labels", got=error.msg
+                path=str(path), line=error.lineno, expected="a JSON object that maps IRIs to labels", got=error.msg
             ) from None
         if not isinstance(loaded, dict):
-            raise InputError(path=str(path), expected="a JSON object from IRIs to labels", got=shown(loaded, 60))
+            raise InputError(path=str(path), expected="a JSON object that maps IRIs to labels", got=shown(loaded, 60))
         return {str(k): str(v) for k, v in loaded.items()}
     labelled = _labels_of_lines(source) if kind in ("nt", "nq") else _labels_of_graph(source, kind)
     labels: dict[str, str] = {}

@@ -88,7 +88,7 @@ def parse(text: str) -> Node:
             pending = Node(stripped, start, start + len(stripped), name_end=start + len(stripped))
     root = pending
     if stack or root is None or root.args is None:
-        raise UnreadableQueryError(Reason.UNREADABLE_QUERY, "not a Logic2text form: operators and braces do not close")
+        raise UnreadableQueryError(Reason.UNREADABLE_QUERY, "not a Logic2text form: operators and braces do not match")
     return root
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sensecheck.calibrated.logits_lines import keys_and_variant, parse_lines, read_carefully, split_lines
+from sensecheck.calibrated.logits_lines import keys_and_variant, parse_lines, split_lines
 from sensecheck.calibrated.logits_plan import (
     DECIDING_TOKENS,
     PADDING_LABEL,
@@ -105,14 +105,14 @@ def detect_format(first_block: bytes) -> DetectedFormat:
         if not line.lstrip().startswith(b"{") or b'"top_logits"' not in line:
             break
         try:
-            parsed = read_carefully(line, number, Plan(path=""))
+            _, variant = keys_and_variant(line, number, Plan(path=""))
         except InputError:
             string_tokens = b'"labels": ["' in line or b'"labels":["' in line
             return DetectedFormat(
                 "logits-miso" if string_tokens else "logits-hf",
                 f'line {number} holds the key "top_logits", though it cannot be read in full',
             )
-        if parsed.variant == "miso":
+        if variant == "miso":
             return DetectedFormat("logits-miso", f'line {number} holds "top_logits" with string tokens')
         return DetectedFormat("logits-hf", f'line {number} holds "top_logits" with integer tokens')
     table = detect_table_format(first_block)

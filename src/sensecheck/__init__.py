@@ -48,7 +48,12 @@ def __getattr__(name: str) -> Any:
         return _look_up(name)
     # A question of another installed package is met here like one of ours.
     instruments = import_module("sensecheck.instruments")
-    return instruments.room(name) if name in instruments.plugins() else _look_up(name)
+    if name not in instruments.plugins():
+        return _look_up(name)
+    try:
+        return instruments.room(name)
+    except instruments.InstrumentError as error:
+        raise AttributeError(str(error)) from error
 
 
 def __dir__() -> list[str]:

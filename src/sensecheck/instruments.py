@@ -10,9 +10,12 @@ import warnings
 from difflib import get_close_matches
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from types import ModuleType
 
+import sensecheck
 from sensecheck import rooms
+from sensecheck._version import __version__
 
 GROUP = "sensecheck.instruments"
 OWN: dict[str, ModuleType] = {
@@ -34,8 +37,7 @@ def plugins() -> dict[str, metadata.EntryPoint]:
     """Name → entry point of the questions that other packages bring; a name that is taken is left out."""
     points: dict[str, metadata.EntryPoint] = {}
     for point in metadata.entry_points(group=GROUP):
-        if point.name in OWN or not point.name.isidentifier():
-            why = "is the name of a question of sensecheck" if point.name in OWN else "is not a Python name"
+        if why := _unusable(point.name):
             warnings.warn(f"{_origin(point)}: {point.name!r} {why}; it is left out", InstrumentWarning, stacklevel=2)
         elif point.name in points and points[point.name].value != point.value:
             first = _origin(points[point.name])
@@ -46,6 +48,16 @@ def plugins() -> dict[str, metadata.EntryPoint]:
         else:
             points[point.name] = point
     return points
+
+
+def _unusable(name: str) -> str:
+    """Why no question can have this name, or nothing."""
+    if not name.isidentifier():
+        return "is not a Python name"
+    if name in OWN:
+        return "is the name of a question of sensecheck"
+    ours = find_spec(f"sensecheck.{name}") or find_spec(f"sensecheck.cli.{name}") or name in sensecheck.__all__
+    return "is a name that sensecheck uses itself" if ours else ""
 
 
 def names() -> list[str]:
@@ -69,17 +81,20 @@ def room(name: str) -> ModuleType:
     if name not in plugins():
         close = get_close_matches(name, names(), n=1)
         hint = f"Did you mean {close[0]!r}?" if close else f"Choose from: {', '.join(names())}."
-        raise InstrumentError(f"there is no question {name!r}. {hint}")
+        raise InstrumentError(
+            f"there is no question {name!r}. {hint} A question of another package is there once that is installed."
+        )
     point = plugins()[name]
     try:
         module = point.load()
-    except Exception as error:  # whatever another package does when it is imported
+    except (Exception, SystemExit) as error:  # whatever another package does when it is imported
         raise InstrumentError(_broken(point, f"{type(error).__name__}: {error}")) from error
     for part in ("QUESTION", "evaluate"):
         if not hasattr(module, part):
             raise InstrumentError(_broken(point, f"{point.value} has no {part}"))
     if getattr(module.QUESTION, "name", None) != name:
-        raise InstrumentError(_broken(point, f"its QUESTION is not called {name!r}"))
+        called = getattr(module.QUESTION, "name", None)
+        raise InstrumentError(_broken(point, f"its QUESTION is called {called!r}, not {name!r}"))
     assert isinstance(module, ModuleType)
     return module
 
@@ -89,12 +104,36 @@ def available() -> list[str]:
     usable = []
     for name in names():
         try:
-            room(name)
+            module = room(name)
+            if name not in OWN:
+                _try_statistics(name, module)
         except InstrumentError as error:
             warnings.warn(f"{error}; it is left out", InstrumentWarning, stacklevel=2)
         else:
             usable.append(name)
     return usable
+
+
+def _try_statistics(name: str, module: ModuleType) -> None:
+    """Figures are listed and explained without a run: with an empty method, all of them must be there."""
+    try:
+        module.QUESTION.statistics({})
+    except Exception as error:  # whatever another package does
+        why = f"its statistics cannot be listed without a run (method is then empty): {type(error).__name__}: {error}"
+        raise InstrumentError(_broken(plugins()[name], why)) from error
+
+
+def version(name: str) -> str:
+    """The version that a question's figures are made by: sensecheck's, and that of the package that brings it."""
+    if name in OWN or name not in plugins():
+        return __version__
+    dist = plugins()[name].dist
+    return __version__ if dist is None else f"{__version__}+{dist.name}-{dist.version}"
+
+
+def origin(name: str) -> str:
+    """Who answers for a question: nobody but us for our own."""
+    return _origin(plugins()[name]) if name not in OWN and name in plugins() else ""
 
 
 def _origin(point: metadata.EntryPoint) -> str:

@@ -49,7 +49,8 @@ def _calibrated(system: str) -> Result:
     return sensecheck.calibrated.evaluate(data, slices=["novelty"], system=system, limit=100, options=FEW)
 
 
-# A question without a function of its name above fails here.
+MISSING = [name for name in OWN if f"_{name}" not in globals()]
+assert not MISSING, f"write a function _{MISSING[0]}(system) above that gives a result of {MISSING[0]} to look at"
 SAMPLES: dict[str, Callable[[str], Result]] = {name: globals()[f"_{name}"] for name in OWN}
 # What must be there when an example is open.
 PARTS = {
@@ -62,7 +63,7 @@ PARTS = {
 
 
 def test_every_question_says_what_its_examples_show() -> None:
-    assert set(PARTS) == set(OWN)
+    assert set(PARTS) == set(OWN), "say in PARTS what an example of the new question shows"
 
 
 @pytest.mark.browser

@@ -47,6 +47,7 @@ _BUG = 70
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
+    warnings.showwarning = _say_warning
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         if arguments and arguments[0] == "help" and len(arguments) > 1:
             arguments = [arguments[1], "--help"]
@@ -56,7 +57,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[0] in ("-V", "--version"):
         sys.stdout.write(f"sensecheck {__version__}\n")
         return DONE
-    warnings.showwarning = _say_warning
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a sign gets another one, not an error after all the work.
         if isinstance(stream, io.TextIOWrapper):
@@ -95,7 +95,7 @@ def _call(name: str, rest: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("SENSECHECK_DEBUG"):
             raise
-        return _explain_failure(error)
+        return _explain_failure(error, instruments.origin(name))
 
 
 def _has_module(name: str) -> bool:
@@ -113,18 +113,23 @@ def parser_of(name: str) -> ArgumentParser:
     return parser
 
 
-def _explain_failure(error: Exception) -> int:
+def _explain_failure(error: Exception, package: str) -> int:
     from sensecheck.report.escaping import visible
     from sensecheck.runs.stopping import Stopped
 
     if isinstance(error, Stopped):
         sys.stderr.write(f"sensecheck: stopped: {visible(str(error))}\n")
         return STOPPED
-    if isinstance(error, (ValueError, KeyError, OSError, ImportError, OverflowError)):
+    # A key that a plugin did not find is its own fault; ours are checked, and say what is wrong with an input.
+    told = (
+        (ValueError, OSError, ImportError) if package else (ValueError, KeyError, OSError, ImportError, OverflowError)
+    )
+    if isinstance(error, told):
         words = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         return _refuse(words)
     sys.stderr.write(
-        f"sensecheck: this is a fault in sensecheck itself: {type(error).__name__}: {visible(str(error), 300)}\n"
+        f"sensecheck: this is a fault in {package or 'sensecheck itself'}: "
+        f"{type(error).__name__}: {visible(str(error), 300)}\n"
         "Run again with SENSECHECK_DEBUG=1 to see where, and please report it.\n"
     )
     return _BUG

@@ -63,7 +63,7 @@ def add_parameters(parser: Parser, function: Callable[..., Any], without: Iterab
                 if field.option is not None and dest not in without:
                     _add(parser.heading(field.option.group or option.group), field, dest=dest)
         else:
-            _add(parser.heading(option.group or "options"), parameter)
+            _add(parser.heading(option.group or "what is measured"), parameter)
 
 
 def _add(group: argparse._ArgumentGroup, parameter: Parameter, dest: str = "") -> None:
@@ -76,7 +76,7 @@ def _add(group: argparse._ArgumentGroup, parameter: Parameter, dest: str = "") -
     if kind is bool:
         group.add_argument(*flags, action="store_false" if parameter.default is True else "store_true", **shared)
         return
-    how: dict[str, Any] = {"metavar": option.metavar or None}
+    how: dict[str, Any] = {"metavar": option.metavar or None, "required": parameter.required}
     choices = option.choices or (typing.get_args(kind) if typing.get_origin(kind) is Literal else ())
     if choices:
         how |= {"choices": list(choices), "type": type(choices[0])}

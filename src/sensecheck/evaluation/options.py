@@ -104,6 +104,8 @@ def _members(hint: Any) -> list[Any]:
     """The alternatives of a hint that a file can hold; none of them means: leave it to the question."""
     if hint is Any or hint is None:
         return []
+    if isinstance(typing.get_origin(hint) or hint, type) and issubclass(typing.get_origin(hint) or hint, os.PathLike):
+        return [str]  # a file names a path by its text
     if typing.get_origin(hint) in (Union, types.UnionType):
         parts = [part for part in typing.get_args(hint) if part is not type(None)]
         return [] if Any in parts else [kind for part in parts for kind in _members(part)]

@@ -9,13 +9,13 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from sensecheck._version import __version__
+from sensecheck import instruments
 from sensecheck.evaluation.file import Entry, Evaluation, with_secrets
 from sensecheck.evaluation.options import evaluator, options
 from sensecheck.inputs.errors import shown
@@ -58,8 +58,10 @@ def run(
     say: Callable[[str], None] = lambda words: None,
 ) -> Done:
     """Measure what changed, compare, write the pages. Paths are relative to the file's folder."""
-    with contextlib.chdir(evaluation.folder):
-        return _Work(evaluation, only, force, dry, say).done()
+    folder = evaluation.folder
+    with contextlib.chdir(folder):
+        done = _Work(evaluation, only, force, dry, say).done()
+    return replace(done, index=folder / evaluation.out / INDEX)
 
 
 class _Work:
@@ -70,7 +72,7 @@ class _Work:
         self.out = Path(evaluation.out)
         self.state: dict[str, Any] = self._read_state()
         self.hashes: dict[str, str] = {}
-        self.result = Done([], (evaluation.folder / self.out / INDEX))
+        self.result = Done([], self.out / INDEX)
 
     def done(self) -> Done:
         folders = _distinct([e.name for e in self.evaluation.entries])
@@ -216,7 +218,7 @@ class _Work:
         """Changes when a figure could: options, interval choices, the version, the content of every file named."""
         files = {path: self._hash(path) for value in _strings(given) for path in _files(value)}
         intervals = {k: v for k, v in vars(self.evaluation.intervals).items() if k != "jobs"}
-        told = [__version__, entry.question, system, given, intervals, files]
+        told = [instruments.version(entry.question), entry.question, system, given, intervals, files]
         return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
 
     def _hash(self, path: str) -> str:

@@ -14,7 +14,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar
 
-from sensecheck.inputs.errors import InputError, did_you_mean
+from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.opening import identity, is_path
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option, Parameter, alternatives, described, flat_signature, parameters, takes_anything
@@ -175,6 +175,7 @@ def evaluator(
         def evaluate(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             known = parameters(function)
             _refuse_unknown(function, kwargs, known)
+            _refuse_values(kwargs, known)
             parity = kwargs.get("parity")
             if parity is None:
                 names = " or ".join(originals(known["parity"])) if "parity" in known else ""
@@ -201,6 +202,21 @@ def _refuse_unknown(function: Callable[..., Any], given: Iterable[str], known: M
         if name not in known and not takes_anything(function):
             hint = did_you_mean(name, known)
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}. {hint}".rstrip())
+
+
+def _refuse_values(given: Mapping[str, Any], known: Mapping[str, Parameter]) -> None:
+    """What the declaration of an option rules out is refused from Python as it is on the command line."""
+    for name, value in given.items():
+        option = known[name].option if name in known else None
+        if option is None or value is None or name == "parity":
+            continue
+        kind = alternatives(known[name].hint)[0]
+        choices = typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else option.choices
+        wrong = bool(choices) and not isinstance(value, list | tuple) and value not in choices
+        too_small = option.at_least is not None and isinstance(value, int | float) and value < option.at_least
+        if wrong or too_small:
+            expected = f"at least {option.at_least}" if too_small else f"one of {', '.join(map(str, choices))}"
+            raise InputError(field=name, expected=expected, got=shown(value), reason=Reason.BAD_OPTION)
 
 
 def _refuse_idle(given: Mapping[str, Any], known: Mapping[str, Parameter], idle: Iterable[str], why: str) -> None:

@@ -191,8 +191,23 @@ def shown_pages(question: Question, frame: pl.DataFrame) -> list[Mapping[str, An
         pages = list(question.example_page(frame))
         if len(pages) != len(frame):
             raise ValueError(f"{question.name}: example_page gave {len(pages)} examples for {len(frame)} rows")
+        for page in pages[:1]:
+            _check_page(question.name, page)
         return pages
     return plain_pages(frame)
+
+
+def _check_page(question: str, page: Mapping[str, Any]) -> None:
+    """A page of another shape would show an empty example."""
+    parts = page.get("parts")
+    whole = isinstance(parts, Sequence) and all(
+        isinstance(part, Mapping) and "label" in part and ("spans" in part or "rows" in part) for part in parts
+    )
+    if not whole or set(page) - {"title", "parts"}:
+        raise ValueError(
+            f"{question}: example_page gives {{'title': …, 'parts': [{{'label': …, 'spans': [[text, kind], …]}}, …]}} "
+            f"for each row; here the first has the keys {', '.join(map(str, page)) or 'none'}"
+        )
 
 
 def plain_pages(frame: pl.DataFrame) -> list[Mapping[str, Any]]:

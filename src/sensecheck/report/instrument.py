@@ -15,10 +15,12 @@ from typing import Any
 
 import polars as pl
 
+from sensecheck import instruments
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import file_sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch, TableReader
+from sensecheck.instruments import InstrumentError
 from sensecheck.report.asking import Asked
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
@@ -83,7 +85,11 @@ class Instrument(ABC):
         """Measure, estimate, and keep."""
         asked = self.asked
         method = {**({"as": self.original} if self.original else {}), **self.method()}
-        plan = {"question": self.question.name, "method": method, **asked.plan(self.data), **self.plan()}
+        version = instruments.version(self.question.name)
+        plan = {
+            "question": self.question.name, "version": version, "method": method,
+            **asked.plan(self.data), **self.plan(),
+        }  # fmt: skip
         collected = collect(
             self.batches, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite, anew=self.anew,
             progress=asked.progress,
@@ -98,13 +104,14 @@ class Instrument(ABC):
             method["ci"], usual["ci"] = ci_text(intervals, rows), ci_text(IntervalOptions(), rows)
         result = Result(
             self.question,
-            Signature(self.question.name, method, dict(self.system()), usual),
+            Signature(self.question.name, method, dict(self.system()), usual, version),
             Estimates([]),
             rows,
             collected.examples,
             options=intervals,
             directory=collected.directory,
         )
+        _refuse_repeated(self.question.name, [statistic.name for statistic in result.statistics])
         result.estimates = self.estimates(result)
         # An original's figures are point values: it does not matter to them which rows belong together.
         result.notes = [*self.notes, *([] if self.original else _shared_ids(collected))]
@@ -113,6 +120,12 @@ class Instrument(ABC):
         if collected.directory is not None:
             result.store()
         return result
+
+
+def _refuse_repeated(question: str, names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InstrumentError(f"{question}: two statistics are called {name!r}")
 
 
 def ci_text(options: IntervalOptions, rows: Measurements) -> str:
@@ -174,6 +187,10 @@ class TableInstrument(Instrument):
             measured = self.measure(batch)
             if isinstance(measured, pl.DataFrame):
                 measured = Batch(measured)
+            if len(measured.measurements) != len(batch.frame):
+                raise InstrumentError(
+                    f"{self.question.name}: measure gave {len(measured.measurements):,} rows for {len(batch.frame):,}"
+                )
             ids = batch.ids(f"{Path(batch.path).name}:" if several and batch.path else "")
             rows = self._complete(measured.measurements, batch, ids)
             yield Batch(rows, _named(measured.examples, ids))

@@ -211,7 +211,8 @@ class Result:
         return dict(fewest.unscored)
 
     def verdict(self) -> list[str]:
-        said = list(self.question.verdict(self)) if self.question.verdict else []
+        verdict = self.question.verdict(self) if self.question.verdict else []
+        said = [verdict] if isinstance(verdict, str) else list(verdict)
         if self.figures and not any(f.n for f in self.figures):
             reasons = max((f.unscored for f in self.figures), key=lambda u: sum(u.values()), default={})
             why = ", ".join(

@@ -174,7 +174,7 @@ def test_weights_are_checked_as_in_every_table(tmp_path: Path) -> None:
     lines = [json.dumps(record | {"times": 2, "chat": "x"}) for record in RECORDS]
     path = tmp_path / "r.jsonl"
     path.write_text("\n".join([*lines[:2], "", json.dumps(RECORDS[2] | {"times": "?"})]))
-    with pytest.raises(InputError, match=r"r\.jsonl:4: times: expected a finite number, got '\?'"):
+    with pytest.raises(InputError, match=r"r\.jsonl:4: times: expected a weight of at least 0, got '\?'"):
         evaluate(path, options=QUICK, weight="times")
     # A line that is no record has neither weight nor cluster: it is counted as unscored all the same.
     path.write_text("\n".join([*lines, "{"]))

@@ -36,7 +36,7 @@ class InstrumentWarning(UserWarning):
 def plugins() -> dict[str, metadata.EntryPoint]:
     """Name → entry point of the questions that other packages bring; a name that is taken is left out."""
     points: dict[str, metadata.EntryPoint] = {}
-    for point in metadata.entry_points(group=GROUP):
+    for point in sorted(metadata.entry_points(group=GROUP), key=lambda point: (point.name, _origin(point))):
         if why := _unusable(point.name):
             warnings.warn(f"{_origin(point)}: {point.name!r} {why}; it is left out", InstrumentWarning, stacklevel=2)
         elif point.name in points and points[point.name].value != point.value:
@@ -56,8 +56,10 @@ def _unusable(name: str) -> str:
         return "is not a Python name"
     if name in OWN:
         return "is the name of a question of sensecheck"
-    ours = find_spec(f"sensecheck.{name}") or find_spec(f"sensecheck.cli.{name}") or name in sensecheck.__all__
-    return "is a name that sensecheck uses itself" if ours else ""
+    modules = (f"sensecheck.{name}", f"sensecheck.cli.{name}")
+    if name in (*sensecheck.__all__, "help") or any(find_spec(module) is not None for module in modules):
+        return "is a name that sensecheck uses itself"
+    return ""
 
 
 def names() -> list[str]:
@@ -137,7 +139,8 @@ def origin(name: str) -> str:
 
 
 def _origin(point: metadata.EntryPoint) -> str:
-    return f"the package {point.dist.name}" if point.dist is not None else "an installed package"
+    name = point.dist.name if point.dist is not None else None
+    return f"the package {name}" if name else "an installed package"
 
 
 def _broken(point: metadata.EntryPoint, why: str) -> str:

@@ -86,7 +86,9 @@ def _add(group: argparse._ArgumentGroup, parameter: Parameter, dest: str = "") -
         how["action"] = "append"
     group.add_argument(*flags, **how, **shared)
     for flag, (value, words) in option.others.items():
-        group.add_argument(flag, action="store_const", const=value, **{**shared, "help": words})
+        # A place of its own: whatever else is given, this flag holds.
+        own = {**shared, "dest": f"{shared['dest']} {flag}", "help": words}
+        group.add_argument(flag, action="store_const", const=value, **own)
 
 
 def values(args: argparse.Namespace, function: Callable[..., Any]) -> dict[str, Any]:
@@ -99,8 +101,14 @@ def values(args: argparse.Namespace, function: Callable[..., Any]) -> dict[str, 
             call[parameter.name] = files[0] if len(files) == 1 else [Path(file) for file in files]
         elif parameter.settings is not None:
             fields = settings_of(parameter.settings).values()
-            settings = {f.name: _value(given[f"{parameter.name}.{f.name}"], f) for f in fields
-                        if f"{parameter.name}.{f.name}" in given}  # fmt: skip
+            settings = {}
+            for field in fields:
+                dest = f"{parameter.name}.{field.name}"
+                if dest in given:
+                    settings[field.name] = _value(given[dest], field)
+                for flag in field.option.others if field.option is not None else ():
+                    if f"{dest} {flag}" in given:
+                        settings[field.name] = given[f"{dest} {flag}"]
             if settings:
                 call[parameter.name] = parameter.settings(**settings)
         elif parameter.name in given:
@@ -146,7 +154,8 @@ def _reader(parameter: Parameter) -> Callable[[str], Any]:
         return number(text) if kinds == [float] else text
 
     def several(text: str) -> tuple[Any, ...]:
-        return tuple(one(piece.strip()) for piece in text.split(option.separator) if piece.strip())
+        # A text keeps its spaces: a token may begin with one.
+        return tuple(one(piece) for piece in text.split(option.separator) if piece.strip())
 
     return several if option.separator else one
 

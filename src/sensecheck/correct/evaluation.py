@@ -224,7 +224,11 @@ def _open(
     prefixes: Mapping[str, str],
     workers: int | None,
 ) -> Store | None:
-    given = [name for name, value in (("graph", graph), ("endpoint", endpoint), ("database", database)) if value]
+    places = {"graph": graph, "endpoint": endpoint, "database": database}
+    for name, place in places.items():
+        if place == "":
+            raise InputError(field=name, expected="a file, folder or address", got="''", reason=Reason.BAD_OPTION)
+    given = [name for name, place in places.items() if place]
     if len(given) > 1:
         raise InputError(
             f"{' and '.join(given)} are given; queries run in one place only", hint="Leave one of them out."

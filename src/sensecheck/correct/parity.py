@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -17,7 +18,7 @@ from sensecheck.correct.evaluation import ENDPOINT_WORKERS
 from sensecheck.correct.question import QUESTION
 from sensecheck.correct.question_types import QUESTION_TYPES
 from sensecheck.inputs.errors import InputError, shown
-from sensecheck.inputs.opening import sources
+from sensecheck.inputs.opening import identity, sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
@@ -151,6 +152,7 @@ class Spice(Instrument):
     ) -> None:
         super().__init__(data, asked)
         self.link = _one_server(link)
+        self.distances_file = os.fspath(distances) if isinstance(distances, str | os.PathLike) else None
         if isinstance(distances, str | os.PathLike):
             distances = original.read_distances(os.fspath(distances))
         self.distances = distances
@@ -166,6 +168,10 @@ class Spice(Instrument):
         if self.link:
             execute = "endpoint" if self.link.startswith("http") else "oxigraph"
         return {"execute": execute, "distances": None if self.distances is None else "given"}
+
+    def plan(self) -> Mapping[str, Any]:
+        files = [place for place in (self.link, self.distances_file) if place and Path(place).is_file()]
+        return {"asked": self.link, "read": identity(files) if files else []}
 
     def inputs(self) -> list[dict[str, Any]]:
         return self.files

@@ -107,6 +107,7 @@ def evaluate(
     a list, and an aligner an object or a function of (hypothesis words, list of reference words). `variety=False`
     leaves only the figures about references. `parity="lsdscc"` gives the original's three figures, bit for bit.
     """
+    at, orders = tuple(at), tuple(orders)
     _check(tokenize, at, orders, vocabulary, donors)
     if parity is not None:
         if parity != PARITY:

@@ -103,8 +103,10 @@ class _Work:
         kept = self.state["cells"].get(folder.as_posix(), {})
         complete = kept.get("fingerprint") == mark and _state_of(folder) == "complete"
         wanted = not self.only or entry.name in self.only
+        result = self._stored(folder) if complete or not wanted else None
+        # A run that an earlier version wrote, and this one cannot read, is measured again.
+        complete = complete and result is not None
         if not wanted or (complete and not self.force):
-            result = self._stored(folder)
             if complete:
                 self.result.unchanged.append(label)
                 self.say(f"{label}: unchanged")
@@ -147,6 +149,8 @@ class _Work:
         }
         kinds = options(entry.question)
         told = {k: kinds[k].built(v) if k in kinds else v for k, v in with_secrets(dict(given)).items()}
+        if told.get("parity") is not None:
+            own.pop("options")  # an original makes no intervals: those of the file are for the other entries
         call = {**told, **{k: v for k, v in own.items() if k in known}}
         if isinstance(slices, list):
             call["slices"] = slicings(slices)

@@ -47,6 +47,9 @@ class Blec(TableInstrument):
         template = {} if slots.template_file is None else {"template": identity_of(slots.template_file)}
         return {"language": self.language, "mode": "translated" if slots.translate else "original", **template}
 
+    def plan(self) -> Mapping[str, Any]:
+        return {"schema": self.slots.schema_identity}
+
     def measure(self, batch: TableBatch) -> Batch:
         pairs = pairs_of(batch, self.asked)
         rows = list(_verdicts(pairs, self.slots if self.language == "sql" else None))
@@ -93,6 +96,7 @@ class Slots:
                 hint="Give --schema tables.json, or --template template_to_names.json.", reason=Reason.BAD_OPTION,
             )  # fmt: skip
         self.template_file, self.translate = template, translate
+        self.schema_identity = identity_of(schema)
         self.template: Mapping[str, Mapping[str, str]] | None = None
         self.schemas: dict[str, Mapping[str, Any]] = {}
         self.of_queries: dict[tuple[str, str | None], Mapping[str, str]] = {}

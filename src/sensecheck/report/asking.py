@@ -109,6 +109,8 @@ class Asked:
             "inputs": identity(data),
             "columns": self.columns,
             "slices": self.slices,
+            "weight": self.weight,
+            "cluster": self.cluster,
             "limit": self.limit,
             "skip_bad": self.skip_bad,
         }
@@ -128,9 +130,9 @@ def asked(shared: EveryQuestion) -> Asked:
     out = given.get("out")
     return Asked(
         columns=dict(given.get("columns") or {}),
-        slices=tuple(slicings(given.get("slices") or ())),
-        weight=given.get("weight"),
-        cluster=given.get("cluster"),
+        slices=tuple(slicings(given.get("slices", ()) if given.get("slices") is not None else ())),
+        weight=_column(given, "weight"),
+        cluster=_column(given, "cluster"),
         limit=given.get("limit"),
         skip_bad=bool(given.get("skip_bad")),
         intervals=given.get("options") or IntervalOptions(),
@@ -140,6 +142,13 @@ def asked(shared: EveryQuestion) -> Asked:
         system=given.get("system"),
         progress=given.get("progress"),
     )
+
+
+def _column(given: Mapping[str, Any], name: str) -> str | None:
+    column: str | None = given.get(name)
+    if column == "":
+        raise InputError(field=name, expected="a column", got=shown(column), reason=Reason.BAD_OPTION)
+    return column
 
 
 def file_name(data: Any) -> str:
@@ -175,6 +184,7 @@ def evaluator(
         def evaluate(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             known = parameters(function)
             _refuse_unknown(function, kwargs, known)
+            kwargs.update(_truths(kwargs, known))
             _refuse_values(kwargs, known)
             parity = kwargs.get("parity")
             if parity is None:
@@ -204,6 +214,11 @@ def _refuse_unknown(function: Callable[..., Any], given: Iterable[str], known: M
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}. {hint}".rstrip())
 
 
+def _truths(given: Mapping[str, Any], known: Mapping[str, Parameter]) -> dict[str, bool]:
+    """Switches as true or false, whatever stood for them: a signature must not tell 0 from False."""
+    return {n: bool(v) for n, v in given.items() if n in known and known[n].hint is bool and not isinstance(v, bool)}
+
+
 def _refuse_values(given: Mapping[str, Any], known: Mapping[str, Parameter]) -> None:
     """What the declaration of an option rules out is refused from Python as it is on the command line."""
     for name, value in given.items():
@@ -214,8 +229,10 @@ def _refuse_values(given: Mapping[str, Any], known: Mapping[str, Parameter]) -> 
         choices = typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else option.choices
         wrong = bool(choices) and not isinstance(value, list | tuple) and value not in choices
         too_small = option.at_least is not None and isinstance(value, int | float) and value < option.at_least
-        if wrong or too_small:
-            expected = f"at least {option.at_least}" if too_small else f"one of {', '.join(map(str, choices))}"
+        no_number = kind is int and isinstance(value, bool)
+        if wrong or too_small or no_number:
+            expected = "a whole number" if no_number else f"at least {option.at_least}"
+            expected = f"one of {', '.join(map(str, choices))}" if wrong else expected
             raise InputError(field=name, expected=expected, got=shown(value), reason=Reason.BAD_OPTION)
 
 

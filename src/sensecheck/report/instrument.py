@@ -178,31 +178,39 @@ class TableInstrument(Instrument):
 
     def batches(self, done: int) -> Iterator[Batch]:
         several = len(file_sources(self.data)) > 1
-        count = 0
+        count = number = 0
         rows: pl.DataFrame | None = None
-        for index, batch in enumerate(self.table):
+        batch: TableBatch | None = None
+        for number, batch in enumerate(self.table, start=1):
             count += len(batch.frame)
-            if index < done:
-                continue
-            measured = self.measure(batch)
-            if isinstance(measured, pl.DataFrame):
-                measured = Batch(measured)
-            if len(measured.measurements) != len(batch.frame):
-                raise InstrumentError(
-                    f"{self.question.name}: measure gave {len(measured.measurements):,} rows for {len(batch.frame):,}"
-                )
-            ids = batch.ids(f"{Path(batch.path).name}:" if several and batch.path else "")
-            rows = self._complete(measured.measurements, batch, ids)
-            yield Batch(rows, _named(measured.examples, ids))
+            if number > done:
+                measured = self._measured(batch, several)
+                rows = measured.measurements
+                yield measured
         if not count:
+            files = file_sources(self.data)
             raise InputError(
-                expected="at least one record",
-                got="none",
-                hint="The input holds nothing to measure.",
-                reason=Reason.EMPTY,
+                path=files[0].name if len(files) == 1 else None, expected="at least one record", got="none",
+                hint="The input holds nothing to measure.", reason=Reason.EMPTY,
+            )  # fmt: skip
+        if done <= number and batch is not None and any(file.bad for file in self.table.files):
+            # A resumed run may have measured all but these: the last batch says which columns they have.
+            like = rows if rows is not None else self._measured(batch, several).measurements
+            lost = self.table.lost_lines(like=like)
+            if lost is not None:
+                yield Batch(lost)
+
+    def _measured(self, batch: TableBatch, several: bool) -> Batch:
+        """A batch measured, with the ids of its rows and what slices, clusters and weights need."""
+        measured = self.measure(batch)
+        if isinstance(measured, pl.DataFrame):
+            measured = Batch(measured)
+        if len(measured.measurements) != len(batch.frame):
+            raise InstrumentError(
+                f"{self.question.name}: measure gave {len(measured.measurements):,} rows for {len(batch.frame):,}"
             )
-        if rows is not None and (lost := self.table.lost_lines(like=rows)) is not None:
-            yield Batch(lost)
+        ids = batch.ids(f"{Path(batch.path).name}:" if several and batch.path else "")
+        return Batch(self._complete(measured.measurements, batch, ids), _named(measured.examples, ids))
 
     def _complete(self, measured: pl.DataFrame, batch: TableBatch, ids: pl.Series) -> pl.DataFrame:
         """With id, scored and reason in front, and with what slices, clusters and weights need."""

@@ -59,6 +59,10 @@ class Result:
         """The statistics behind the figures."""
         return self.question.statistics(self.signature.method)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Statistics hold functions, which no pickle takes; they follow from the signature.
+        return {name: value for name, value in vars(self).items() if name != "statistics"}
+
     @property
     def outcome_direction(self) -> str:
         """Whether the outcome of a row is better when it is higher or when it is lower."""
@@ -320,7 +324,7 @@ def load(path: str | os.PathLike[str]) -> Result:
         {tuple(s["by"]): [[_figure(f) for f in row] for row in s["values"]] for s in stored["slices"]},
         anchors,
     )
-    options = IntervalOptions(**stored["intervals"])
+    options = IntervalOptions(**{**stored["intervals"], "seed": int(stored["intervals"]["seed"])})
     return Result(
         asked, signature, estimates, run.measurements(), run.examples(), options, stored["notes"],
         run.manifest().get("inputs", []), run, dict(stored.get("extra", {})),

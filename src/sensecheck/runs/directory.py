@@ -247,11 +247,13 @@ class Shards:
         self._schema = None
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-        wanted = list(self.schema if columns is None else columns)
+        # Texts of two inputs may differ in their columns: without names, each file has its own.
+        holds = bool(self._held_rows) and self.height <= self._held_rows
         for path in self.paths:
-            if self.height > self._held_rows:
-                yield pl.read_parquet(path, columns=wanted, memory_map=False)
+            if not holds:
+                yield pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
                 continue
+            wanted = list(pl.read_parquet_schema(path) if columns is None else columns)
             if path not in self._held:
                 self._held[path] = pl.read_parquet(path, columns=wanted, memory_map=False)
             held = self._held[path]

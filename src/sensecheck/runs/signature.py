@@ -100,6 +100,8 @@ def _plain(choice: Choice) -> Any:
         return {str(name): _plain(part) for name, part in choice.items()}
     if isinstance(choice, Sequence) and not isinstance(choice, str):
         return [_plain(part) for part in choice]
+    if isinstance(choice, int) and abs(choice) >= 1 << 63:
+        return str(choice)  # JSON writers stop at 64 bits
     return choice
 
 

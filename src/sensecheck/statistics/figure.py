@@ -59,7 +59,8 @@ class IntervalOptions:
 
     def to_dict(self) -> dict[str, Any]:
         """What can change an interval, for JSON."""
-        return {"method": self.method, "level": self.level, "replicates": self.replicates, "seed": self.seed}
+        seed = self.seed if abs(self.seed) < 1 << 63 else str(self.seed)  # JSON writers stop at 64 bits
+        return {"method": self.method, "level": self.level, "replicates": self.replicates, "seed": seed}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import scipy.stats
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
-from sensecheck.statistics.compare import ComparisonError, compare, flips, holm, mcnemar
+from sensecheck.statistics.compare import ComparisonError, Difference, compare, flips, holm, mcnemar
 from sensecheck.statistics.estimate import estimate
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.measurements import Frames
@@ -96,28 +96,31 @@ def test_mcnemar_is_the_exact_binomial_test():
     assert clustered.p_mcnemar is None
 
 
+def null_differences(draw, seed: int) -> list[Difference]:
+    """600 comparisons where nothing differs; ten at a time are the columns of one pair of runs, as a call costs most."""
+    rng = np.random.default_rng(seed)
+    columns = [f"x{k}" for k in range(10)]
+    found = []
+    for i in range(60):
+        sides = [Frames(pl.DataFrame({"id": np.arange(200)} | {c: draw(rng) for c in columns})) for _ in range(2)]
+        options = IntervalOptions(replicates=200, seed=i)
+        found += compare(*sides, [mean_of(c) for c in columns], options=options)
+    assert len(found) == 600
+    return found
+
+
 def test_p_values_under_the_null_are_uniform_for_continuous_scores():
-    rng = np.random.default_rng(5)
-    swap, boot = [], []
-    for i in range(600):
-        a, b = rng.normal(0, 1, 200), rng.normal(0, 1, 200)
-        found = compare(run(a), run(b), [mean_of("x")], options=IntervalOptions(replicates=200, seed=i))[0]
-        swap.append(found.p_randomisation)
-        boot.append(found.p_bootstrap)
+    found = null_differences(lambda rng: rng.normal(0, 1, 200), 5)
+    swap = [difference.p_randomisation for difference in found]
+    boot = [difference.p_bootstrap for difference in found]
     assert scipy.stats.kstest(swap, "uniform").pvalue > 0.01
     assert scipy.stats.kstest(boot, "uniform").pvalue > 0.01
     assert 0.03 < np.mean(np.array(swap) <= 0.05) < 0.075
 
 
 def test_p_values_under_the_null_are_never_too_small_for_discrete_scores():
-    rng = np.random.default_rng(6)
-    swap = []
-    for i in range(600):
-        a, b = rng.random(200) < 0.8, rng.random(200) < 0.8
-        swap.append(
-            compare(run(a), run(b), [mean_of("x")], options=IntervalOptions(replicates=200, seed=i))[0].p_randomisation
-        )
-    p = np.array(swap)
+    found = null_differences(lambda rng: rng.random(200) < 0.8, 6)
+    p = np.array([difference.p_randomisation for difference in found])
     for alpha in (0.01, 0.05, 0.1, 0.2, 0.5):
         limit = alpha + 2.6 * np.sqrt(alpha * (1 - alpha) / len(p))
         assert np.mean(p <= alpha) <= limit, alpha

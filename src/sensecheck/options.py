@@ -116,8 +116,10 @@ def _keywords(hint: Any) -> dict[str, Parameter]:
     if declared is None:
         return {}
     hints = typing.get_type_hints(declared, include_extras=True)
-    found = {name: _parameter(name, kind, None) for name, kind in hints.items()}
-    return {n: dataclasses.replace(p, default=p.option.default if p.option else None) for n, p in found.items()}
+    declared_keywords = {name: _parameter(name, kind, None) for name, kind in hints.items()}
+    return {
+        n: dataclasses.replace(p, default=p.option.default if p.option else None) for n, p in declared_keywords.items()
+    }
 
 
 def settings_of(kind: type) -> dict[str, Parameter]:

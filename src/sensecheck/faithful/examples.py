@@ -22,19 +22,19 @@ def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _example(row: dict[str, Any]) -> dict[str, Any]:
-    found: list[dict[str, Any]] = orjson.loads(row["evidence"]) if row.get("evidence") else []
+    findings: list[dict[str, Any]] = orjson.loads(row["evidence"]) if row.get("evidence") else []
     query, sentence = str(row.get("query") or ""), str(row.get("sentence") or "")
     title = sentence[:200] if row.get("reason") is None else f"unscored: {row['reason']}"
-    in_query = [(tuple(f["query"]), _QUERY_KIND.get(f["status"], "")) for f in found if f["query"]]
+    in_query = [(tuple(f["query"]), _QUERY_KIND.get(f["status"], "")) for f in findings if f["query"]]
     in_sentence = [
         (tuple(span), _SENTENCE_KIND.get(f["status"], ""))
-        for f in found
+        for f in findings
         for span in f["sentence"]
         if f["status"] != "unsaid"
     ]
     rows = [
         [f["status"], f["kind"], f["text"][:120], f"{f['confidence']:.2f}", f["rule"].replace("_", " ")]
-        for f in found
+        for f in findings
         if f["status"] in ("missing", "contradicted", "added")
     ]
     parts: list[dict[str, Any]] = [

@@ -112,33 +112,33 @@ class Checker:
         self._kept = kept_queries
 
     def context(self, db_id: str | None) -> Context:
-        found = self._contexts.get(db_id)
-        if found is None:
+        context = self._contexts.get(db_id)
+        if context is None:
             schema = self._schemas.get(db_id) if db_id is not None else None
             if schema is None and self._schemas and db_id is not None and db_id not in self._schemas:
                 raise UnreadableQueryError(Reason.UNKNOWN_DB_ID, f"no schema for the database {db_id!r}")
-            found = self._contexts[db_id] = Context(schema or self._one, self._dialect, self._labels)
-        return found
+            context = self._contexts[db_id] = Context(schema or self._one, self._dialect, self._labels)
+        return context
 
     def reading(self, query: str, db_id: str | None = None) -> Reading | UnreadableQueryError:
         """The facts of a query, or why there are none."""
         key = (query, db_id)
-        found = self._readings.get(key)
-        if found is not None:
+        reading = self._readings.get(key)
+        if reading is not None:
             self._readings.move_to_end(key)
-            return found
+            return reading
         try:
             if len(query) > MAX_QUERY:
                 raise UnreadableQueryError(Reason.QUERY_TOO_LONG, f"{len(query):,} characters")
-            found = self._read(query, self.context(db_id))
+            reading = self._read(query, self.context(db_id))
         except UnreadableQueryError as error:
-            found = error
+            reading = error
         except RecursionError:
-            found = UnreadableQueryError(Reason.TOO_DEEP, "nested too deeply to be read")
-        self._readings[key] = found
+            reading = UnreadableQueryError(Reason.TOO_DEEP, "nested too deeply to be read")
+        self._readings[key] = reading
         if len(self._readings) > self._kept:
             self._readings.popitem(last=False)
-        return found
+        return reading
 
     def check(self, query: str, sentence: str, db_id: str | None = None) -> Verdict:
         """Whether the sentence says what the query says, and nothing else."""

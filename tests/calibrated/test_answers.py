@@ -85,7 +85,7 @@ def test_without_gold_only_confidence_is_known(tmp_path: Path) -> None:
     assert made["mean_confidence"].value == pytest.approx(0.5) and made["mean_confidence"].n == 4
     for name in ("ece", "nll", "auroc", "accuracy", "brier"):
         assert made[name].n == 0 and made[name].unscored_total == 4
-    assert "how right is not" in made.verdict()[0]
+    assert "not whether the answers are right" in made.verdict()[0]
     assert any("neither a gold text" in n for n in made.notes)
     assert made.signature.method["level"] == "answer"
 

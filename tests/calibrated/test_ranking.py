@@ -142,11 +142,11 @@ def test_too_many_rows_are_refused_with_a_reason(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(row_figures, "MOST_RESAMPLED_ROWS", 50)
     p = np.linspace(0.01, 0.99, 99)
     made = sensecheck.calibrated.evaluate(confidence=p, correct=p > 0.5)
-    assert made["auroc"].value == 1 and made["auroc"].low is None and "up to 50 rows" in made["auroc"].absent
+    assert made["auroc"].value == 1 and made["auroc"].low is None and "at most 50 rows" in made["auroc"].absent
     assert made["ece"].low is not None
     monkeypatch.setattr(row_figures, "MOST_ROWS", 50)
     made = sensecheck.calibrated.evaluate(confidence=p, correct=p > 0.5)
-    assert np.isnan(made["auroc"].value) and "up to 50 rows" in made["auroc"].absent
+    assert np.isnan(made["auroc"].value) and "at most 50 rows" in made["auroc"].absent
 
 
 @pytest.mark.parametrize("block", [1, 7, 64, 1 << 16])

@@ -48,7 +48,7 @@ def test_the_round_trip_by_command(run: Result, tmp_path: Path, capsys: pytest.C
 
     # Nothing filled in: nothing checked, and no rate after.
     assert main(["robust", "audit", str(tmp_path / "run"), "--read", str(sheet)]) == 0
-    assert "checked 0 statements, – of them fair" in capsys.readouterr().out
+    assert "checked 0 statements, – of them valid" in capsys.readouterr().out
 
     # All fair: the same rate.
     filled(sheet, grammatical=pl.lit("yes"), polarity_right=pl.lit("Yes"))
@@ -79,7 +79,7 @@ def test_the_round_trip_by_command(run: Result, tmp_path: Path, capsys: pytest.C
     assert found["violation_after"] == pytest.approx((2 + 3) / 48)
     assert main(["robust", "audit", str(tmp_path / "run"), "--read", str(sheet)]) == 0
     said = capsys.readouterr().out
-    assert "checked 20 statements, 90.0% of them fair" in said
+    assert "checked 20 statements, 90.0% of them valid" in said
     assert "10.0% before, 10.4% after the corrections" in said
 
 

@@ -235,6 +235,7 @@ def virtuoso(golden: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     if program is None:
         pytest.skip("virtuoso-t is not installed (Debian: virtuoso-opensource-7-bin)")
     folder = tmp_path_factory.mktemp("virtuoso")
+    graphs = golden / "correct"
     sql, web = free_port(), free_port()
     (folder / "virtuoso.ini").write_text(
         f"""[Database]
@@ -251,7 +252,7 @@ TransactionFile = {folder}/t.trx
 ServerPort = {sql}
 ServerThreads = 10
 NumberOfBuffers = 10000
-DirsAllowed = {golden}, {folder}
+DirsAllowed = {graphs}, {folder}
 [HTTPServer]
 ServerPort = {web}
 ServerThreads = 5
@@ -268,7 +269,7 @@ MaxQueryExecutionTime = 3
     )
     try:
         wait_for(f"http://127.0.0.1:{web}/sparql", process)
-        load = f"DB.DBA.TTLP_MT(file_to_string_output('{golden}/kg.nt'), '', 'http://g', 0);"
+        load = f"DB.DBA.TTLP_MT(file_to_string_output('{graphs}/kg.nt'), '', 'http://g', 0);"
         isql = shutil.which("isql-vt") or "isql"
         subprocess.run([isql, str(sql), "dba", "dba", f"exec={load}"], check=True, capture_output=True, timeout=60)
         yield f"http://127.0.0.1:{web}/sparql?default-graph-uri=http%3A%2F%2Fg"

@@ -47,6 +47,8 @@ class Option:
     """The flag may be given several times: one value is taken as it is, several as a list."""
     separator: str = ""
     """Several values stand in one text, parted by this sign."""
+    spaces: bool = False
+    """Those values keep the spaces around them: a token may begin with one."""
     others: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     """Further flags that set one value each: `{"--no-ci": ("none", "no intervals")}`."""
     hidden: bool = False

@@ -46,7 +46,7 @@ class ReadConfidences(WeighedRows, total=False):
     ]
     ignore_tokens: Annotated[
         Sequence[int | str],
-        _reading("leave out steps with these tokens", metavar="T,T,…", separator=",", default=()),
+        _reading("leave out steps with these tokens", metavar="T,T,…", separator=",", spaces=True, default=()),
     ]
     ignore_by: Annotated[
         Literal["gold", "predicted"],

@@ -154,8 +154,8 @@ def _reader(parameter: Parameter) -> Callable[[str], Any]:
         return number(text) if kinds == [float] else text
 
     def several(text: str) -> tuple[Any, ...]:
-        # A text keeps its spaces: a token may begin with one.
-        return tuple(one(piece) for piece in text.split(option.separator) if piece.strip())
+        pieces = [piece for piece in text.split(option.separator) if piece.strip()]
+        return tuple(one(piece if option.spaces else piece.strip()) for piece in pieces)
 
     return several if option.separator else one
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sensecheck.runs.signature import Method
-from sensecheck.statistics.statistic import ONE, Anchor, AnyStatistic, Bins, Explanation, Statistic, mean_of, ratio
+from sensecheck.statistics.statistic import ONE, Anchor, AnyStatistic, Bins, Explanation, Share, Statistic, mean_of, ratio
 
 Floats = NDArray[np.float64]
 
@@ -20,8 +20,21 @@ _BIRD = "Li et al. 2023, Can LLM Already Serve as a Database Interface? (BIRD), 
 _T2S = "TEXT2SPARQL'25 challenge, First International Workshop on TEXT2SPARQL, ESWC 2025"
 
 
-def _f1(tp: Floats, fp: Floats, fn: Floats) -> Floats:
-    return ratio(2 * tp, 2 * tp + fp + fn)
+def _f1_parts(tp: Floats, fp: Floats, fn: Floats) -> tuple[Floats, Floats]:
+    return 2 * tp, 2 * tp + fp + fn
+
+
+def _of_all(tp: Floats, others: Floats) -> tuple[Floats, Floats]:
+    return tp, tp + others
+
+
+def _pooled(
+    name: str, sums: tuple[str, ...], parts: Callable[..., tuple[Floats, Floats]], title: str, explanation: Explanation
+) -> Statistic:
+    """A quotient of sums over all questions."""
+    return Statistic(
+        name, sums, lambda *sums: ratio(*parts(*sums)), title, "higher", share=Share(parts), explanation=explanation
+    )
 
 
 def _harmonic(precision: Floats, recall: Floats, n: Floats) -> Floats:
@@ -57,6 +70,7 @@ def _unweighted(column: str, name: str, title: str, meaning: str) -> Statistic:
         (0.0, 1.0),
         _BY_SUBTYPE,
         _EDGES,
+        means_of_bins=True,
         explanation=Explanation(
             f"mean over sub-types of the mean of {column} within each",
             meaning,
@@ -162,13 +176,11 @@ def _set_figures() -> list[AnyStatistic]:
                 "Declining to answer costs less here than elsewhere.", _GERBIL)),
         mean_of("f1_spice", "macro_f1_spice", title="F1 (macro, SPICE)", direction="higher", explanation=Explanation(
             "as F1 (macro), but 0 where both are empty", "The SPICE evaluation's convention.", "", _SPICE)),
-        Statistic("micro_precision", ("tp", "fp"), lambda tp, fp: ratio(tp, tp + fp), "precision (micro)", "higher",
-            explanation=Explanation("Σ tp / (Σ tp + Σ fp)", "Answers pooled over questions.",
+        _pooled("micro_precision", ("tp", "fp"), _of_all, "precision (micro)", Explanation("Σ tp / (Σ tp + Σ fp)", "Answers pooled over questions.",
                 "One question with a huge answer outweighs all others.", _GERBIL)),
-        Statistic("micro_recall", ("tp", "fn"), lambda tp, fn: ratio(tp, tp + fn), "recall (micro)", "higher",
-            explanation=Explanation("Σ tp / (Σ tp + Σ fn)", "Answers pooled over questions.",
+        _pooled("micro_recall", ("tp", "fn"), _of_all, "recall (micro)", Explanation("Σ tp / (Σ tp + Σ fn)", "Answers pooled over questions.",
                 "One question with a huge gold set outweighs all others.", _GERBIL)),
-        Statistic("micro_f1", ("tp", "fp", "fn"), _f1, "F1 (micro)", "higher", explanation=Explanation(
+        _pooled("micro_f1", ("tp", "fp", "fn"), _f1_parts, "F1 (micro)", Explanation(
             "2·Σ tp / (2·Σ tp + Σ fp + Σ fn)", "Answers pooled over questions, as the SPICE evaluation's F1.",
             "One question with a huge answer outweighs all others.", _SPICE)),
         mean_of("jaccard", title="Jaccard", direction="higher", explanation=Explanation(

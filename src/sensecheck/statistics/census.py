@@ -29,7 +29,9 @@ class _Tallies:
     rows: list[pl.DataFrame] = field(default_factory=list)
     """By piece: how often each slice, reason and set of missing columns occurs."""
     clusters: list[pl.DataFrame] = field(default_factory=list)
-    """By piece: the clusters of each slice."""
+    """By piece: the clusters of each slice, of pieces in which every row is scored for every figure."""
+    clusters_by_mask: dict[int, list[pl.DataFrame]] = field(default_factory=dict)
+    """By mask, then piece: those of other pieces that have a row scored for its figures."""
     complete: int = 0
     """Rows of pieces in which every row is scored for every figure."""
 
@@ -57,7 +59,8 @@ class Census:
             if by
             else None
         )
-        self.cluster_counts = self._clusters_by_slice(tallies.clusters)
+        self.cluster_counts = self._clusters_by_slice(tallies)
+        """By mask: how many clusters each slice has."""
         # One small dictionary a slice, by the number of the mask, rather than a filter for every figure of every slice.
         self.scored_rows: dict[SliceValue, dict[int, int]] = {}
         self.unscored_rows: dict[SliceValue, dict[int, dict[str, int]]] = {}
@@ -87,11 +90,25 @@ class Census:
             if owner:
                 # Hashes of eight bytes rather than names: there may be very many clusters.
                 owned = pl.DataFrame([*slices.get_columns(), pl.Series("_owner", hash_ids(batch[owner]))])
-                owned = owned if all_scored else owned.filter(batch["scored"])
-                tallies.clusters.append(owned.unique())
+                if not missing and all_scored:
+                    tallies.clusters.append(owned.unique())
+                else:
+                    self._owners_by_mask(tallies, batch, owned, missing)
         if tallies.complete and not by:
             tallies.rows.append(pl.DataFrame({"len": [tallies.complete]}, schema={"len": pl.UInt64}))
         return tallies
+
+    def _owners_by_mask(
+        self, tallies: _Tallies, batch: pl.DataFrame, owned: pl.DataFrame, missing: Mapping[str, Flags]
+    ) -> None:
+        scored = batch["scored"].to_numpy() if "scored" in batch.columns else np.ones(len(batch), dtype=np.bool_)
+        by_missing: dict[tuple[str, ...], pl.DataFrame] = {}
+        for i, mask in enumerate(self.masks):
+            lacking = tuple(c for c in mask if c in missing)
+            if lacking not in by_missing:
+                has_all = scored & ~np.any([missing[c] for c in lacking], axis=0) if lacking else scored
+                by_missing[lacking] = owned.filter(pl.Series(has_all)).unique()
+            tallies.clusters_by_mask.setdefault(i, []).append(by_missing[lacking])
 
     def _counted(self, batch: pl.DataFrame, slices: pl.DataFrame, missing: Mapping[str, Flags]) -> pl.DataFrame:
         """How often each slice, reason and set of missing columns occurs."""
@@ -151,10 +168,23 @@ class Census:
             )
         return values
 
-    def _clusters_by_slice(self, clusters: Sequence[pl.DataFrame]) -> dict[SliceValue, int]:
-        if not clusters:
+    def _clusters_by_slice(self, tallies: _Tallies) -> list[dict[SliceValue, int]]:
+        everywhere: dict[SliceValue, int] | None = None
+        counts = []
+        for i in range(len(self.masks)):
+            own = tallies.clusters_by_mask.get(i)
+            if own is None:
+                # Nothing is left out for these figures: they share one count.
+                everywhere = self._distinct_owners(tallies.clusters) if everywhere is None else everywhere
+                counts.append(everywhere)
+            else:
+                counts.append(self._distinct_owners([*tallies.clusters, *own]))
+        return counts
+
+    def _distinct_owners(self, owned: Sequence[pl.DataFrame]) -> dict[SliceValue, int]:
+        if not owned:
             return {}
-        distinct = pl.concat(clusters).unique()
+        distinct = pl.concat(owned).unique()
         if not self.by:
             return {(): len(distinct)}
         return {tuple(row[:-1]): int(row[-1]) for row in distinct.group_by(self.keys).len().rows()}
@@ -202,8 +232,17 @@ class Census:
     def unscored(self, statistic: AnyStatistic, value: SliceValue) -> dict[str, int]:
         return self.unscored_rows.get(value, {}).get(self.masks.index(statistic.columns), {})
 
-    def clusters(self, value: SliceValue) -> int | None:
-        return self.cluster_counts.get(value, 0) if self.table.clustered else None
+    def clusters(self, statistic: AnyStatistic, value: SliceValue) -> int | None:
+        """How many clusters have a row that is scored for this figure; None where rows are not clustered."""
+        if not self.table.clustered:
+            return None
+        return self.cluster_counts[self.masks.index(statistic.columns)].get(value, 0)
+
+    def units(self, statistic: AnyStatistic) -> Floats:
+        """How many independent units each slice has for this figure: clusters, or rows where there are none."""
+        clusters = [self.clusters(statistic, value) for value in self.values]
+        rows = [self.n(statistic, value) for value in self.values]
+        return np.array([n if c is None else c for c, n in zip(clusters, rows, strict=True)], dtype=np.float64)
 
     def codes(self, batch: pl.DataFrame) -> Indexes | None:
         """The number of each row's slice; None where all rows are one."""
@@ -220,7 +259,7 @@ class Census:
             statistic.label,
             as_number(number),
             self.n(statistic, value),
-            self.clusters(value),
+            self.clusters(statistic, value),
             self.unscored(statistic, value),
             interval.low,
             interval.high,
@@ -230,4 +269,5 @@ class Census:
             statistic.direction,
             statistic.range,
             dict(zip(self.by, value, strict=True)),
+            interval.bounds,
         )

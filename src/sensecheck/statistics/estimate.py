@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sensecheck.statistics.arrays import Floats, Indexes
 from sensecheck.statistics.census import Census
+from sensecheck.statistics.closed import ClosedIntervals, has_closed_form, needs_units
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.intervals import Interval, acceleration, bca, percentile, why_no_interval
@@ -19,8 +20,9 @@ from sensecheck.statistics.measurements import Measurements
 from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_figures import row_figures, row_groups
 from sensecheck.statistics.statistic import Anchors, AnyStatistic, RowStatistic, Statistic
-from sensecheck.statistics.summing import Layout, Summed, as_matrix, sum_distinct, sum_rows
+from sensecheck.statistics.summing import Layout, Summed, sum_distinct, sum_rows
 from sensecheck.statistics.table import Slice, Table, scored_batches, scored_rows
+from sensecheck.statistics.units import as_matrix
 
 # More rows than this are never held side by side where there is another way.
 MANY_ROWS = 20_000_000
@@ -168,50 +170,79 @@ class _Slicing:
 
     def figures(self, chosen: range) -> list[list[Figure]]:
         """All figures of each of the chosen slices."""
-        sums = [s for s in self.table.statistics if isinstance(s, Statistic)]
-        groups = [[s for s in sums if self.table.discrete(s)], [s for s in sums if not self.table.discrete(s)]]
         by_name: dict[str, list[Figure]] = {}
-        for discrete, group in zip((True, False), groups, strict=True):
-            if group:
-                by_name.update(self._figures_of_sums(group, chosen, discrete))
+        for alike in self._alike():
+            by_name.update(self._figures_of_sums(alike, chosen))
         for together in row_groups(self.table.statistics):
             by_name.update(row_figures(self.table, self.census, chosen, together, self.options))
         return [[by_name[s.name][at] for s in self.table.statistics] for at in range(len(chosen))]
 
-    def _figures_of_sums(
-        self, statistics: Sequence[Statistic], chosen: range, discrete: bool
-    ) -> dict[str, list[Figure]]:
-        """By name: the figure of each chosen slice."""
-        options = self.options if self.options.method != "none" else None
+    def _is_closed(self, statistic: Statistic) -> bool:
+        return self.options.method == "auto" and has_closed_form(statistic)
+
+    def _alike(self) -> list[list[Statistic]]:
+        """Figures that are summed in the same way."""
+        ways: dict[Any, list[Statistic]] = {}
+        for s in self.table.statistics:
+            if isinstance(s, Statistic):
+                closed = self._is_closed(s)
+                ways.setdefault((closed, self.table.discrete(s), s.bins if closed else None), []).append(s)
+        return list(ways.values())
+
+    def _figures_of_sums(self, statistics: Sequence[Statistic], chosen: range) -> dict[str, list[Figure]]:
+        """By name: the figure of each chosen slice, of statistics that are summed in the same way."""
+        discrete, closed = self.table.discrete(statistics[0]), self._is_closed(statistics[0])
+        options = self.options if not closed and self.options.method != "none" else None
         layout = Layout.of(statistics, self.anchors, options is not None, self.census.alike)
         if discrete:
             summed = sum_distinct(self.table, self.census, chosen, layout, options)
         else:
             drawing = None if options is None else Drawing.bootstrap(options)
-            summed = sum_rows(self.table, self.census, chosen, layout, drawing)
+            with_units = closed and any(needs_units(s, self.table) for s in statistics)
+            summed = sum_rows(self.table, self.census, chosen, layout, drawing, with_units)
+        intervals = None
+        if closed:
+            intervals = ClosedIntervals(self.table, self.census, chosen, layout, summed, self.options.level)
         kind = "multinomial" if discrete else "cluster bootstrap" if self.table.clustered else "bootstrap"
-        return {
-            s.name: [
-                self._figure(s, code, sums, kind)
-                for code, sums in zip(chosen, _Sums.by_slice(s, layout, summed), strict=True)
+        figures = {}
+        for s in statistics:
+            by_slice = _Sums.by_slice(s, layout, summed)
+            values = [finished(s, sums.points, self.anchors) for sums in by_slice]
+            absences = [self._absent(s, code) for code in chosen]
+            made: list[Interval | None] = [None] * len(values)
+            if intervals is not None:
+                points = [np.stack([sums.points[j] for sums in by_slice]) for j in range(len(s.sums))]
+                made = list(intervals.of(s, np.stack(values), points))
+            figures[s.name] = [
+                self._figure(s, code, sums, value, absent, interval, kind)
+                for code, sums, value, absent, interval in zip(chosen, by_slice, values, absences, made, strict=True)
             ]
-            for s in statistics
-        }
+        return figures
 
-    def _figure(self, statistic: Statistic, code: int, sums: _Sums, kind: str) -> Figure:
-        value = finished(statistic, sums.points, self.anchors)
-        interval = self._interval(statistic, code, sums, value, kind)
+    def _absent(self, statistic: Statistic, code: int) -> str:
+        of_slice = self.census.values[code]
+        return why_no_interval(
+            self.options, self.census.n(statistic, of_slice), self.census.clusters(statistic, of_slice)
+        )
+
+    def _figure(
+        self, statistic: Statistic, code: int, sums: _Sums, value: Floats, absent: str, made: Interval | None, kind: str
+    ) -> Figure:
+        if absent:
+            interval = Interval(absent=absent)
+        elif made is not None:
+            interval = made
+        else:
+            interval = self._resampled(statistic, code, sums, value, kind)
         if statistic.out_of:
             total = float(sums.points[len(statistic.sums) - 1])
             shown = int(total) if total.is_integer() else total
             interval = replace(interval, beside={**interval.beside, statistic.out_of: shown})
         return self.census.figure(statistic, self.census.values[code], value, interval)
 
-    def _interval(self, statistic: Statistic, code: int, sums: _Sums, value: Floats, kind: str) -> Interval:
-        of_slice = self.census.values[code]
-        absent = why_no_interval(self.options, self.census.n(statistic, of_slice), self.census.clusters(of_slice))
-        if absent or sums.replicates is None:
-            return Interval(absent=absent)
+    def _resampled(self, statistic: Statistic, code: int, sums: _Sums, value: Floats, kind: str) -> Interval:
+        if sums.replicates is None:
+            return Interval()
         level = self.options.level
         if statistic.interval is not None:
             own = statistic.interval(sums.points, sums.replicates, level=level, seed=self.options.seed)
@@ -221,10 +252,10 @@ class _Slicing:
         spread = finished(statistic, sums.replicates, self.anchors)
         if self.options.method == "bca":
             left_out = self._leave_one_out(statistic, sums.points, self._contributions(statistic, code))
-            ends = bca(value, spread, acceleration(left_out), level)
+            ends, method = bca(value, spread, acceleration(left_out), level), "bca"
         else:
-            ends = percentile(spread, level)
-        return Interval.of_ends(ends, f"{kind}, {self.options.method}")
+            ends, method = percentile(spread, level), "percentile"
+        return Interval.of_ends(ends, f"{kind}, {method}")
 
     def _contributions(self, statistic: Statistic, code: int) -> _Contributions:
         """What every row of a slice contributes (for leaving clusters out)."""

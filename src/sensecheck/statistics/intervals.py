@@ -28,6 +28,8 @@ class Interval:
     absent: str = ""
     beside: Mapping[str, float] = field(default_factory=dict)
     """Figures that its rule shows beside it."""
+    bounds: tuple[float, float] | None = None
+    """Wider ends, for gates."""
 
     @classmethod
     def of_ends(cls, ends: tuple[End, End], method: str) -> Interval:
@@ -43,9 +45,9 @@ def why_no_interval(options: IntervalOptions, n: int, clusters: int | None) -> s
         return "intervals were turned off"
     if n == 0:
         return "no scored rows"
-    if clusters is None:
-        return "only one row" if n < 2 else ""
-    return "only one cluster, which says nothing about others" if clusters < 2 else ""
+    if n < 2:
+        return "only one row"
+    return "only one cluster, which says nothing about others" if clusters is not None and clusters < 2 else ""
 
 
 def percentile(spread: Floats, level: float) -> tuple[End, End]:

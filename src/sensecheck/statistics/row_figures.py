@@ -109,7 +109,7 @@ def row_figures(
         n = census.n(statistics[0], of_slice)
         values = [np.empty(0) if s.vector else np.asarray(float("nan")) for s in statistics]
         spreads: list[Floats] | None = None
-        absent = _row_interval_absent(n, census.clusters(of_slice), options, most_resampled(statistics))
+        absent = _row_interval_absent(n, census.clusters(statistics[0], of_slice), options, most_resampled(statistics))
         if 0 < n <= MOST_ROWS:
             if code not in codes_in_rows:
                 rows = None

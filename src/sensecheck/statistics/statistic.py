@@ -94,6 +94,22 @@ class Explanation:
     citation: str = ""
 
 
+def _first_two(numerator: Floats, denominator: Floats) -> tuple[Floats, Floats]:
+    return numerator, denominator
+
+
+@dataclass(frozen=True)
+class Share:
+    """How a figure's interval follows from that of a share ΣX/ΣD in which every unit has 0 ≤ X ≤ D."""
+
+    parts: Callable[..., tuple[Floats, Floats]] = _first_two
+    """X and D from the sums; linear, so that it does for the sums of any unit as well."""
+    residual: Callable[..., Floats] | None = None
+    """What takes the place of X where it is asked how much units vary."""
+    image: Callable[..., tuple[Floats, Floats]] | None = None
+    """From the share's ends, then the sums, to the figure's ends, where the figure is not the share itself."""
+
+
 @dataclass(frozen=True)
 class Statistic:
     """`value = finish(sums of columns)`.
@@ -119,6 +135,10 @@ class Statistic:
     """True for curves: `finish` keeps a last axis."""
     interval: IntervalRule | None = None
     """A rule of its own where the plain bootstrap does not cover (absolute gaps grow with noise)."""
+    share: Share | None = None
+    """The share that the figure is, or that its interval follows from; a plain quotient of two sums needs none."""
+    means_of_bins: bool = False
+    """The mean over the bins that hold rows of each one's mean: every bin counts the same."""
     interval_sums: tuple[str, ...] = ()
     """Sums that the interval's rule needs after those of `sums`, and the value does not."""
     explanation: Explanation | None = None
@@ -132,6 +152,12 @@ class Statistic:
     @property
     def label(self) -> str:
         return self.title or self.name
+
+    @property
+    def as_share(self) -> Share | None:
+        """The share that the interval follows from, if there is one."""
+        plain = self.finish is ratio and len(self.sums) == 2 and self.bins is None and self.range == (0.0, 1.0)
+        return self.share or (Share() if plain else None)
 
     @property
     def columns(self) -> tuple[str, ...]:

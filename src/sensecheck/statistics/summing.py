@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,7 @@ from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.resample import Drawing, ReplicateSums, multinomial_counts, on_grid, replicate_sums
 from sensecheck.statistics.statistic import ONE, Anchors, Bins, Statistic
 from sensecheck.statistics.table import Table, added_up, is_defined, lacks
-
-# Sums of groups × cells have a place each, up to so many.
-_MOST_PLACES = 1 << 20
+from sensecheck.statistics.units import RandomGroups, UnitRows, Units, as_matrix, within_units
 
 
 @dataclass
@@ -155,6 +153,7 @@ class Summed:
 
     points: list[Floats]
     replicates: list[Floats] | None
+    units: Units | None = None
 
 
 def _slices_of(rows: pl.DataFrame, census: Census, chosen: range) -> tuple[Indexes | None, Flags | None]:
@@ -166,11 +165,14 @@ def _slices_of(rows: pl.DataFrame, census: Census, chosen: range) -> tuple[Index
     return codes - chosen.start, inside
 
 
-def sum_rows(table: Table, census: Census, chosen: range, layout: Layout, drawing: Drawing | None) -> Summed:
+def sum_rows(
+    table: Table, census: Census, chosen: range, layout: Layout, drawing: Drawing | None, with_units: bool = False
+) -> Summed:
     """Sums over rows; replicates by weights drawn from the rows' or clusters' ids, where there is a drawing."""
     slices, sizes, used = len(chosen), layout.sizes(), layout.columns_by_binning()
     points = [ExactSums.zeros(slices * size, len(columns)) for size, columns in zip(sizes, used, strict=True)]
     resampled = None if drawing is None else _ResampledRows(table, layout, slices, drawing)
+    by_unit = _RowsByUnit(table, layout, slices) if with_units else None
     for batch in table.batches(layout.inputs_by_unit(table, census)):
         codes, inside = _slices_of(batch, census, chosen)
         if inside is not None and not inside.all():
@@ -183,38 +185,27 @@ def sum_rows(table: Table, census: Census, chosen: range, layout: Layout, drawin
             if codes is not None:
                 cell = codes if index is None else codes * sizes[i] + index
             points[i].add(cell, [columns[j] for j in used[i]], len(batch))
-        if resampled is not None:
-            resampled.add(batch, codes, columns, indexes)
+        for collected in (resampled, by_unit):
+            if collected is not None:
+                collected.add(batch, codes, columns, indexes)
     return Summed(
         [sums.floats().reshape(slices, size, -1) for sums, size in zip(points, sizes, strict=True)],
         None if resampled is None else resampled.floats(),
+        None if by_unit is None else by_unit.units(),
     )
 
 
-class UnitRows(NamedTuple):
-    """Values to resample: whose each row is, by a hash; which slice and bins it is in, as one number; its columns."""
+class _RowsByUnit:
+    """Rows with the unit that each belongs to, batch by batch, for every binning at once."""
 
-    ids: U64
-    code: Ints
-    values: Floats
-
-
-class _ResampledRows:
-    """The replicates of the sums of rows, batch by batch, for every binning at once."""
-
-    def __init__(self, table: Table, layout: Layout, slices: int, drawing: Drawing) -> None:
+    def __init__(self, table: Table, layout: Layout, slices: int) -> None:
         self.table = table
         self.slices = slices
-        self.drawing = drawing
         self.sizes = layout.sizes()
-        self.used = layout.columns_by_binning()
-        self.sums = [
-            ReplicateSums.zeros(slices * size, drawing.replicates, len(columns))
-            for size, columns in zip(self.sizes, self.used, strict=True)
-        ]
-        groups = table.groups(slices * sum(self.sizes))
-        self.grouped = RandomGroups(groups, slices * prod(self.sizes)) if groups else None
+        self.groups = table.groups(slices * sum(self.sizes))
+        self.gathered = RandomGroups(self.groups, slices * prod(self.sizes))
         self.rows = 0
+        self.columns = len(layout.columns)
 
     def add(
         self,
@@ -230,11 +221,39 @@ class _ResampledRows:
         code = np.zeros(rows, dtype=np.int64) if codes is None else codes.astype(np.int64)
         for size, index in zip(self.sizes, indexes, strict=True):
             code = code * size + (0 if index is None else index)
-        if self.grouped is not None:
-            self.grouped.add(ids, code, columns)
+        self.keep(ids, code, columns)
+
+    def keep(self, ids: U64, code: Ints, columns: Sequence[NDArray[Any] | None]) -> None:
+        self.gathered.add(ids, code, columns)
+
+    def units(self) -> Units:
+        if not self.gathered.rows:
+            nothing = np.empty(0)
+            return Units(
+                nothing.astype(np.int64), nothing.astype(np.uint64), np.empty((0, self.columns)), nothing, self.groups
+            )
+        ids, code, values = self.gathered.all()
+        return Units(code, ids, values, np.ones(len(ids)), self.groups)
+
+
+class _ResampledRows(_RowsByUnit):
+    """The replicates of the sums of rows."""
+
+    def __init__(self, table: Table, layout: Layout, slices: int, drawing: Drawing) -> None:
+        super().__init__(table, layout, slices)
+        self.drawing = drawing
+        self.used = layout.columns_by_binning()
+        self.sums = [
+            ReplicateSums.zeros(slices * size, drawing.replicates, len(columns))
+            for size, columns in zip(self.sizes, self.used, strict=True)
+        ]
+
+    def keep(self, ids: U64, code: Ints, columns: Sequence[NDArray[Any] | None]) -> None:
+        if self.groups:
+            super().keep(ids, code, columns)
             return
-        units = UnitRows(ids, code, on_grid(as_matrix(columns, rows)))
-        self._resample(_within_clusters(units) if self.table.clustered else units)
+        units = UnitRows(ids, code, on_grid(as_matrix(columns, len(ids))))
+        self._resample(within_units(units) if self.table.clustered else units)
 
     def _resample(self, units: UnitRows) -> None:
         """Add weighted sums to every binning at once: the weights, which cost most, are drawn once a row."""
@@ -250,107 +269,12 @@ class _ResampledRows:
 
     def floats(self) -> list[Floats]:
         """By binning: slices × replicates × bins × columns."""
-        if self.grouped is not None and self.grouped.rows:
-            self._resample(self.grouped.all())
+        if self.groups and self.gathered.rows:
+            self._resample(self.gathered.all())
         return [
             sums.floats().reshape(self.slices, size, self.drawing.replicates, -1).transpose(0, 2, 1, 3)
             for sums, size in zip(self.sums, self.sizes, strict=True)
         ]
-
-
-class RandomGroups:
-    """Rows of many clusters, added up in random groups before they are resampled.
-
-    A group is chosen by the hash of the cluster's id, so it is a random union of clusters, and resampling groups is
-    as good as resampling clusters: with G groups the standard error is off by 1/√(2G), which for 2,048 and more is
-    below what 1,000 replicates leave open. Time and memory then depend on the groups, not on the rows.
-
-    Values lie on a grid on which float64 adds without rounding, so neither order nor kind of keeping shows. While
-    groups × cells are few, each has a place of its own; of many, those that occur are kept sorted.
-    """
-
-    def __init__(self, groups: int, codes: int) -> None:
-        self.groups = groups
-        self.parts: list[UnitRows] = []
-        self.rows = 0
-        # Where the sums of each code are, by the code: −1 for those not seen yet.
-        self.places = np.full(codes, -1, dtype=np.intp) if codes <= _MOST_PLACES else None
-        self.codes: list[int] = []
-        self.sums: list[Floats] = []
-        """By place × group, for each column."""
-        self.occurs = np.empty(0, dtype=np.bool_)
-
-    def add(self, ids: U64, code: Ints, columns: Sequence[NDArray[Any] | None]) -> None:
-        group = ids & np.uint64(self.groups - 1)
-        if self.places is None:
-            self._add_sorted(UnitRows(group, code, on_grid(as_matrix(columns, len(ids)))))
-            return
-        place = self.places[code]
-        if place.min() < 0:
-            fresh = np.unique(code[place < 0])
-            if (len(self.codes) + len(fresh)) * self.groups > _MOST_PLACES:
-                self._give_up_places()
-                self.add(ids, code, columns)
-                return
-            self.places[fresh] = np.arange(len(self.codes), len(self.codes) + len(fresh))
-            self.codes.extend(fresh.tolist())
-            place = self.places[code]
-        cells = len(self.codes) * self.groups
-        if cells > len(self.occurs):
-            more = np.zeros(max(cells, 2 * len(self.occurs)) - len(self.occurs), dtype=np.bool_)
-            self.occurs = np.concatenate([self.occurs, more])
-            empty = np.zeros(len(more))
-            self.sums = [np.concatenate([s, empty]) for s in self.sums] or [empty.copy() for _ in columns]
-        place *= self.groups
-        place += group.view(np.int64)
-        self.occurs[place] = True
-        for total, column in zip(self.sums, columns, strict=True):
-            np.add.at(total, place, 1.0 if column is None else on_grid(column.astype(np.float64, copy=False)))
-        self.rows = len(self.codes)
-
-    def _add_sorted(self, units: UnitRows) -> None:
-        self.parts.append(_within_clusters(units))
-        self.rows += len(self.parts[-1].ids)
-        if self.rows > 600_000:
-            merged = self.all()
-            self.parts, self.rows = [merged], len(merged.ids)
-
-    def _give_up_places(self) -> None:
-        """More codes than there is room for: go on with those that occur."""
-        if self.codes:
-            self.parts = [self._placed()]
-            self.rows = len(self.parts[0].ids)
-        self.places, self.codes, self.sums = None, [], []
-        self.occurs = np.empty(0, dtype=np.bool_)
-
-    def _placed(self) -> UnitRows:
-        filled = np.flatnonzero(self.occurs)
-        codes = np.asarray(self.codes, dtype=np.int64)
-        values = np.stack([total[filled] for total in self.sums], axis=1)
-        return UnitRows((filled % self.groups).astype(np.uint64), codes[filled // self.groups], values)
-
-    def all(self) -> UnitRows:
-        """One row for every group and cell."""
-        if self.places is not None:
-            return self._placed()
-        ids, code, values = (np.concatenate([part[i] for part in self.parts]) for i in range(3))
-        return _within_clusters(UnitRows(ids, code, values))
-
-
-def as_matrix(columns: Sequence[NDArray[Any] | None], rows: int) -> Floats:
-    """The columns side by side as float64; a column that is None is all ones."""
-    matrix = np.empty((rows, len(columns)))
-    for j, column in enumerate(columns):
-        matrix[:, j] = 1.0 if column is None else column
-    return matrix
-
-
-def _within_clusters(units: UnitRows) -> UnitRows:
-    """Add up the rows of one cluster in one cell first: they share their weight."""
-    order = np.lexsort((units.code, units.ids))
-    ids, code, values = units.ids[order], units.code[order], units.values[order]
-    starts = np.flatnonzero(np.r_[True, (ids[1:] != ids[:-1]) | (code[1:] != code[:-1])])
-    return UnitRows(ids[starts], code[starts], np.add.reduceat(values, starts, axis=0))
 
 
 def sum_distinct(
@@ -363,6 +287,11 @@ def sum_distinct(
     counts = distinct["len"].to_numpy().astype(np.int64)
     matrix = as_matrix(columns, len(distinct))
     points, replicates = [], []
+    code = slice_of.astype(np.int64)
+    for size, index in zip(sizes, indexes, strict=True):
+        code = code * size + (0 if index is None else index)
+    # A row's place among the distinct rows names it well enough: equal rows stand for as many units as they are.
+    units = Units(code, np.arange(len(code), dtype=np.uint64), matrix, counts.astype(np.float64), 0)
     for size, summed in zip(sizes, used, strict=True):
         points.append(np.zeros((slices, size, len(summed))))
         if options:
@@ -381,7 +310,7 @@ def sum_distinct(
                 if draws is not None:
                     of_bin_draws = draws if index is None else draws[:, np.flatnonzero(index[of_slice] == b)]
                     replicates[i][s, :, b] = of_bin_draws @ x
-    return Summed(points, replicates if options else None)
+    return Summed(points, replicates if options else None, units)
 
 
 def _distinct_rows(table: Table, census: Census, chosen: range, layout: Layout) -> tuple[pl.DataFrame, Indexes]:

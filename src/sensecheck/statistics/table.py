@@ -18,7 +18,7 @@ MAX_DISTINCT = 200_000
 NO_VALUE = "(none)"
 # Rows are worked on in pieces that stay in a core's cache.
 PIECE = 1 << 16
-# Of more rows than this, units are put into random groups before they are resampled: see `summing.RandomGroups`.
+# Of more rows than this, units are put into random groups before they are resampled: see `units.RandomGroups`.
 _UNGROUPED_ROWS = 262_144
 MOST_GROUPS, FEWEST_GROUPS = 16_384, 2_048
 _GROUPED_ROWS = 262_144
@@ -121,6 +121,12 @@ class Table:
         while groups > FEWEST_GROUPS and groups * cells > _GROUPED_ROWS:
             groups //= 2
         return groups
+
+    def is_true_false(self, column: str) -> bool:
+        """Whether a column, stored or derived, holds true and false."""
+        if column in self.derived:
+            return bool(pl.DataFrame(schema=self.schema).select(self.derived[column]).dtypes[0] == pl.Boolean)
+        return self.schema.get(column) == pl.Boolean
 
     def discrete(self, statistic: AnyStatistic) -> bool:
         """True where the statistic's rows repeat by nature: whole numbers and true/false, unclustered."""

@@ -11,10 +11,19 @@ import scipy.stats
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
-from sensecheck.statistics.compare import ComparisonError, Difference, compare, flips, holm, mcnemar
+from sensecheck.statistics.compare import (
+    ComparisonError,
+    Difference,
+    compare,
+    flips,
+    holm,
+    mcnemar,
+    scored_differences,
+)
 from sensecheck.statistics.estimate import estimate
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.measurements import Frames
+from sensecheck.statistics.shared_rows import PairedRuns
 from sensecheck.statistics.statistic import RowStatistic, Statistic, mean_of
 
 QUICK = IntervalOptions(replicates=400)
@@ -34,7 +43,7 @@ def test_differences_are_paired():
     assert found.difference == pytest.approx((b - a).mean(), abs=1e-12)
     assert found.low == pytest.approx(interval.low, abs=0.004)
     assert found.high == pytest.approx(interval.high, abs=0.004)
-    assert found.p_randomisation < 0.01 and found.p_bootstrap < 0.01
+    assert found.p == pytest.approx(truth.pvalue, rel=0.5) and found.p < 0.01
     assert found.better == "b"
 
 
@@ -51,7 +60,7 @@ def test_the_smallest_detectable_difference_is_that_of_the_normal_test():
 def test_the_units_needed_are_told_at_the_corrected_level():
     rng = np.random.default_rng(2)
     a, b = rng.normal(0, 1, 500), rng.normal(0.05, 1, 500)
-    alone = compare(run(a), run(b), [mean_of("x")])[0]
+    alone = compare(run(a), run(b), [mean_of("x", direction="higher", range=(-9, 9))])[0]
 
     def units(tests: int) -> float:
         shown = (scipy.stats.norm.ppf(1 - 0.05 / tests / 2) + scipy.stats.norm.ppf(0.8)) * alone.standard_error
@@ -62,15 +71,15 @@ def test_the_units_needed_are_told_at_the_corrected_level():
     assert alone.units_needed == pytest.approx(units(1), rel=0.01)
     for found in (*ten, *holm(ten)):
         assert found.units_needed == pytest.approx(units(10), rel=0.01)
-        assert found.detectable == alone.detectable
+        assert found.detectable == pytest.approx(alone.detectable * np.sqrt(units(10) / units(1)))
     # What has passed leaves the others fewer to be corrected for.
-    sure = replace(alone, p_randomisation=1e-6)
+    sure = replace(alone, p=1e-6)
     left = holm([sure] * 4 + [alone] * 6)
     assert left[-1].units_needed == pytest.approx(units(6), rel=0.01)
     assert left[0].units_needed > left[3].units_needed
 
 
-def test_clusters_count_as_units_and_swap_together():
+def test_clusters_count_as_units():
     rng = np.random.default_rng(3)
     effect_a, effect_b = np.repeat(rng.normal(0, 1, 40), 50), np.repeat(rng.normal(0, 1, 40), 50)
     cluster = np.repeat(np.arange(40), 50)
@@ -78,7 +87,7 @@ def test_clusters_count_as_units_and_swap_together():
     found = compare(a, b, [mean_of("x")])[0]
     means = effect_b.reshape(40, 50).mean(1) - effect_a.reshape(40, 50).mean(1)
     assert found.units == 40
-    assert found.p_randomisation == pytest.approx(scipy.stats.ttest_1samp(means, 0).pvalue, abs=0.05)
+    assert found.p == pytest.approx(scipy.stats.ttest_1samp(means, 0).pvalue, abs=0.05)
     plain = compare(run(effect_a), run(effect_b), [mean_of("x")])[0]
     assert plain.detectable < found.detectable / 3
 
@@ -111,16 +120,15 @@ def null_differences(draw, seed: int) -> list[Difference]:
 
 def test_p_values_under_the_null_are_uniform_for_continuous_scores():
     found = null_differences(lambda rng: rng.normal(0, 1, 200), 5)
-    swap = [difference.p_randomisation for difference in found]
-    boot = [difference.p_bootstrap for difference in found]
-    assert scipy.stats.kstest(swap, "uniform").pvalue > 0.01
-    assert scipy.stats.kstest(boot, "uniform").pvalue > 0.01
-    assert 0.03 < np.mean(np.array(swap) <= 0.05) < 0.075
+    p = [difference.p for difference in found]
+    assert scipy.stats.kstest(p, "uniform").pvalue > 0.01
+    assert 0.03 < np.mean(np.array(p) <= 0.05) < 0.075
+    assert all((d.p < 0.05) == (not d.low <= 0 <= d.high) for d in found), "interval and test agree"
 
 
 def test_p_values_under_the_null_are_never_too_small_for_discrete_scores():
     found = null_differences(lambda rng: rng.random(200) < 0.8, 6)
-    p = np.array([difference.p_randomisation for difference in found])
+    p = np.array([difference.p for difference in found])
     for alpha in (0.01, 0.05, 0.1, 0.2, 0.5):
         limit = alpha + 2.6 * np.sqrt(alpha * (1 - alpha) / len(p))
         assert np.mean(p <= alpha) <= limit, alpha
@@ -129,7 +137,8 @@ def test_p_values_under_the_null_are_never_too_small_for_discrete_scores():
 def test_the_same_run_twice_differs_by_nothing():
     x = np.random.default_rng(7).random(100)
     found = compare(run(x), run(x), [mean_of("x")])[0]
-    assert (found.difference, found.low, found.high, found.p_randomisation) == (0.0, 0.0, 0.0, 1.0)
+    assert (found.difference, found.p, found.differing) == (0.0, 1.0, 0)
+    assert -0.05 < found.low < 0 < found.high < 0.05, "that these rows agree does not make the systems one"
     assert found.better == ""
 
 
@@ -140,8 +149,8 @@ def test_holm_corrects_over_the_figures():
     b = {k: v + s for (k, v), s in zip(a.items(), (0.0, 0.15, 0.2, 0.001), strict=True)}
     b = {k: v + rng.normal(0, 1, n) for k, v in b.items()}
     side = [Frames(pl.DataFrame({"id": np.arange(n), **d})) for d in (a, b)]
-    found = compare(*side, [mean_of(k) for k in a], options=QUICK)
-    p = np.array([d.p_randomisation for d in found])
+    found = compare(*side, [mean_of(k, direction="higher") for k in a], options=QUICK)
+    p = np.array([d.p for d in found])
     order = np.argsort(p)
     expected, largest = np.empty(4), 0.0
     for rank, i in enumerate(order):
@@ -154,16 +163,66 @@ def test_row_statistics_are_compared_like_sums():
     rng = np.random.default_rng(9)
     a, b = rng.random(150), rng.random(150) + 0.05
     by_rows = RowStatistic("x", ("x",), lambda c: c["x"], lambda x, w: (w @ x) / w.sum(1))
-    rows, sums = (compare(run(a), run(b), [s], options=QUICK)[0] for s in (by_rows, mean_of("x")))
+    resampled = replace(QUICK, method="percentile")
+    rows, sums = (compare(run(a), run(b), [s], options=resampled)[0] for s in (by_rows, mean_of("x")))
     assert rows.difference == pytest.approx(sums.difference, abs=1e-12)
     assert (rows.low, rows.high) == (pytest.approx(sums.low, abs=1e-8), pytest.approx(sums.high, abs=1e-8))
-    assert rows.p_randomisation == sums.p_randomisation
+    assert rows.p == sums.p
+    closed = compare(run(a), run(b), [by_rows], options=QUICK)[0]
+    assert (closed.low, closed.high) == (pytest.approx(rows.low, abs=0.02), pytest.approx(rows.high, abs=0.02))
 
 
-def test_other_units_are_refused_with_what_differs():
+def test_rows_of_both_runs_are_compared_and_no_others():
     x = np.random.default_rng(10).random(50)
-    with pytest.raises(ComparisonError, match=r"7 only in old \('0', '1', '2' and 4 more\); 43 in both"):
-        compare(run(x), Frames(run(x).frames[0][7:]), [mean_of("x")], names=("old", "new"))
+    found = compare(run(x), Frames(run(x).frames[0][7:]), [mean_of("x")])[0]
+    assert (found.n_a, found.n_b, found.units, found.a) == (43, 43, 43, pytest.approx(x[7:].mean()))
+    with pytest.raises(ComparisonError, match=r"no rows in common \(old has '0', '1', '2'; new has '50'"):
+        other = run(x).frames[0].with_columns(pl.col("id") + 50)
+        compare(run(x), Frames(other), [mean_of("x")], names=("old", "new"))
+
+
+def test_a_run_that_leaves_its_hardest_rows_unscored_is_not_better_for_it():
+    rng = np.random.default_rng(13)
+    chance = rng.random(400)
+    a, b = rng.random(400) < chance, rng.random(400) < chance
+    left_out = {"scored": chance > 0.3, "reason": pl.Series(np.where(chance > 0.3, "", "too hard"))}
+    sides = (run(a, "right"), run(b, "right", **left_out))
+    right = mean_of("right", direction="higher")
+    (found,) = compare(*sides, [right])
+    kept = chance > 0.3
+    assert (found.a, found.b) == (pytest.approx(a[kept].mean()), pytest.approx(b[kept].mean()))
+    assert found.n_a == found.n_b == found.units == int(kept.sum())
+    assert found.better == "" and found.p > 0.05
+    (scored,) = scored_differences(PairedRuns(*sides), [right], ["right"], IntervalOptions())
+    assert (scored.a, scored.b) == (1.0, pytest.approx(kept.mean()))
+    assert scored.p < 0.001 and scored.high < 0, "that it scored less is told, with a test of its own"
+
+
+def test_the_family_is_the_headline_and_nothing_that_cannot_pass():
+    rng = np.random.default_rng(14)
+    n = 200
+    base = rng.random(n) < 0.5
+    better = base | (rng.random(n) < 0.4)
+    few = base.copy()
+    few[np.flatnonzero(~base)[:3]] = True
+    columns = ("x", "copy", "few", "other", "words")
+    a = Frames(pl.DataFrame({"id": np.arange(n), **dict.fromkeys(columns, base)}))
+    b = Frames(pl.DataFrame({"id": np.arange(n), **dict.fromkeys(columns, better), "few": few}))
+    directed = [mean_of(c, direction="higher") for c in ("x", "copy", "few", "other")]
+    found = compare(a, b, [*directed, mean_of("words")], headline=["x", "copy", "few", "words"])
+    x, copy, three, other, words = found
+    assert x.p_corrected == x.p and x.better == "b", "alone in its family"
+    assert copy.repeats == "x" and copy.exploratory and not copy.better
+    assert three.exploratory and three.differing == 3 and three.p == 0.25 and three.low <= 0 <= three.high
+    assert other.exploratory and words.exploratory
+
+
+def test_an_obvious_difference_is_told_however_few_replicates_are_asked_for():
+    rng = np.random.default_rng(15)
+    a, b = rng.random(400) < 0.2, rng.random(400) < 0.75
+    for options in (IntervalOptions(replicates=20, seed=3), IntervalOptions(replicates=5000)):
+        (found,) = compare(run(a), run(b), [mean_of("x", direction="higher")], options=options)
+        assert found.better == "b" and found.p_corrected < 1e-6
 
 
 def test_flips_are_listed_largest_first():
@@ -193,7 +252,8 @@ def test_agrees_with_sacrebleus_significance_test():
 
     statistic = Statistic("bleu", tuple(names), bleu, range=(0, 100))
     runs = [Frames(pl.DataFrame({"id": np.arange(250), **{n: s[:, i] for i, n in enumerate(names)}})) for s in sums]
-    mine = compare(*runs, [statistic], options=IntervalOptions(replicates=3000))[0]
+    mine = compare(*runs, [statistic])[0]
+    resampled = compare(*runs, [statistic], options=IntervalOptions(method="percentile", replicates=3000))[0]
     assert mine.a == pytest.approx(metric.corpus_score(systems[0], [references]).score, abs=1e-9)
     theirs = {}
     for kind in ("bs", "ar"):
@@ -201,9 +261,9 @@ def test_agrees_with_sacrebleus_significance_test():
             [("a", systems[0]), ("b", systems[1])], {"BLEU": BLEU()}, [references], test_type=kind, n_samples=3000
         )
         theirs[kind] = test()[1]["BLEU"]
-    assert mine.p_randomisation == pytest.approx(theirs["ar"][1].p_value, abs=0.03)
+    assert mine.p == pytest.approx(theirs["ar"][1].p_value, abs=0.03)
     # sacrebleu's bootstrap p follows Moses: it counts one side only, where ours counts both.
-    assert mine.p_bootstrap / 2 == pytest.approx(theirs["bs"][1].p_value, abs=0.03)
+    assert resampled.p / 2 == pytest.approx(theirs["bs"][1].p_value, abs=0.03)
     for run_of_one, their in zip(runs, theirs["bs"], strict=True):
         figure = estimate(run_of_one, [statistic], options=IntervalOptions(replicates=3000)).overall[0]
         assert (figure.high - figure.low) / 2 == pytest.approx(their.ci, rel=0.1)

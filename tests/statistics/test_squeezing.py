@@ -95,4 +95,4 @@ def test_comparison_agrees_with_that_of_rows(monkeypatch: pytest.MonkeyPatch) ->
         width = one.high - one.low
         assert other.low == pytest.approx(one.low, abs=0.2 * width), name
         assert other.high == pytest.approx(one.high, abs=0.2 * width), name
-        assert other.p_randomisation == pytest.approx(one.p_randomisation, abs=0.1), name
+        assert other.p == pytest.approx(one.p, abs=0.1), name

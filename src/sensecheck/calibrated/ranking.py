@@ -116,6 +116,16 @@ class Ranked:
         return total, right
 
 
+def right_and_wrong(state: Ranked, weights: Floats) -> tuple[float, float]:
+    """How many right and wrong answers there are; weighted ones count as many as would tell as much."""
+    right = weights * state.correct
+    numbers = []
+    for kind in (right, weights - right):
+        squares = float((kind**2).sum())
+        numbers.append(float(kind.sum()) ** 2 / squares if squares > 0 else 0.0)
+    return numbers[0], numbers[1]
+
+
 def _steps(running: Floats) -> Floats:
     return np.diff(running, axis=1, prepend=0.0)
 

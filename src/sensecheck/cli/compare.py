@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     command = Parser(
         prog="sensecheck compare",
         description="Runs of the same question on the same input: the first against each of the others, with paired\n"
-        "intervals and p-values corrected over all figures, and the examples that changed.",
+        "intervals and p-values over the rows scored in both, and the examples that changed.",
         epilog=_EXAMPLES,
     )
     command.add_argument(
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         "--resamples",
         type=positive,
         metavar="N",
-        help="replicates (default: the first run's, or what the correction needs)",
+        help="replicates, of figures that are resampled (default: the first run's)",
     )
     return command
 
@@ -59,7 +59,6 @@ def run(args: argparse.Namespace) -> int:
         first = results[0].options
         options = replace(
             first,
-            method="percentile" if first.method == "none" else first.method,
             seed=first.seed if args.seed is None else args.seed,
             replicates=first.replicates if args.resamples is None else args.resamples,
         )

@@ -283,14 +283,15 @@ def read_gates(result: Result, args: argparse.Namespace) -> list[Callable[[Resul
 def _gate(name: str, limit: float, under: bool, on: str) -> Callable[[Result], str]:
     def judge(result: Result) -> str:
         figure = result[name]
-        end = figure.low if under else figure.high
+        ends = figure.bounds or (figure.low, figure.high)
+        end = ends[0] if under else ends[1]
         if on == "bound" and not isinstance(end, float):
             return f"{name} has no interval to judge ({figure.absent or 'none was made'})"
         value = end if on == "bound" else figure.value
         if not isinstance(value, float) or not isfinite(value):
             return f"{name} has no value"
         if (value < limit) if under else (value > limit):
-            what = f"the interval's {'lower' if under else 'upper'} end of {name}" if on == "bound" else name
+            what = f"the {'lower' if under else 'upper'} bound of {name}" if on == "bound" else name
             return f"{what} is {value:.6g}, {'under' if under else 'over'} {limit:g}"
         return ""
 

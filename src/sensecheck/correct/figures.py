@@ -9,7 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sensecheck.runs.signature import Method
-from sensecheck.statistics.statistic import ONE, Anchor, AnyStatistic, Bins, Explanation, Share, Statistic, mean_of, ratio
+from sensecheck.statistics.statistic import (
+    ONE,
+    Anchor,
+    AnyStatistic,
+    Bins,
+    Explanation,
+    Share,
+    Statistic,
+    mean_of,
+    ratio,
+)
 
 Floats = NDArray[np.float64]
 
@@ -176,10 +186,12 @@ def _set_figures() -> list[AnyStatistic]:
                 "Declining to answer costs less here than elsewhere.", _GERBIL)),
         mean_of("f1_spice", "macro_f1_spice", title="F1 (macro, SPICE)", direction="higher", explanation=Explanation(
             "as F1 (macro), but 0 where both are empty", "The SPICE evaluation's convention.", "", _SPICE)),
-        _pooled("micro_precision", ("tp", "fp"), _of_all, "precision (micro)", Explanation("Σ tp / (Σ tp + Σ fp)", "Answers pooled over questions.",
-                "One question with a huge answer outweighs all others.", _GERBIL)),
-        _pooled("micro_recall", ("tp", "fn"), _of_all, "recall (micro)", Explanation("Σ tp / (Σ tp + Σ fn)", "Answers pooled over questions.",
-                "One question with a huge gold set outweighs all others.", _GERBIL)),
+        _pooled("micro_precision", ("tp", "fp"), _of_all, "precision (micro)", Explanation(
+            "Σ tp / (Σ tp + Σ fp)", "Answers pooled over questions.",
+            "One question with a huge answer outweighs all others.", _GERBIL)),
+        _pooled("micro_recall", ("tp", "fn"), _of_all, "recall (micro)", Explanation(
+            "Σ tp / (Σ tp + Σ fn)", "Answers pooled over questions.",
+            "One question with a huge gold set outweighs all others.", _GERBIL)),
         _pooled("micro_f1", ("tp", "fp", "fn"), _f1_parts, "F1 (micro)", Explanation(
             "2·Σ tp / (2·Σ tp + Σ fp + Σ fn)", "Answers pooled over questions, as the SPICE evaluation's F1.",
             "One question with a huge answer outweighs all others.", _SPICE)),

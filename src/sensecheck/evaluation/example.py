@@ -58,7 +58,7 @@ def _lines(demo: bool) -> Iterator[str]:
     yield "# compare = true"
     yield ""
     yield "[intervals]"
-    yield '# method = "percentile"   # or "bca", "none"'
+    yield '# method = "auto"   # or "percentile", "bca", "none"'
     yield "# level = 0.95"
     yield "# replicates = 1000"
     yield "# seed = 12345"

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import ceil, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ import polars as pl
 from sensecheck.report.examples import outcome_words
 from sensecheck.report.pairing import Pairing, pairing
 from sensecheck.report.result import Result
-from sensecheck.report.tables import Cell, Table, decimal
+from sensecheck.report.tables import Cell, Table, decimal, probability
 from sensecheck.statistics.compare import ALPHA, ComparisonError, Difference, holm
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import RESERVED, concatenated
+from sensecheck.statistics.shared_rows import Overlap
 
 DAGGER = "†"
 # More values than this make no table that anyone reads.
@@ -35,6 +36,10 @@ class Comparison:
     names: tuple[str, str]
     differences: list[Difference]
     flips: pl.DataFrame | None = None
+    scored: list[Difference] = field(default_factory=list)
+    """What could be scored in one run and not in the other, where a headline figure lost rows."""
+    overlap: Overlap | None = None
+    """Units of either run, and of both."""
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)
@@ -50,34 +55,74 @@ class Comparison:
         """By what examples are paired, and whether their texts agree."""
         return pairing(self.a, self.b)
 
+    def lines(self) -> list[Difference]:
+        """The family that a verdict is drawn from, then what could be scored, then what is exploratory."""
+        family = [d for d in self.differences if not d.exploratory]
+        return [*family, *self.scored, *(d for d in self.differences if d.exploratory)]
+
     def table(self) -> Table:
         a, b = self.names
-        columns = ["figure", a, b, "difference", "95% interval", "p", "p (Holm)", "detectable", "better"]
-        table = Table(f"{self.a.question.name}: {b} minus {a}", columns)
-        for d in self.differences:
-            p = d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap
+        columns = ["figure", a, b, "difference", "95% interval", "n", "p", "p (Holm)", "detectable", "better"]
+        table = Table(f"{self.a.question.name}: {b} minus {a}, over rows scored in both", columns)
+        for d in self.lines():
             ends = f"[{decimal(d.low)}, {decimal(d.high)}]" if d.low is not None else "–"
             better = {"a": a, "b": b, "": "–"}[d.better]
             sure = DAGGER if d.better else ""
+            n = f"{d.n_a:,}" if d.n_a == d.n_b else f"{d.n_a:,}/{d.n_b:,}"
             table.rows.append(
                 [d.title, Cell(decimal(d.a), bold=d.better == "a"), Cell(decimal(d.b), bold=d.better == "b", mark=sure),
-                 decimal(d.difference), ends, decimal(p), decimal(d.p_corrected), decimal(d.detectable), better]
+                 decimal(d.difference), ends, n, probability(d.p), probability(d.p_corrected), decimal(d.detectable),
+                 better]
             )  # fmt: skip
         if any(d.better for d in self.differences):
             table.notes.append(f"{DAGGER} differs from {a} at p < 0.05 after Holm's correction")
+        if any(d.exploratory for d in self.differences):
+            table.notes.append(
+                "figures without p (Holm) are exploratory: nothing corrects for looking at many, and none has a verdict"
+            )
+        table.notes += self.coverage()
         table.notes += self.pairing.notes()
         if (said := self._changes()) is not None:
             table.notes.append(said)
-        lost = [f"{name}: {n:,}" for name, r in zip(self.names, (self.a, self.b), strict=True) if (n := _lost(r))]
+        lost = [f"{name}: {k:,}" for name, r in zip(self.names, (self.a, self.b), strict=True) if (k := _lost(r))]
         if lost:
             table.notes.append("rows that could not be scored: " + ", ".join(lost))
         # A remark that several figures share is made once.
         remarks: dict[str, list[str]] = {}
         for d in self.differences:
-            if d.note:
-                remarks.setdefault(d.note, []).append(d.title)
-        table.notes += [f"{', '.join(titles)}: {note}" for note, titles in remarks.items()]
+            remark = f"the same numbers as {d.repeats}" if d.repeats else d.note
+            if remark:
+                remarks.setdefault(remark, []).append(d.title)
+        table.notes += [f"{', '.join(titles)}: {remark}" for remark, titles in remarks.items()]
         return table
+
+    def coverage(self) -> list[str]:
+        """Where the comparison is not over all rows of both runs."""
+        a, b = self.names
+        said = []
+        if self.overlap is not None and not self.overlap.same:
+            said.append(
+                f"{self.overlap.in_both:,} units are in both runs, of {self.overlap.in_a:,} in {a} and "
+                f"{self.overlap.in_b:,} in {b}; only those are compared"
+            )
+        return said
+
+    def _few_shared(self) -> str:
+        """Said first where less than half of a run takes part in its own comparison."""
+        a, b = self.names
+        shares = []
+        if self.overlap is not None:
+            shares.append((self.overlap.in_both, self.overlap.in_a, a, "in both runs"))
+            shares.append((self.overlap.in_both, self.overlap.in_b, b, "in both runs"))
+        first = next((d for d in self.differences if d.name in self.a.question.headline), None)
+        if first is not None:
+            shares.append((first.n_a, self.a.rows.height, a, f"scored in both runs for {first.title}"))
+            shares.append((first.n_b, self.b.rows.height, b, f"scored in both runs for {first.title}"))
+        few = [(shared / total, shared, total, name, how) for shared, total, name, how in shares if 2 * shared < total]
+        if not few:
+            return ""
+        _, shared, total, name, how = min(few)
+        return f"Careful: only {shared:,} of {name}'s {total:,} are {how}: what follows is about those alone."
 
     def _changes(self) -> str | None:
         if self.flips is None or not len(self.flips):
@@ -93,7 +138,7 @@ class Comparison:
     def verdict(self) -> list[str]:
         """What the comparison shows, in plain sentences."""
         a, b = self.names
-        said = [self.pairing.doubt] if self.pairing.doubt else []
+        said = [words for words in (self._few_shared(), self.pairing.doubt) if words]
         for d in self.differences:
             if d.direction == "none" or d.name not in self.a.question.headline:
                 continue
@@ -103,13 +148,29 @@ class Comparison:
                 said.append(
                     f"{who} is better on {d.title}: {decimal(values[0])} against {other}'s {decimal(values[1])}."
                 )
+            elif d.repeats:
+                continue
             elif not isfinite(d.difference):
-                said.append(f"{d.title} has no value in one of the runs.")
+                said.append(f"{d.title} has no value on the rows that were scored in both runs.")
+            elif d.differing == 0:
+                said.append(f"Both runs are the same on {d.title}, on all {d.units:,} independent units.")
+            elif d.exploratory and d.differing is not None:
+                units = f"{d.differing:,} unit{'s' if d.differing > 1 else ''}"
+                said.append(f"The runs differ on {units} for {d.title}: too few for any test to tell which is better.")
+            elif d.p is None:
+                said.append(f"{d.title} cannot be tested: {d.note or 'too few units'}.")
             else:
                 enough = ""
                 if d.units_needed is not None and d.units_needed > d.units:
                     enough = f": you would need about {_round(d.units_needed):,}"
                 said.append(f"No difference can be shown on {d.title} with {d.units:,} independent units{enough}.")
+        for d in self.scored:
+            if d.p is not None and d.p < ALPHA and d.difference != 0:
+                more, less, values = (b, a, (d.b, d.a)) if d.difference > 0 else (a, b, (d.a, d.b))
+                said.append(
+                    f"More {d.title.removeprefix('could be ')} in {more} than in {less}: {values[0]:.1%} against "
+                    f"{values[1]:.1%} (p {probability(d.p)}); the figures above leave such rows out."
+                )
         return said
 
     # -- flips -----------------------------------------------------------------------------------------------
@@ -191,12 +252,14 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "schema": "sensecheck.comparison/1",
+            "schema": "sensecheck.comparison/2",
             "question": self.a.question.name,
             "a": {"name": self.names[0], "signature": self.a.signature.to_dict()},
             "b": {"name": self.names[1], "signature": self.b.signature.to_dict()},
             "pairing": self.pairing.to_dict(),
+            "overlap": None if self.overlap is None else vars(self.overlap),
             "differences": [d.to_dict() for d in self.differences],
+            "scored": [d.to_dict() for d in self.scored],
             "verdict": self.verdict(),
             "flips": [] if self.flips is None else self.flips.to_dicts(),
             "flips_by": {} if self.flips is None else {c: self.flips_by(c).to_dicts() for c in self.slice_columns()},
@@ -240,23 +303,45 @@ class Comparisons:
         headline = self._headline()
         arrows = {"higher": " ↑", "lower": " ↓"}
         units = max((d.units for pair in self.pairs for d in pair.differences), default=0)
-        tests = sum(d.p_corrected is not None for pair in self.pairs for d in pair.differences)
+        tests = sum(not d.exploratory for pair in self.pairs for d in pair.differences)
         table = Table(self.question.name, ["system", *(f.title + arrows.get(f.direction, "") for f in headline)])
-        top = {f.name: best([_value(r, f.name) for r in self.results], f.direction) for f in headline}
-        for i, (name, result) in enumerate(zip(self.names, self.results, strict=True)):
+        values = {f.name: self._values(f.name) for f in headline}
+        for i, name in enumerate(self.names):
             row = [name]
             for f in headline:
-                value = _value(result, f.name)
+                shown, alike = values[f.name]
+                top = best(shown, f.direction) if alike else None
                 sure = bool(i) and bool(_difference(self.pairs[i - 1], f.name))
-                row.append(
-                    Cell(decimal(value), bold=value is not None and value == top[f.name], mark=DAGGER if sure else "")
-                )
+                bold = shown[i] is not None and shown[i] == top
+                row.append(Cell(decimal(shown[i]), bold=bold, mark=DAGGER if sure else ""))
             table.rows.append(row)
         table.notes.append(
-            f"Best in bold; {DAGGER} differs from {self.names[0]} at p < 0.05 (paired randomisation or bootstrap test, "
-            f"Holm's correction over {tests} tests); {units:,} independent units."
+            f"Best in bold; {DAGGER} differs from {self.names[0]} at p < 0.05 (paired test, Holm's correction over "
+            f"{tests} tests); {units:,} independent units."
         )
+        apart = [f.title for f in headline if not values[f.name][1]]
+        if apart:
+            table.notes.append(
+                f"{', '.join(apart)}: each system over the rows that it was scored on, which differ, so none is best; "
+                "the differences are over rows scored in both."
+            )
         return table
+
+    def _values(self, name: str) -> tuple[list[float | None], bool]:
+        """The figure of every system, and whether all are over the same rows.
+
+        They are those of the comparison, over rows scored in both; of several pairs that share different rows, each
+        system's own.
+        """
+        try:
+            found = [pair[name] for pair in self.pairs]
+        except KeyError:
+            return [_value(r, name) for r in self.results], False
+        of_first = [(d.a, d.n_a) for d in found]
+        if all(of == of_first[0] for of in of_first):
+            values = (found[0].a, *(d.b for d in found))
+            return [v if isfinite(v) else None for v in values], True
+        return [_value(r, name) for r in self.results], False
 
     def _headline(self) -> list[Figure]:
         return [
@@ -283,7 +368,7 @@ class Comparisons:
         if len(self.pairs) == 1:
             return self.pairs[0].to_dict()
         return {
-            "schema": "sensecheck.comparisons/1",
+            "schema": "sensecheck.comparisons/2",
             "question": self.question.name,
             "systems": [
                 {"name": n, "signature": r.signature.to_dict()} for n, r in zip(self.names, self.results, strict=True)
@@ -306,22 +391,12 @@ class Comparisons:
 
 
 def compare(results: Sequence[Result], *, options: IntervalOptions | None = None) -> Comparisons:
-    """The first run against each of the others; p-values are corrected over all figures and all pairs.
+    """The first run against each of the others; p-values are corrected over the headline figures of all pairs.
 
-    Without `options`, as many replicates are drawn as the correction needs: with few of them and many tests, no
-    p-value could ever be small enough.
+    With `options` the first run's own are not used.
     """
     if len(results) < 2:
         raise ComparisonError(f"a comparison needs at least two runs, got {len(results)}")
-    if options is None:
-        options = results[0].options
-        tests = sum(not s.vector for s in results[0].statistics)
-        needed = 2 * ceil(tests * (len(results) - 1) / ALPHA)
-        options = replace(
-            options,
-            method="percentile" if options.method == "none" else options.method,
-            replicates=max(options.replicates, needed),
-        )
     given = [r.name for r in results]
     names = given if len(set(given)) == len(given) else [chr(ord("A") + i) for i in range(len(given))]
     pairs = []
@@ -330,7 +405,7 @@ def compare(results: Sequence[Result], *, options: IntervalOptions | None = None
             pairs.append(replace(results[0].compare(other, options=options), names=(names[0], names[i])))
         except ComparisonError as error:
             raise ComparisonError(f"{names[0]} and {names[i]}: {error}") from None
-    flat = holm([d for pair in pairs for d in pair.differences])
+    flat = holm([d for pair in pairs for d in pair.differences], results[0].question.headline)
     for pair in pairs:
         pair.differences, flat = flat[: len(pair.differences)], flat[len(pair.differences) :]
     return Comparisons(list(results), names, pairs)

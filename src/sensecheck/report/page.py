@@ -184,7 +184,7 @@ def _table(plain: Mapping[str, Any]) -> Markup:
 def _pair(pair: Comparison) -> dict[str, Any]:
     table = pair.table()
     plain = _plain(table)
-    for d, row in zip(pair.differences, plain["rows"], strict=True):
+    for d, row in zip(pair.lines(), plain["rows"], strict=True):
         for cell, value in zip(row, [None, d.a, d.b, d.difference, d.difference], strict=False):
             cell["sort"] = value if value is not None and isfinite(value) else None
         row[4]["bar"] = _whisker(d.difference, d.low, d.high)

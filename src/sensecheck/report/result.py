@@ -20,10 +20,11 @@ from sensecheck.report.question import Question, question, slicings
 from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table
 from sensecheck.runs.directory import REPORT, RunDirectory, RunError
 from sensecheck.runs.signature import Signature
-from sensecheck.statistics.compare import ComparisonError, compare, flips
+from sensecheck.statistics.compare import ComparisonError, compare, flips, scored_differences
 from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Measurements, concatenated
+from sensecheck.statistics.shared_rows import PairedRuns
 from sensecheck.statistics.statistic import AnyStatistic, Statistic
 from sensecheck.statistics.table import Slice
 
@@ -175,20 +176,34 @@ class Result:
         if words:
             raise ComparisonError("the two runs were not measured the same way: " + "; ".join(words))
         names = (self.name, other.name) if self.name != other.name else ("A", "B")
+        chosen = options or self.options
+        if chosen.method == "none":
+            chosen = replace(chosen, method="auto")
+        paired = PairedRuns(self.rows, other.rows, names)
+        self._check_numbers(other, paired, names)
+        headline = self.question.headline
         differences = compare(
-            self.rows,
-            other.rows,
-            self.statistics,
-            options=options or self.options,
-            anchors_a=self.estimates.anchors,
-            anchors_b=other.estimates.anchors,
-            names=names,
+            self.rows, other.rows, self.statistics, options=chosen, headline=headline, names=names, paired=paired
         )
+        scored = scored_differences(paired, self.statistics, headline, chosen)
         outcome = self.question.outcome
         # A method may leave the outcome out (exact match alone, say): there is then nothing to flip.
         both = bool(outcome) and outcome in self.rows.schema and outcome in other.rows.schema
         changed = flips(self.rows, other.rows, outcome) if both else None
-        return Comparison(self, other, names, differences, changed)
+        return Comparison(self, other, names, differences, changed, scored, paired.overlap)
+
+    def _check_numbers(self, other: Result, paired: PairedRuns, names: tuple[str, str]) -> None:
+        """Refuse runs of different length whose rows are called by number, if no text shows which go together."""
+        from sensecheck.report.pairing import pairing
+
+        if paired.overlap.same:
+            return
+        found = pairing(self, other)
+        if found.numbered and not any(text.pairs and not text.differing for text in found.texts):
+            raise ComparisonError(
+                f"{names[0]} has {paired.overlap.in_a:,} records and {names[1]} {paired.overlap.in_b:,}, and they are "
+                "called by number alone: which go together cannot be told. Give the records ids."
+            )
 
     @property
     def name(self) -> str:
@@ -346,6 +361,7 @@ def _figure(plain: Mapping[str, Any]) -> Figure:
         plain["interval_method"] or "", plain["interval_absent"] or "",
         {k: v if isinstance(v, int) else number(v) for k, v in plain["beside"].items()}, plain["direction"],
         (_bound(plain["range"][0], -1), _bound(plain["range"][1], 1)), dict(plain["slice"]),
+        None if (bounds := plain.get("bounds")) is None else (number(bounds[0]), number(bounds[1])),
     )  # fmt: skip
 
 

@@ -159,6 +159,15 @@ def decimal(value: float | tuple[float, ...] | None, digits: int = 4) -> str:
     return f"{value:z.{digits}f}"
 
 
+def probability(p: float | None) -> str:
+    """A p-value as text: how far below one in a thousand it lies is nobody's to say.
+
+    >>> probability(0.03217), probability(1e-9)
+    ('0.032', '< 0.001')
+    """
+    return "–" if p is None or not isfinite(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def aside(value: float | None) -> str:
     """What stands beside a figure: a count as it is, a figure with its decimals."""
     return f"{value:,}" if isinstance(value, int) else decimal(value)

@@ -66,23 +66,22 @@ class ClosedIntervals:
         """The interval of each chosen slice; `points` are the statistic's sums, slices first."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             if statistic.means_of_bins:
-                return self._intervals(statistic, self._mean_of_shares(statistic, values, points), "mid-P")
+                return self._intervals(self._mean_of_shares(statistic, values, points), "mid-P", statistic.range)
             share = statistic.as_share
             if share is None:
-                return self._smooth(statistic, values, points)
+                return self._smooth(statistic, values, points, statistic.range)
             limits, outside = self._share(statistic, share, points)
-            intervals = self._intervals(statistic, limits, "mid-P")
+            intervals = self._intervals(limits, "mid-P", statistic.range)
             if outside.any():
-                # Numbers beyond what a share can be: the figure is a mean like any other.
-                others = self._smooth(statistic, values, points)
+                # Numbers beyond what a share can be: the figure is a mean like any other, whatever was declared.
+                others = self._smooth(statistic, values, points, (-np.inf, np.inf))
                 intervals = [o if out else i for i, o, out in zip(intervals, others, outside, strict=True)]
             return intervals
 
-    def _intervals(self, statistic: Statistic, limits: Limits, method: str) -> list[Interval]:
+    def _intervals(self, limits: Limits, method: str, within: tuple[float, float]) -> list[Interval]:
         named = f"{method}, clusters" if self.table.clustered else method
-        least, most = statistic.range
         intervals = []
-        for low, high, sure_low, sure_high in zip(*(np.clip(end, least, most).tolist() for end in limits), strict=True):
+        for low, high, sure_low, sure_high in zip(*(np.clip(end, *within).tolist() for end in limits), strict=True):
             if low == low and high == high:
                 intervals.append(Interval(low, high, named, bounds=(sure_low, sure_high)))
             else:
@@ -152,7 +151,8 @@ class ClosedIntervals:
         cells = len(size) * bins
 
         def by_cell(of_unit: Floats) -> Floats:
-            return np.bincount(units.code, weights=units.count * of_unit, minlength=cells).reshape(-1, bins)
+            sums = np.bincount(units.code, weights=units.count * of_unit, minlength=cells)
+            return np.asarray(sums, dtype=np.float64).reshape(-1, bins)
 
         squares = by_cell(d**2)
         rows = np.where(squares > 0, size**2 / squares, 0.0)
@@ -161,7 +161,8 @@ class ClosedIntervals:
         if self.table.clustered:
             groups = np.maximum((size > 0).sum(1), 1)
             share_of_bin = residual / size.reshape(-1)[units.code]
-            owner, place = np.unique(np.stack([units.code // bins, units.ids.view(np.int64)]), axis=1, return_inverse=True)
+            owners = np.stack([units.code // bins, units.ids.view(np.int64)])
+            owner, place = np.unique(owners, axis=1, return_inverse=True)
             influence = np.bincount(place.reshape(-1), weights=share_of_bin)
             slices = owner[0].astype(np.intp)
             count = np.bincount(slices, minlength=len(size))
@@ -171,7 +172,9 @@ class ClosedIntervals:
 
     # -- anything smooth -------------------------------------------------------------------------------------
 
-    def _smooth(self, statistic: Statistic, values: Floats, points: Sequence[Floats]) -> list[Interval]:
+    def _smooth(
+        self, statistic: Statistic, values: Floats, points: Sequence[Floats], within: tuple[float, float]
+    ) -> list[Interval]:
         by_slice = self._by_slice(statistic)
         if statistic.as_share is not None:
             d, of_all = statistic.as_share.parts(*by_slice.columns)[1], statistic.as_share.parts(*points)[1]
@@ -180,14 +183,14 @@ class ClosedIntervals:
             d, of_all = by_slice.columns[which], points[which]
         gradient = gradients(statistic, points)
         influence = sum(g[by_slice.slices] * column for g, column in zip(gradient, by_slice.columns, strict=True))
-        least, most = statistic.range
+        least, most = within
         powers = by_slice.powers(np.asarray(influence), d, of_all, most - least)
         if (least, most) == (0.0, 1.0) and statistic.as_share is None:
             limits = bounded_limits(values, powers.jackknifed, powers.units, self.level)
-        else:
-            judged = mean_limits(values, powers, self.level)
-            limits = Limits(judged.low, judged.high, judged.low, judged.high)
-        return self._intervals(statistic, limits, "t with skewness" if (least, most) != (0.0, 1.0) else "mid-P")
+            return self._intervals(limits, "mid-P", within)
+        judged = mean_limits(values, powers, self.level)
+        limits = Limits(judged.low, judged.high, judged.low, judged.high)
+        return self._intervals(limits, "t with skewness", within)
 
     def _by_slice(self, statistic: Statistic) -> _BySlice:
         units = self.summed.units
@@ -259,6 +262,6 @@ def gradients(statistic: Statistic, points: Sequence[Floats], **anchors: object)
     for j, point in enumerate(points):
         step = _STEP * np.where(point != 0, np.abs(point), np.where(scale > 0, scale, 1.0))
         up, down = ([*points[:j], point + side * step, *points[j + 1 :]] for side in (1, -1))
-        slope = (np.asarray(statistic.finish(*up, **anchors)) - np.asarray(statistic.finish(*down, **anchors))) / (2 * step)
-        found.append(np.where(np.isfinite(slope), slope, 0.0))
+        rise = np.asarray(statistic.finish(*up, **anchors)) - np.asarray(statistic.finish(*down, **anchors))
+        found.append(np.where(np.isfinite(rise), rise / (2 * step), 0.0))
     return found

@@ -1,14 +1,14 @@
 """Two runs on the same units: is the difference real?
 
-The same bootstrap weights on both sides make the interval paired; swapping the two systems' results unit by unit
-(cluster by cluster) makes the randomisation test. Both use the sums of the single run, nothing else.
+Everything is over the rows that could be scored in both runs: a system that leaves its hardest rows out must not look
+better for it. What each unit adds to a figure in either run gives the difference's interval and test, which agree. A
+figure with an interval of its own (a calibration error, an area under a curve) is compared by those intervals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import lgamma, log, sqrt
 from statistics import NormalDist
 from typing import Any
@@ -16,45 +16,44 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sensecheck.statistics.arrays import U64, Floats
+from sensecheck.statistics.arrays import Floats
 from sensecheck.statistics.census import Census
+from sensecheck.statistics.closed import gradients
 from sensecheck.statistics.estimate import columns_of, compute_anchors, finished
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.intervals import percentile
+from sensecheck.statistics.limits import Judged, Measured, Powers, difference_of_measured, mean_limits
 from sensecheck.statistics.measurements import Measurements, concatenated
 from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_figures import (
     MOST_ROWS,
-    columns_for,
-    joined_steps,
     keyed,
     most_resampled,
-    recentred,
-    replicate_steps,
     row_groups,
+    row_interval,
+    row_replicates,
     sorted_for,
     weighted_rows,
 )
-from sensecheck.statistics.row_states import RowStates, WeightedRows
-from sensecheck.statistics.squeezing import Groups, Squeezed, squeezable, squeezed_replicates
-from sensecheck.statistics.statistic import ONE, Anchors, AnyStatistic, RowStatistic, Statistic
+from sensecheck.statistics.shared_rows import ComparisonError as ComparisonError
+from sensecheck.statistics.shared_rows import PairedRuns
+from sensecheck.statistics.statistic import ONE, Anchors, AnyStatistic, RowStatistic, Statistic, mean_of
 from sensecheck.statistics.summing import Layout, sum_rows
 from sensecheck.statistics.table import Table, scored_rows
 
 ALPHA = 0.05
 POWER = 0.8
 _NORMAL = NormalDist()
-_SHOWN = 3
 _MOST_UNITS = 1e12
-
-
-class ComparisonError(ValueError):
-    """Two runs that cannot be compared, with what differs."""
+# Sums of the same numbers in another grouping may differ in the last digit: a tie is a tie.
+_SLACK = 1e-9
+_RAREST = 3
+"""An area under a ROC curve is compared where the rarer kind of answer has at least so many."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """B minus A for one figure."""
+    """B minus A for one figure, over the rows that could be scored in both."""
 
     name: str
     title: str
@@ -63,13 +62,13 @@ class Difference:
     difference: float
     low: float | None
     high: float | None
-    p_bootstrap: float | None
-    p_randomisation: float | None
+    p: float | None
+    """That the two systems have the same figure; it agrees with the interval."""
     p_mcnemar: float | None
     p_corrected: float | None
-    """Holm's correction over the figures compared, of the randomisation p (the bootstrap's where there is none)."""
+    """Holm's correction over the directed headline figures that these data can tell apart; None: exploratory."""
     detectable: float | None
-    """The smallest difference found with power 0.8 at α 0.05, given these data."""
+    """The smallest difference found with power 0.8 at the level that the correction leaves."""
     units_needed: int | None
     """About how many units it would take to tell the observed difference from none after Holm's correction."""
     n_a: int
@@ -79,11 +78,24 @@ class Difference:
     direction: str = "none"
     note: str = ""
     standard_error: float | None = None
-    """Of the difference, by the bootstrap."""
+    differing: int | None = None
+    """Units on which the runs differ; None where that is no matter of single units."""
+    repeats: str = ""
+    """The figure of the family that this one repeats, value for value."""
 
     def to_dict(self) -> dict[str, Any]:
         plain = {k: (None if isinstance(v, float) and not np.isfinite(v) else v) for k, v in vars(self).items()}
-        return dict(plain)
+        return {**plain, "exploratory": self.exploratory}
+
+    @property
+    def exploratory(self) -> bool:
+        """Whether no verdict is drawn from it."""
+        return self.p_corrected is None
+
+    @property
+    def least_p(self) -> float:
+        """What p could be at best: so few units that differ could all fall on one side by chance."""
+        return 0.0 if self.differing is None else min(1.0, 2.0 ** (1 - self.differing))
 
     @property
     def better(self) -> str:
@@ -91,7 +103,6 @@ class Difference:
         p = self.p_corrected
         if p is None or p >= ALPHA or self.direction == "none" or self.difference == 0:
             return ""
-        # Swapping tests whether the systems are alike in all respects; the interval is about this figure alone.
         if self.low is None or self.high is None or self.low <= 0 <= self.high:
             return ""
         return "b" if (self.difference > 0) == (self.direction == "higher") else "a"
@@ -103,11 +114,13 @@ def compare(
     statistics: Sequence[AnyStatistic],
     *,
     options: IntervalOptions | None = None,
-    anchors_a: Anchors | None = None,
-    anchors_b: Anchors | None = None,
+    headline: Sequence[str] = (),
     names: tuple[str, str] = ("A", "B"),
+    paired: PairedRuns | None = None,
 ) -> list[Difference]:
-    """B minus A for every statistic, with interval, p-values and the smallest detectable difference.
+    """B minus A for every statistic, with interval, p-value and the smallest detectable difference.
+
+    Holm's correction is over the directed figures of `headline`; over all directed ones where it names none.
 
     >>> from sensecheck.statistics.measurements import Frames
     >>> from sensecheck.statistics.statistic import mean_of
@@ -119,326 +132,340 @@ def compare(
     (0.25, 0.75, 0.5, 40, 'b')
     """
     options = options or IntervalOptions()
-    units = check_units(a, b, names)
+    paired = paired or PairedRuns(a, b, names)
     scalar = [s for s in statistics if not s.vector]
-    sides = (Table(a, scalar, ()), Table(b, scalar, ()))
-    all_anchors_a = {**(anchors_a or {}), **compute_anchors(a, scalar, known=anchors_a)}
-    all_anchors_b = {**(anchors_b or {}), **compute_anchors(b, scalar, known=anchors_b)}
     differences: dict[str, Difference] = {}
-    of_sums = [s for s in scalar if isinstance(s, Statistic)]
-    if of_sums:
-        sums_a = _RunSums.of(sides[0], of_sums, all_anchors_a, options)
-        sums_b = _RunSums.of(sides[1], of_sums, all_anchors_b, options)
-        differences.update((s.name, _of_sums(s, (sums_a, sums_b), units, (a, b))) for s in of_sums)
-    for group in row_groups(scalar):
-        differences.update(_of_rows(group, sides, units, options))
-    return holm([differences[s.name] for s in scalar])
+    for columns in dict.fromkeys(s.columns for s in scalar):
+        alike = [s for s in scalar if s.columns == columns]
+        derived = {c: expr for s in alike for c, expr in s.derived.items()}
+        differences.update(_SharedRows(paired.shared(columns, derived), alike, options).differences())
+    return holm(_without_repeats([differences[s.name] for s in scalar], headline), headline)
 
 
-def check_units(a: Measurements, b: Measurements, names: tuple[str, str] = ("A", "B")) -> int:
-    """Refuse runs over different units; the number of independent units otherwise."""
-    counts = []
-    for role in ("unit", "cluster"):
-        sets = []
-        for m in (a, b):
-            column = role if role in m.schema else "unit" if "unit" in m.schema else "id"
-            sets.append(concatenated(m, [column])[column].cast(pl.String).unique())
-        only_a = sets[0].filter(~sets[0].is_in(sets[1].implode())).sort()
-        only_b = sets[1].filter(~sets[1].is_in(sets[0].implode())).sort()
-        if len(only_a) or len(only_b):
-            unmatched = []
-            for name, only in ((names[0], only_a), (names[1], only_b)):
-                if len(only):
-                    shown = ", ".join(repr(x) for x in only.head(_SHOWN).to_list())
-                    more = f" and {len(only) - _SHOWN:,} more" if len(only) > _SHOWN else ""
-                    unmatched.append(f"{len(only):,} only in {name} ({shown}{more})")
-            raise ComparisonError(
-                f"the two runs do not measure the same {role}s: {'; '.join(unmatched)}; "
-                f"{len(sets[0]) - len(only_a):,} in both. Compare runs over the same input."
-            )
-        counts.append(len(sets[0]))
-    for role in ("cluster", "weight"):
-        _check_alike(a, b, role, names)
-    return counts[1]
-
-
-def _check_alike(a: Measurements, b: Measurements, role: str, names: tuple[str, str]) -> None:
-    """Refuse runs that put the same unit into another cluster, or give it another weight."""
-    has_role = [role in m.schema for m in (a, b)]
-    if not any(has_role):
-        return
-    if not all(has_role):
-        if role == "weight":
-            raise ComparisonError(f"only {names[has_role.index(True)]} has weights. Compare runs weighted alike.")
-        return
-    by_unit = []
-    for m in (a, b):
-        unit = "unit" if "unit" in m.schema else "id"
-        rows = concatenated(m, [unit, role]).select(pl.col(unit).cast(pl.String).alias("_of"), pl.col(role))
-        by_unit.append(rows.group_by("_of").agg(least=pl.col(role).min(), most=pl.col(role).max()))
-    joined = by_unit[0].join(by_unit[1], on="_of")
-    differs = (pl.col("least") != pl.col("least_right")) | (pl.col("most") != pl.col("most_right"))
-    unlike = joined.filter(differs).sort("_of")
-    if len(unlike):
-        unit, in_a, in_b = unlike["_of"][0], unlike["least"][0], unlike["least_right"][0]
-        raise ComparisonError(
-            f"the two runs have different {role}s for {len(unlike):,} of the same units: {unit!r} has {in_a!r} in "
-            f"{names[0]} and {in_b!r} in {names[1]}. Compare runs over the same input."
-        )
-
-
-@dataclass
-class _RunSums:
-    """The sums of one run, and their replicates: units drawn anew, and the units that a coin chose."""
-
-    layout: Layout
-    anchors: Anchors
-    census: Census
-    points: list[Floats]
-    bootstrap: list[Floats]
-    swapped: list[Floats]
-
-    @classmethod
-    def of(cls, run: Table, statistics: Sequence[Statistic], anchors: Anchors, options: IntervalOptions) -> _RunSums:
-        census = Census(run, ())
-        layout = Layout.of(statistics, anchors, resampled=False)
-        drawn = sum_rows(run, census, range(1), layout, Drawing.bootstrap(options))
-        flipped = sum_rows(run, census, range(1), layout, Drawing.randomisation(options))
-        assert drawn.replicates is not None and flipped.replicates is not None
-        return cls(
-            layout,
-            anchors,
-            census,
-            [points[0] for points in drawn.points],
-            [replicates[0] for replicates in drawn.replicates],
-            [replicates[0] for replicates in flipped.replicates],
-        )
-
-    def finished(self, statistic: Statistic, sums: Floats, columns: Sequence[int]) -> Floats:
-        """The statistic of these columns of the sums of its binning."""
-        return finished(statistic, columns_of(sums, columns, statistic), self.anchors)
+def scored_differences(
+    paired: PairedRuns, statistics: Sequence[AnyStatistic], headline: Sequence[str], options: IntervalOptions
+) -> list[Difference]:
+    """What could be scored in one run and not in the other, for the headline figures that lost rows: each its test."""
+    by_columns: dict[tuple[str, ...], list[AnyStatistic]] = {}
+    for s in statistics:
+        if s.name in headline:
+            by_columns.setdefault(s.columns, []).append(s)
+    found: list[Difference] = []
+    for columns, alike in by_columns.items():
+        derived = {c: expr for s in alike for c, expr in s.derived.items()}
+        a, b = paired.could_be_scored(columns, derived)
+        if all(bool(batch["scored_here"].all()) for run in (a, b) for batch in run.batches(["scored_here"])):
+            continue
+        share = mean_of("scored_here", f"scored:{alike[0].name}", title="could be scored")
+        (difference,) = _SharedRows((a, b), [share], options).differences().values()
+        title = f"could be scored ({', '.join(s.label for s in alike)})"
+        numbers = (difference.a, difference.b, difference.n_a)
+        same = next((i for i, d in enumerate(found) if (d.a, d.b, d.n_a) == numbers), None)
+        if same is None:
+            found.append(replace(difference, title=title))
+        else:
+            more = f"{found[same].title[:-1]}, {', '.join(s.label for s in alike)})"
+            found[same] = replace(found[same], title=more)
+    return [_at_level(d, ALPHA, 1) for d in found]
 
 
 @dataclass(frozen=True)
-class _Observed:
-    """What the two runs show of one figure."""
+class _SharedRows:
+    """Rows that could be scored in both runs, and statistics that need the same columns of them."""
 
-    values: tuple[float, float]
-    n: tuple[int, int]
-    units: int
+    runs: tuple[Measurements, Measurements]
+    statistics: Sequence[AnyStatistic]
+    options: IntervalOptions
 
-    @property
-    def difference(self) -> float:
-        return self.values[1] - self.values[0]
+    def differences(self) -> dict[str, Difference]:
+        """By the name of the statistic."""
+        sides = (Table(self.runs[0], self.statistics, ()), Table(self.runs[1], self.statistics, ()))
+        if not all(run.height for run in self.runs):
+            return {s.name: _without_test(s, "no row is scored in both runs") for s in self.statistics}
+        censuses = (Census(sides[0], ()), Census(sides[1], ()))
+        found: dict[str, Difference] = {}
+        of_sums = [s for s in self.statistics if isinstance(s, Statistic)]
+        for alike in _by_binning(of_sums, self.options):
+            pair = _SummedRuns(sides, censuses, alike, self.options)
+            found.update((s.name, pair.difference(s)) for s in alike)
+        for group in row_groups(self.statistics):
+            found.update(_of_rows(group, sides, censuses, self.options))
+        return found
+
+
+def _resampled(statistic: Statistic, options: IntervalOptions) -> bool:
+    return statistic.interval is not None or options.method in ("percentile", "bca")
+
+
+def _by_binning(statistics: Iterable[Statistic], options: IntervalOptions) -> list[list[Statistic]]:
+    alike: dict[Any, list[Statistic]] = {}
+    for s in statistics:
+        alike.setdefault((s.bins, _resampled(s, options)), []).append(s)
+    return list(alike.values())
+
+
+class _SummedRuns:
+    """The sums of both runs for statistics of one binning, what each unit adds to them, and replicates if needed."""
+
+    def __init__(
+        self,
+        sides: tuple[Table, Table],
+        censuses: tuple[Census, Census],
+        statistics: Sequence[Statistic],
+        options: IntervalOptions,
+    ) -> None:
+        self.sides, self.censuses, self.options = sides, censuses, options
+        self.anchors: list[Anchors] = [compute_anchors(side.measurements, statistics) for side in sides]
+        resampled = _resampled(statistics[0], options)
+        self.layouts = [Layout.of(statistics, anchors, resampled) for anchors in self.anchors]
+        cells = max(sum(layout.sizes()) for layout in self.layouts)
+        groups = max(side.groups(cells) for side in sides)
+        drawing = Drawing.bootstrap(options) if resampled else None
+        self.summed = [
+            sum_rows(side, census, range(1), layout, drawing, with_units=not resampled, groups=groups)
+            for side, census, layout in zip(sides, censuses, self.layouts, strict=True)
+        ]
+
+    def _points(self, run: int, statistic: Statistic) -> list[Floats]:
+        which, columns = self.layouts[run].pick(statistic)
+        return columns_of(self.summed[run].points[which][0], columns, statistic)
+
+    def _replicates(self, run: int, statistic: Statistic) -> list[Floats]:
+        which, columns = self.layouts[run].pick(statistic)
+        replicates = self.summed[run].replicates
+        assert replicates is not None
+        return columns_of(replicates[which][0], columns, statistic)
+
+    def difference(self, statistic: Statistic) -> Difference:
+        values = [float(finished(statistic, self._points(run, statistic), self.anchors[run])) for run in (0, 1)]
+        found = _observed(statistic, (values[0], values[1]), self.censuses)
+        if not all(np.isfinite(values)) or found.units < 2:
+            return found
+        if statistic.interval is not None:
+            return self._of_own_intervals(statistic, found)
+        if _resampled(statistic, self.options):
+            drawn = [finished(statistic, self._replicates(run, statistic), self.anchors[run]) for run in (0, 1)]
+            found = _by_percentiles(found, drawn[1] - drawn[0], self.options.level)
+        else:
+            found = self._of_units(statistic, found)
+        return replace(found, p_mcnemar=_mcnemar_of(statistic, self.sides))
+
+    def _of_own_intervals(self, statistic: Statistic, found: Difference) -> Difference:
+        assert statistic.interval is not None
+        measured, spreads = [], []
+        for run in (0, 1):
+            points, replicates = self._points(run, statistic), self._replicates(run, statistic)
+            own = statistic.interval(points, replicates, level=self.options.level, seed=self.options.seed)
+            if own.absent:
+                return replace(found, note=own.absent)
+            measured.append(Measured(own.beside.get("debiased", found.b if run else found.a), own.low, own.high))
+            spreads.append(finished(statistic, replicates, self.anchors[run]))
+        a, b = measured
+        judged = difference_of_measured(a, b, _correlation(*spreads), self.options.level, from_zero=True)
+        note = "the difference is that of the debiased errors, since noise pushes the plain ones up unequally"
+        return _judged(replace(found, difference=b.value - a.value, note=note), judged)
+
+    def _of_units(self, statistic: Statistic, found: Difference) -> Difference:
+        sides = [self._influences(run, statistic) for run in (0, 1)]
+        ids = np.union1d(sides[0].ids, sides[1].ids)
+        places = [np.searchsorted(ids, side.ids) for side in sides]
+        influence = np.zeros(len(ids))
+        part = np.zeros(len(ids))
+        values = [np.zeros((len(ids), side.values.shape[1])) for side in sides]
+        for sign, side, place, value in zip((-1, 1), sides, places, values, strict=True):
+            np.add.at(influence, place, sign * side.influence)
+            np.add.at(value, place, side.values)
+            whole = np.zeros(len(ids))
+            np.add.at(whole, place, side.part)
+            part = np.maximum(part, whole)
+        differs = np.abs(values[0] - values[1]).max(axis=1) > _SLACK if values[0].shape == values[1].shape else part > 0
+        units = float(np.count_nonzero(part > 0))
+        groups = self.summed[0].units.groups if self.summed[0].units is not None else 0
+        left = np.where(part < 1 - 1e-12, 1 - part, 1.0)
+        width = statistic.range[1] - statistic.range[0]
+        one = float(np.sqrt((part**2).sum() / units)) * width if np.isfinite(width) else np.nan
+        second, third, fourth = (float((influence**k).sum()) for k in (2, 3, 4))
+        jackknifed = (units - 1) / units * float(((influence / left) ** 2).sum())
+        powers = Powers(*(np.asarray(x) for x in (second, third, fourth, jackknifed, units, one)))
+        judged = mean_limits(np.asarray(found.difference), powers, self.options.level)
+        differing = int(np.count_nonzero(differs))
+        if not differing:
+            # The same answers throughout: whatever else would come, these rows speak for no difference.
+            judged = judged._replace(p=np.asarray(1.0))
+        found = _judged(replace(found, differing=None if groups else differing), judged)
+        if found.p is None or found.low is None or found.high is None or found.p >= found.least_p:
+            return found
+        # No test can pass on so few units that differ, and so the interval may not leave out 0 either.
+        few = found.least_p >= 1 - self.options.level
+        low, high = (min(found.low, 0.0), max(found.high, 0.0)) if few else (found.low, found.high)
+        return replace(found, p=found.least_p, low=low, high=high)
+
+    def _influences(self, run: int, statistic: Statistic) -> _Influences:
+        units, layout, points = self.summed[run].units, self.layouts[run], self._points(run, statistic)
+        assert units is not None
+        anchors = {"anchors": self.anchors[run]} if statistic.anchors else {}
+        columns = [units.values[:, layout.columns.index(layout.key(c, statistic))] for c in statistic.sums]
+        gradient = gradients_by_bin(statistic, points, anchors)
+        bins = units.code.astype(np.intp) if statistic.bins is not None else np.zeros(len(units.code), dtype=np.intp)
+        influence = sum(g[bins] * column for g, column in zip(gradient, columns, strict=True))
+        if statistic.as_share is not None:
+            weight = statistic.as_share.parts(*columns)[1]
+        else:
+            weight = columns[statistic.sums.index(ONE) if ONE in statistic.sums else -1]
+        total = float(weight.sum())
+        return _Influences(units.ids, np.asarray(influence), weight / total, np.stack(columns, axis=1))
 
 
 @dataclass(frozen=True)
-class _Tests:
-    """What resampling and tests say of the difference."""
+class _Influences:
+    """What each unit of a run adds to a figure, which part of the run it is, and its sums."""
 
-    spread: Floats
-    """Differences under the paired bootstrap."""
-    p_randomisation: float | None = None
-    p_mcnemar: float | None = None
-    note: str = ""
-
-
-def _of_sums(
-    statistic: Statistic, sums: tuple[_RunSums, _RunSums], units: int, runs: tuple[Measurements, Measurements]
-) -> Difference:
-    a, b = sums
-    # The same statistics are laid out in the same way for both runs.
-    which, columns = a.layout.pick(statistic)
-    values = tuple(float(run.finished(statistic, run.points[which], columns)) for run in sums)
-    observed = _Observed((values[0], values[1]), (a.census.n(statistic, ()), b.census.n(statistic, ())), units)
-    p_swap: float | None = None
-    note = ""
-    if statistic.anchors:
-        note = "each run has its own anchors, so results cannot be swapped: the p-value is the bootstrap's"
-    else:
-        # Where the coin says 1, A gets B's results and B gets A's.
-        new_a = a.finished(statistic, a.points[which] - a.swapped[which] + b.swapped[which], columns)
-        new_b = b.finished(statistic, b.points[which] - b.swapped[which] + a.swapped[which], columns)
-        p_swap = _exceeding(new_b - new_a, observed.difference)
-    drawn_a, drawn_b = (run.finished(statistic, run.bootstrap[which], columns) for run in sums)
-    spread = drawn_b - drawn_a
-    if statistic.interval is not None:
-        spread = recentred(spread, observed.difference)
-    return _difference(statistic, observed, _Tests(spread, p_swap, _mcnemar_of(statistic, runs), note))
+    ids: Any
+    influence: Floats
+    part: Floats
+    values: Floats
 
 
-class _RunRows:
-    """The scored rows of one run in the order that a group of row statistics wants."""
-
-    def __init__(self, statistics: Sequence[RowStatistic], run: Table) -> None:
-        assert run.cluster is not None
-        self.statistics = statistics
-        scored = scored_rows(run.measurements, statistics[0].columns, run.derived, [run.cluster])
-        self.rows = sorted_for(statistics, keyed(scored, [run.cluster]))
-        self.ids: U64 = self.rows["_key"].to_numpy()
-        """Of each row's unit."""
-
-    @cached_property
-    def weighted(self) -> WeightedRows:
-        return weighted_rows(self.statistics, self.rows)
-
-
-@dataclass(frozen=True)
-class _Spreads:
-    """Differences of each statistic under the paired bootstrap, and with results swapped."""
-
-    bootstrap: list[Floats]
-    swapped: list[Floats]
+def gradients_by_bin(statistic: Statistic, points: Sequence[Floats], anchors: Any) -> list[Floats]:
+    """How fast the figure changes with each of its sums in each bin: one array over bins a sum."""
+    if statistic.bins is None:
+        return [np.atleast_1d(g) for g in gradients(statistic, [np.asarray(p) for p in points], **anchors)]
+    slopes = []
+    scale = max(float(np.abs(p).max(initial=0.0)) for p in points) or 1.0
+    for j, point in enumerate(points):
+        step = 1e-6 * np.where(point != 0, np.abs(point), scale)
+        moved = np.diag(step)
+        up, down = ([*points[:j], point + side * moved, *points[j + 1 :]] for side in (1, -1))
+        wide = [[np.broadcast_to(p, moved.shape) for p in sums] for sums in (up, down)]
+        slope = np.asarray(statistic.finish(*wide[0], **anchors)) - np.asarray(statistic.finish(*wide[1], **anchors))
+        slope = slope / (2 * step)
+        slopes.append(np.where(np.isfinite(slope) & (points[-1] != 0), slope, 0.0))
+    return slopes
 
 
 def _of_rows(
-    statistics: Sequence[RowStatistic], sides: tuple[Table, Table], units: int, options: IntervalOptions
+    statistics: Sequence[RowStatistic],
+    sides: tuple[Table, Table],
+    censuses: tuple[Census, Census],
+    options: IntervalOptions,
 ) -> dict[str, Difference]:
-    runs = (_RunRows(statistics, sides[0]), _RunRows(statistics, sides[1]))
-    n = (len(runs[0].rows), len(runs[1].rows))
-    undrawn = np.full(1, np.nan)
-    if not all(n) or sum(n) > MOST_ROWS:
-        why = f"figures that need all rows at once take at most {MOST_ROWS:,} rows" if all(n) else "no scored rows"
-        nothing = _Observed((np.nan, np.nan), n, units)
-        return {s.name: _difference(s, nothing, _Tests(undrawn, note=why)) for s in statistics}
+    n = [side.measurements.height for side in sides]
+    if sum(n) > MOST_ROWS:
+        return {s.name: _without_test(s, f"figures of single rows take at most {MOST_ROWS:,} rows") for s in statistics}
+    runs, spreads = [], []
     most = most_resampled(statistics)
-    spreads: _Spreads | None = None
-    if sum(n) <= 2 * most:
-        resampled = _squeezed_spreads if squeezable(statistics, sum(n) // 2) else _row_spreads
-        spreads = resampled(runs, options)
+    for side in sides:
+        assert side.cluster is not None
+        scored = scored_rows(side.measurements, statistics[0].columns, side.derived, [side.cluster])
+        rows = sorted_for(statistics, keyed(scored, [side.cluster]))
+        runs.append(weighted_rows(statistics, rows))
+        if max(n) <= most:
+            spreads.append(row_replicates(runs[-1], rows["_key"].to_numpy(), Drawing.bootstrap(options)))
     differences = {}
     for i, statistic in enumerate(statistics):
-        a, b = (float(run.weighted.values[i]) for run in runs)
-        observed = _Observed((a, b), n, units)
-        if spreads is None:
-            why = f"figures that need all rows at once resample at most {most:,} rows: no interval"
-            tests = _Tests(undrawn, note=why)
-        else:
-            spread = spreads.bootstrap[i]
-            if statistic.noise_power:
-                spread = recentred(spread, observed.difference)
-            tests = _Tests(spread, _exceeding(spreads.swapped[i], observed.difference))
-        differences[statistic.name] = _difference(statistic, observed, tests)
+        a, b = (float(run.values[i]) for run in runs)
+        found = _observed(statistic, (a, b), censuses)
+        if not spreads:
+            found = replace(found, note=f"figures of single rows are resampled up to {most:,} rows: no interval")
+        elif np.isfinite(a) and np.isfinite(b) and found.units >= 2:
+            found = _of_row_intervals(statistic, found, runs, [of_run[i] for of_run in spreads], censuses, options)
+        differences[statistic.name] = found
     return differences
 
 
-def _pooled(runs: tuple[_RunRows, _RunRows]) -> pl.DataFrame:
-    """The rows of both runs in one order: which run (`_from_b`) and unit (`_key`) each is of, and how it counts."""
-    statistics = runs[0].statistics
-    rows = pl.concat([run.rows.select(statistics[0].columns) for run in runs], how="vertical_relaxed")
-    return sorted_for(
-        statistics,
-        rows.with_columns(
-            pl.Series("_from_b", np.repeat([False, True], [len(run.rows) for run in runs])),
-            pl.Series("_key", np.concatenate([run.ids for run in runs])),
-            pl.Series("_base", np.concatenate([run.weighted.weights for run in runs])),
-        ),
-    )
+def _of_row_intervals(
+    statistic: RowStatistic,
+    found: Difference,
+    runs: Sequence[Any],
+    spreads: Sequence[Floats],
+    censuses: tuple[Census, Census],
+    options: IntervalOptions,
+) -> Difference:
+    if statistic.kinds is not None:
+        states = [run.states.states[run.states.statistics.index(statistic)] for run in runs]
+        rarest = min(min(statistic.kinds(state, run.weights)) for state, run in zip(states, runs, strict=True))
+        if rarest < _RAREST:
+            return replace(found, note=f"fewer than {_RAREST} answers of one kind: no interval of the difference")
+    if options.method != "auto" and not statistic.noise_power:
+        return _by_percentiles(found, spreads[1] - spreads[0], options.level)
+    measured = []
+    for run, value, spread, census in zip(runs, (found.a, found.b), spreads, censuses, strict=True):
+        units = float(census.units(statistic)[0])
+        closed = replace(options, method="auto")
+        own = row_interval(statistic, run, np.asarray(value), spread, units, closed, "bootstrap")
+        if not isinstance(own.low, float) or not isinstance(own.high, float):
+            return replace(found, note=own.absent)
+        if statistic.noise_power:
+            power, defined = statistic.noise_power, spread[np.isfinite(spread)]
+            value = max(2 * value**power - float((defined**power).mean()), 0.0) ** (1 / power)
+            value = min(max(value, own.low), own.high)
+        measured.append(Measured(value, own.low, own.high))
+    from_zero = bool(statistic.noise_power)
+    judged = difference_of_measured(measured[0], measured[1], _correlation(*spreads), options.level, from_zero)
+    return _judged(replace(found, difference=measured[1].value - measured[0].value), judged)
 
 
-def _row_spreads(runs: tuple[_RunRows, _RunRows], options: IntervalOptions) -> _Spreads:
-    pooled = _pooled(runs)
-    statistics = runs[0].statistics
-    together = RowStates(statistics, columns_for(statistics, pooled))
-    from_b, base = pooled["_from_b"].to_numpy(), pooled["_base"].to_numpy()
-    bootstrap, randomisation = Drawing.bootstrap(options), Drawing.randomisation(options)
-    unit_keys = [bootstrap.keys(run.ids) for run in runs]
-    swap_keys = randomisation.keys(pooled["_key"].to_numpy())
-    bootstrap_steps: list[list[Floats]] = []
-    swap_steps: list[list[Floats]] = []
-    for first, last in replicate_steps(len(base), options.replicates):
-        # Both are drawn before either is used: measured, it is a little faster than one after the other.
-        weights = [
-            bootstrap.weights(keys, last - first, first).T * run.weighted.weights
-            for run, keys in zip(runs, unit_keys, strict=True)
-        ]
-        of_a, of_b = (run.weighted.states.values(drawn) for run, drawn in zip(runs, weights, strict=True))
-        bootstrap_steps.append(_b_less_a(of_a, of_b))
-        # Where the coin says 1, A gets B's results and B gets A's.
-        coins = randomisation.weights(swap_keys, last - first, first).T.astype(np.bool_)
-        new_a, new_b = together.values((coins == from_b) * base), together.values((coins != from_b) * base)
-        swap_steps.append(_b_less_a(new_a, new_b))
-    return _Spreads(joined_steps(bootstrap_steps), joined_steps(swap_steps))
+def _correlation(a: Floats, b: Floats) -> float:
+    """Of the two runs' replicates, drawn with the same weights."""
+    both = np.isfinite(a) & np.isfinite(b)
+    x, y = a[both], b[both]
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return 0.0
+    return float(np.corrcoef(x, y)[0, 1])
 
 
-def _squeezed_spreads(runs: tuple[_RunRows, _RunRows], options: IntervalOptions) -> _Spreads:
-    """The same with neighbours taken together: see `squeezing`."""
-    groups = Groups(np.concatenate([run.ids for run in runs]))
-    weights = groups.weights(Drawing.bootstrap(options))
-    of_a, of_b = (squeezed_replicates(run.weighted, run.ids, groups, weights) for run in runs)
-    pooled = _pooled(runs)
-    statistics = runs[0].statistics
-    together = Squeezed(statistics, columns_for(statistics, pooled))
-    from_b = pooled["_from_b"].to_numpy()
-    ids, base = pooled["_key"].to_numpy(), pooled["_base"].to_numpy()
-    cells_a, cells_b = (together.weights(groups, ids, base, chosen) for chosen in (~from_b, from_b))
-    # Where the coin says 1, A gets B's results and B gets A's.
-    coins = groups.weights(Drawing.randomisation(options))
-    new_a = together.values((1 - coins) @ cells_a + coins @ cells_b)
-    new_b = together.values(coins @ cells_a + (1 - coins) @ cells_b)
-    return _Spreads(_b_less_a(of_a, of_b), _b_less_a(new_a, new_b))
+def _observed(statistic: AnyStatistic, values: tuple[float, float], censuses: tuple[Census, Census]) -> Difference:
+    """What both runs show, before any test."""
+    n = [census.n(statistic, ()) for census in censuses]
+    units = min(int(census.units(statistic)[0]) for census in censuses)
+    return replace(_without_test(statistic, ""), a=values[0], b=values[1], difference=values[1] - values[0], n_a=n[0],
+                   n_b=n[1], units=units)  # fmt: skip
 
 
-def _b_less_a(of_a: Sequence[Floats], of_b: Sequence[Floats]) -> list[Floats]:
-    return [b - a for a, b in zip(of_a, of_b, strict=True)]
+def _without_test(statistic: AnyStatistic, note: str) -> Difference:
+    nan = float("nan")
+    return Difference(
+        statistic.name, statistic.label, nan, nan, nan, None, None, None, None, None, None, None, 0, 0, 0,
+        statistic.direction, note,
+    )  # fmt: skip
 
 
-def _difference(statistic: AnyStatistic, observed: _Observed, tests: _Tests) -> Difference:
-    defined = tests.spread[np.isfinite(tests.spread)]
-    p_bootstrap = error = None
-    low: Any = None
-    high: Any = None
-    if observed.units >= 2 and len(defined) > len(tests.spread) / 2:
-        low, high = percentile(tests.spread, 0.95)
-        p_bootstrap = _exceeding(defined - defined.mean(), observed.difference)
-        error = float(defined.std(ddof=1))
-    difference = Difference(
-        name=statistic.name,
-        title=statistic.label,
-        a=observed.values[0],
-        b=observed.values[1],
-        difference=observed.difference,
-        low=low,
-        high=high,
-        p_bootstrap=p_bootstrap,
-        p_randomisation=tests.p_randomisation,
-        p_mcnemar=tests.p_mcnemar,
-        p_corrected=None,
-        detectable=None if error is None else _detectable(error, ALPHA),
-        units_needed=None,
-        n_a=observed.n[0],
-        n_b=observed.n[1],
-        units=observed.units,
-        direction=statistic.direction,
-        note=tests.note,
-        standard_error=error,
-    )
-    return replace(difference, units_needed=_units_needed(difference, ALPHA))
+def _judged(found: Difference, judged: Judged) -> Difference:
+    low, high, p, error = (float(x) for x in judged)
+    if not np.isfinite(low) or not np.isfinite(high):
+        return replace(found, note=found.note or "every unit has the same value, which says nothing about others")
+    return replace(found, low=low, high=high, p=p if np.isfinite(p) else None, standard_error=error)
 
 
-def _detectable(error: float, level: float) -> float:
-    """The smallest difference that a test at this level shows as often as its power says."""
-    return (_NORMAL.inv_cdf(1 - level / 2) + _NORMAL.inv_cdf(POWER)) * error
-
-
-def _units_needed(d: Difference, level: float) -> int | None:
-    """How many units would show the difference that these data have, in a test at this level."""
-    if d.standard_error is None or d.difference == 0 or not np.isfinite(d.difference):
-        return None
-    detectable = _detectable(d.standard_error, level)
-    units = d.units * (detectable / d.difference) ** 2 if detectable > 0 else float(d.units)
-    # Where the difference is rounding noise, no number of units that anyone could collect would do.
-    return int(np.ceil(units)) if units < _MOST_UNITS else None
-
-
-def _exceeding(spread: Floats, difference: float) -> float | None:
-    """The share of replicates at least as far from 0 as the difference, the observed one counted among them."""
+def _by_percentiles(found: Difference, spread: Floats, level: float) -> Difference:
+    """The paired bootstrap: p is the level at which its percentile interval would just reach 0."""
     defined = spread[np.isfinite(spread)]
-    if not len(defined) or not np.isfinite(difference):
-        return None
-    # Sums of the same numbers in another grouping may differ in the last digit: a tie is a tie.
-    slack = 1e-9 * max(1e-300, abs(difference))
-    return float((np.sum(np.abs(defined) >= abs(difference) - slack) + 1) / (len(defined) + 1))
+    if len(defined) <= len(spread) / 2:
+        return replace(found, note="the difference has a value in too few replicates")
+    low, high = percentile(spread, level)
+    # Draws come from one multinomial: none at or beyond 0 says only that there are fewer than one in so many.
+    beyond = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
+    p = min(1.0, 2 * (beyond + 1) / (len(defined) + 1))
+    return replace(found, low=low, high=high, p=p, standard_error=float(defined.std(ddof=1)))  # type: ignore[arg-type]
+
+
+def _power_factor(level: float) -> float:
+    """So many standard errors a difference must be, to be found at this level as often as the power says."""
+    return _NORMAL.inv_cdf(1 - level / 2) + _NORMAL.inv_cdf(POWER)
+
+
+def _at_level(d: Difference, level: float, tests: int) -> Difference:
+    """The difference with what a test at this level (of as many tests) could tell."""
+    if d.standard_error is None or not np.isfinite(d.standard_error):
+        return d
+    detectable = _power_factor(ALPHA / tests) * d.standard_error
+    needed: int | None = None
+    if d.difference != 0 and np.isfinite(d.difference):
+        wanted = _power_factor(level) * d.standard_error
+        units = d.units * (wanted / d.difference) ** 2 if wanted > 0 else float(d.units)
+        # Where the difference is rounding noise, no number of units that anyone could collect would do.
+        needed = int(np.ceil(units)) if units < _MOST_UNITS else None
+    return replace(d, detectable=detectable, units_needed=needed)
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
@@ -461,11 +488,12 @@ def mcnemar(only_a: int, only_b: int) -> float:
     return float(min(1.0, 2 * np.exp(top) * np.exp(terms - top).sum()))
 
 
-def _mcnemar_of(statistic: Statistic, runs: tuple[Measurements, Measurements]) -> float | None:
+def _mcnemar_of(statistic: Statistic, sides: tuple[Table, Table]) -> float | None:
     """McNemar's p where it applies: the mean of a true/false column, one unclustered row a unit."""
     if len(statistic.sums) != 2 or statistic.sums[1] != ONE or statistic.bins is not None:
         return None
     column = statistic.sums[0]
+    runs = (sides[0].measurements, sides[1].measurements)
     for run in runs:
         if run.schema.get(column) != pl.Boolean or {"cluster", "unit", "weight"} & set(run.schema):
             return None
@@ -502,14 +530,17 @@ def flips(a: Measurements, b: Measurements, column: str) -> pl.DataFrame:
     return changed.sort([size, pl.col("id")], descending=[True, False], maintain_order=True)
 
 
-def holm(differences: list[Difference]) -> list[Difference]:
-    """Holm's step-down correction over all figures that have a p-value.
+def holm(differences: Sequence[Difference], headline: Sequence[str] = ()) -> list[Difference]:
+    """Holm's step-down correction over one family: the directed headline figures that these data can tell apart.
 
-    The units needed are told at the level that a figure meets here: among many figures, as many as α alone asks for
-    would often end without a verdict.
+    A figure that repeats another, or on which so few units differ that no test could pass, is not in the family; it
+    and all others are exploratory. The units needed are told at the level that a figure meets here.
     """
-    chosen = [d.p_randomisation if d.p_randomisation is not None else d.p_bootstrap for d in differences]
-    ranked = sorted((p, i) for i, p in enumerate(chosen) if p is not None)
+    candidates = [i for i, d in enumerate(differences) if d.p is not None and not d.repeats and _leads(d, headline)]
+    # The largest family in which each figure could reach what the correction asks for at first.
+    by_reach = sorted(candidates, key=lambda i: differences[i].least_p)
+    family = [i for k, i in enumerate(by_reach, start=1) if differences[i].least_p <= ALPHA / k]
+    ranked = sorted((differences[i].p or 0.0, i) for i in family)
     corrected: dict[int, float] = {}
     levels: dict[int, float] = {}
     largest = 0.0
@@ -520,7 +551,26 @@ def holm(differences: list[Difference]) -> list[Difference]:
         # What has not passed would, if it did, pass next.
         levels[i] = ALPHA / (len(ranked) - passed)
         passed += largest < ALPHA
+    tests = max(len(ranked), 1)
     return [
-        replace(d, p_corrected=corrected.get(i), units_needed=_units_needed(d, levels.get(i, ALPHA)))
+        _at_level(replace(d, p_corrected=corrected.get(i)), levels.get(i, ALPHA / tests), tests)
         for i, d in enumerate(differences)
     ]
+
+
+def _leads(d: Difference, headline: Sequence[str]) -> bool:
+    """Whether a verdict may be drawn from a figure: it has a better direction and is among the first."""
+    return d.direction != "none" and (not headline or d.name in headline)
+
+
+def _without_repeats(differences: Sequence[Difference], headline: Sequence[str]) -> list[Difference]:
+    """Figures that repeat another of the same runs, value for value, say which."""
+    first: dict[Any, str] = {}
+    marked = []
+    for d in differences:
+        numbers = (d.a, d.b, d.difference, d.n_a, d.n_b, d.units, d.differing)
+        if d.p is not None and _leads(d, headline):
+            d = replace(d, repeats=first.get(numbers, ""))
+            first.setdefault(numbers, d.title)
+        marked.append(d)
+    return marked

@@ -149,9 +149,7 @@ def middle_quantile(probability: float, successes: ArrayLike, failures: ArrayLik
     return _root(chance, probability, x + 0.5, y + 0.5)
 
 
-def _root(
-    chance: Callable[[Floats, Flags], tuple[Floats, Floats]], probability: float, a: Floats, b: Floats
-) -> Floats:
+def _root(chance: Callable[[Floats, Flags], tuple[Floats, Floats]], probability: float, a: Floats, b: Floats) -> Floats:
     """Where a rising function of x in (0, 1), near that of Beta(a, b), has this value: Newton's steps in a bracket."""
     near = _paulson(probability, a, b)
     live = (a < _MANY) | (b < _MANY)

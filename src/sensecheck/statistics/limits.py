@@ -40,6 +40,8 @@ def share_limits(share: ArrayLike, number: ArrayLike, level: float) -> Limits:
     ([0.6877, 0.4027], [1.0, 0.5973])
     """
     share, number = np.broadcast_arrays(np.asarray(share, dtype=np.float64), np.asarray(number, dtype=np.float64))
+    shape = share.shape
+    share, number = np.atleast_1d(share), np.atleast_1d(number)
     ends = np.full((4, *share.shape), np.nan)
     defined = np.isfinite(share) & np.isfinite(number) & (number > 0)
     x, y = np.clip(share[defined], 0, 1) * number[defined], (1 - np.clip(share[defined], 0, 1)) * number[defined]
@@ -49,7 +51,7 @@ def share_limits(share: ArrayLike, number: ArrayLike, level: float) -> Limits:
     ends[1][defined] = np.where(all_of_them, 1.0, middle_quantile(1 - tail, x, y))
     ends[2][defined] = np.where(none, 0.0, beta_quantile(tail, np.maximum(x, _NONE), y + 1))
     ends[3][defined] = np.where(all_of_them, 1.0, beta_quantile(1 - tail, x + 1, np.maximum(y, _NONE)))
-    return Limits(*ends)
+    return Limits(*(end.reshape(shape) for end in ends))
 
 
 class ShareSums(NamedTuple):
@@ -106,9 +108,7 @@ def bounded_limits(value: Floats, variance: Floats, units: Floats, level: float)
     return share_limits(value, number * student_factor(units, level), level)
 
 
-def mean_of_shares_limits(
-    value: Floats, within: Floats, sizes: Floats, clustered: Floats, level: float
-) -> Limits:
+def mean_of_shares_limits(value: Floats, within: Floats, sizes: Floats, clustered: Floats, level: float) -> Limits:
     """Of the mean of the groups' shares: each group counts the same, however few its rows.
 
     `within`: each group's sum of squares around its share; `sizes`: its rows (groups on the last axis, 0 where it has
@@ -190,7 +190,9 @@ def area_limits(area: ArrayLike, right: ArrayLike, wrong: ArrayLike, effect: Arr
 
 def area_variance(area: Floats, right: Floats, wrong: Floats) -> Floats:
     half = (right + wrong) / 2 - 1
-    return np.asarray(area * (1 - area) * (1 + half * (1 - area) / (2 - area) + half * area / (1 + area)) / (right * wrong))
+    return np.asarray(
+        area * (1 - area) * (1 + half * (1 - area) / (2 - area) + half * area / (1 + area)) / (right * wrong)
+    )
 
 
 def _area_end(area: Floats, right: Floats, wrong: Floats, effect: Floats, z: float, side: int) -> Floats:

@@ -57,11 +57,6 @@ def poisson_weights(keys: U64, replicates: int, first: int = 0) -> NDArray[np.ui
     return weights
 
 
-def coin_flips(keys: U64, replicates: int, first: int = 0) -> NDArray[np.uint8]:
-    """A fair 0/1 of every key in every replicate: who is swapped in an approximate randomisation."""
-    return np.greater_equal(random_halfwords(keys, replicates, first), np.uint16(32768)).view(np.uint8)
-
-
 @dataclass(frozen=True)
 class Drawing:
     """How units are resampled: which weights, under which seed, how often."""
@@ -77,11 +72,6 @@ class Drawing:
     def bootstrap(cls, options: IntervalOptions) -> Drawing:
         """Units drawn anew with replacement: the weights of intervals."""
         return cls(poisson_weights, "bootstrap", options.replicates, options.seed, options.jobs)
-
-    @classmethod
-    def randomisation(cls, options: IntervalOptions) -> Drawing:
-        """A coin for every unit: the swaps of a randomisation test."""
-        return cls(coin_flips, "randomisation", options.replicates, options.seed, options.jobs)
 
     def keys(self, ids: U64) -> U64:
         """What the weights of the units with these (hashed) ids are drawn by."""

@@ -15,6 +15,7 @@ from sensecheck.statistics.census import Census
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.intervals import Interval, percentile, why_no_interval
+from sensecheck.statistics.limits import Limits, area_limits, area_variance, bounded_limits
 from sensecheck.statistics.measurements import present
 from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_states import RowStates, WeightedRows
@@ -104,11 +105,13 @@ def row_figures(
     rows: pl.DataFrame | None = None
     codes_in_rows: list[int] = []
     portions = iter(_portions(census, chosen, statistics[0]))
+    units = census.units(statistics[0])
     for code in chosen:
         of_slice = census.values[code]
         n = census.n(statistics[0], of_slice)
         values = [np.empty(0) if s.vector else np.asarray(float("nan")) for s in statistics]
         spreads: list[Floats] | None = None
+        weighted: WeightedRows | None = None
         absent = _row_interval_absent(n, census.clusters(statistics[0], of_slice), options, most_resampled(statistics))
         if 0 < n <= MOST_ROWS:
             if code not in codes_in_rows:
@@ -128,22 +131,68 @@ def row_figures(
             del slice_rows
             values = weighted.values
             if ids is not None:
-                spreads = _row_replicates(weighted, ids, Drawing.bootstrap(options))
-            del weighted
+                spreads = row_replicates(weighted, ids, Drawing.bootstrap(options))
         resampling = "cluster bootstrap" if table.clustered else "bootstrap"
         for i, statistic in enumerate(statistics):
             interval = Interval(absent=absent)
             if spreads is not None:
-                interval = _row_interval(statistic, values[i], spreads[i], options.level, resampling)
+                assert weighted is not None
+                interval = row_interval(statistic, weighted, values[i], spreads[i], units[code], options, resampling)
             figures[statistic.name].append(census.figure(statistic, of_slice, np.asarray(values[i]), interval))
     return figures
 
 
-def _row_interval(statistic: RowStatistic, value: Floats, spread: Floats, level: float, resampling: str) -> Interval:
-    if not statistic.noise_power:
+def row_interval(
+    statistic: RowStatistic,
+    rows: WeightedRows,
+    value: Floats,
+    spread: Floats,
+    units: float,
+    options: IntervalOptions,
+    resampling: str,
+) -> Interval:
+    """From the replicates' variance where the figure is bounded, else from their percentiles."""  # fmt: skip
+    level = options.level
+    if statistic.noise_power:
+        denoised = without_noise(spread, float(value), statistic.noise_power, statistic.range)
+        return _of_some_width(Interval.of_ends(percentile(denoised, level), f"{resampling}, noise taken out"))
+    defined = spread[np.isfinite(spread)]
+    is_bounded = statistic.range == (0.0, 1.0) and bool((defined >= 0).all() and (defined <= 1).all())
+    if options.method != "auto" or statistic.vector or not is_bounded:
         return Interval.of_ends(percentile(spread, level), f"{resampling}, percentile")
-    denoised = without_noise(spread, float(value), statistic.noise_power, statistic.range)
-    return Interval.of_ends(percentile(denoised, level), f"{resampling}, noise taken out")
+    if not np.isfinite(value) or len(defined) < len(spread) / 2:
+        return Interval(absent="the figure has a value in too few replicates")
+    variance = float(defined.var(ddof=1))
+    if statistic.kinds is not None:
+        method = "Newcombe"
+        state = rows.states.states[rows.states.statistics.index(statistic)]
+        kinds = statistic.kinds(state, rows.weights)
+        limits = _area(kinds, float(value), variance, units, len(rows.weights), level)
+    else:
+        method = f"mid-P, variance by {resampling}"
+        one = np.asarray(max(units * statistic.part, 1.0))
+        limits = bounded_limits(np.asarray(float(value)), np.asarray(variance), one, level)
+    low, high, surely_low, surely_high = (float(end) for end in limits)
+    return Interval(low, high, method, bounds=(surely_low, surely_high))
+
+
+def _area(kinds: tuple[float, float], value: float, variance: float, units: float, rows: int, level: float) -> Limits:
+    """Newcombe's limits; clusters count by how much more the replicates vary than independent rows would."""
+    effect = 1.0
+    if units < rows:
+        independent = float(area_variance(np.asarray(value), np.asarray(kinds[0]), np.asarray(kinds[1])))
+        # Where everything is in order, nothing varies, and each cluster counts once.
+        effect = rows / units
+        if independent > 0 and variance > 0:
+            effect = min(max(variance / independent, 1.0), effect)
+    return area_limits(value, *kinds, effect, level)
+
+
+def _of_some_width(interval: Interval) -> Interval:
+    """No interval where all replicates agree: that nothing was seen to vary does not make a figure certain."""
+    if interval.low is not None and interval.low == interval.high:
+        return Interval(absent="every replicate has the same value, which says nothing about other rows")
+    return interval
 
 
 def _portions(census: Census, chosen: range, statistic: RowStatistic) -> Iterator[list[int]]:
@@ -242,7 +291,7 @@ def joined_steps(steps: Sequence[Sequence[Floats]]) -> list[Floats]:
     return [np.concatenate(parts) for parts in zip(*steps, strict=True)]
 
 
-def _row_replicates(rows: WeightedRows, ids: U64, drawing: Drawing) -> list[Floats]:
+def row_replicates(rows: WeightedRows, ids: U64, drawing: Drawing) -> list[Floats]:
     statistics = rows.states.statistics
     if squeezable(statistics, len(ids)):
         groups = Groups(ids)

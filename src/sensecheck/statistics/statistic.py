@@ -202,6 +202,11 @@ class RowStatistic:
     """A figure from 0 on that noise pushes up: in which power the noise adds to it. Squares add up where it is a sum
     of absolute deviations; the power is 3 where a bandwidth is chosen by the noise as well. The interval takes out the
     noise of the replicates and that of the value. 0: noise does not push it up."""
+    kinds: Callable[[Any, Floats], tuple[float, float]] | None = None
+    """Of an area under a ROC curve: how many rows of either kind there are, from the state and the weights. It has
+    limits of its own."""
+    part: float = 1.0
+    """The part of the rows that it looks at."""
 
     @property
     def label(self) -> str:

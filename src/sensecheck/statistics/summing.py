@@ -166,13 +166,22 @@ def _slices_of(rows: pl.DataFrame, census: Census, chosen: range) -> tuple[Index
 
 
 def sum_rows(
-    table: Table, census: Census, chosen: range, layout: Layout, drawing: Drawing | None, with_units: bool = False
+    table: Table,
+    census: Census,
+    chosen: range,
+    layout: Layout,
+    drawing: Drawing | None,
+    with_units: bool = False,
+    groups: int | None = None,
 ) -> Summed:
-    """Sums over rows; replicates by weights drawn from the rows' or clusters' ids, where there is a drawing."""
+    """Sums over rows; replicates by weights drawn from the rows' or clusters' ids, where there is a drawing.
+
+    `groups`: into how many random groups units are put, where another table's must be the same.
+    """
     slices, sizes, used = len(chosen), layout.sizes(), layout.columns_by_binning()
     points = [ExactSums.zeros(slices * size, len(columns)) for size, columns in zip(sizes, used, strict=True)]
-    resampled = None if drawing is None else _ResampledRows(table, layout, slices, drawing)
-    by_unit = _RowsByUnit(table, layout, slices) if with_units else None
+    resampled = None if drawing is None else _ResampledRows(table, layout, slices, drawing, groups)
+    by_unit = _RowsByUnit(table, layout, slices, groups) if with_units else None
     for batch in table.batches(layout.inputs_by_unit(table, census)):
         codes, inside = _slices_of(batch, census, chosen)
         if inside is not None and not inside.all():
@@ -198,11 +207,11 @@ def sum_rows(
 class _RowsByUnit:
     """Rows with the unit that each belongs to, batch by batch, for every binning at once."""
 
-    def __init__(self, table: Table, layout: Layout, slices: int) -> None:
+    def __init__(self, table: Table, layout: Layout, slices: int, groups: int | None = None) -> None:
         self.table = table
         self.slices = slices
         self.sizes = layout.sizes()
-        self.groups = table.groups(slices * sum(self.sizes))
+        self.groups = table.groups(slices * sum(self.sizes)) if groups is None else groups
         self.gathered = RandomGroups(self.groups, slices * prod(self.sizes))
         self.rows = 0
         self.columns = len(layout.columns)
@@ -239,8 +248,8 @@ class _RowsByUnit:
 class _ResampledRows(_RowsByUnit):
     """The replicates of the sums of rows."""
 
-    def __init__(self, table: Table, layout: Layout, slices: int, drawing: Drawing) -> None:
-        super().__init__(table, layout, slices)
+    def __init__(self, table: Table, layout: Layout, slices: int, drawing: Drawing, groups: int | None = None) -> None:
+        super().__init__(table, layout, slices, groups)
         self.drawing = drawing
         self.used = layout.columns_by_binning()
         self.sums = [

@@ -163,6 +163,21 @@ def scored_batches(
         yield rows.select(present([*columns, "weight", *extra], rows.schema))
 
 
+def defined_mask(measurements: Measurements, columns: Sequence[str], derived: Mapping[str, pl.Expr]) -> Flags:
+    """Which rows are scored and have all of these columns."""
+    stored = present([*_roots(columns, derived), "scored"], measurements.schema)
+    computed = _computed(columns, derived)
+    masks: list[Flags] = []
+    for batch in measurements.batches(stored or ["id"]):
+        rows = batch.with_columns(**computed) if computed else batch
+        mask = rows["scored"].to_numpy() if "scored" in rows.columns else np.ones(len(rows), dtype=np.bool_)
+        for column in columns:
+            if lacks(rows, column):
+                mask = mask & defined_rows(rows, column)
+        masks.append(mask)
+    return np.concatenate(masks) if masks else np.empty(0, dtype=np.bool_)
+
+
 def _roots(columns: Sequence[str], derived: Mapping[str, pl.Expr]) -> list[str]:
     roots: list[str] = []
     for column in columns:

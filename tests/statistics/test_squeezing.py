@@ -91,8 +91,9 @@ def test_comparison_agrees_with_that_of_rows(monkeypatch: pytest.MonkeyPatch) ->
     squeezed = {d.name: d for d in compare(Frames(a), Frames(b), FIGURES, options=OPTIONS)}
     for name in NAMES:
         one, other = plain[name], squeezed[name]
-        assert one.difference == other.difference
         width = one.high - one.low
+        # A figure that noise pushes up is compared less that noise, which the replicates tell.
+        assert other.difference == pytest.approx(one.difference, abs=0.05 * width if name == "smooth_ece" else 1e-12)
         assert other.low == pytest.approx(one.low, abs=0.2 * width), name
         assert other.high == pytest.approx(one.high, abs=0.2 * width), name
         assert other.p == pytest.approx(one.p, abs=0.1), name

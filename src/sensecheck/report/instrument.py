@@ -139,7 +139,8 @@ def _shared_ids(collected: Collected) -> list[str]:
     if collected.ids is None:
         return []
     ids = f"{collected.ids:,} id{'s' if collected.ids > 1 else ''}"
-    return [f"{collected.measurements.height:,} rows share {ids}: rows with the same id are resampled together"]
+    rows = "sequences" if collected.of_tokens else "rows"
+    return [f"{collected.named:,} {rows} share {ids}: {rows} with the same id are resampled together"]
 
 
 class TableInstrument(Instrument):

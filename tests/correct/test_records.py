@@ -47,9 +47,9 @@ def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 def outcome(reader: Reader, rows: list[Any], one_by_one: bool) -> tuple[list[Record], dict[str, list[str]]] | str:
-    pieces = [Piece(rows, "p.json", 5, "p:")]
+    pieces = [Piece(rows, "p.json", 5, range(7, 7 + len(rows)))]
     if one_by_one:
-        pieces = [Piece([row], "p.json", number, "p:") for number, row in enumerate(rows, 5)]
+        pieces = [Piece([row], "p.json", number, [number + 2]) for number, row in enumerate(rows, 5)]
     records = Records()
     try:
         for piece in pieces:
@@ -145,7 +145,7 @@ def test_what_is_written_in_other_ways_is_the_same_record() -> None:
 def test_a_bad_record_is_counted_once_with_the_first_reason(row: Any, reason: str) -> None:
     reader = Reader([], Asked(skip_bad=True, slices=(("level",),), weight="w"))
     good = {"prediction": "a", "gold": "b", "level": "x", "w": 2}
-    records = reader._records(Piece([good, row if isinstance(row, str) else {"id": "mine", **row}], "", 1))
+    records = reader._records(Piece([good, row if isinstance(row, str) else {"id": "mine", **row}], "", 1, [1, 2]))
     assert reader.bad == {reason: 1}
     assert list(records)[1] == Record("2", None, fault=f"bad record: {reason}")
     assert records.extra == {"level": ["x", ""], "w": ["2", "1"]}

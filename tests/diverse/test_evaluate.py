@@ -414,3 +414,16 @@ def test_command_refuses(capsys: pytest.CaptureFixture[str], files: tuple[str, s
     code, _, err = run(capsys, str(short), "-r", references)
     assert code == 2
     assert "has 1 queries" in err
+
+
+def test_other_files_of_references_are_another_method(tmp_path: Path) -> None:
+    data = [{"query": "q", "hypotheses": ["a b c d", "e f g h"]}]
+    files = [tmp_path / "one.json", tmp_path / "two.json"]
+    for file, reference in zip(files, ("a b c d", "e f g h"), strict=True):
+        file.write_text(json.dumps({"q": [[reference], ["i j k l"]]}))
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(files[0].read_bytes())
+    one, two, same = (evaluate(data, file, options=QUICK) for file in (*files, copy))
+    assert one.signature.method["reference-files"] == same.signature.method["reference-files"]
+    with pytest.raises(ComparisonError, match="reference-files: responses were measured by other references"):
+        one.compare(two)

@@ -207,7 +207,9 @@ def test_plain_lists_and_mappings() -> None:
 
 def test_several_files_keep_their_places_apart(tmp_path: Path) -> None:
     one, two = write(tmp_path, "1.txt", "a\n"), write(tmp_path, "2.txt", "b\n")
-    assert [record.id for record in read(str(tmp_path / "*.txt"))] == [f"{one}:1", f"{two}:1"]
+    records = list(read(str(tmp_path / "*.txt")))
+    assert [record.id for record in records] == ["1", "2"]  # numbered over all files
+    assert [(record.place.path, record.place.number) for record in records] == [(str(one), 1), (str(two), 1)]
 
 
 def test_a_list_of_paths_is_files_a_list_of_texts_is_responses(tmp_path: Path) -> None:

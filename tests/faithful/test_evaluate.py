@@ -16,6 +16,7 @@ from sensecheck.cli import main
 from sensecheck.faithful.examples import example_page, painted
 from sensecheck.inputs.errors import InputError
 from sensecheck.report.result import load
+from sensecheck.statistics.compare import ComparisonError
 from sensecheck.statistics.figure import IntervalOptions
 
 PAIRS = [
@@ -265,3 +266,32 @@ def test_an_unknown_dialect_is_refused_and_one_slice_may_be_a_word() -> None:
     with pytest.raises(InputError, match="Did you mean"):
         faithful.evaluate(pairs, dialect="postgre")
     assert len(faithful.evaluate(pairs, dialect="postgres", slices="kind").slices("kind")) == 2
+
+
+def test_the_signature_tells_schemas_and_lexicons_apart(tmp_path: Path) -> None:
+    rows = [{"query": "SELECT name FROM singer", "sentence": "Names of singers", "db_id": "d"}]
+
+    def method(**options: Any) -> Any:
+        return faithful.evaluate(rows, **options).signature.method
+
+    first, second = tmp_path / "first.sql", tmp_path / "second.sql"
+    first.write_text("CREATE TABLE singer (name TEXT)")
+    second.write_text("CREATE TABLE singer (name TEXT, age INT)")
+    # The command line gives lists, and folders hold several: what counts is what is in them.
+    shown = {
+        str(given): method(schema=given)["schema"] for given in (first, [first], second, [second], [first, second])
+    }
+    assert len(set(shown.values())) == 3 and shown[str(first)] == shown[str([first])]
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "renamed.sql").write_text("CREATE  TABLE singer (\n  name TEXT\n);")
+    assert method(schema=copy / "renamed.sql")["schema"] == shown[str(first)]
+    words, others = tmp_path / "words.json", tmp_path / "others.json"
+    words.write_text('{"synonyms": {}}')
+    others.write_text('{"units": ["furlong"]}')
+    lexicons = [method(lexicon=given)["lexicon"] for given in ([], [words], [others])]
+    assert lexicons[0] is None and len(set(map(str, lexicons))) == 3
+    with pytest.raises(ComparisonError, match="schema: queries were read with another schema"):
+        faithful.evaluate(rows, schema=first).compare(faithful.evaluate(rows, schema=second))
+    with pytest.raises(ComparisonError, match="lexicon: sentences were read with other word lists"):
+        faithful.evaluate(rows, lexicon=[words]).compare(faithful.evaluate(rows, lexicon=[others]))

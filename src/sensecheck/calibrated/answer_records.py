@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,28 +40,29 @@ class AnswerRecords(Records):
         check_names(asked.columns, ["id", "correct", "gold", *asked.wanted])
         self._sources = list(sources(self.data))
         left = asked.limit
+        record = 0
         for source in self._sources:
             text = b"".join(bytes(block.data) for block in source.blocks(_BLOCK))
-            prefix = f"{Path(source.name).name}:" if len(self._sources) > 1 else ""
             answers: list[Answer] = []
             for number, item, error in parsed(text, source.name, asked.skip_bad):
                 if left is not None and left <= 0:
                     break
+                record += 1
                 try:
                     if error is not None:
                         raise error
-                    answers += answers_of(item, number, source.name, asked.columns)
+                    answers += answers_of(item, number, source.name, asked.columns, str(record))
                 except InputError as bad:
                     if not asked.skip_bad:
                         raise
                     self._bad[bad.reason] = self._bad.get(bad.reason, 0) + 1
-                    answers.append(Answer(f"{number} (bad)", str(number), "", [], None, None, {}, bad.reason))
+                    answers.append(Answer(f"{record} (bad)", str(record), "", [], None, None, {}, bad.reason))
                 left = None if left is None else left - 1
             if answers:
                 check_columns(asked.columns, dict.fromkeys(name for a in answers for name in a.fields), source.name)
-                yield self._batch(answers, prefix)
+                yield self._batch(answers)
 
-    def _batch(self, answers: list[Answer], prefix: str) -> Batch:
+    def _batch(self, answers: list[Answer]) -> Batch:
         lengths = np.asarray([len(a.logprobs) for a in answers], dtype=np.int64)
         known = lengths > 0
         confidence = np.full(len(answers), np.nan)
@@ -72,7 +72,7 @@ class AnswerRecords(Records):
             confidence[known] = combined(flat, starts, lengths[known], self.reading.aggregate)
         frame = pl.DataFrame(
             {
-                "id": [prefix + a.id for a in answers],
+                "id": [a.id for a in answers],
                 "scored": known,
                 "reason": pl.Series([a.reason or None for a in answers], dtype=pl.String),
                 "length": lengths,
@@ -81,7 +81,7 @@ class AnswerRecords(Records):
             }
         )
         if len({a.group for a in answers}) < len(answers):
-            frame = frame.with_columns(pl.Series("cluster", [prefix + a.group for a in answers]))
+            frame = frame.with_columns(pl.Series("cluster", [a.group for a in answers]))
         for name in self.asked.wanted:
             if name in frame.columns:
                 continue

@@ -49,7 +49,7 @@ def holds_answers(first: bytes) -> bool:
 
 
 def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int, Any, InputError | None]]:
-    """The objects of a document or of lines, with their numbers; a line that is no JSON comes as its error."""
+    """The objects of a document or of lines, with their places; a line that is no JSON comes as its error."""
     try:
         document = orjson.loads(text)
     except ValueError:
@@ -78,14 +78,14 @@ def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int
             yield number, None, error
 
 
-def answers_of(item: Any, number: int, path: str, columns: Mapping[str, str]) -> list[Answer]:
-    """The answers of one object."""
+def answers_of(item: Any, number: int, path: str, columns: Mapping[str, str], unnamed: str = "") -> list[Answer]:
+    """The answers of one object, which stands at `number`; `unnamed` is what it is called where it has no id."""
     if not isinstance(item, Mapping):
         raise _bad(path, number, "a JSON object", shown(item))
     body, outer = _body(item)
     fields = {k: v for k, v in outer.items() if not isinstance(v, (dict, list))}
     given_id = _first(outer, (columns["id"],) if "id" in columns else ("id", "custom_id", "i"))
-    response_id = str(next(v for v in (given_id, body.get("id"), number) if v is not None))
+    response_id = str(next(v for v in (given_id, body.get("id"), unnamed or number) if v is not None))
     correct = _correct(outer, columns.get("correct", "correct"), path, number)
     gold_names = (columns["gold"],) if "gold" in columns else GOLD_NAMES
     gold = next((str(outer[g]) for g in gold_names if isinstance(outer.get(g), (str, int, float))), None)

@@ -69,6 +69,8 @@ class FileReport:
     variant: Variant | None = None
     scale: ScaleDecision | None = None
     sequences: int = 0
+    records: int = 0
+    """Lines that hold a record, bad ones too; their numbers go on in the next file."""
     tokens: int = 0
     padding: int = 0
     ignored: int = 0
@@ -194,8 +196,15 @@ class LogitsReader:
         report.variant, report.scale = plan.variant, plan.decision
         if report.variant is not None:
             self._same_variant(report)
+        before = sum(earlier.records for earlier in self.files[:-1])
+        blank = 0
         for result in self._results(plan, chain(first, blocks), limit):
             columns = result.columns
+            blank_lines = [error.line or 0 for error in result.errors if error.reason == Reason.BLANK_LINE]
+            numbers = columns.lines + (before - blank) - np.searchsorted(blank_lines, columns.lines)
+            columns = replace(columns, numbers=numbers)
+            blank += len(blank_lines)
+            report.records += len(numbers) + len(result.errors) - len(blank_lines)
             report.sequences += len(columns.lines)
             report.tokens += len(columns)
             report.padding += result.padding

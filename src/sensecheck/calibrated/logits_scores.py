@@ -49,6 +49,8 @@ class TokenColumns:
     logit_at_label: Floats | None
     lines: Ints
     """One entry per sequence: its line."""
+    numbers: Ints
+    """One entry per sequence: the number of its record, from 1 over all files; blank lines are no records."""
     lengths: Ints
     """One entry per sequence: its scored tokens."""
     input_str: list[str | None] | None
@@ -196,6 +198,7 @@ def _columns(plan: Plan, steps: _Steps, confidence: Floats, correct: Bools, keep
         position=position,
         logit_at_label=at_label if plan.hands_out_logit else None,
         lines=lines,
+        numbers=lines,  # until the reader counts
         lengths=lengths,
         input_str=captions if plan.with_input_str else None,
         fields={name: [values[i] for values in fields] for i, name in enumerate(plan.fields)},
@@ -376,6 +379,7 @@ def concatenated(path: str, parts: Sequence[TokenColumns], variant: Variant) -> 
         position=joined("position", np.int32),
         logit_at_label=joined("logit_at_label", np.float64) if with_logit else None,
         lines=joined("lines", np.int64),
+        numbers=joined("numbers", np.int64),
         lengths=joined("lengths", np.int64),
         input_str=list(chain.from_iterable(part.input_str or [] for part in parts)) if with_text else None,
         fields={

@@ -59,7 +59,6 @@ class Records(ABC):
         self.asked, self.reading = asked, reading
         self.classes: list[str] | None = None
         """The classes of whole distributions, where those were given."""
-        self.several = len([] if isinstance(data, io.IOBase) else file_sources(data)) > 1
         self._range: tuple[float, float] | None = None
         self._only_marks = True
 

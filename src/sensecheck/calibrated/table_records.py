@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,20 +53,19 @@ class TableRecords(Records):
         )
         frame: pl.DataFrame | None = None
         for batch in self._table:
-            prefix = f"{Path(batch.path).name}:" if self.several and batch.path else ""
-            frame, texts = self._measured(batch, prefix)
+            frame, texts = self._measured(batch)
             yield Batch(frame, texts)
         lost = self._table.lost_lines(like=frame) if frame is not None else None
         if lost is not None:
             yield Batch(lost)
 
-    def _measured(self, batch: TableBatch, prefix: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    def _measured(self, batch: TableBatch) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         asked = self.asked
         packed = distribution_column(batch, asked.columns)
         whole: pl.DataFrame | None = None
         if packed is not None and "confidence" not in batch.frame.columns:
             whole, self.classes = unpacked(batch, packed, self.classes)
-            batch = TableBatch(batch.frame.with_columns(whole["confidence"], whole["correct"]), batch.path)
+            batch = replace(batch, frame=batch.frame.with_columns(whole["confidence"], whole["correct"]))
         confidence_name = _column(batch, "confidence", _CONFIDENCE_NAMES)
         correct_name = _column(batch, "correct", _CORRECT_NAMES, taken=confidence_name)
         scored = pl.Series("scored", [True] * len(batch.frame))
@@ -78,7 +77,7 @@ class TableRecords(Records):
         values, scored, reason = self._scaled(batch, confidence_name, values, scored, reason)
         frame = pl.DataFrame(
             {
-                "id": batch.ids(prefix),
+                "id": batch.ids(),
                 "scored": scored,
                 "reason": reason,
                 "confidence": values,

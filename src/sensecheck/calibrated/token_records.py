@@ -72,12 +72,13 @@ class TokenRecords(Records):
         return Batch(rows, pl.DataFrame([names.alias("id"), *inputs, *texts]))
 
     def _names(self, columns: TokenColumns) -> pl.Series:
-        """What each sequence is called: its own id, or its line."""
+        """What each sequence is called: its own id, or the number of its record."""
+        numbers = pl.Series(columns.numbers).cast(pl.String)
         ids = columns.fields.get(self.theirs("id"))
-        if ids and all(name is not None for name in ids):
-            return pl.Series([str(name) for name in ids], dtype=pl.String)
-        lines = pl.Series(columns.lines).cast(pl.String)
-        return f"{Path(columns.path).name}:" + lines if self.several else lines
+        if not ids or all(name is None for name in ids):
+            return numbers
+        own = pl.Series([None if name is None else str(name) for name in ids], dtype=pl.String)
+        return own.fill_null(numbers)
 
     def _with_kinds(self, rows: pl.DataFrame, gold: pl.Series) -> pl.DataFrame:
         """With what slices by token ask for: the range that the position falls in, and the gold token's kind."""

@@ -17,6 +17,7 @@ from sensecheck.correct.measure import CONVENTIONS, T2S, Choices, NormalForms, m
 from sensecheck.correct.question import QUESTION
 from sensecheck.correct.records import UNASKED_RECORDS, Language, Reader, Records, is_spice, read_distances
 from sensecheck.correct.scoring import Scorer
+from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import RECORD, TableBatch
@@ -136,8 +137,8 @@ def evaluate(
         _check_fitting(choices)
         settings = {
             "limits": (Limits() if store is None else limits or store.limits).key(),
-            "prefixes": "standard" if prefixes is None else "standard+" + "+".join(sorted(prefixes)),
-            "distances": None if distances is None else "given",
+            "prefixes": _prefixes(prefixes),
+            "distances": None if distances is None else fingerprints.of_value(_distances(distances)),
         }
         return Correct(reader, asked_for, choices, _scorer(store, choices, cache, asked_for), settings).run()
 
@@ -162,6 +163,7 @@ class Correct(Instrument):
         return {
             "language": choices.language,
             "execute": None if self.scorer is None else _engine(self.scorer.store),
+            "store": None if self.scorer is None else _content(self.scorer.store),
             "normalise": choices.normalise,
             "gold": choices.gold,
             "conventions": list(choices.conventions),
@@ -175,6 +177,7 @@ class Correct(Instrument):
     def defaults(self) -> Method:
         """Language and execution are always said."""
         return {
+            "store": None,
             "normalise": True, "gold": "auto", "conventions": [], "ignore-distinct": False, "coerce": False,
             "limits": Limits().key(), "prefixes": "standard", "distances": None, "cluster": "conversation",
             "weight": None,
@@ -252,6 +255,16 @@ def _engine(store: Store) -> str:
     """What runs the queries."""
     kind = type(store).__name__.lower()
     return str(getattr(store, "dialect", {"graph": "oxigraph"}.get(kind, kind)))
+
+
+def _content(store: Store) -> str:
+    """What a signature says of the data that queries ran on."""
+    content = getattr(store, "content", None)
+    return str(content()) if callable(content) else fingerprints.of_value(store.fingerprint)
+
+
+def _prefixes(given: Mapping[str, str] | None) -> str:
+    return f"standard+{'+'.join(sorted(given))} {fingerprints.of_value(dict(given))}" if given else "standard"
 
 
 def _scorer(

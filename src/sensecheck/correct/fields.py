@@ -34,6 +34,8 @@ PLACES = {ours: place for place, ours in enumerate(NAMES)}
 
 Rows = Sequence[Any] | pl.DataFrame
 """Rows as they come: dictionaries, with an error in the place of one that could not be read; or a table."""
+Names = Sequence[int | str]
+"""What records are called that have no id."""
 FieldNames = tuple[str | None, ...]
 """The fields that hold what NAMES lists, in its order; None for what a record does not have."""
 
@@ -49,9 +51,12 @@ class Piece(NamedTuple):
     rows: Rows
     path: str
     first: int
-    """The number of the first of them in its input."""
-    prefix: str = ""
-    """What stands before a record's number where that is its name: with several files, the file's."""
+    """The place of the first of them in its input."""
+    names: Names
+    """What each is called that has no id: the number of its record over all inputs."""
+
+    def part(self, start: int, stop: int) -> Piece:
+        return Piece(self.rows[start:stop], self.path, self.first + start, self.names[start:stop])
 
 
 def fields_of(rows: Rows) -> list[str]:
@@ -109,7 +114,7 @@ class Fields:
 
     def record_name(self, row: int) -> str:
         """What a record is called that has no id."""
-        return f"{self.piece.prefix}{self.piece.first + row}"
+        return str(self.piece.names[row])
 
     # ---- columns
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -168,7 +169,7 @@ _CONVENTIONS = (
 
 def _set_figures() -> list[AnyStatistic]:
     """Of questions whose answer is a set."""
-    return [
+    figures = [
         mean_of("precision", "macro_precision", title="precision (macro)", direction="higher", explanation=Explanation(
             "mean over questions of tp / (tp + fp)",
             "Of what was answered, how much is right. No answer to a question that has answers counts 0.",
@@ -199,3 +200,4 @@ def _set_figures() -> list[AnyStatistic]:
             "mean over questions of |gold ∩ predicted| / |gold ∪ predicted|; 1 where both are empty",
             "Overlap of the two answer sets.", "", "")),
     ]  # fmt: skip
+    return [replace(figure, absent="whose answer is no set (yes or no, or a count)") for figure in figures]

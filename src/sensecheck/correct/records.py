@@ -20,7 +20,7 @@ from typing import Any, Literal
 import orjson
 import polars as pl
 
-from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Piece, Rows, fields_of
+from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Names, Piece, Rows, fields_of
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, loads
 from sensecheck.inputs.opening import Source, file_sources, is_path, names_files
@@ -105,6 +105,10 @@ class Records:
             getattr(self, name)[row] = getattr(record, name)
 
 
+class _BlankLineError(InputError):
+    """A blank line where a record was expected."""
+
+
 class Reader:
     """Reads records batch by batch, from files, patterns, tables or lists of dictionaries."""
 
@@ -127,6 +131,7 @@ class Reader:
         self._kept = [name for name in self.asked.wanted if name not in MEASURED]
         self._names: dict[tuple[str, ...], FieldNames] = {}
         self._begun: Iterator[Piece] | None = None
+        self._numbered = 0  # records so far, over all inputs
 
     def batches(self, done: int = 0) -> Iterator[Records]:
         """Batches from number `done` on."""
@@ -153,7 +158,7 @@ class Reader:
             while start < len(piece.rows) and taken != limit:
                 room = size - len(batch)
                 stop = start + (room if limit is None else min(room, limit - taken))
-                part = self._records(piece._replace(rows=piece.rows[start:stop], first=piece.first + start))
+                part = self._records(piece.part(start, stop))
                 batch.extend(part)
                 start += len(part)
                 taken += len(part)
@@ -198,20 +203,48 @@ class Reader:
 
     def _pieces(self) -> Iterator[Piece]:
         self.files.clear()
+        self._numbered = 0
         if names_files(self.data):
-            files = file_sources(self.data)
-            for source in files:
-                prefix = f"{Path(source.name).name}:" if len(files) > 1 else ""
-                for rows, first in self._file(source):
-                    yield Piece(rows, source.name, first, prefix)
+            for source in file_sources(self.data):
+                for rows, first, names in self._file(source):
+                    yield Piece(rows, source.name, first, names)
                 self.files.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
         elif isinstance(self.data, Sequence) and all(isinstance(row, Mapping) for row in self.data):
-            yield Piece(self.data, "", 1)
+            yield Piece(self.data, "", 1, self._names_for(self.data))
         else:
-            for rows, first in _tables(TableReader(self.data)):
-                yield Piece(rows, "", first)
+            for rows, first, names in self._tables(TableReader(self.data)):
+                yield Piece(rows, "", first, names)
 
-    def _file(self, source: Source) -> Iterator[tuple[Rows, int]]:
+    def _names_for(self, rows: Sequence[Any]) -> Names:
+        """The numbers of some records, which go on over all inputs; a blank line is no record and has none."""
+        first = self._numbered + 1
+        if not self.asked.skip_bad or not any(isinstance(row, _BlankLineError) for row in rows):
+            self._numbered += len(rows)
+            return range(first, first + len(rows))
+        names: list[int | str] = []
+        for row in rows:
+            if isinstance(row, _BlankLineError):
+                names.append(f"{Path(row.path or '').name}:{row.line} (bad)")
+            else:
+                self._numbered += 1
+                names.append(self._numbered)
+        return names
+
+    def _tables(self, reader: TableReader) -> Iterator[tuple[Rows, int, Names]]:
+        before = self._numbered
+        following = 1
+        for batch in reader:
+            assert batch.record_numbers is not None
+            first = int(batch.frame[batch.place][0])
+            following = first + len(batch.frame)
+            yield batch.frame.drop(batch.place), first, (batch.record_numbers + before).to_list()
+        self._numbered += sum(file.records for file in reader.files)
+        lost = reader.lost_lines()
+        if lost is not None:
+            # Lines that are no rows of the table are records that are bad.
+            yield [InputError(reason=Reason(reason)) for reason in lost["reason"]], following, lost["id"].to_list()
+
+    def _file(self, source: Source) -> Iterator[tuple[Rows, int, Names]]:
         if source.path is None:
             yield from self._stream(source)
             return
@@ -222,31 +255,34 @@ class Reader:
             yield from self._by_line(source)
         else:
             table = TableReader(source.path, skip_bad=self.asked.skip_bad)
-            yield from _tables(table)
+            yield from self._tables(table)
             for file in table.files:
                 source.sha256, source.raw_bytes = file.sha256, file.raw_bytes
 
-    def _stream(self, source: Source) -> Iterator[tuple[Rows, int]]:
+    def _stream(self, source: Source) -> Iterator[tuple[Rows, int, Names]]:
         """Standard input or an open stream: its kind shows only once it is read."""
         text = source.read()
         kind = detect_table_format(text[:4096], source.name).name
         if kind == "json":
-            yield self._whole(text, source), 1
+            rows = self._whole(text, source)
+            yield rows, 1, self._names_for(rows)
         elif kind == "jsonl":
             lines = text.rstrip().splitlines()
             rows = self._lines(lines, source.name, 1)
-            yield self._unwrapped(rows[0]) if len(rows) == 1 and isinstance(rows[0], dict) else rows, 1
+            rows = self._unwrapped(rows[0]) if len(rows) == 1 and isinstance(rows[0], dict) else rows
+            yield rows, 1, self._names_for(rows)
         else:
-            yield from _tables(TableReader(io.BytesIO(text), skip_bad=self.asked.skip_bad))
+            yield from self._tables(TableReader(io.BytesIO(text), skip_bad=self.asked.skip_bad))
 
-    def _document(self, source: Source) -> Iterator[tuple[list[Any], int]]:
+    def _document(self, source: Source) -> Iterator[tuple[Rows, int, Names]]:
         number = 1
         try:
             for rows in array_pieces(source.pieces()):
-                yield rows, number
+                yield rows, number, self._names_for(rows)
                 number += len(rows)
         except NotAnArrayError as error:
-            yield self._whole(error.text, source), 1
+            rows = self._whole(error.text, source)
+            yield rows, 1, self._names_for(rows)
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise _no_json(error, source) from None
 
@@ -266,7 +302,7 @@ class Reader:
             )
         return rows
 
-    def _by_line(self, source: Source) -> Iterator[tuple[list[Any], int]]:
+    def _by_line(self, source: Source) -> Iterator[tuple[Rows, int, Names]]:
         number = 1
         blank = 0  # lines at the end of the last block that may turn out to be the end of the file
         for block in source.blocks(LINES_BYTES):
@@ -279,7 +315,7 @@ class Reader:
             rows = self._lines(lines, source.name, number)
             if number == len(rows) == 1 and isinstance(rows[0], dict):
                 rows = self._unwrapped(rows[0])
-            yield rows, number
+            yield rows, number, self._names_for(rows)
             number += full
 
     def _unwrapped(self, document: dict[str, Any]) -> list[Any]:
@@ -302,8 +338,10 @@ class Reader:
         try:
             return loads(line)
         except ValueError as error:
-            what = f"is not a JSON object: {error}" if line.strip() else "is blank; one record was expected"
-            fault = InputError(what, path=path, line=number, hint=SKIP_HINT, reason=Reason.BAD_JSON)
+            kind, what = InputError, f"is not a JSON object: {error}"
+            if not line.strip():
+                kind, what = _BlankLineError, "is blank; one record was expected"
+            fault = kind(what, path=path, line=number, hint=SKIP_HINT, reason=Reason.BAD_JSON)
             if not self.asked.skip_bad:
                 raise fault from None
             return fault
@@ -364,18 +402,6 @@ class Reader:
 def is_spice(rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether these are records of the SPICE evaluation."""
     return any(row.keys() >= SPICE_FIELDS for row in rows)
-
-
-def _tables(reader: TableReader) -> Iterator[tuple[Rows, int]]:
-    following = 1
-    for batch in reader:
-        first = int(batch.frame[batch.place][0])
-        following = first + len(batch.frame)
-        yield batch.frame.drop(batch.place), first
-    lost = reader.lost_lines()
-    if lost is not None:
-        # Lines that are no rows of the table are records that are bad.
-        yield [InputError(reason=Reason(reason)) for reason in lost["reason"]], following
 
 
 def _kind_of(source: Source) -> str:

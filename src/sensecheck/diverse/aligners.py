@@ -28,6 +28,7 @@ from sensecheck.diverse.bleu import (
 )
 from sensecheck.diverse.ngrams import Floats, NGramIndex, Tokens, index_sets, offsets
 from sensecheck.diverse.nist import nist
+from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, escaped, shown
 from sensecheck.inputs.opening import sources
 from sensecheck.inputs.reasons import Reason
@@ -229,7 +230,7 @@ def read_vectors(path: str | Path) -> EmbeddingAligner:
             hint="Give .npz with arrays 'texts' and 'vectors', or .parquet/.jsonl with columns 'text' and 'vector'.",
             reason=Reason.BAD_VECTORS,
         ) from None
-    return stored_vectors(dict(zip(texts, rows, strict=True)), file.name)
+    return stored_vectors(dict(zip(texts, rows, strict=True)), f"{file.name} {fingerprints.of_files([('', file)])}")
 
 
 def _vector_file(file: Path) -> tuple[list[str], Any]:

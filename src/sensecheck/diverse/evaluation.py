@@ -21,8 +21,9 @@ from sensecheck.diverse.records import DONORS, SetReader
 from sensecheck.diverse.rows import are_files, called, stems
 from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
+from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError
-from sensecheck.inputs.opening import identity
+from sensecheck.inputs.opening import file_sources, identity
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option
 from sensecheck.report.asking import WeighedRows, as_original, asked, evaluator
@@ -176,7 +177,8 @@ class Diverse(Instrument):
             self.notes.append("no references: only figures of the responses themselves")
 
     def method(self) -> Method:
-        return self._method(self.options, self.reader.donors)
+        files = _content(self.reader.references)
+        return {**self._method(self.options, self.reader.donors), **({"reference-files": files} if files else {})}
 
     def defaults(self) -> Method:
         return {**self._method(MeasureOptions(at=DEFAULT_AT, orders=DEFAULT_ORDERS), DONORS), "references": "grouped"}
@@ -229,6 +231,16 @@ class Diverse(Instrument):
         if figures is None:
             result.notes.append(f"figures of all responses together are left out above {MAX_WORDS:,} words")
         result.estimates.overall.extend(figures or [])
+
+
+def _content(references: Any) -> str | None:
+    """What a signature says of files of references: other ones are another yardstick."""
+    if references is None or not are_files(references):
+        return None
+    files = [source.path for source in file_sources(references)]
+    if None in files:
+        return None  # a stream is read once
+    return fingerprints.of_files([(str(place), file) for place, file in enumerate(files) if file is not None])
 
 
 def alignments(result: Result) -> pl.DataFrame:

@@ -71,8 +71,11 @@ _BESIDE_CHANCE = (
         "few or large groups, many responses per query")),
 )  # fmt: skip
 
+_FEW_RESPONSES = "queries with fewer than {k} responses, or without references"
+_NO_SPREAD = "queries with fewer than two groups, or without a response that reaches one"
+
 _OF_K_RESPONSES = (
-    mean_of("mds_at_{k}", title="MDS@{k}", direction="higher", explanation=Explanation(
+    mean_of("mds_at_{k}", title="MDS@{k}", direction="higher", absent=_FEW_RESPONSES, explanation=Explanation(
         "1 − C(n − hits, k) / C(n, k) for each group, averaged over groups, then over queries with n ≥ k",
         "The MDS expected of {k} of the responses taken at random: comparable between systems that give "
         "different numbers of responses.",
@@ -87,7 +90,8 @@ _ALIGNMENT = (
             "The other reading of the paper's MaxBLEU: the score of the best response of each query.",
             "more responses per query",
             _LSDSCC)),
-    mean_of("coverage_entropy", title="coverage entropy", direction="higher", explanation=Explanation(
+    mean_of("coverage_entropy", title="coverage entropy", direction="higher", absent=_NO_SPREAD,
+        explanation=Explanation(
         "mean over queries of H(hits per group) / ln(groups), where there are two groups or more and a hit",
         "Whether the responses spread evenly over the meanings (1) or crowd into one of them (0).",
         "few responses cannot spread over many groups")),
@@ -239,7 +243,8 @@ def _filled(figure: Statistic, **values: str) -> Statistic:
     )
     sums = tuple(column.format(**values) for column in figure.sums)
     name, title = figure.name.format(**values), figure.title.format(**values)
-    return replace(figure, name=name, sums=sums, title=title, explanation=explanation)
+    absent = figure.absent.format(**values)
+    return replace(figure, name=name, sums=sums, title=title, explanation=explanation, absent=absent)
 
 
 def _of_bleu(figure: Statistic) -> Statistic:

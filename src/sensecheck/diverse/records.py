@@ -267,12 +267,13 @@ class SetReader:
         if not are_files(self.data):
             yield from self._held(self.data)
             return
-        inputs = opened(self.data)
-        for source in inputs:
+        number = 0
+        for source in opened(self.data):
             for record in self._file(source):
-                # Places count from 1 in every file: with several, the file makes them one's own.
-                if len(inputs) > 1 and not record.named:
-                    record.id = f"{source.name}:{record.id}"
+                number += 1
+                # Places count lines, and from 1 in every file: records are numbered over all of them.
+                if not record.named:
+                    record.id = str(number)
                 yield record
         self._check_eos()
 
@@ -353,7 +354,10 @@ class SetReader:
                 if not self.asked.skip_bad:
                     raise
                 known = {} if isinstance(row, InputError) else row
-                yield SetRecord(_id(place, known), (), reason=error.reason, columns=self._kept(known), place=place)
+                yield SetRecord(
+                    _id(place, known), (), reason=error.reason, columns=self._kept(known),
+                    named=known.get("id") is not None, place=place,
+                )  # fmt: skip
 
     def _record(self, place: Place, row: Mapping[str, Any]) -> SetRecord:
         hypotheses = self._hypotheses_in(place, row)

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, Unpack
 from sensecheck.faithful.languages import LANGUAGES, read_labels
 from sensecheck.faithful.measure import STRICT_THRESHOLD, THRESHOLD, Checker, measure
 from sensecheck.faithful.question import QUESTION
-from sensecheck.faithful.records import FIELDS, identity_of, load_schemas, pairs_of
+from sensecheck.faithful.records import FIELDS, identity_of, load_schemas, pairs_of, schema_print
+from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
@@ -86,11 +87,17 @@ def evaluate(
 
         return Blec(data, asked(shared), language, Slots(language, schema, template, translate)).run()
     surest = threshold if threshold is not None else STRICT_THRESHOLD if strict else THRESHOLD
-    return Faithful(data, asked(shared), _checker(language, schema, dialect, labels, lexicon, surest), {
+    _check_choices(dialect, surest)
+    schemas, names = load_schemas(schema, dialect), _labels(labels)
+    checker = Checker(
+        language, schemas=schemas, dialect=dialect, labels=names, lexicon=[os.fspath(path) for path in lexicon],
+        threshold=surest,
+    )  # fmt: skip
+    return Faithful(data, asked(shared), checker, {
         "language": language,
         "threshold": surest,
-        "schema": identity_of(schema),
-        "labels": identity_of(labels),
+        "schema": schema_print(schemas),
+        "labels": None if labels is None else fingerprints.of_value(dict(names)),
         "lexicon": [identity_of(path) for path in lexicon] or None,
         "dialect": dialect,
     }).run()  # fmt: skip
@@ -121,23 +128,13 @@ class Faithful(TableInstrument):
         return measure(self.checker, pairs_of(batch, self.asked))
 
 
-def _checker(
-    language: str, schema: Any, dialect: str | None, labels: Any, lexicon: Sequence[Any], threshold: float
-) -> Checker:
+def _check_choices(dialect: str | None, threshold: float) -> None:
     if dialect is not None:
         _check_dialect(dialect)
     if not 0 < threshold <= 1:
         raise InputError(
             field="threshold", expected="a number over 0 and up to 1", got=str(threshold), reason=Reason.BAD_OPTION
         )
-    return Checker(
-        language,
-        schemas=load_schemas(schema, dialect),
-        dialect=dialect,
-        labels=_labels(labels),
-        lexicon=[os.fspath(path) for path in lexicon],
-        threshold=threshold,
-    )
 
 
 def _check_dialect(name: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.faithful.schema import Schema, from_create_table, from_spider, from_sqlite
+from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.opening import sources
 from sensecheck.inputs.reasons import Reason
@@ -174,8 +175,25 @@ def _sqlite(path: Path) -> Schema:
         ) from None
 
 
+def schema_print(schemas: Mapping[str, Schema] | Schema | None) -> str | None:
+    """What a signature says of schemas, in whatever form they were given: another table or column is seen."""
+    if schemas is None:
+        return None
+    if isinstance(schemas, Schema):
+        schemas = {schemas.db_id: schemas}
+    plain = {
+        name: [
+            [table.name, table.natural.text, [[c.name, c.natural.text, c.type] for c in table.columns.values()]]
+            for table in schema.tables.values()
+        ]
+        for name, schema in schemas.items()
+    }
+    # One schema is that of all queries, whatever it is called.
+    return fingerprints.of_value(plain if len(plain) != 1 else [*plain.values()])
+
+
 def identity_of(given: Any) -> str | None:
-    """What a signature says of a schema or lexicon: its digest, so that another one is seen."""
+    """What a signature says of a file such as a lexicon: its digest, so that another one is seen."""
     if given is None:
         return None
     if isinstance(given, (str, os.PathLike)) and Path(given).is_file():

@@ -1,8 +1,10 @@
 """Tables with named columns: CSV, TSV, JSONL, JSON, Parquet, white-space text, or data already in memory.
 
 They come as batches of Polars frames with the number of each row's line (text) or record (everything else),
-so that whatever is found wrong later can still name its place. Cells of CSV, TSV and white-space text stay
-text until a question asks for numbers or marks (`TableBatch.numbers`, `TableBatch.marks`): a type guessed
+so that whatever is found wrong later can still name its place. Beside it, records are numbered 1, 2, 3 … as they come,
+over all inputs of a reader: that is what a record without an id is called, and it is the same in every format (a
+header and blank lines take no number, a record that cannot be read takes its own). Cells of CSV, TSV and white-space
+text stay text until a question asks for numbers or marks (`TableBatch.numbers`, `TableBatch.marks`): a type guessed
 from the first rows would be wrong for some later one.
 """
 
@@ -45,6 +47,10 @@ MARKS = {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}
 _OTHER_MARKS = (";", "|", "\t")
 
 
+Numbered = tuple[pl.DataFrame, pl.Series]
+"""Some rows of one input, and the numbers of their records in it."""
+
+
 class TableFormat(NamedTuple):
     """A recognised format and what it was recognised by."""
 
@@ -83,6 +89,8 @@ class TableBatch:
 
     frame: pl.DataFrame
     path: str
+    record_numbers: pl.Series | None = None
+    """The number of each row's record, counted from 1 over all inputs (default: its line or record in this one)."""
 
     @property
     def place(self) -> str:
@@ -100,11 +108,11 @@ class TableBatch:
             if name not in self.frame.columns:
                 raise _unknown_column(name, self.frame.columns[1:], self.path)
 
-    def ids(self, prefix: str = "") -> pl.Series:
-        """The rows' names: the column `id`, or where a row has none, its line or record."""
-        place = self.frame[self.place].cast(pl.String)
-        names = self.frame["id"].cast(pl.String).fill_null(place) if "id" in self.frame.columns else place
-        return (prefix + names if prefix else names).alias("id")
+    def ids(self) -> pl.Series:
+        """The rows' names: the column `id`, or where a row has none, the number of its record."""
+        numbers = (self.frame[self.place] if self.record_numbers is None else self.record_numbers).cast(pl.String)
+        names = self.frame["id"].cast(pl.String).fill_null(numbers) if "id" in self.frame.columns else numbers
+        return names.alias("id")
 
     def texts(self, name: str, *, skip_bad: bool = False) -> pl.Series:
         """A column as text. A cell without one is an error of its line, or null where bad records are skipped."""
@@ -178,6 +186,8 @@ class TableReport:
     format: str
     reason: str
     rows: int = 0
+    records: int = 0
+    """Records that were met, bad ones too; their numbers go on in the next input."""
     bad: int = 0
     bad_records: list[BadRecord] = field(default_factory=list)
     sha256: str | None = None
@@ -242,19 +252,22 @@ class TableReader:
 
     def __iter__(self) -> Iterator[TableBatch]:
         remaining = self._limit
+        before = 0
         for report, frames in self._inputs():
             self.files.append(report)
             if remaining is not None and remaining <= 0:
                 return
-            for frame in frames:
+            for frame, numbers in frames:
                 if remaining is not None:
                     frame = frame.head(remaining)
+                    numbers = numbers.head(remaining)
                     remaining -= len(frame)
                 report.rows += len(frame)
                 if len(frame):
-                    yield TableBatch(self._renamed(frame, report.path), report.path)
+                    yield TableBatch(self._renamed(frame, report.path), report.path, numbers + before)
                 if remaining is not None and remaining <= 0:
                     break
+            before += report.records
 
     def inputs(self) -> list[dict[str, Any]]:
         """What was read, for a run's manifest: each input with its digest and its counts."""
@@ -291,7 +304,7 @@ class TableReader:
             lost = lost.with_columns(weight=pl.lit(1.0))
         return pl.concat([like.clear(), lost], how="diagonal_relaxed")
 
-    def _inputs(self) -> Iterator[tuple[TableReport, Iterator[pl.DataFrame]]]:
+    def _inputs(self) -> Iterator[tuple[TableReport, Iterator[Numbered]]]:
         if names_files(self._data):
             for source in file_sources(self._data):
                 yield self._file(source)
@@ -307,7 +320,7 @@ class TableReader:
 
     # --- files ---
 
-    def _file(self, source: Source) -> tuple[TableReport, Iterator[pl.DataFrame]]:
+    def _file(self, source: Source) -> tuple[TableReport, Iterator[Numbered]]:
         if self._format == "parquet" or (self._format == "auto" and source.head(4) == b"PAR1"):
             report = TableReport(source.name, "parquet", "it begins with Parquet's magic bytes")
             return report, self._parquet(source, report)
@@ -331,7 +344,7 @@ class TableReader:
             return report, self._finish(self._jsonl(blocks, report), source, report)
         return report, self._finish(self._delimited(blocks, kind, report), source, report)
 
-    def _finish(self, frames: Iterator[pl.DataFrame], source: Source, report: TableReport) -> Iterator[pl.DataFrame]:
+    def _finish(self, frames: Iterator[Numbered], source: Source, report: TableReport) -> Iterator[Numbered]:
         yield from frames
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
 
@@ -349,7 +362,7 @@ class TableReader:
             self._refuse(report, _blank_line(report.path, number))
         blank.clear()
 
-    def _parquet(self, source: Source, report: TableReport) -> Iterator[pl.DataFrame]:
+    def _parquet(self, source: Source, report: TableReport) -> Iterator[Numbered]:
         if source.path is None:
             raise InputError(
                 "Parquet can only be read from a file",
@@ -365,6 +378,7 @@ class TableReader:
                 frame = lazy.slice(start, self._batch_rows).collect()
                 yield _with_place(frame, RECORD, record, source.name)
                 record += len(frame)
+                report.records += len(frame)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise InputError(
                 f"cannot be read as Parquet ({escaped(str(error).splitlines()[0][:200])})",
@@ -375,7 +389,7 @@ class TableReader:
         source.digest_file()
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
 
-    def _json(self, read: Callable[[], bytes], source: Source, report: TableReport) -> Iterator[pl.DataFrame]:
+    def _json(self, read: Callable[[], bytes], source: Source, report: TableReport) -> Iterator[Numbered]:
         text = read()
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
         try:
@@ -393,7 +407,7 @@ class TableReader:
             ) from None
         if isinstance(document, dict):
             if document and all(isinstance(column, list) for column in document.values()):
-                yield from self._columns_of(document, source.name)
+                yield from self._columns_of(document, source.name, report)
                 return
             lists = [key for key, value in document.items() if isinstance(value, list)]
             hint = (
@@ -417,17 +431,19 @@ class TableReader:
             )
         yield from self._rows(iter(document), source.name, report)
 
-    def _jsonl(self, blocks: Iterator[Block], report: TableReport) -> Iterator[pl.DataFrame]:
+    def _jsonl(self, blocks: Iterator[Block], report: TableReport) -> Iterator[Numbered]:
         blank: list[int] = []
         for block in blocks:
             rows: list[dict[str, Any]] = []
             places: list[int] = []
+            numbers: list[int] = []
             for number, line in enumerate(block.data.split(b"\n"), block.first_line):
                 if not line.strip():
                     blank.append(number)
                     continue
                 if blank:
                     self._refuse_blanks(report, blank)
+                report.records += 1
                 try:
                     row = loads(line)
                 except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -449,12 +465,14 @@ class TableReader:
                     continue
                 rows.append(row)
                 places.append(number)
+                numbers.append(report.records)
             if blank and block.data.endswith(b"\n"):
                 blank.pop()  # the empty part after the last line end is no line
             if rows:
-                yield _frame_of(rows, places, PLACE, report.path, self._spelled)
+                frame = _frame_of(rows, places, PLACE, report.path, self._spelled)
+                yield frame, pl.Series(numbers, dtype=pl.Int64)
 
-    def _rows(self, rows: Iterator[Any], path: str, report: TableReport) -> Iterator[pl.DataFrame]:
+    def _rows(self, rows: Iterator[Any], path: str, report: TableReport) -> Iterator[Numbered]:
         record = 1
         while batch := list(islice(rows, self._batch_rows)):
             good: list[dict[str, Any]] = []
@@ -475,10 +493,12 @@ class TableReader:
                         ),
                     )
                 record += 1
+            report.records += len(batch)
             if good:
-                yield _frame_of(good, places, RECORD, path, self._spelled)
+                frame = _frame_of(good, places, RECORD, path, self._spelled)
+                yield frame, frame[RECORD]
 
-    def _columns_of(self, columns: Mapping[str, Any], path: str) -> Iterator[pl.DataFrame]:
+    def _columns_of(self, columns: Mapping[str, Any], path: str, report: TableReport) -> Iterator[Numbered]:
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             (short, few), (long, many) = min(lengths.items(), key=_second), max(lengths.items(), key=_second)
@@ -498,25 +518,29 @@ class TableReader:
                 path=path or None,
                 reason=Reason.BAD_COLUMNS,
             ) from None
-        yield from self._slices(frame, path)
+        yield from self._slices(frame, path, report)
 
-    def _slices(self, frame: pl.DataFrame, path: str) -> Iterator[pl.DataFrame]:
+    def _slices(self, frame: pl.DataFrame, path: str, report: TableReport) -> Iterator[Numbered]:
+        report.records += len(frame)
         for start in range(0, len(frame), self._batch_rows):
             yield _with_place(frame.slice(start, self._batch_rows), RECORD, start + 1, path)
 
     # --- CSV, TSV, white-space text ---
 
-    def _delimited(self, blocks: Iterator[Block], kind: str, report: TableReport) -> Iterator[pl.DataFrame]:
+    def _delimited(self, blocks: Iterator[Block], kind: str, report: TableReport) -> Iterator[Numbered]:
         separator = {"csv": ",", "tsv": "\t"}.get(kind)
         names: list[str] | None = None
         # text without a header gets its first line back as data
-        for lines, numbers in self._lines_of(blocks, separator, report):
+        for lines, places in self._lines_of(blocks, separator, report):
             if names is None:
-                names, is_header = self._header_of(lines, numbers, separator, report)
+                names, is_header = self._header_of(lines, places, separator, report)
                 if is_header:
-                    lines, numbers = lines.slice(1), numbers.slice(1)
+                    lines, places = lines.slice(1), places.slice(1)
             if len(lines):
-                yield self._cells(lines, numbers, names, separator, report)
+                numbers = pl.int_range(report.records + 1, report.records + len(lines) + 1, eager=True)
+                report.records += len(lines)
+                frame, good = self._cells(lines, places, names, separator, report)
+                yield frame, numbers.filter(good)
 
     def _lines_of(
         self, blocks: Iterator[Block], separator: str | None, report: TableReport
@@ -556,6 +580,7 @@ class TableReader:
                 yield pl.Series(lines, dtype=pl.String), pl.Series(numbers, dtype=pl.Int64)
         if open_part:
             self._refuse(report, _open_quote(report.path, open_from, open_part))
+            report.records += 1
 
     def _header_of(
         self, lines: pl.Series, numbers: pl.Series, separator: str | None, report: TableReport
@@ -614,7 +639,8 @@ class TableReader:
         names: list[str],
         separator: str | None,
         report: TableReport,
-    ) -> pl.DataFrame:
+    ) -> tuple[pl.DataFrame, pl.Series]:
+        """The lines that have as many cells as there are names as rows, and which lines those are."""
         width = len(names)
         if separator is not None and lines.str.contains('"', literal=True).any():
             rows = [_split_tabs(line, width) if separator == "\t" else _split(line, separator) for line in lines]
@@ -653,15 +679,16 @@ class TableReader:
         empty_as_null = split.with_columns(pl.when(pl.all() != "").then(pl.all()))
         place = numbers.filter(good).alias(PLACE)
         _refuse_own_name(names, PLACE, report.path)
-        return empty_as_null.insert_column(0, place)
+        return empty_as_null.insert_column(0, place), good
 
     # --- in memory ---
 
-    def _in_memory(self, data: Any) -> Iterator[pl.DataFrame]:
+    def _in_memory(self, data: Any) -> Iterator[Numbered]:
         if isinstance(data, pl.LazyFrame):
             data = data.collect()
+        report = self.files[-1]
         if isinstance(data, pl.DataFrame):
-            yield from self._slices(data, "")
+            yield from self._slices(data, "", report)
         elif isinstance(data, Mapping):
             if any(not hasattr(column, "__len__") or isinstance(column, (str, bytes)) for column in data.values()):
                 got = f"a dict with the keys {', '.join(shown(str(key), 40) for key in list(data)[:8])}"
@@ -678,11 +705,11 @@ class TableReader:
                     hint="Pass one of them, e.g. data['test'].",
                     reason=Reason.NOT_A_TABLE,
                 )
-            yield from self._columns_of(data, "")
+            yield from self._columns_of(data, "", report)
         elif (frame := _frame_from(data)) is not None:
-            yield from self._slices(frame, "")
+            yield from self._slices(frame, "", report)
         elif isinstance(data, Iterable) and not isinstance(data, (str, bytes)):
-            yield from self._rows(iter(data), "", self.files[-1])
+            yield from self._rows(iter(data), "", report)
         else:
             raise InputError(
                 expected="a path, a list of dicts, a dict of columns, or a Polars, pandas, Arrow or HF table",
@@ -751,10 +778,10 @@ def _frame_from(data: Any) -> pl.DataFrame | None:
     return None
 
 
-def _with_place(frame: pl.DataFrame, place: str, first: int, path: str) -> pl.DataFrame:
+def _with_place(frame: pl.DataFrame, place: str, first: int, path: str) -> Numbered:
     _refuse_own_name(frame.columns, place, path)
     numbers = pl.Series(place, range(first, first + len(frame)), dtype=pl.Int64)
-    return frame.clone().insert_column(0, numbers)
+    return frame.clone().insert_column(0, numbers), numbers
 
 
 def _refuse_own_name(names: Sequence[str], place: str, path: str) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from sensecheck.inputs import fingerprints
 from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import name_of
@@ -75,6 +77,10 @@ class Asked:
         return [statements_by_key.get(key) for key in keys]
 
 
+def _content(folder: Path) -> str:
+    return fingerprints.of_files((file.name, file) for file in folder.iterdir() if file.is_file())
+
+
 class RuleGenerator:
     """The sentence rules as G: no model, no download. `wordnet` widens the lexicon by the machine's WordNet."""
 
@@ -84,7 +90,7 @@ class RuleGenerator:
         self._lexicon = english(wordnet)
         wordnet_data = self._lexicon.wordnet
         self.identity = Identity(
-            "rules", "3", f"wordnet {wordnet_data.folder}" if wordnet_data is not None else "built-in lexicon"
+            "rules", "3", f"wordnet {_content(wordnet_data.folder)}" if wordnet_data is not None else "built-in lexicon"
         )
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -140,7 +139,8 @@ def _shared_ids(collected: Collected) -> list[str]:
     if collected.ids is None:
         return []
     ids = f"{collected.ids:,} id{'s' if collected.ids > 1 else ''}"
-    return [f"{collected.measurements.height:,} rows share {ids}: rows with the same id are resampled together"]
+    rows = "sequences" if collected.of_tokens else "rows"
+    return [f"{collected.named:,} {rows} share {ids}: {rows} with the same id are resampled together"]
 
 
 class TableInstrument(Instrument):
@@ -177,14 +177,13 @@ class TableInstrument(Instrument):
         """
 
     def batches(self, done: int) -> Iterator[Batch]:
-        several = len(file_sources(self.data)) > 1
         count = number = 0
         rows: pl.DataFrame | None = None
         batch: TableBatch | None = None
         for number, batch in enumerate(self.table, start=1):
             count += len(batch.frame)
             if number > done:
-                measured = self._measured(batch, several)
+                measured = self._measured(batch)
                 rows = measured.measurements
                 yield measured
         if not count:
@@ -195,12 +194,12 @@ class TableInstrument(Instrument):
             )  # fmt: skip
         if done <= number and batch is not None and any(file.bad for file in self.table.files):
             # A resumed run may have measured all but these: the last batch says which columns they have.
-            like = rows if rows is not None else self._measured(batch, several).measurements
+            like = rows if rows is not None else self._measured(batch).measurements
             lost = self.table.lost_lines(like=like)
             if lost is not None:
                 yield Batch(lost)
 
-    def _measured(self, batch: TableBatch, several: bool) -> Batch:
+    def _measured(self, batch: TableBatch) -> Batch:
         """A batch measured, with the ids of its rows and what slices, clusters and weights need."""
         measured = self.measure(batch)
         if isinstance(measured, pl.DataFrame):
@@ -209,7 +208,7 @@ class TableInstrument(Instrument):
             raise InstrumentError(
                 f"{self.question.name}: measure gave {len(measured.measurements):,} rows for {len(batch.frame):,}"
             )
-        ids = batch.ids(f"{Path(batch.path).name}:" if several and batch.path else "")
+        ids = batch.ids()
         return Batch(self._complete(measured.measurements, batch, ids), _named(measured.examples, ids))
 
     def _complete(self, measured: pl.DataFrame, batch: TableBatch, ids: pl.Series) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from sensecheck.report.comparison import Comparison, Comparisons, unscored
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import MAX_EXAMPLES, Listing, choose, listing, listing_of_several
 from sensecheck.report.result import Result
-from sensecheck.report.tables import Table, aside, decimal, figures_table, interval
+from sensecheck.report.tables import Table, aside, decimal, figures_table, interval, titled, told
 from sensecheck.statistics.figure import Figure
 
 # A page of thousands of slice rows helps nobody and weighs on all: the rest is in summary.json.
@@ -104,13 +104,25 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
         },
         signature=visible(result.signature.short),
         long_signature=visible(result.signature.long),
-        unscored=[(visible(why), f"{n:,}") for why, n in unscored(result).items()],
-        unscored_for=headline[0].title if headline else "",
+        **_unscored(result),
         notes=[visible(n) for n in result.notes],
         charts=charts,
         slices=slices,
         rows=f"{result.rows.height:,}",
     )
+
+
+def _unscored(result: Result) -> dict[str, Any]:
+    """Rows that no figure counts, and those that some figures lack: of the headline's figures in full view."""
+    common, own = result.unscored_by_figures()
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    for figures, reasons in own:
+        lines[figures[0].name in result.question.headline].append(visible(f"{titled(figures)}: {told(reasons)}"))
+    return {
+        "unscored": [(visible(why), f"{n:,}") for why, n in common.items()],
+        "lacking": lines[True],
+        "also_lacking": lines[False],
+    }
 
 
 def _examples(result: Result, limit: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """By what two runs are paired, and whether the pairs are the same examples.
 
-Records without an id are called by the number of their line or record. Two runs of differently ordered files would
+Records without an id are numbered as they come. Two runs of differently ordered files would
 then be paired wrongly and nobody would notice: so a comparison says when names are numbers, and looks whether the
 input's own texts agree.
 """
@@ -18,10 +18,10 @@ from sensecheck.report.escaping import visible
 if TYPE_CHECKING:
     from sensecheck.report.result import Result
 
-# Lines are counted from 1, or from 2 below a header.
+# Records are counted from 1; runs of earlier versions counted lines, from 2 below a header.
 _FIRST_NUMBERS = (1, 2)
 # True of files that number their records themselves, too.
-_NUMBERED = "paired by number (the line number where a record has no id)"
+_NUMBERED = "paired by number (records without an id are numbered as they come)"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import polars as pl
 from sensecheck.inputs.errors import did_you_mean
 from sensecheck.plotting.chart import Chart
 from sensecheck.report.question import Question, question, slicings
-from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table
+from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table, titled, told
 from sensecheck.runs.directory import REPORT, RunDirectory, RunError
 from sensecheck.runs.signature import Signature
 from sensecheck.statistics.compare import ComparisonError, compare, flips, scored_differences
@@ -214,9 +214,16 @@ class Result:
 
     def tables(self) -> list[Table]:
         notes = [f"signature: {self.signature.short}", *self.notes]
-        reasons = self.unscored()
-        if reasons:
-            notes.append("unscored: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()))
+        common, own = self.unscored_by_figures()
+        if common:
+            notes.append("unscored: " + told(common))
+        # The other figures' reasons would fill a screen: the page and summary.json have them.
+        headline = [group for group in own if group[0][0].name in self.question.headline]
+        notes += [f"not counted in {titled(figures)}: {told(reasons)}" for figures, reasons in headline]
+        others = sum(len(figures) for figures, _ in own) - sum(len(figures) for figures, _ in headline)
+        if others:
+            lack = "s lack rows of their" if others > 1 else " lacks rows of its"
+            notes.append(f"{others:,} {'other ' if headline else ''}figure{lack} own: the report says which and why")
         tables = [figures_table(f"{self.question.name}: {self.question.asks}", self.figures, self.options.level, notes)]
         for by, rows in self.estimates.slices.items():
             tables.append(slices_table(by, rows, self.question.headline))
@@ -228,6 +235,22 @@ class Result:
             return {}
         fewest = min(self.figures, key=lambda f: f.unscored_total)
         return dict(fewest.unscored)
+
+    def unscored_by_figures(self) -> tuple[dict[str, int], list[tuple[list[Figure], dict[str, int]]]]:
+        """Rows that no figure counts, by reason; and what some figures lack beyond those, figures that lack the same
+        together, those of the headline first.
+        """
+        shown = [f for f in self.figures if not isinstance(f.value, tuple)]
+        reasons = dict.fromkeys(why for f in shown for why in f.unscored)
+        common = {why: n for why in reasons if (n := min(f.unscored.get(why, 0) for f in shown))}
+        groups: dict[tuple[tuple[str, int], ...], list[Figure]] = {}
+        for figure in shown:
+            own = {why: n - common.get(why, 0) for why, n in figure.unscored.items() if n > common.get(why, 0)}
+            if own:
+                groups.setdefault(tuple(sorted(own.items())), []).append(figure)
+        for figures in groups.values():
+            figures.sort(key=lambda f: f.name not in self.question.headline)
+        return common, [(figures, dict(own)) for own, figures in groups.items()]
 
     def verdict(self) -> list[str]:
         verdict = self.question.verdict(self) if self.question.verdict else []

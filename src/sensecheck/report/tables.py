@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import IO
@@ -166,6 +166,19 @@ def probability(p: float | None) -> str:
     ('0.032', '< 0.001')
     """
     return "–" if p is None or not isfinite(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def told(reasons: Mapping[str, int]) -> str:
+    """Why rows are not counted, and how many for each reason."""
+    return ", ".join(f"{n:,} {why}" for why, n in sorted(reasons.items(), key=lambda reason: -reason[1]))
+
+
+def titled(figures: Sequence[Figure], most: int = 4) -> str:
+    """The titles of some figures, the first of many."""
+    titles = [f.title for f in figures]
+    if len(titles) > most + 1:
+        titles = [*titles[:most], f"{len(titles) - most:,} more"]
+    return " · ".join(titles)  # titles may hold commas
 
 
 def aside(value: float | None) -> str:

@@ -85,6 +85,8 @@ class Trial:
     cosine: tuple[float, ...] | None = None
     """cosine distances of the chosen statements' embeddings from the hypothesis's"""
     coarse: bool = False
+    cluster: str = ""
+    """the id that several pairs may share (default: the pair's own)"""
     """gold knows only entailment and not"""
     held: int | None = None
     """M's own label of (p, h), where the triangle is held against that: gold leaves it open, or does not matter"""
@@ -207,7 +209,7 @@ def _course(trial: Trial) -> dict[str, Any]:
     label, polarity, rule = trial.label, trial.polarity, trial.rule
     scored = label is not None and trial.predicted is not None
     return {
-        "id": f"{trial.id}/{polarity}", "cluster": trial.id, "scored": scored,
+        "id": f"{trial.id}/{polarity}", "cluster": trial.cluster or trial.id, "scored": scored,
         "reason": None if scored else trial.reason, **trial.slices,
         "polarity": polarity, "label": "none" if label is None else LABELS[label], "rule": rule,
         "left": trial.reason or ("judged" if trial.is_sound else UNBOUND),

@@ -44,6 +44,8 @@ class Pair:
     """why the record could not be read, where bad records are counted instead of refused"""
     coarse: bool = False
     """gold is "not entailment": neutral and contradiction are both right"""
+    cluster: str = ""
+    """the id that several pairs may share (default: the pair's own)"""
 
     def is_right(self, label: int | None) -> bool:
         return label is not None and (label != ENTAILMENT if self.coarse else label == self.gold)
@@ -130,7 +132,7 @@ class Pipeline:
                 pair.id, standardise(pair.premise), standardise(pair.hypothesis), pair.gold, polarity,
                 pair.slices,
                 reason=pair.bad or (NO_GOLD if pair.gold is None else None), counts_pair=polarity == plan.polarities[0],
-                coarse=pair.coarse,
+                coarse=pair.coarse, cluster=pair.cluster or pair.id,
             )
             for pair in pairs
             for polarity in plan.polarities

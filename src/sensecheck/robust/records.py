@@ -34,6 +34,8 @@ class Pairs:
         """Columns of the input that slices are made of."""
         self._skip_bad = asked.skip_bad
         self._coarse = 0
+        self._seen: set[str] = set()
+        self._repeated = 0
         self._table = TableReader(
             data,
             columns=asked.columns,
@@ -45,23 +47,26 @@ class Pairs:
 
     def __iter__(self) -> Iterator[Pair]:
         seen: set[str] = set()
-        number = self._coarse = 0
+        self._seen, self._repeated = seen, 0
+        read = self._coarse = 0
         for batch in self._table:
+            assert batch.record_numbers is not None
             names = {ours: self._column(batch, ours) for ours in ALIASES}
             batch.require(self.sliced)
             cells = {ours: batch.frame[name].to_list() for ours, name in names.items() if name is not None}
             extra = {name: batch.frame[name].to_list() for name in self.sliced}
             # QNLI: a question and a sentence, 0 entailment and 1 not entailment
             qnli = names["premise"] == "question"
-            for i in range(len(batch.frame)):
-                number += 1
+            for i, number in enumerate(batch.record_numbers.to_list()):
+                read += 1
                 pair = self._pair(batch, i, number, cells, {k: str(v[i]) for k, v in extra.items()}, seen)
                 seen.add(pair.id)
+                self._repeated += pair.cluster != pair.id
                 if pair.gold == 1 and (qnli or str(cells["label"][i]).strip().lower() in TWO_LABELS):
                     pair = replace(pair, coarse=True)
                     self._coarse += 1
                 yield pair
-        if number == 0:
+        if read == 0:
             files = ", ".join(f.path for f in self._table.files)
             raise InputError(
                 "there is no pair to read",
@@ -89,8 +94,9 @@ class Pairs:
         self, batch: TableBatch, i: int, number: int, cells: dict[str, list[Any]], extra: dict[str, str], seen: set[str]
     ) -> Pair:
         given = cells["id"][i] if "id" in cells else None
-        name = str(number) if given is None else str(given)
+        cluster = name = str(number) if given is None else str(given)
         if name in seen:
+            # Each pair has a name of its own; those that share an id vary together.
             name = f"{name}#{number}"
         texts = []
         for field in ("premise", "hypothesis"):
@@ -105,7 +111,7 @@ class Pairs:
                         hint="Fix it, or pass --skip-bad (skip_bad=True) to count it.",
                         reason=Reason.NOT_A_TEXT,
                     )
-                return Pair(name, str(text or ""), "", None, extra, BAD_TEXT)
+                return Pair(name, str(text or ""), "", None, extra, BAD_TEXT, cluster=cluster)
             texts.append(text)
         try:
             gold = label_of(cells["label"][i])
@@ -119,14 +125,18 @@ class Pairs:
                     hint="Fix it, or pass --skip-bad (skip_bad=True) to count it.",
                     reason=Reason.NOT_A_LABEL,
                 ) from None
-            return Pair(name, texts[0], texts[1], None, extra, BAD_LABEL)
-        return Pair(name, texts[0], texts[1], gold, extra)
+            return Pair(name, texts[0], texts[1], None, extra, BAD_LABEL, cluster=cluster)
+        return Pair(name, texts[0], texts[1], gold, extra, cluster=cluster)
 
     def inputs(self) -> list[dict[str, Any]]:
         return self._table.inputs()
 
     def notes(self) -> list[str]:
         notes = [f"{f.path}: {f.bad:,} lines could not be read" for f in self._table.files if f.bad]
+        if self._repeated:
+            pairs, ids = len(self._seen), len(self._seen) - self._repeated
+            shared = f"{pairs:,} pairs share {ids:,} id{'s' if ids > 1 else ''}"
+            notes.append(f"{shared}: pairs with the same id are resampled together")
         if self._coarse:
             notes.append(
                 f"{self._coarse:,} pairs are only known not to be entailed: neutral and contradiction both count as "

@@ -35,7 +35,10 @@ class Collected:
     examples: Measurements | None
     directory: RunDirectory | None = None
     ids: int | None = None
-    """How many ids there are, where rows share them and nothing else says which rows belong together."""
+    """How many ids there are, where rows share them and vary together for that."""
+    named: int = 0
+    """How many rows share them, or sequences where rows are tokens (`of_tokens`)."""
+    of_tokens: bool = False
 
 
 def collect(
@@ -53,31 +56,52 @@ def collect(
     """
     if out is not None:
         run = RunDirectory.begin(out, plan or {}, resume=resume, overwrite=overwrite)
-        return _by_id(_into(run, batches, 0 if anew else run.completed(), progress))
-    return _by_id(_held(batches, progress))
+        collected = _into(run, batches, 0 if anew else run.completed(), progress)
+    else:
+        collected = _held(batches, progress)
+    # A column that the user names says it all.
+    return collected if (plan or {}).get("cluster") else _by_id(collected)
 
 
 def _by_id(collected: Collected) -> Collected:
-    """Rows that share an id become a cluster: their weights come from the id, so they are resampled together."""
+    """Rows that share an id become a cluster: their weights come from the id, so they are resampled together.
+
+    Where a question makes clusters of its own (a conversation, a sequence), rows that share an id are in the same one.
+    """
     rows = collected.measurements
     if "unit" in rows.schema or rows.height > CHECKED_ROWS:
         return collected
-    if "cluster" in rows.schema:
-        # A resumed run may have been through this already.
-        first = next(iter(rows.batches(["id", "cluster"])))
-        if isinstance(rows, Frames) or not bool((first["id"] == first["cluster"].cast(pl.String)).all()):
-            return collected
-    ids = pl.concat([batch["id"] for batch in rows.batches(["id"])])
-    distinct = ids.n_unique()
-    if distinct == len(ids):
+    texts = collected.examples
+    of_tokens = texts is not None and "cluster" in rows.schema and texts.height < rows.height
+    names = _names(texts if texts is not None and of_tokens else rows)
+    distinct = names["id"].n_unique()
+    if distinct == len(names) or not _in_one_cluster(names):
         return collected
-    collected.ids = distinct
+    collected.ids, collected.named, collected.of_tokens = distinct, len(names), of_tokens
     if "cluster" not in rows.schema:
         if isinstance(rows, Frames):
             rows.frames = [frame.with_columns(cluster=pl.col("id")) for frame in rows.frames]
         elif isinstance(rows, Shards):
             rows.rewrite(lambda frame: frame.with_columns(cluster=pl.col("id")))
     return collected
+
+
+def _names(rows: Measurements) -> pl.DataFrame:
+    """The ids of rows, with their clusters where a question makes some: then of scored ones, as a bad record is called
+    by its number, which may be the id of another.
+    """
+    if "cluster" not in rows.schema:
+        return pl.concat([batch.select("id") for batch in rows.batches(["id"])])
+    columns = [name for name in ("id", "cluster", "scored") if name in rows.schema]
+    parts = (batch.filter("scored") if "scored" in columns else batch for batch in rows.batches(columns))
+    return pl.concat([part.select("id", "cluster") for part in parts])
+
+
+def _in_one_cluster(names: pl.DataFrame) -> bool:
+    """Whether all that share an id share a cluster."""
+    if "cluster" not in names.columns:
+        return True
+    return bool(names.group_by("id").agg((pl.col("cluster").n_unique() == 1).alias("one"))["one"].all())
 
 
 def _held(batches: Callable[[int], Iterator[Batch]], progress: Callable[[int], None] | None) -> Collected:

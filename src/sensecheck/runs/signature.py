@@ -17,6 +17,16 @@ Choice = str | int | float | bool | None | Sequence[Any] | Mapping[str, Any]
 """What a choice may be: anything that JSON can say."""
 Method = Mapping[str, Choice]
 
+MEANINGS = {
+    "store": "queries ran on other data",
+    "schema": "queries were read with another schema",
+    "lexicon": "sentences were read with other word lists",
+    "labels": "queries were read with other labels",
+    "distances": "turns have other context distances",
+    "reference-files": "responses were measured by other references",
+}
+"""What another fingerprint means, for choices whose values say nothing to a reader."""
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -71,7 +81,7 @@ class Signature:
         for name in dict.fromkeys([*self.method, *other.method]):
             if name not in self.method or name not in other.method or self.method[name] != other.method[name]:
                 a, b = (spelled(s.method[name]) if name in s.method else "(not set)" for s in (self, other))
-                differing[name] = f"{a} against {b}"
+                differing[name] = f"{MEANINGS[name]} ({a} against {b})" if name in MEANINGS else f"{a} against {b}"
         return differing
 
 

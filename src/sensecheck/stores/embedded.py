@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sensecheck.inputs import fingerprints
+
 from .limits import Limits
 from .outcomes import Outcome, Request
 from .pool import StoreError, WorkerPool
@@ -78,17 +80,23 @@ class Graph(_Embedded):
             "prefixes": dict(STANDARD_PREFIXES if prefixes is None else prefixes),
             "tolerant": tolerant,
         }
+        self._files = [("", path) for path in files]
         if on_disk:
             # What was written last lies in the log until the store tidies up.
             store_files = [p for p in files[0].iterdir() if p.suffix in (".sst", ".log")]
             names_and_sizes = sorted((p.name, p.stat().st_size) for p in store_files)
             fingerprint = f"oxigraph {files[0]} {names_and_sizes}"
+            self._files = [(path.name, path) for path in store_files]
         else:
             fingerprint = "graph " + " ".join(file_fingerprint(path) for path in files)
         fingerprint += prefixes_print(config["prefixes"])
         if not tolerant:
             fingerprint += " strict"
         super().__init__(WorkerPool(config, limits or Limits(), workers), fingerprint)
+
+    def content(self) -> str:
+        """A short name of what the graph holds, the same for a copy elsewhere."""
+        return fingerprints.of_files(self._files)
 
     def triples(self) -> int | None:
         """How many triples were loaded (None for a store on disk)."""
@@ -163,6 +171,18 @@ class Databases(_Embedded):
                     fingerprint += " " + file_fingerprint(log)
             self._print_by_file[file] = fingerprint
         return fingerprint
+
+    def content(self) -> str:
+        """A short name of what the databases hold, the same for a copy elsewhere; of a folder, of all in it."""
+        if self.path.is_file():
+            named = [("", self.path)]
+        else:
+            inner = [file for folder in self.path.iterdir() if folder.is_dir() for file in folder.iterdir()]
+            named = [(file.relative_to(self.path).as_posix(), file) for file in [*self.path.iterdir(), *inner]]
+            named = [(name, file) for name, file in named if file.suffix in self._ENDINGS and file.is_file()]
+        logs = [(name + end, Path(f"{file}{end}")) for name, file in named for end in ("-wal", ".wal")]
+        waiting = [(name, log) for name, log in logs if log.is_file() and log.stat().st_size]
+        return fingerprints.of_files([*named, *waiting])
 
     def state(self) -> str:
         """Of all the files together by size and time of change: a stopped run goes on only where nothing changed."""

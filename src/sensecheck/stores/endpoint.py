@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import http.client
 import queue
+import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import orjson
 
@@ -20,6 +21,8 @@ from .sparql_gate import STANDARD_PREFIXES, admit, prefixes_print
 
 _MEDIA_TYPE = "application/sparql-results+json"
 _CONNECT_SECONDS = 5.0
+# Parameters of an address that say who asks, not what is asked.
+_SECRET = re.compile(r"key|token|secret|passw|pwd|auth|credential|sig(nature)?$|user|login|session", re.IGNORECASE)
 
 
 class _GoneError(Exception):
@@ -80,6 +83,18 @@ class Endpoint:
     @property
     def fingerprint(self) -> str:
         return f"endpoint {self.url}{prefixes_print(self.prefixes)}"
+
+    def content(self) -> str:
+        """The address without what is nobody's business: nothing shorter tells what an endpoint holds.
+
+        >>> Endpoint("https://me:pw@Example.org:8890/sparql?default-graph-uri=urn:g&api_key=1").content()
+        'https://example.org:8890/sparql?default-graph-uri=urn%3Ag'
+        """
+        parts = urlsplit(self.url)
+        kept = urlencode([(name, value) for name, value in parse_qsl(parts.query) if not _SECRET.search(name)])
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.scheme}://{host}{port}{parts.path}" + (f"?{kept}" if kept else "")
 
     # ---- one exchange
 

@@ -210,7 +210,8 @@ def evaluator(
                 _refuse_idle(kwargs, known, only_as_original, f"is a choice within the original: it needs --as {names}")
             else:
                 why = f"has no meaning with --as {parity}: leave one out"
-                _refuse_idle(kwargs, known, never_as_original, why)
+                # No original knows of samples.
+                _refuse_idle(kwargs, known, [*never_as_original, *(["repeat"] if "repeat" in known else [])], why)
             return function(*args, **kwargs)
 
         evaluate.__signature__ = flat_signature(function)  # type: ignore[attr-defined]

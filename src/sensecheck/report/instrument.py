@@ -96,10 +96,6 @@ class Instrument(ABC):
     def run(self) -> Result:
         """Measure, estimate, and keep."""
         asked = self.asked
-        if self.original and asked.repeat is not None:
-            raise InputError(
-                f"--repeat has no meaning with --as {self.original}: leave one out", reason=Reason.BAD_OPTION
-            )
         self.check()
         method = {**({"as": self.original} if self.original else {}), **self.method()}
         version = instruments.version(self.question.name)

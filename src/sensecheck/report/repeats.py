@@ -38,6 +38,9 @@ from sensecheck.statistics.table import Slice, is_defined, slice_text
 SAMPLE_COLUMNS = ("sample", "epoch")
 """Columns that tell the samples of an example apart where nobody names one."""
 
+NAME = r"(?:\w+\.)?(?:(?:pass@|pass\^|any@|all@)[1-9][0-9]*|flips|between|within|icc|se|se_one_sample|se_many_samples)"
+"""How a figure of several samples per example is called: which numbers k there are, only the data say."""
+
 _MOST_LOOKED_AT = 5_000_000
 """Up to so many rows are looked at for repeats that nobody named."""
 _FRACTION_BITS = 40

@@ -94,6 +94,16 @@ class Calibrated(Instrument):
         self.bins, self.coverages = bins, tuple(coverages)
         self.records: Records = opened(data, asked, reading)
 
+    def check(self) -> None:
+        if self.asked.repeat is None:
+            return
+        if self.records.level == "token":
+            raise InputError(
+                "--repeat (repeat=) is about samples of whole answers; the rows of this input are tokens",
+                field="repeat", hint="Give --level sequence (level='sequence') as well.", reason=Reason.BAD_OPTION,
+            )  # fmt: skip
+        self.records.check_repeat(self.data)
+
     def batches(self, done: int) -> Iterator[Batch]:
         yield from self.records.batches(done)
         self.notes += self.records.remarks()

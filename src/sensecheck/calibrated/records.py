@@ -82,6 +82,9 @@ class Records(ABC):
         """What a reader should know of this kind of input."""
         return []
 
+    def check_repeat(self, data: Any) -> None:  # noqa: B027 - only tables can be looked at beforehand
+        """Refuse an input without the column that tells samples apart."""
+
     def batches(self, done: int = 0) -> Iterator[Batch]:
         """The measurements from batch number `done` on."""
         count = 0

@@ -17,6 +17,7 @@ from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import Format, TableBatch, TableReader
 from sensecheck.report.asking import Asked
+from sensecheck.report.repeats import check_columns, example_ids, sample_column, samples_in
 from sensecheck.runs.collecting import Batch
 
 # Names that people give to the two columns, in the order in which we look for them.
@@ -38,8 +39,12 @@ class TableRecords(Records):
         self._table: TableReader | None = None
         self._scales: dict[str, str] = {}
         self._raw_logits = False
+        self._sampled: str | None = None
         self._contested: set[str] = set()
         self._verbalised: set[str] = set()
+
+    def check_repeat(self, data: Any) -> None:
+        check_columns(data, self.asked.repeat, self.asked.columns, format=_table_format(self.kind))
 
     def rows(self) -> Iterator[Batch]:
         asked = self.asked
@@ -52,7 +57,9 @@ class TableRecords(Records):
             skip_bad=asked.skip_bad,
         )
         frame: pl.DataFrame | None = None
-        for batch in self._table:
+        for number, batch in enumerate(self._table):
+            if number == 0:
+                self._sampled = None if asked.repeat else sample_column(batch)
             frame, texts = self._measured(batch)
             yield Batch(frame, texts)
         lost = self._table.lost_lines(like=frame) if frame is not None else None
@@ -77,7 +84,7 @@ class TableRecords(Records):
         values, scored, reason = self._scaled(batch, confidence_name, values, scored, reason)
         frame = pl.DataFrame(
             {
-                "id": batch.ids(),
+                "id": batch.ids() if asked.repeat is None else example_ids(batch, batch.ids()),
                 "scored": scored,
                 "reason": reason,
                 "confidence": values,
@@ -89,10 +96,12 @@ class TableRecords(Records):
         if self._raw_logits:
             # They still say which answer is surer than which.
             frame = frame.with_columns(given.cast(pl.Float64).alias("score"))
-        for name in asked.sliced:
+        for name in asked.carried:
             batch.require([name])
             if name not in frame.columns:
                 frame = frame.with_columns(batch.frame[name].cast(pl.String))
+        if self._sampled is not None and self._sampled not in frame.columns:
+            frame = frame.with_columns(samples_in(batch, self._sampled))
         if asked.cluster:
             batch.require([asked.cluster])
             frame = frame.with_columns(batch.frame[asked.cluster].cast(pl.String).alias("cluster"))

@@ -93,7 +93,7 @@ class TokenRecords(Records):
     def _with_fields(self, rows: pl.DataFrame, columns: TokenColumns, of_row: Any) -> pl.DataFrame:
         """With the fields of each row's sequence: slices and cluster."""
         extra = []
-        for name in self.asked.sliced:
+        for name in self.asked.carried:
             if name in rows.columns:
                 continue
             values = columns.fields.get(self.theirs(name))
@@ -158,7 +158,7 @@ class TokenRecords(Records):
                 more = count - sum(1 for r in report.bad_records if r.reason == reason)
                 ids += [f"{Path(report.path).name}:{reason}-{i} (bad)" for i in range(more)]
                 reasons += [reason] * more
-        texts = dict.fromkeys(c for c in self.asked.sliced if c not in ("position", "length"))
+        texts = dict.fromkeys(c for c in self.asked.carried if c not in ("position", "length"))
         empty: dict[str, pl.Expr] = {
             **({"position": pl.lit(None, dtype=pl.Int32)} if self.level == "token" else {}),
             **({"length": pl.lit(None, dtype=pl.Int64)} if self.level != "token" else {}),

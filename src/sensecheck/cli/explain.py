@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -11,6 +12,7 @@ from sensecheck.cli.options import Parser
 from sensecheck.inputs.errors import shown
 from sensecheck.instruments import available
 from sensecheck.report.question import question
+from sensecheck.report.repeats import explained
 from sensecheck.statistics.statistic import AnyStatistic
 
 
@@ -29,6 +31,8 @@ def run(args: argparse.Namespace) -> int:
     for name in available():
         for statistic in question(name).statistics({}):
             known.setdefault(statistic.name, []).append((name, statistic))
+    for statistic in explained():
+        known.setdefault(statistic.name, []).append(("samples", statistic))
     if args.figure is None:
         for figure, homes in known.items():
             sys.stdout.write(f"{figure:<28} {', '.join(h for h, _ in homes):<12} {homes[0][1].label}\n")
@@ -40,8 +44,11 @@ def run(args: argparse.Namespace) -> int:
 
 def meant(text: str, known: Mapping[str, Sequence[tuple[str, AnyStatistic]]]) -> str:
     """The figure that is meant: by its name or by what tables call it, in any spelling of case and signs."""
-    if text in known:
-        return text
+    # Of several samples per example, names end in a part of their own: accuracy.pass@4.
+    part = re.sub(r"([@^])[0-9]+$", r"\1k", text.rpartition(".")[2])
+    for written in (text, part):
+        if written in known:
+            return written
     spelled: dict[str, str] = {}
     for name, homes in known.items():
         for _, statistic in homes:

@@ -271,7 +271,7 @@ def read_gates(result: Result, args: argparse.Namespace) -> list[Callable[[Resul
                 limit = float(value)
             except ValueError:
                 raise ValueError(f"{option} {name}: expected a number, got {value!r}") from None
-            known = [f.name for f in result.figures]
+            known = result.names
             if name not in known:
                 close = get_close_matches(name, known, n=1)
                 hint = f" Did you mean {close[0]!r}?" if close else f" Choose from: {', '.join(known)}."

@@ -187,7 +187,7 @@ class Fields:
             conversations[row] = turns[row].rpartition("#")[0]
         return conversations
 
-    def others(self, name: str) -> list[str]:
+    def others(self, name: str, *, required: bool = True) -> list[str]:
         """A field of the input's own, which a slice, a cluster or a weight needs, as text."""
         if self.alike and name in self._fields(0):
             return Column.of(self._field(name)).spelled()
@@ -195,7 +195,7 @@ class Fields:
         for row in range(len(self)):
             fields = self._fields(row)
             values.append(self.rows[row][name] if name in fields else None)
-            if name not in fields:
+            if required and name not in fields:
                 there, nearest = _told(name, tuple(fields))
                 error = InputError(
                     field=name, expected="a column of that name to slice by", got=f"the columns {there}", hint=nearest,

@@ -21,12 +21,13 @@ import orjson
 import polars as pl
 
 from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Names, Piece, Rows, fields_of
-from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
 from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, loads
 from sensecheck.inputs.opening import Source, file_sources, is_path, names_files
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableReader, check_columns, check_names, detect_table_format
 from sensecheck.report.asking import Asked
+from sensecheck.report.repeats import SAMPLE_COLUMNS, without_ids
 
 BATCH_RECORDS = 4096  # after so many, what was answered is safe on disk
 UNASKED_RECORDS = 16384  # where nothing is asked, a batch costs time only
@@ -129,6 +130,7 @@ class Reader:
         self.files: list[dict[str, Any]] = []
         """The files that were read to their end, with their digests."""
         self._kept = [name for name in self.asked.wanted if name not in MEASURED]
+        self._sampled: str | None = None
         self._names: dict[tuple[str, ...], FieldNames] = {}
         self._begun: Iterator[Piece] | None = None
         self._numbered = 0  # records so far, over all inputs
@@ -186,6 +188,26 @@ class Reader:
         rows = filled.rows[:FIRST_ROWS]
         listed = rows.to_dicts() if isinstance(rows, pl.DataFrame) else rows
         return [row for row in listed if isinstance(row, Mapping)]
+
+    def find_samples(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse rows without the column that tells samples of one example apart; without one named, look for it."""
+        fields = tuple(dict.fromkeys(name for row in rows for name in row))
+        if not fields:
+            return
+        named = self._names_of(fields)[PLACES["id"]] is not None
+        repeat = self.asked.repeat
+        if repeat is None:
+            self._sampled = next((name for name in SAMPLE_COLUMNS if named and name in fields), None)
+        elif repeat not in MEASURED:
+            theirs = self.asked.columns.get(repeat, repeat)
+            if theirs not in fields:
+                raise InputError(
+                    field="repeat", expected=f"a column {shown(theirs, 60)}",
+                    got=f"the columns {', '.join(shown(name, 30) for name in fields[:12])}",
+                    hint=did_you_mean(theirs, fields), reason=Reason.UNKNOWN_COLUMN,
+                )  # fmt: skip
+        if repeat is not None and not named:
+            raise without_ids()
 
     def language_of(self, rows: Sequence[Mapping[str, Any]]) -> Language:
         """SPARQL or SQL, by the first gold query or prediction that can tell."""
@@ -368,12 +390,17 @@ class Reader:
             ids, predictions.values, golds.values, types.spelled(), subtypes.spelled(), questions.spelled(), answers,
             results, turn_names, distances.spelled("none"), databases.spelled(),
             fields.conversations(conversations, turn_names), [""] * len(fields),
-            {name: fields.others(columns.get(name, name)) for name in self._kept},
+            {name: fields.others(columns.get(name, name)) for name in self._kept} | self._samples(fields),
             [(piece.path, piece.first, len(fields))],
         )  # fmt: skip
         for row in sorted(fields.faults):
             self._put_fault(records, row, fields.record_name(row), fields.faults[row])
         return records
+
+    def _samples(self, fields: Fields) -> dict[str, list[str]]:
+        """What may tell samples of one example apart, though nobody named it."""
+        name = self._sampled
+        return {} if name is None or name in self._kept else {name: fields.others(name, required=False)}
 
     def _put_fault(self, records: Records, row: int, name: str, error: InputError) -> None:
         if not self.asked.skip_bad or error.reason == Reason.UNKNOWN_COLUMN:

@@ -71,7 +71,7 @@ def _portion(records: Sequence[SetRecord], options: MeasureOptions, asked: Asked
         numbers = numbers.with_columns(pl.when(scored).then(pl.exclude("id")).otherwise(None))
     reason = pl.Series("reason", [record.reason or None for record in records], pl.String)
     columns = {N_GROUPS: pl.Series([_group_count(len(record.groups)) for record in records], dtype=pl.String)}
-    for name in asked.sliced:
+    for name in asked.carried:
         if name not in (N_GROUPS, "id"):
             columns[name] = pl.Series([_text(record.columns.get(name)) for record in records], dtype=pl.String)
     if asked.weight is not None:
@@ -88,7 +88,7 @@ def _check_slices(asked: Asked, measured_columns: Sequence[str]) -> None:
     taken |= {
         ours for ours, theirs in (("weight", asked.weight), ("cluster", asked.cluster)) if theirs not in (None, ours)
     }
-    for name in asked.sliced:
+    for name in asked.carried:
         if name in taken:
             raise InputError(
                 field="slices (--slice)", expected="a column whose name the measurements do not have", got=shown(name),

@@ -99,7 +99,7 @@ class SetReader:
             raise InputError(field="eos", expected="a separator", got="an empty text", reason=Reason.EMPTY_EOS)
         self.data, self.references, self.queries, self.eos = data, references, queries, eos
         self.asked, self.donors = asked, donors
-        self._wanted = [column for column in asked.sliced if column != N_GROUPS]
+        self._wanted = [column for column in asked.carried if column != N_GROUPS]
         self._wanted += filter(None, [asked.weight, asked.cluster])
         check_names(asked.columns, [*FIELDS, *self._wanted])
         self.log = ReadingLog()

@@ -19,6 +19,7 @@ from sensecheck.inputs.opening import identity, is_path
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option, Parameter, alternatives, described, flat_signature, parameters, takes_anything
 from sensecheck.report.question import slicings
+from sensecheck.report.repeats import check_repeat
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.table import Slice
 
@@ -55,6 +56,13 @@ class EveryQuestion(TypedDict, total=False):
         Mapping[str, str] | None,
         _measured("read NAME from the input's column COLUMN (repeatable)", metavar="NAME=COLUMN"),
     ]
+    repeat: Annotated[
+        str | None,
+        _measured(
+            "rows with the same id are samples of one example, told apart by this column: pass@k, flips, variance "
+            "(by itself where they differ in sample or epoch)", metavar="COLUMN",
+        ),
+    ]  # fmt: skip
     limit: Annotated[int | None, _measured("only the first N records", metavar="N", at_least=1)]
     skip_bad: Annotated[bool, _measured("count bad records as unscored instead of stopping", default=False)]
     options: Annotated[IntervalOptions | None, Option("how intervals are made", group="intervals")]
@@ -80,6 +88,8 @@ class Asked:
     slices: tuple[Slice, ...] = ()
     weight: str | None = None
     cluster: str | None = None
+    repeat: str | None = None
+    """The column that tells the samples of one example apart."""
     limit: int | None = None
     skip_bad: bool = False
     intervals: IntervalOptions = field(default_factory=IntervalOptions)
@@ -95,9 +105,14 @@ class Asked:
         return list(dict.fromkeys(column for crossing in self.slices for column in crossing))
 
     @property
+    def carried(self) -> list[str]:
+        """The columns of the input that the measurements hold by their names: those of slices, and of samples."""
+        return list(dict.fromkeys([*self.sliced, *filter(None, [self.repeat])]))
+
+    @property
     def wanted(self) -> list[str]:
-        """The columns of the input that slices, weights and clusters need."""
-        return list(dict.fromkeys([*self.sliced, *filter(None, [self.weight, self.cluster])]))
+        """The columns of the input that slices, samples, weights and clusters need."""
+        return list(dict.fromkeys([*self.carried, *filter(None, [self.weight, self.cluster])]))
 
     def also_by(self, *columns: str) -> Asked:
         """The same with one more slice, unless it is there."""
@@ -111,6 +126,7 @@ class Asked:
             "slices": self.slices,
             "weight": self.weight,
             "cluster": self.cluster,
+            "repeat": self.repeat,
             "limit": self.limit,
             "skip_bad": self.skip_bad,
         }
@@ -127,12 +143,14 @@ def asked(shared: EveryQuestion) -> Asked:
     ['model', 'hardness']
     """
     given: dict[str, Any] = dict(shared)
+    check_repeat(given.get("repeat"))
     out = given.get("out")
     return Asked(
         columns=dict(given.get("columns") or {}),
         slices=tuple(slicings(given.get("slices", ()) if given.get("slices") is not None else ())),
         weight=_column(given, "weight"),
         cluster=_column(given, "cluster"),
+        repeat=_column(given, "repeat"),
         limit=given.get("limit"),
         skip_bad=bool(given.get("skip_bad")),
         intervals=given.get("options") or IntervalOptions(),
@@ -192,7 +210,8 @@ def evaluator(
                 _refuse_idle(kwargs, known, only_as_original, f"is a choice within the original: it needs --as {names}")
             else:
                 why = f"has no meaning with --as {parity}: leave one out"
-                _refuse_idle(kwargs, known, never_as_original, why)
+                # No original knows of samples.
+                _refuse_idle(kwargs, known, [*never_as_original, *(["repeat"] if "repeat" in known else [])], why)
             return function(*args, **kwargs)
 
         evaluate.__signature__ = flat_signature(function)  # type: ignore[attr-defined]

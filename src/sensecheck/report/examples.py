@@ -155,9 +155,16 @@ def _joined(result: Result, key: str, ids: pl.Series | None) -> pl.DataFrame:
         if ids is not None:
             part = part.filter(pl.col("id").is_in(ids.implode()))
         texts.append(part)
-    joined = pl.concat(texts, how="diagonal_relaxed").unique("id", keep="first", maintain_order=True)
+    joined = pl.concat(texts, how="diagonal_relaxed")
     double = [c for c in joined.columns if c in rows.columns and c != "id"]
-    return rows.join(joined.drop(double), on="id", how="left", maintain_order="left")
+    on = ["id"]
+    if key == "id" and joined["id"].n_unique() < len(joined):
+        # Samples of one example share its id: the second row of an id has the second text.
+        nth = pl.int_range(pl.len()).over("id").alias("_nth")
+        rows, joined, on = rows.with_columns(nth), joined.with_columns(nth), ["id", "_nth"]
+    joined = joined.unique(on, keep="first", maintain_order=True)
+    found = rows.join(joined.drop(double), on=on, how="left", maintain_order="left")
+    return found.drop("_nth", strict=False)
 
 
 def _together(rows: pl.DataFrame, key: str) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from sensecheck.inputs.tables import TableBatch, TableReader
 from sensecheck.instruments import InstrumentError
 from sensecheck.report.asking import Asked
 from sensecheck.report.question import Question
+from sensecheck.report.repeats import check_columns, example_ids, repeats, sample_column, samples_in, taken
 from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch, Collected, collect
 from sensecheck.runs.signature import Method, Signature
@@ -73,6 +74,9 @@ class Instrument(ABC):
         """The files that were read, with their digests."""
         return []
 
+    def check(self) -> None:  # noqa: B027 - most have nothing to check
+        """Refuse what cannot be measured, before anything is written."""
+
     def estimates(self, result: Result) -> Estimates:
         """The figures of the rows that were measured, overall and by slice."""
         return estimate(result.rows, result.statistics, slices=self.asked.slices, options=result.options)
@@ -80,9 +84,18 @@ class Instrument(ABC):
     def finish(self, result: Result) -> None:  # noqa: B027 - most questions have nothing to add
         """Add what only the whole result shows: notes, further figures, `result.extra` for the pictures."""
 
+    def _clustered(self, done: int) -> Iterator[Batch]:
+        """The batches; samples of one example are a cluster where nothing else says what belongs together."""
+        for batch in self.batches(done):
+            rows = batch.measurements
+            if self.asked.repeat is not None and not {"cluster", "unit"} & set(rows.columns):
+                batch = Batch(rows.with_columns(cluster=pl.col("id").cast(pl.String)), batch.examples)
+            yield batch
+
     def run(self) -> Result:
         """Measure, estimate, and keep."""
         asked = self.asked
+        self.check()
         method = {**({"as": self.original} if self.original else {}), **self.method()}
         version = instruments.version(self.question.name)
         plan = {
@@ -90,11 +103,14 @@ class Instrument(ABC):
             **asked.plan(self.data), **self.plan(),
         }  # fmt: skip
         collected = collect(
-            self.batches, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite, anew=self.anew,
+            self._clustered, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite, anew=self.anew,
             progress=asked.progress,
         )  # fmt: skip
         rows = collected.measurements
         method |= self.learnt()
+        samples, unsure = (None, []) if self.original else taken(rows, asked.repeat, asked.cluster)
+        if samples is not None:
+            method["repeat"] = samples.column
         usual = dict(self.defaults())
         intervals = asked.intervals
         if self.original:
@@ -113,7 +129,11 @@ class Instrument(ABC):
         _refuse_repeated(self.question.name, [statistic.name for statistic in result.statistics])
         result.estimates = self.estimates(result)
         # An original's figures are point values: it does not matter to them which rows belong together.
-        result.notes = [*self.notes, *([] if self.original else _shared_ids(collected))]
+        result.notes = [*self.notes, *unsure, *([] if self.original or samples else _shared_ids(collected))]
+        if samples is not None:
+            result.repeats = repeats(
+                rows, result.statistics, self.question.headline, samples, slices=asked.slices, options=intervals
+            )
         result.inputs = self.inputs()
         self.finish(result)
         if collected.directory is not None:
@@ -156,6 +176,8 @@ class TableInstrument(Instrument):
     def __init__(self, data: Any, asked: Asked) -> None:
         super().__init__(data, asked)
         sizes = {"block_bytes": self.block_bytes, "batch_rows": self.batch_rows}
+        self.sampled: str | None = None
+        """A column that may tell samples of one example apart, though nobody named it."""
         self.table = TableReader(
             data,
             columns=asked.columns,
@@ -164,6 +186,9 @@ class TableInstrument(Instrument):
             skip_bad=asked.skip_bad,
             **{name: size for name, size in sizes.items() if size is not None},  # type: ignore[arg-type]
         )
+
+    def check(self) -> None:
+        check_columns(self.data, self.asked.repeat, self.asked.columns)
 
     def texts(self, batch: TableBatch, name: str) -> pl.Series:
         """A column of some rows as text; a missing one is an error of its line, or null with --skip-bad."""
@@ -181,6 +206,8 @@ class TableInstrument(Instrument):
         rows: pl.DataFrame | None = None
         batch: TableBatch | None = None
         for number, batch in enumerate(self.table, start=1):
+            if number == 1:
+                self.sampled = None if self.original or self.asked.repeat else sample_column(batch)
             count += len(batch.frame)
             if number > done:
                 measured = self._measured(batch)
@@ -209,6 +236,8 @@ class TableInstrument(Instrument):
                 f"{self.question.name}: measure gave {len(measured.measurements):,} rows for {len(batch.frame):,}"
             )
         ids = batch.ids()
+        if self.asked.repeat is not None:
+            ids = example_ids(batch, ids)
         return Batch(self._complete(measured.measurements, batch, ids), _named(measured.examples, ids))
 
     def _complete(self, measured: pl.DataFrame, batch: TableBatch, ids: pl.Series) -> pl.DataFrame:
@@ -217,10 +246,12 @@ class TableInstrument(Instrument):
         marks += [] if "reason" in measured.columns else [pl.lit(None, dtype=pl.String).alias("reason")]
         rows = measured.with_columns(ids, *marks).select("id", "scored", "reason", pl.exclude("id", "scored", "reason"))
         extra = []
-        for name in self.asked.sliced:
+        for name in self.asked.carried:
             if name not in rows.columns:
                 batch.require([name])
                 extra.append(batch.frame[name].cast(pl.String))
+        if self.sampled is not None and self.sampled not in [*rows.columns, *self.asked.carried]:
+            extra.append(samples_in(batch, self.sampled))
         if self.asked.cluster is not None:
             batch.require([self.asked.cluster])
             extra.append(batch.frame[self.asked.cluster].cast(pl.String).alias("cluster"))

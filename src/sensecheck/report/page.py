@@ -85,8 +85,9 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
         _slice(by, rows, result.question.headline, linked=section is not None)
         for by, rows in result.estimates.slices.items()
     ]
-    there = [("figures", "Figures", True), ("pictures", "Pictures", charts), ("slices", "Slices", slices),
-             ("examples", "Examples", section)]  # fmt: skip
+    samples = [_plain(t) for t in result.repeats.tables()] if result.repeats is not None else []
+    there = [("figures", "Figures", True), ("samples", "Samples", samples), ("pictures", "Pictures", charts),
+             ("slices", "Slices", slices), ("examples", "Examples", section)]  # fmt: skip
     return rendered(
         "page.html.j2",
         section,
@@ -108,6 +109,8 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
         notes=[visible(n) for n in result.notes],
         charts=charts,
         slices=slices,
+        samples=samples,
+        table=_table,
         rows=f"{result.rows.height:,}",
     )
 

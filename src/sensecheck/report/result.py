@@ -17,6 +17,7 @@ import polars as pl
 from sensecheck.inputs.errors import did_you_mean
 from sensecheck.plotting.chart import Chart
 from sensecheck.report.question import Question, question, slicings
+from sensecheck.report.repeats import Repeats
 from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table, titled, told
 from sensecheck.runs.directory import REPORT, RunDirectory, RunError
 from sensecheck.runs.signature import Signature
@@ -51,6 +52,8 @@ class Result:
     directory: RunDirectory | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """What the question's plots need beyond the figures (curves, bins); part of summary.json."""
+    repeats: Repeats | None = None
+    """Figures of several samples per example, where there are several."""
 
     _further_slices: dict[Slice, list[list[Figure]]] = field(default_factory=dict, repr=False)
     """Slices that somebody looked at; they are no part of the summary."""
@@ -82,9 +85,16 @@ class Result:
         try:
             return self.estimates.figure(name)
         except KeyError:
-            known = [f.name for f in self.figures]
+            if self.repeats is not None and name in self.repeats.names:
+                return self.repeats.figure(name)
+            known = self.names
             hint = did_you_mean(name.lower(), known) or f"Choose from: {', '.join(known)}."
             raise KeyError(f"there is no figure {name!r}. {hint}") from None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all figures, those of several samples per example included."""
+        return [*(f.name for f in self.figures), *(self.repeats.names if self.repeats is not None else ())]
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -104,6 +114,7 @@ class Result:
             "anchors": {k: v.tolist() for k, v in sorted(self.estimates.anchors.items())},
             "notes": list(self.notes),
             "extra": self.extra,
+            **({} if self.repeats is None else {"repeats": self.repeats.to_dict()}),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -227,7 +238,7 @@ class Result:
         tables = [figures_table(f"{self.question.name}: {self.question.asks}", self.figures, self.options.level, notes)]
         for by, rows in self.estimates.slices.items():
             tables.append(slices_table(by, rows, self.question.headline))
-        return tables
+        return [*tables, *(self.repeats.tables() if self.repeats is not None else ())]
 
     def unscored(self) -> dict[str, int]:
         """Rows that no figure could score, by reason."""
@@ -366,6 +377,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     return Result(
         asked, signature, estimates, run.measurements(), run.examples(), options, stored["notes"],
         run.manifest().get("inputs", []), run, dict(stored.get("extra", {})),
+        Repeats.from_dict(stored["repeats"], _figure) if "repeats" in stored else None,
     )  # fmt: skip
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from sensecheck.models import classifiers, generators
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
+from sensecheck.report.repeats import check_columns
 from sensecheck.robust.pipeline import Plan
 from sensecheck.robust.question import QUESTION
-from sensecheck.robust.records import Pairs
+from sensecheck.robust.records import ALIASES, Pairs
 from sensecheck.robust.systems import Systems
 
 
@@ -28,6 +29,9 @@ class ModelInstrument(Instrument):
         self.pairs = Pairs(data, asked)
         self.systems = systems
         self.choices = choices
+
+    def check(self) -> None:
+        check_columns(self.data, self.asked.repeat, self.asked.columns, ids=ALIASES["id"])
 
     def answers(self) -> AbstractContextManager[tuple[classifiers.Asked, generators.Asked]]:
         """The model and the generator, to be asked. Only for `batches`: by then the run's folder is begun, and, with

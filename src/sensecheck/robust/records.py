@@ -30,8 +30,9 @@ class Pairs:
     """Reads pairs in bounded memory; `notes` and `inputs` tell afterwards what was read."""
 
     def __init__(self, data: Any, asked: Asked) -> None:
-        self.sliced = [column for column in asked.sliced if column not in OWN_SLICES]
+        self.sliced = [column for column in asked.carried if column not in OWN_SLICES]
         """Columns of the input that slices are made of."""
+        self._keeps_ids = asked.repeat is not None
         self._skip_bad = asked.skip_bad
         self._coarse = 0
         self._seen: set[str] = set()
@@ -95,7 +96,7 @@ class Pairs:
     ) -> Pair:
         given = cells["id"][i] if "id" in cells else None
         cluster = name = str(number) if given is None else str(given)
-        if name in seen:
+        if name in seen and not self._keeps_ids:
             # Each pair has a name of its own; those that share an id vary together.
             name = f"{name}#{number}"
         texts = []

@@ -122,7 +122,7 @@ def test_out_report_plot_compare_and_report(capsys, table, tmp_path):
     code, out, _ = run(capsys, "compare", a, b)
     assert code == 0 and "B minus A" in out and "No difference can be shown on ECE" in out
     code, out, _ = run(capsys, "compare", a, b, "--format", "json")
-    assert json.loads(out)["schema"] == "sensecheck.comparison/1"
+    assert json.loads(out)["schema"] == "sensecheck.comparison/2"
     code, out, _ = run(capsys, "report", a, "--slice", "correct")
     assert code == 0 and "by correct" in out
     code, out, err = run(capsys, "calibrated", table, "--out", a)

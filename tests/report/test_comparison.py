@@ -60,13 +60,15 @@ def test_p_values_are_corrected_over_all_pairs(three: Comparisons) -> None:
     one, many = alone["B"]["accuracy"], three["B"]["accuracy"]
     assert one.p_corrected is not None and many.p_corrected is not None
     assert one.p_corrected < many.p_corrected < 0.05
-    assert many.p_bootstrap is not None and many.p_bootstrap < 0.002, "replicates grow with the number of tests"
+    assert one.p == many.p
+    direct = three.results[0].compare(three.results[1])["accuracy"]
+    assert (direct.p, direct.p_corrected) == (one.p, one.p_corrected), "the same from Python"
 
 
 def test_the_verdict_is_plain(three: Comparisons) -> None:
     said = three.verdict()
     assert "B is better on accuracy: 0.7000 against A's 0.5000." in said
-    assert any(s.startswith("C and A: no difference can be shown on accuracy with 300 independent units") for s in said)
+    assert "C and A: both runs are the same on accuracy, on all 300 independent units." in said
 
 
 def test_changes_in_both_directions_by_slice(three: Comparisons) -> None:
@@ -88,7 +90,7 @@ def test_the_paper_tables(three: Comparisons) -> None:
     ]
     assert "**0.7000**†" in markdown and markdown.count("|\n") == 5
     tests = sum(d.p_corrected is not None for pair in three for d in pair)
-    assert tests > 15 and f"Holm's correction over {tests} tests" in markdown
+    assert 3 <= tests <= 8 and f"Holm's correction over {tests} tests" in markdown
     assert r"$-$0." in three["B"].table().latex(), "a minus sign, not a hyphen"
 
 
@@ -131,7 +133,7 @@ def test_three_systems_on_one_page(three: Comparisons) -> None:
 
 def test_runs_that_cannot_be_compared_say_which(three: Comparisons) -> None:
     other = calibrated.evaluate(confidence=[0.5, 0.6], correct=[1, 0], system="D")
-    with pytest.raises(ComparisonError, match="A and D: the two runs do not measure the same units"):
+    with pytest.raises(ComparisonError, match="A and D: the two runs have no rows in common"):
         sensecheck.compare([three.results[0], other])
     with pytest.raises(ComparisonError, match="at least two runs"):
         sensecheck.compare([other])
@@ -149,7 +151,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out.count(r"\begin{table}") == 3
     assert main(["compare", *runs, "--format", "json"]) == 0
     said = orjson.loads(capsys.readouterr().out)
-    assert said["schema"] == "sensecheck.comparisons/1" and len(said["pairs"]) == 2
+    assert said["schema"] == "sensecheck.comparisons/2" and len(said["pairs"]) == 2
     assert sum(row["better"] for row in said["pairs"][0]["flips_by"]["kind"]) == 60
     assert main(["compare", runs[0]]) == 2
     assert "at least two run directories" in capsys.readouterr().err

@@ -423,7 +423,7 @@ def unscored(result: Result) -> dict[str, int]:
 
 
 def _lowered(sentence: str) -> str:
-    return sentence[0].lower() + sentence[1:] if sentence.startswith("No ") else sentence
+    return sentence[0].lower() + sentence[1:] if sentence.startswith(("No ", "Both ", "The ")) else sentence
 
 
 def _value(result: Result, name: str) -> float | None:

@@ -14,6 +14,7 @@ import zstandard
 
 import sensecheck
 from sensecheck import InputError, calibrated
+from sensecheck.report.page import page
 from sensecheck.statistics.figure import IntervalOptions
 
 NO_CI = IntervalOptions(method="none")
@@ -204,11 +205,53 @@ def test_a_perfect_model_is_not_called_miscalibrated_and_an_overconfident_one_is
     assert wrong["ece"].low > 0 and "Over-confident" in wrong.verdict()[1]
 
 
-def test_nll_leaves_out_certain_errors_and_counts_them():
-    result = calibrated.evaluate(confidence=[1.0, 1.0, 0.5, 0.0], correct=[True, False, True, False], options=NO_CI)
-    nll = result["nll"]
-    assert nll.n == 3 and nll.unscored_total == 1
-    assert nll.value == pytest.approx(math.log(2) / 3)
+def test_a_certain_error_makes_nll_infinite_and_is_counted(tmp_path):
+    result = calibrated.evaluate(
+        confidence=[1.0, 1.0, 0.5, 0.0], correct=[True, False, True, False], out=tmp_path / "r"
+    )
+    nll, clipped = result["nll"], result["nll_clipped"]
+    assert nll.value == math.inf and nll.n == 4 and nll.unscored_total == 0
+    assert nll.beside == {"certain and wrong": 1}
+    assert nll.low is None and nll.absent == "infinite: rows that are certain and wrong cost infinitely much"
+    each = [-math.log1p(-1e-6), -math.log(1e-6), math.log(2), -math.log1p(-1e-6)]
+    assert clipped.value == pytest.approx(sum(each) / 4)
+    assert clipped.low is not None
+    stored = next(f for f in json.loads((tmp_path / "r/summary.json").read_text())["figures"] if f["name"] == "nll")
+    assert stored["value"] is None and stored["interval"] is None and stored["beside"] == {"certain and wrong": 1}
+    for shown in (result, sensecheck.load(tmp_path / "r")):
+        assert shown["nll"].value == math.inf
+        row = next(r for r in shown.tables()[0].rows if r[0] == "NLL")
+        assert row[1] == "∞" and row[shown.tables()[0].columns.index("certain and wrong")] == "1"
+        assert '<td>NLL</td><td class="n">∞</td>' in page(shown)
+    assert "NLL                                 ∞" in repr(result)
+
+
+def test_without_a_certain_error_both_log_losses_agree():
+    result = calibrated.evaluate(confidence=[0.9, 0.2, 0.5, 0.4], correct=[True, False, True, False])
+    assert result["nll"].value == pytest.approx(result["nll_clipped"].value, abs=1e-15)
+    assert result["nll"].low is not None and result["nll"].beside == {"certain and wrong": 0}
+    assert "certain and wrong" not in result.tables()[0].columns  # nothing to say of it
+
+
+def test_the_clip_is_in_the_signature_and_certain_errors_are_not_rewarded():
+    rng = np.random.default_rng(3)
+    confidence = rng.uniform(0.5, 0.95, 400)
+    correct = rng.random(400) < confidence
+    reckless = np.where(correct, confidence, 1.0)
+    honest, certain = (
+        calibrated.evaluate(confidence=c, correct=correct, system=name)
+        for c, name in ((confidence, "honest"), (reckless, "reckless"))
+    )
+    compared = honest.compare(certain)
+    assert compared["nll_clipped"].better == "a"
+    assert "nll" not in [d.name for d in compared.differences]
+    assert "nll-clip:1e-06" in honest.signature.long and "nll-clip" not in honest.signature.short
+    other = calibrated.evaluate(confidence=confidence, correct=correct, nll_clip=0.01, options=NO_CI)
+    assert "nll-clip:0.01" in other.signature.short
+    assert other["nll_clipped"].title == "NLL, clipped at 0.01"
+    for clip in (0, 0.5, -1, float("nan")):
+        with pytest.raises(InputError, match="nll_clip: expected a number above 0 and below"):
+            calibrated.evaluate(confidence=[0.5], correct=[True], nll_clip=clip)
 
 
 # -- bad input ------------------------------------------------------------------------------------------------

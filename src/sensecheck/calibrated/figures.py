@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.calibrated.adaptive import adaptive_edges, adaptive_edges_of_histogram
-from sensecheck.calibrated.classwise import classwise_figure
+from sensecheck.calibrated.classwise import classwise_figure, distribution_scores, infinite_mean
 from sensecheck.calibrated.debiased import Kind, debiased_interval, noise_floor
 from sensecheck.calibrated.ranking import (
     Ranked,
@@ -42,20 +42,31 @@ Floats = NDArray[np.float64]
 
 DEFAULT_BINS = 20
 DEFAULT_COVERAGES = (0.5, 0.8, 0.9)
+DEFAULT_NLL_CLIP = 1e-6
+"""Files with six decimals write 1 from 0.9999995 on, float32 holds nothing between 0.99999994 and 1: finer differences
+are those of formats, not of models. A row that is certain and wrong then costs 13.8, as much as 20 coin tosses."""
 RAW = "raw-logits"
 """The scale of a run whose numbers put answers in order and are no probabilities."""
 
 _CONFIDENCE = pl.col("confidence")
 _CORRECT = pl.col("correct").cast(pl.Float64)
+
+
+def _log_loss(confidence: pl.Expr) -> pl.Expr:
+    """−ln(confidence) where right, −ln(1 − confidence) where wrong; of each its share where correctness is a share."""
+    right = pl.when(_CORRECT > 0).then(-_CORRECT * confidence.log()).otherwise(0.0 * _CORRECT)
+    wrong = pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-confidence).log1p()).otherwise(0.0 * _CORRECT)
+    return right + wrong
+
+
+_LOSS = _log_loss(_CONFIDENCE)
 DERIVED: dict[str, pl.Expr] = {
     # How much a perfectly calibrated row varies: its share of the noise floor.
     "variance": _CONFIDENCE * (1 - _CONFIDENCE),
     "brier": (_CONFIDENCE - _CORRECT) ** 2,
-    # Certain and wrong costs infinitely much: such rows have no log loss, and are counted as unscored for it.
-    "nll": (
-        pl.when(_CORRECT > 0).then(-_CORRECT * _CONFIDENCE.log()).otherwise(0.0 * _CORRECT)
-        + pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-_CONFIDENCE).log1p()).otherwise(0.0 * _CORRECT)
-    ).pipe(lambda loss: pl.when(loss.is_finite()).then(loss).otherwise(None)),
+    # Certain and wrong costs infinitely much: sums hold what is finite, and how many rows are not.
+    "nll": pl.when(_LOSS.is_infinite()).then(0.0).otherwise(_LOSS),
+    "certain_wrong": _LOSS.is_infinite(),
 }
 
 
@@ -240,6 +251,7 @@ _STENGEL = (
 _MURPHY = "Murphy 1973, A New Vector Partition of the Probability Score, Journal of Applied Meteorology"
 _GEIFMAN = "Geifman, Uziel and El-Yaniv 2019, Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers, ICLR"
 _GUO = "Guo, Pleiss, Sun and Weinberger 2017, On Calibration of Modern Neural Networks, ICML"
+_GOOD = "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B"
 _KUMAR = "Kumar, Liang and Ma 2019, Verified Uncertainty Calibration, NeurIPS"
 
 
@@ -338,12 +350,22 @@ FIGURES: tuple[AnyStatistic, ...] = (
             "How hard it is to say which answers are right: the Brier score of always saying the accuracy.",
             "Nothing but the task and the system's accuracy.",
             _MURPHY)),
-    mean_of("nll", title="NLL", direction="lower", range=(0.0, float("inf")), derived=DERIVED,
+    Statistic(
+        "nll", ("nll", ONE, "certain_wrong"), infinite_mean, "NLL", "lower", (0.0, float("inf")), derived=DERIVED,
+        out_of="certain and wrong", infinite="rows that are certain and wrong cost infinitely much", compared=False,
         explanation=Explanation(
             "mean of −ln(confidence) where right, −ln(1 − confidence) where wrong",
-            "Log loss of the confidence as a forecast of being right.",
-            "An answer that is certain and wrong would cost infinitely much: such rows are counted as unscored.",
-            "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B")),
+            "Log loss of the confidence as a forecast of being right. One answer that is certain and wrong makes it "
+            "infinite: how many there are stands beside it.",
+            "A single row can decide it. Comparisons take nll_clipped.",
+            _GOOD)),
+    Statistic(
+        "nll_clipped", ("nll_clipped", ONE), ratio, "NLL, clipped at {clip}", "lower", (0.0, float("inf")),
+        explanation=Explanation(
+            "mean of −ln(c) where right, −ln(1 − c) where wrong, c the confidence brought into [{clip}, 1 − {clip}]",
+            "Log loss where no single answer costs infinitely much: certain and wrong costs −ln({clip}).",
+            "Where some answers are certain and wrong, the choice of the clip (--nll-clip) as much as the system.",
+            _GOOD)),
     mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
         "mean of correct", "How often the model is right.", "The task.")),
     mean_of("confidence", "mean_confidence", title="mean confidence", explanation=Explanation(
@@ -392,7 +414,9 @@ def statistics(method: Method) -> list[AnyStatistic]:
     ranking = [*RANKING, *map(_accuracy_at_coverage, coverages), RISK_COVERAGE]
     if method.get("scale") == RAW:
         ranking = [_of_raw_scores(figure) for figure in ranking]
-    return [*(_for_bins(figure, bins) for figure in FIGURES), *_classwise(method, bins), *ranking]
+    clip = cast(float, method.get("nll-clip", DEFAULT_NLL_CLIP))
+    of_probabilities = [_for_clip(_for_bins(figure, bins), clip) for figure in FIGURES]
+    return [*of_probabilities, *_of_distributions(method, bins, clip), *ranking]
 
 
 def _for_bins(figure: AnyStatistic, bins: int) -> AnyStatistic:
@@ -414,11 +438,22 @@ def _for_bins(figure: AnyStatistic, bins: int) -> AnyStatistic:
     return figure
 
 
-def _classwise(method: Method, bins: int) -> list[AnyStatistic]:
-    """Where distributions were given; and without a method, to explain it."""
+def _for_clip(figure: AnyStatistic, clip: float) -> AnyStatistic:
+    """The clipped log loss with its clip: in its columns, its title and its formula."""
+    if figure.name != "nll_clipped" or figure.explanation is None:
+        return figure
+    clipped = {"nll_clipped": _log_loss(_CONFIDENCE.clip(clip, 1 - clip))}
+    said = {part: text.replace("{clip}", f"{clip:g}") for part, text in vars(figure.explanation).items()}
+    title = figure.title.replace("{clip}", f"{clip:g}")
+    return replace(figure, title=title, derived=clipped, explanation=Explanation(**said))
+
+
+def _of_distributions(method: Method, bins: int, clip: float) -> list[AnyStatistic]:
+    """Where distributions were given; and without a method, to explain them."""
     if method and "classes" not in method:
         return []
-    return [classwise_figure(cast(list[str], method.get("classes", [])), bins)]
+    classes = cast(list[str], method.get("classes", []))
+    return [classwise_figure(classes, bins), *distribution_scores(classes, clip)]
 
 
 def _accuracy_at_coverage(coverage: float) -> RowStatistic:

@@ -9,7 +9,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import inf, isfinite
 from typing import IO
 from unicodedata import combining, east_asian_width
 
@@ -152,6 +152,8 @@ def decimal(value: float | tuple[float, ...] | None, digits: int = 4) -> str:
     """A figure as text: four decimals, or a dash where there is none. What rounds to zero has no sign."""
     if isinstance(value, tuple):
         return " ".join(decimal(v, digits) for v in value)
+    if value == inf:
+        return "∞"
     if value is None or not isfinite(value):
         return "–"
     if abs(value) >= 1000:
@@ -172,7 +174,8 @@ def interval(figure: Figure) -> str:
 
 def figures_table(title: str, figures: Sequence[Figure], level: float, notes: Sequence[str] = ()) -> Table:
     """One row a figure: value, interval, what to read beside it, n, unscored."""
-    beside = list(dict.fromkeys(k for f in figures for k in f.beside))
+    # A count that is 0 throughout says nothing: no column for it.
+    beside = list(dict.fromkeys(k for f in figures for k, v in f.beside.items() if v != 0 or isinstance(v, float)))
     clustered = any(f.clusters is not None for f in figures)
     columns = ["figure", "value", f"{level:.0%} interval", *beside, "n"]
     columns += (["clusters"] if clustered else []) + ["unscored"]

@@ -18,7 +18,7 @@ from sensecheck.statistics.intervals import Interval, acceleration, bca, percent
 from sensecheck.statistics.measurements import Measurements
 from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_figures import row_figures, row_groups
-from sensecheck.statistics.statistic import Anchors, AnyStatistic, RowStatistic, Statistic
+from sensecheck.statistics.statistic import Anchors, AnyStatistic, RowStatistic, Statistic, why_infinite
 from sensecheck.statistics.summing import Layout, Summed, as_matrix, sum_distinct, sum_rows
 from sensecheck.statistics.table import Slice, Table, scored_batches, scored_rows
 
@@ -209,7 +209,9 @@ class _Slicing:
 
     def _interval(self, statistic: Statistic, code: int, sums: _Sums, value: Floats, kind: str) -> Interval:
         of_slice = self.census.values[code]
-        absent = why_no_interval(self.options, self.census.n(statistic, of_slice), self.census.clusters(of_slice))
+        absent = why_infinite(statistic, value) or why_no_interval(
+            self.options, self.census.n(statistic, of_slice), self.census.clusters(of_slice)
+        )
         if absent or sums.replicates is None:
             return Interval(absent=absent)
         level = self.options.level

@@ -128,6 +128,10 @@ class Statistic:
     """A measurement column that says it row by row instead."""
     out_of: str = ""
     """What the last sum counts, where that is not rows: it is shown beside the figure under this name."""
+    infinite: str = ""
+    """What makes the value infinite, in words, where something can: it then has no interval."""
+    compared: bool = True
+    """False where another figure stands for this one in comparisons."""
 
     @property
     def label(self) -> str:
@@ -176,6 +180,8 @@ class RowStatistic:
     """A figure from 0 on that noise pushes up: in which power the noise adds to it. Squares add up where it is a sum
     of absolute deviations; the power is 3 where a bandwidth is chosen by the noise as well. The interval takes out the
     noise of the replicates and that of the value. 0: noise does not push it up."""
+    compared: bool = True
+    """False where another figure stands for this one in comparisons."""
 
     @property
     def label(self) -> str:
@@ -187,6 +193,19 @@ class RowStatistic:
 
 
 AnyStatistic: TypeAlias = Statistic | RowStatistic
+
+
+INFINITE = "infinite"
+"""How the reason begins why an infinite figure has no interval."""
+
+
+def why_infinite(statistic: Statistic, value: Floats) -> str:
+    """Why the figure has no interval, where its value is infinite; empty otherwise.
+
+    >>> why_infinite(Statistic("loss", ("loss", ONE), ratio, infinite="a row cost infinitely much"), np.array(np.inf))
+    'infinite: a row cost infinitely much'
+    """
+    return f"{INFINITE}: {statistic.infinite}" if statistic.infinite and np.isposinf(value).any() else ""
 
 
 def mean_of(column: str, name: str | None = None, **described: Any) -> Statistic:

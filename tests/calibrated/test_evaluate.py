@@ -15,6 +15,7 @@ import zstandard
 import sensecheck
 from sensecheck import InputError, calibrated
 from sensecheck.report.page import page
+from sensecheck.report.question import question as the_question
 from sensecheck.statistics.figure import IntervalOptions
 
 NO_CI = IntervalOptions(method="none")
@@ -252,6 +253,19 @@ def test_the_clip_is_in_the_signature_and_certain_errors_are_not_rewarded():
     for clip in (0, 0.5, -1, float("nan")):
         with pytest.raises(InputError, match="nll_clip: expected a number above 0 and below"):
             calibrated.evaluate(confidence=[0.5], correct=[True], nll_clip=clip)
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("calibrated", ("brier_resolution", "brier_uncertainty", "mean_confidence", "confidence_gap")),
+        ("diverse", ("ties", "margin", "words", "chance_mds")),
+        ("robust", ("coverage",)),
+    ],
+)
+def test_what_describes_the_task_or_the_instrument_has_no_better_direction(question, names):
+    directions = {s.name: s.direction for s in the_question(question).statistics({})}
+    assert {name: directions[name] for name in names} == dict.fromkeys(names, "none")
 
 
 # -- bad input ------------------------------------------------------------------------------------------------

@@ -336,11 +336,12 @@ FIGURES: tuple[AnyStatistic, ...] = (
             "What moves RMSCE, which is its square root.",
             _MURPHY)),
     Statistic(
-        "brier_resolution", (*_GAP_SUMS, "brier"), _resolution, "Brier: resolution", "higher", (-1.0, 1.0),
+        "brier_resolution", (*_GAP_SUMS, "brier"), _resolution, "Brier: resolution", "none", (-1.0, 1.0),
         _EQUAL_WIDTH, derived=DERIVED, explanation=Explanation(
             "reliability + uncertainty − Brier",
             "How well confidence tells right from wrong: the part of the uncertainty that it takes away.",
-            "Within a bin it includes how confidence varies with the outcome, so that the three parts add up.",
+            "The uncertainty that there is to take away, so it ranks no systems of different accuracy. Within a bin it "
+            "includes how confidence varies with the outcome, so that the three parts add up.",
             "Stephenson, Coelho and Jolliffe 2008, Two Extra Components in the Brier Score Decomposition, "
             "Weather and Forecasting")),
     Statistic(

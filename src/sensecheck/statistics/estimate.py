@@ -216,7 +216,8 @@ class _Slicing:
             return Interval(absent=absent)
         level = self.options.level
         if statistic.interval is not None:
-            own = statistic.interval(sums.points, sums.replicates, level=level, seed=self.options.seed)
+            units = self.census.clusters(of_slice) or self.census.n(statistic, of_slice)
+            own = statistic.interval(sums.points, sums.replicates, level=level, seed=self.options.seed, units=units)
             if own.absent:
                 return Interval(absent=own.absent, beside=dict(own.beside))
             return Interval(own.low, own.high, own.method, beside=dict(own.beside))

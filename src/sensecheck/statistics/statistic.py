@@ -77,10 +77,13 @@ class OwnInterval:
 
 
 class IntervalRule(Protocol):
-    """Makes an interval from a statistic's sums and their bootstrap replicates."""
+    """Makes an interval from a statistic's sums and their bootstrap replicates.
+
+    `units` is the number of independent units behind the sums: clusters, or rows where there are none.
+    """
 
     def __call__(
-        self, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int
+        self, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int, units: float
     ) -> OwnInterval: ...
 
 

@@ -185,9 +185,11 @@ def sum_rows(table: Table, census: Census, chosen: range, layout: Layout, drawin
             points[i].add(cell, [columns[j] for j in used[i]], len(batch))
         if resampled is not None:
             resampled.add(batch, codes, columns, indexes)
+    # A power of two: the way back to the weights' own unit loses nothing.
+    unit = 1 / table.weight_scale
     return Summed(
-        [sums.floats().reshape(slices, size, -1) for sums, size in zip(points, sizes, strict=True)],
-        None if resampled is None else resampled.floats(),
+        [sums.floats().reshape(slices, size, -1) * unit for sums, size in zip(points, sizes, strict=True)],
+        None if resampled is None else [sums * unit for sums in resampled.floats()],
     )
 
 
@@ -361,7 +363,7 @@ def sum_distinct(
     distinct, slice_of = _distinct_rows(table, census, chosen, layout)
     columns, indexes = layout.read(distinct.drop("len"), table.weight_scale)
     counts = distinct["len"].to_numpy().astype(np.int64)
-    matrix = as_matrix(columns, len(distinct))
+    matrix = as_matrix(columns, len(distinct)) / table.weight_scale
     points, replicates = [], []
     for size, summed in zip(sizes, used, strict=True):
         points.append(np.zeros((slices, size, len(summed))))

@@ -19,10 +19,12 @@ bootstrap adds the same bias once more. What is done here instead:
    size.
 3. *The maximum* (``mce``) is bounded bin by bin: a true maximum sits in some bin, so the largest pointwise
    upper limit covers it; the lower limit is the largest simultaneous one over the bins that may hold it.
+4. *Certain bins.* Where the model says 0 or 1, or nearly, and next to no error was seen, no normal model
+   serves: the upper end is at least Clopper and Pearson's limit of the rate of surprises.
 
-``value`` is the middle (50 %) of the two families, a nearly median-unbiased estimate. Everything is a
-function of per-bin sums and their replicates; the same seed gives the same digits. Coverage:
-docs/ece-interval.md.
+``value`` is the middle (50 %) of the two families, a nearly median-unbiased estimate. What users see as the
+debiased value is `figures.debiased`, which needs no replicates. Everything is a function of per-bin sums and
+their replicates; the same seed gives the same digits. Coverage: docs/ece-interval.md.
 """
 
 from __future__ import annotations
@@ -160,6 +162,7 @@ class _Model:
     noise: Array  # draws x B, unit variance (before Student's factor), correlated as the replicates are
     shares: Array  # draws x B, the bin shares of resampled data, as ratios to their mean
     spread: Array  # B x B, how the bins' rows vary together over the replicates
+    together: float  # design effect of all bins' gaps together
 
     def sd(self, gap: Array) -> Array:
         """Standard deviation of each observed gap if ``gap`` were the true one."""
@@ -218,7 +221,24 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
         noise,
         np.resize(shares, (len(noise), len(size))),
         np.atleast_2d(np.cov(sizes, rowvar=False)),
+        _design_effect(size, accuracy, residual, clusters),
     )
+
+
+def _design_effect(size: Array, accuracy: Array, residual: Array, clusters: float) -> float:
+    """How many rows it takes to know as much as from one that stands alone, for all gaps together.
+
+    A tenth of a cluster that varies as one is added to what was seen: where no answer surprised, nothing shows how
+    far clusters vary as one, and each then counts as one row.
+    """
+    total = float(size.sum())
+    if clusters >= CLUSTERED * total:
+        return 1.0
+    squared = total**2 / clusters  # the sum of squared cluster sizes
+    added = 0.1 * squared / clusters
+    seen = float(residual.sum(1).var()) * clusters / max(clusters - 1, 1.0)
+    alike = float(size @ (accuracy * (1 - accuracy))) / total * squared
+    return max(1.0, squared / total * (seen + added) / (alike + added))
 
 
 def _clusters(total: float, sizes: Array, corrects: Array, units: float | None) -> float:
@@ -296,10 +316,8 @@ def _surprises(kind: Kind, model: _Model, tail: float) -> float:
     accuracy = model.confidence - model.gap
     rates = np.where(model.confidence > 0.5, 1 - accuracy, accuracy)
     rate = min(max(float(model.size[sure] @ rates[sure]) / rows, 0.0), 1.0)
-    # Bins without a surprise show no design effect: then a cluster counts as one row.
-    effective = rows**2 / max(float(model.spread[np.ix_(sure, sure)].sum()), rows)
-    if rate > 0:
-        effective = max(effective, rows / max(1.0, float(model.effect[sure].max())))
+    alone = rows**2 / max(float(model.spread[np.ix_(sure, sure)].sum()), rows)
+    effective = max(alone, rows / model.together)
     clustered = model.clusters < CLUSTERED * model.size.sum()
     z = _student(1 - tail, max(model.clusters - 1, 1.0)) if clustered else NormalDist().inv_cdf(1 - tail)
     right = np.array([(1 - rate) * effective])

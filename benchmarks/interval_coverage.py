@@ -5,6 +5,7 @@ Draws data sets whose population figure is known exactly, puts the plain percent
 
     python benchmarks/interval_coverage.py                       # a quick look
     python benchmarks/interval_coverage.py --datasets 1000 --jobs 2   # the table of docs/ece-interval.md
+    python benchmarks/interval_coverage.py --edges --datasets 1000    # models that are certain
 
 Confidences lie on a fine grid, so the population figure is a finite sum and unclustered bootstrap sums are
 Poisson counts over (grid point, correct or not), exactly.
@@ -182,6 +183,60 @@ def _observed_maximum(scenario: Scenario, bins: int, n: Array) -> float:
     return float(np.abs((sums[1] - sums[2]) / sums[0])[n > 0].max())
 
 
+EDGES: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+    # What a model says, each as often as the others, and how often it is then right.
+    "all 1.0, right .98": ((1.0,), (0.98,)),
+    "all 1.0, right .90": ((1.0,), (0.90,)),
+    "all .999, right .98": ((0.999,), (0.98,)),
+    "all .999, calibrated": ((0.999,), (0.999,)),
+    "all 0.0, right .02": ((0.0,), (0.02,)),
+    "half 1.0, right .98; half .6": ((1.0, 0.6), (0.98, 0.6)),
+    "half 1.0, right .95; half .9": ((1.0, 0.9), (0.95, 0.9)),
+    "half 1.0, right .98; half 0.0, right .02": ((1.0, 0.0), (0.98, 0.02)),
+}
+EDGE_SIZES = (15, 20, 50, 200)
+EDGE_KINDS: tuple[Kind, ...] = ("ece", "rmsce", "over", "mce")
+
+
+def edge(task: tuple[str, int, int, int]) -> tuple[str, int, dict[Kind, tuple[float, float]]]:
+    """How often the interval holds the truth of a model that is certain, and its mean width."""
+    name, n, datasets, seed = task
+    said, accuracy = (np.array(part) for part in EDGES[name])
+    fold = np.eye(20)[np.minimum((said * 20).astype(int), 19)]
+    rng = np.random.default_rng([seed, n, len(name)])
+    gap = said - accuracy
+    truth: dict[Kind, float] = {
+        "ece": float(np.abs(gap).mean()),
+        "rmsce": float(np.sqrt((gap**2).mean())),
+        "over": float(np.maximum(gap, 0).mean()),
+        "mce": float(np.abs(gap).max()),
+    }
+    seen: dict[Kind, list[tuple[float, float]]] = {kind: [] for kind in EDGE_KINDS}
+    for _ in range(datasets):
+        count = rng.multinomial(n, np.full(len(said), 1 / len(said)))
+        right = rng.binomial(count, accuracy)
+        shape = (REPLICATES, len(said))
+        drawn_right = rng.poisson(right, shape)
+        drawn = drawn_right + rng.poisson(count - right, shape)
+        sums = (count @ fold, count * said @ fold, right @ fold)
+        replicates = (drawn @ fold, drawn * said @ fold, drawn_right @ fold)
+        for kind, found in debiased_intervals(EDGE_KINDS, *sums, replicates, draws=DRAWS, units=n).items():
+            assert found.low is not None and found.high is not None
+            held = found.low - 1e-9 <= truth[kind] <= found.high + 1e-9
+            seen[kind].append((held, found.high - found.low))
+    return name, n, {kind: tuple(np.mean(each, axis=0)) for kind, each in seen.items()}  # type: ignore[misc]
+
+
+def edges(datasets: int, jobs: int, seed: int) -> None:
+    print(f"{datasets} data sets per cell, {REPLICATES} replicates, seed {seed}\n")
+    print("| scenario | n | " + " | ".join(f"{kind} covers | width" for kind in EDGE_KINDS) + " |")
+    print("|---|--:|" + "--:|" * (2 * len(EDGE_KINDS)))
+    with ProcessPoolExecutor(jobs) as pool:
+        for name, n, found in pool.map(edge, [(name, n, datasets, seed) for name in EDGES for n in EDGE_SIZES]):
+            cells = " | ".join(f"{held:.1%} | {width:.3f}" for held, width in found.values())
+            print(f"| {name} | {n} | {cells} |", flush=True)
+
+
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--datasets", type=int, default=40, help="data sets per cell (default: 40)")
@@ -191,7 +246,11 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="scenarios whose name holds this text")
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--edges", action="store_true", help="models that say 1, 0.999 or 0, with few rows")
     options = parser.parse_args(argv)
+    if options.edges:
+        edges(options.datasets, options.jobs, options.seed)
+        return
     tasks = [
         (which, n, bins, options.datasets, options.seed)
         for which, scenario in enumerate(scenarios(1000))

@@ -254,6 +254,33 @@ def test_whole_distributions(tmp_path: Path) -> None:
         sensecheck.calibrated.evaluate(path)
 
 
+def test_scores_of_whole_distributions_are_scikit_learns(tmp_path: Path) -> None:
+    """Its log_loss and its brier_score_loss(scale_by_half=False), by their formulas."""
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet([0.8, 1.0, 1.5], 300)
+    labels = rng.integers(0, 3, 300)
+    path = tmp_path / "d.jsonl"
+
+    def written(p: Any) -> sensecheck.Result:
+        lines = [{"probabilities": q.tolist(), "label": int(k)} for q, k in zip(p, labels, strict=True)]
+        path.write_text("\n".join(map(json.dumps, lines)))
+        return sensecheck.calibrated.evaluate(path)
+
+    made = written(p)
+    of_gold = p[np.arange(300), labels]
+    assert made["nll_multiclass"].value == pytest.approx(-np.log(of_gold).mean())
+    assert made["nll_multiclass_clipped"].value == pytest.approx(-np.log(np.clip(of_gold, 1e-6, 1 - 1e-6)).mean())
+    assert made["brier_multiclass"].value == pytest.approx(((p - np.eye(3)[labels]) ** 2).sum(1).mean())
+    assert made["nll_multiclass"].low < made["nll_multiclass"].value < made["nll_multiclass"].high
+    assert made["brier_multiclass"].low < made["brier_multiclass"].value < made["brier_multiclass"].high
+    p[0] = np.eye(3)[(labels[0] + 1) % 3]
+    made = written(p)
+    assert made["nll_multiclass"].value == float("inf") and made["nll_multiclass"].low is None
+    assert made["nll_multiclass"].beside == {"gold class at 0": 1}
+    of_gold = p[np.arange(300), labels]
+    assert made["nll_multiclass_clipped"].value == pytest.approx(-np.log(np.clip(of_gold, 1e-6, 1 - 1e-6)).mean())
+
+
 @pytest.mark.parametrize(
     ("steps", "confidence"),
     [

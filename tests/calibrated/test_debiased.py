@@ -276,3 +276,55 @@ def test_a_confidence_met_exactly_is_no_proof_of_calibration(kind: Kind, accurac
         if right == round(n * confidence):
             assert found.high > 0.1
     assert covered > 0.93
+
+
+# -- where the model is certain -------------------------------------------------------------------------------
+
+
+def _certain(confidence: Array, right: Array, wrong: Array, rng: np.random.Generator, replicates: int = 200):
+    """Sums and replicates of a few confidences, each with so many right and wrong rows."""
+    fold = np.eye(BINS)[np.minimum((confidence * BINS).astype(int), BINS - 1)]
+    shape = (replicates, len(confidence))
+
+    def sums(right: Array, wrong: Array) -> tuple[Array, Array, Array]:
+        return (right + wrong) @ fold, (right + wrong) * confidence @ fold, right @ fold
+
+    drawn = sums(rng.poisson(right, shape).astype(float), rng.poisson(wrong, shape).astype(float))
+    return sums(right, wrong), drawn
+
+
+@pytest.mark.parametrize(
+    ("confidence", "accuracy"),
+    [([1.0], [0.98]), ([0.999], [0.98]), ([0.0], [0.02]), ([1.0, 0.6], [0.98, 0.6]), ([1.0, 0.0], [0.98, 0.02])],
+)
+@pytest.mark.parametrize("n", [15, 50])
+def test_the_interval_covers_where_the_model_is_certain(confidence: list[float], accuracy: list[float], n: int) -> None:
+    """`benchmarks/interval_coverage.py --edges` has more cells and data sets."""
+    rng = np.random.default_rng(8)
+    kinds: tuple[Kind, ...] = ("ece", "rmsce", "mce")
+    c, truth = np.array(confidence), np.array(accuracy)
+    gap = np.abs(c - truth)
+    wanted = {"ece": gap.mean(), "rmsce": float(np.sqrt((gap**2).mean())), "mce": gap.max()}
+    held = dict.fromkeys(kinds, 0)
+    for _ in range(120):
+        count = rng.multinomial(n, np.full(len(c), 1 / len(c)))
+        right = rng.binomial(count, truth).astype(float)
+        sums, replicates = _certain(c, right, count - right, rng)
+        for kind, found in debiased_intervals(kinds, *sums, replicates, draws=200, units=n).items():
+            assert found.low is not None and found.high is not None and found.high > found.low
+            held[kind] += found.low - 1e-9 <= wanted[kind] <= found.high + 1e-9
+    assert min(held.values()) >= 0.9 * 120, held  # 95 % less 2.5 standard errors
+
+
+def test_replicates_that_are_all_alike_still_have_their_rows() -> None:
+    """50 right of 50 at a confidence of 1: Clopper and Pearson's limit is 1 − 0.025^(1/50) = 0.071."""
+    fifty = np.where(np.arange(BINS) == BINS - 1, 50.0, 0.0)
+    alike = np.tile(fifty, (200, 1))
+    found = debiased_interval("ece", fifty, fifty, fifty, (alike, alike, alike), units=50)
+    assert found.low == 0 and found.high == pytest.approx(0.0711, abs=5e-4)
+    none = debiased_interval("ece", fifty, fifty, fifty, (alike, alike, alike), units=1)
+    assert none.low is None and "one cluster" in str(none.reason)
+    # Ten clusters of five rows: no more is known than from ten rows.
+    drawn = 5.0 * np.random.default_rng(1).poisson(10, (2000, 1)) * (fifty > 0)
+    ten = debiased_interval("ece", fifty, fifty, fifty, (drawn, drawn, drawn), units=10)
+    assert ten.high is not None and 0.3 < ten.high < 0.4

@@ -14,6 +14,9 @@ import zstandard
 
 import sensecheck
 from sensecheck import InputError, calibrated
+from sensecheck.cli import main
+from sensecheck.report.page import page
+from sensecheck.report.question import question as the_question
 from sensecheck.statistics.figure import IntervalOptions
 
 NO_CI = IntervalOptions(method="none")
@@ -204,11 +207,156 @@ def test_a_perfect_model_is_not_called_miscalibrated_and_an_overconfident_one_is
     assert wrong["ece"].low > 0 and "Over-confident" in wrong.verdict()[1]
 
 
-def test_nll_leaves_out_certain_errors_and_counts_them():
-    result = calibrated.evaluate(confidence=[1.0, 1.0, 0.5, 0.0], correct=[True, False, True, False], options=NO_CI)
-    nll = result["nll"]
-    assert nll.n == 3 and nll.unscored_total == 1
-    assert nll.value == pytest.approx(math.log(2) / 3)
+def test_a_certain_error_makes_nll_infinite_and_is_counted(tmp_path):
+    result = calibrated.evaluate(
+        confidence=[1.0, 1.0, 0.5, 0.0], correct=[True, False, True, False], out=tmp_path / "r"
+    )
+    nll, clipped = result["nll"], result["nll_clipped"]
+    assert nll.value == math.inf and nll.n == 4 and nll.unscored_total == 0
+    assert nll.beside == {"certain and wrong": 1}
+    assert nll.low is None and nll.absent == "infinite: rows that are certain and wrong cost infinitely much"
+    each = [-math.log1p(-1e-6), -math.log(1e-6), math.log(2), -math.log1p(-1e-6)]
+    assert clipped.value == pytest.approx(sum(each) / 4)
+    assert clipped.low is not None
+    stored = next(f for f in json.loads((tmp_path / "r/summary.json").read_text())["figures"] if f["name"] == "nll")
+    assert stored["value"] is None and stored["interval"] is None and stored["beside"] == {"certain and wrong": 1}
+    for shown in (result, sensecheck.load(tmp_path / "r")):
+        assert shown["nll"].value == math.inf
+        row = next(r for r in shown.tables()[0].rows if r[0] == "NLL")
+        assert row[1] == "∞" and row[shown.tables()[0].columns.index("certain and wrong")] == "1"
+        assert '<td>NLL</td><td class="n">∞</td>' in page(shown)
+    assert "NLL                                 ∞" in repr(result)
+
+
+def test_without_a_certain_error_both_log_losses_agree():
+    result = calibrated.evaluate(confidence=[0.9, 0.2, 0.5, 0.4], correct=[True, False, True, False])
+    assert result["nll"].value == pytest.approx(result["nll_clipped"].value, abs=1e-15)
+    assert result["nll"].low is not None and result["nll"].beside == {"certain and wrong": 0}
+    assert "certain and wrong" not in result.tables()[0].columns  # nothing to say of it
+
+
+def test_the_clip_is_in_the_signature_and_certain_errors_are_not_rewarded():
+    rng = np.random.default_rng(3)
+    confidence = rng.uniform(0.5, 0.95, 400)
+    correct = rng.random(400) < confidence
+    reckless = np.where(correct, confidence, 1.0)
+    honest, certain = (
+        calibrated.evaluate(confidence=c, correct=correct, system=name)
+        for c, name in ((confidence, "honest"), (reckless, "reckless"))
+    )
+    compared = honest.compare(certain)
+    assert compared["nll_clipped"].better == "a"
+    assert "nll" not in [d.name for d in compared.differences]
+    assert "nll-clip:1e-06" in honest.signature.long and "nll-clip" not in honest.signature.short
+    other = calibrated.evaluate(confidence=confidence, correct=correct, nll_clip=0.01, options=NO_CI)
+    assert "nll-clip:0.01" in other.signature.short
+    assert other["nll_clipped"].title == "NLL, clipped at 0.01"
+    for clip in (0, 0.5, -1, float("nan")):
+        with pytest.raises(InputError, match="nll_clip: expected a number above 0 and below"):
+            calibrated.evaluate(confidence=[0.5], correct=[True], nll_clip=clip)
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("calibrated", ("brier_resolution", "brier_uncertainty", "mean_confidence", "confidence_gap")),
+        ("diverse", ("ties", "margin", "words", "chance_mds")),
+        ("robust", ("coverage",)),
+    ],
+)
+def test_what_describes_the_task_or_the_instrument_has_no_better_direction(question, names):
+    directions = {s.name: s.direction for s in the_question(question).statistics({})}
+    assert {name: directions[name] for name in names} == dict.fromkeys(names, "none")
+
+
+# -- weights --------------------------------------------------------------------------------------------------
+
+
+def weighed(confidence, correct, weight, **options):
+    return calibrated.evaluate({"confidence": confidence, "correct": correct, "w": weight}, weight="w", **options)
+
+
+def test_whole_weights_equal_repeated_rows():
+    rng = np.random.default_rng(5)
+    confidence, correct = pairs(300)
+    confidence = np.round(confidence, 2)
+    weight = rng.integers(0, 5, 300)
+    once = weighed(confidence, correct, weight, options=NO_CI)
+    repeated = calibrated.evaluate(
+        confidence=np.repeat(confidence, weight), correct=np.repeat(correct, weight), options=NO_CI
+    )
+    for figure in once.figures:
+        if isinstance(figure.value, float):
+            assert figure.value == pytest.approx(repeated[figure.name].value, abs=1e-12), figure.name
+
+
+@pytest.mark.parametrize("weight", [1.0, 1.4, 1.5, 1e-5, 700.5])
+def test_a_constant_weight_changes_nothing(weight):
+    confidence, correct = pairs(300)
+    plain_figures = calibrated.evaluate(confidence=confidence, correct=correct)
+    for figure in weighed(confidence, correct, np.full(300, weight)).figures:
+        if "noise floor" in figure.beside:
+            other = plain_figures[figure.name]
+            assert figure.beside == pytest.approx(other.beside, rel=1e-9), figure.name
+            assert (figure.value, figure.low, figure.high) == pytest.approx(
+                (other.value, other.low, other.high), rel=1e-6
+            )
+
+
+def test_the_noise_floor_of_weighted_rows_is_what_calibrated_rows_show():
+    rng = np.random.default_rng(6)
+    confidence, weight = rng.uniform(0, 1, 400), rng.exponential(1, 400)
+    figures = weighed(confidence, rng.random(400) < confidence, weight)
+    fold = np.eye(20)[np.minimum((confidence * 20).astype(int), 19)] * weight[:, None]
+    off = (rng.random((5000, 400)) < confidence) @ fold - confidence @ fold
+    assert figures["ece"].beside["noise floor"] == pytest.approx(np.abs(off).sum(1).mean() / weight.sum(), rel=0.03)
+    square = (off**2 / fold.sum(0)).sum(1) / weight.sum()
+    assert figures["rmsce"].beside["noise floor"] == pytest.approx(np.sqrt(square).mean(), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"),
+    [
+        ([1.0, -1.0], "record 2: w: expected a weight of at least 0, got -1"),
+        ([1.0, float("nan")], "record 2: w: expected a weight of at least 0, got nan"),
+        ([float("inf"), 1.0], "record 1: w: expected a weight of at least 0, got inf"),
+        ([0.0, 0.0], "w: expected at least one scored row with a weight above 0, got 0 in all 2"),
+    ],
+)
+def test_weights_that_are_none_are_told(weights, told, tmp_path, capsys):
+    with pytest.raises(InputError) as caught:
+        weighed([0.5, 0.9], [True, False], weights)
+    assert told in str(caught.value) and "leave out --weight (weight=)" in str(caught.value)
+    path = tmp_path / "w.csv"
+    lines = (f"{c},1,{w}" for c, w in zip((0.5, 0.9), weights, strict=True))
+    path.write_text("\n".join(["confidence,correct,w", *lines]))
+    assert main(["calibrated", str(path), "--weight", "w"]) == 2
+    assert "w: expected" in capsys.readouterr().err
+
+
+# -- certainty ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("one", [1, 1.0])
+def test_fifty_right_answers_at_certainty_leave_room_for_error(one):
+    """Whole numbers are resampled by counts, where all replicates are alike."""
+    figures = calibrated.evaluate(confidence=[one] * 50, correct=[True] * 50)
+    for name in ("ece", "rmsce", "mce", "ace", "adaptive_ece", "debiased_ece", "overconfidence"):
+        assert figures[name].low == 0 and 0.065 < figures[name].high < 0.08, name
+    assert figures.verdict()[0] == (
+        "No miscalibration can be told apart from noise: ECE 0; noise alone shows 0; true error between 0 and "
+        f"{figures['ece'].high:.3f}."
+    )
+    # It can be no surer than certain.
+    assert (figures["underconfidence"].low, figures["underconfidence"].high) == (0, 0)
+
+
+def test_the_interval_is_said_to_be_of_the_true_error():
+    figures = calibrated.evaluate(confidence=pairs()[0], correct=pairs()[1])
+    assert figures["ece"].beside["debiased"] == figures["debiased_ece"].value
+    assert figures["ece"].method.startswith("of the true error")
+    assert any("its interval is of the true error" in note for note in figures.tables()[0].notes)
+    assert "true error, 95% [" in page(figures)
 
 
 # -- bad input ------------------------------------------------------------------------------------------------

@@ -1,13 +1,15 @@
 """Whole distributions: is every class's probability the rate at which that class is the right one?
 
 A table may give `probabilities` (a list, or an object from class to probability) with the gold `label` instead of
-confidence and correct. The top class then gives these two, and classwise ECE looks at all classes.
+confidence and correct. The top class then gives these two, and classwise ECE and the scores of whole distributions look
+at all classes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.statistics.binning import bin_index
-from sensecheck.statistics.statistic import Explanation, RowStatistic
+from sensecheck.statistics.statistic import ONE, Explanation, RowStatistic, Statistic, mean_of, ratio
 
 Floats = NDArray[np.float64]
 
@@ -137,3 +139,52 @@ def classwise_figure(names: Sequence[str], bins: int) -> RowStatistic:
             "Many classes with probabilities near 0 make it small: compare it for the same classes only.",
             "Kull, Perello Nieto, Kängsepp, Silva Filho, Song and Flach 2019, Beyond Temperature Scaling, NeurIPS"),
     )  # fmt: skip
+
+
+# -- proper scores of whole distributions ----------------------------------------------------------------------
+
+
+def infinite_mean(finite: Floats, n: Floats, infinite: Floats) -> Floats:
+    """The mean of a loss from the sum of its finite terms, and infinity where there are others."""
+    return np.where(infinite > 0, np.inf, ratio(finite, n))
+
+
+def distribution_scores(names: Sequence[str], clip: float) -> list[Statistic]:
+    """Log loss and Brier score over all classes, as scikit-learn defines them."""
+    classes = [(pl.col(GOLD) == k, pl.col(_PREFIX + name)) for k, name in enumerate(names)]
+    of_gold = reduce(add, (pl.when(gold).then(p).otherwise(0.0 * p) for gold, p in classes), pl.lit(0.0))
+    squares = reduce(add, ((p - gold.cast(pl.Float64)) ** 2 for gold, p in classes), pl.lit(0.0))
+    loss = -of_gold.log()
+    columns = {
+        "nll_multiclass": pl.when(loss.is_infinite()).then(0.0).otherwise(loss),
+        "gold_impossible": loss.is_infinite(),
+        "nll_multiclass_clipped": -of_gold.clip(clip, 1 - clip).log(),
+        "brier_multiclass": squares,
+    }
+    good = "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B"
+    return [
+        Statistic(
+            "nll_multiclass", ("nll_multiclass", ONE, "gold_impossible"), infinite_mean, "NLL of the gold class",
+            "lower", (0.0, float("inf")), derived=columns, out_of="gold class at 0", compared=False,
+            infinite="rows give their gold class a probability of 0, which costs infinitely much",
+            explanation=Explanation(
+                "mean of −ln(probability of the gold class)",
+                "Log loss of the whole distribution (cross-entropy, as scikit-learn's log_loss). One gold class with "
+                "probability 0 makes it infinite: how many there are stands beside it.",
+                "A single row can decide it. Comparisons take nll_multiclass_clipped.", good)),
+        mean_of(
+            "nll_multiclass_clipped", title=f"NLL of the gold class, clipped at {clip:g}", direction="lower",
+            range=(0.0, float("inf")), derived=columns, explanation=Explanation(
+                f"mean of −ln(p), p the gold class's probability brought into [{clip:g}, 1 − {clip:g}]",
+                f"Log loss where no single answer costs infinitely much: a gold class at 0 costs −ln({clip:g}). "
+                "scikit-learn clips at 2.2e-16.",
+                "Where some gold classes have a probability of 0, the choice of the clip (--nll-clip).", good)),
+        mean_of(
+            "brier_multiclass", title="Brier score of all classes", direction="lower", range=(0.0, 2.0),
+            derived=columns, explanation=Explanation(
+                "mean of Σ_k (probability_k − 1 where k is the gold class, else 0)²",
+                "Brier's own score of whole distributions: from 0 to 2 (scikit-learn's brier_score_loss with "
+                "scale_by_half=False).",
+                "Accuracy as much as calibration: compare it between systems on the same rows only.",
+                "Brier 1950, Verification of Forecasts Expressed in Terms of Probability, Monthly Weather Review")),
+    ]  # fmt: skip

@@ -19,10 +19,12 @@ bootstrap adds the same bias once more. What is done here instead:
    size.
 3. *The maximum* (``mce``) is bounded bin by bin: a true maximum sits in some bin, so the largest pointwise
    upper limit covers it; the lower limit is the largest simultaneous one over the bins that may hold it.
+4. *Certain bins.* Where the model says 0 or 1, or nearly, and next to no error was seen, no normal model
+   serves: the upper end is at least Clopper and Pearson's limit of the rate of surprises.
 
-``value`` is the middle (50 %) of the two families, a nearly median-unbiased estimate. Everything is a
-function of per-bin sums and their replicates; the same seed gives the same digits. Coverage:
-docs/ece-interval.md.
+``value`` is the middle (50 %) of the two families, a nearly median-unbiased estimate. What users see as the
+debiased value is `figures.debiased`, which needs no replicates. Everything is a function of per-bin sums and
+their replicates; the same seed gives the same digits. Coverage: docs/ece-interval.md.
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ CLOSE = 3e-3  # of the observed figure: a root search ends, well within the erro
 FARTHEST = 64.0  # multiples of the observed gaps: the end of a search that finds no root
 CLUSTERED = 0.7  # clusters per row below which rows count as clustered (the number is read off the replicates)
 TOGETHER = 1.4  # leeway of the mean gap's own limit, which few clusters leave uncertain (set by simulation)
+CERTAIN = 0.05  # how far from 0 or 1 a bin's mean confidence may be and count as certain, …
+EXPECTED = 3.0  # … if calibration expects fewer surprises than these in it
 STANDS_OUT = 2.0  # standard errors from which a gap counts as seen
 
 
@@ -79,6 +83,7 @@ def debiased_interval(
     *,
     level: float = 0.95,
     clusters: float | None = None,
+    units: float | None = None,
     seed: int = 0,
     draws: int = DRAWS,
 ) -> Debiased:
@@ -86,11 +91,12 @@ def debiased_interval(
 
     ``replicates`` are the bootstrap's sums ``(n, conf, correct)`` under Poisson(1) weights on rows or
     clusters, or under a multinomial over rows; under a multinomial over clusters, say how many ``clusters``
-    there are (otherwise the spread of the replicates' totals tells). The target is the population figure over
-    the bins that hold data.
+    there are (otherwise the spread of the replicates' totals tells). ``units`` is how many independent units
+    (clusters, or rows) there are: no more are ever read off the replicates, and so many are taken where the
+    replicates are all alike. The target is the population figure over the bins that hold data.
     """
     return debiased_intervals(
-        (kind,), n, conf, correct, replicates, level=level, clusters=clusters, seed=seed, draws=draws
+        (kind,), n, conf, correct, replicates, level=level, clusters=clusters, units=units, seed=seed, draws=draws
     )[kind]
 
 
@@ -103,6 +109,7 @@ def debiased_intervals(
     *,
     level: float = 0.95,
     clusters: float | None = None,
+    units: float | None = None,
     seed: int = 0,
     draws: int = DRAWS,
 ) -> dict[Kind, Debiased]:
@@ -124,7 +131,10 @@ def debiased_intervals(
         return _none(kinds, "no rows: every bin is empty")
     if len(resampled[0]) < 50:
         return _none(kinds, f"{len(resampled[0])} replicates: at least 50 are needed")
-    model = _model([part[full] for part in sums], [part[:, full] for part in resampled], draws, seed, clusters)
+    resampled = [part[:, full] for part in resampled]
+    if clusters is None:
+        clusters = _clusters(float(sums[0].sum()), resampled[0], resampled[2], units)
+    model = _model([part[full] for part in sums], resampled, draws, seed, clusters)
     if model.clusters < 1.5:  # the number may be read off replicates, so not quite whole
         return _none(
             kinds,
@@ -151,6 +161,8 @@ class _Model:
     clusters: float  # effective number of clusters (of rows where there are none)
     noise: Array  # draws x B, unit variance (before Student's factor), correlated as the replicates are
     shares: Array  # draws x B, the bin shares of resampled data, as ratios to their mean
+    spread: Array  # B x B, how the bins' rows vary together over the replicates
+    together: float  # design effect of all bins' gaps together
 
     def sd(self, gap: Array) -> Array:
         """Standard deviation of each observed gap if ``gap`` were the true one."""
@@ -176,15 +188,13 @@ class _Model:
         return np.clip(gap, self.confidence - 1, self.confidence)
 
 
-def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clusters: float | None) -> _Model:
+def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clusters: float) -> _Model:
     size, conf, correct = sums
     sizes, confs, corrects = resampled
     total = size.sum()
     confidence = np.clip(conf / size, 0.0, 1.0)
     accuracy = np.clip(correct / size, 0.0, 1.0)
     gap = confidence - accuracy
-    if clusters is None:
-        clusters = _clusters(total, sizes, corrects)
     within = size**2 / np.maximum(sizes.var(0), size)
     # The linearised error of each replicate's gap: no division by a replicate's own count, which may be 0.
     residual = confs - corrects - sizes * gap
@@ -210,19 +220,39 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
         clusters,
         noise,
         np.resize(shares, (len(noise), len(size))),
+        np.atleast_2d(np.cov(sizes, rowvar=False)),
+        _design_effect(size, accuracy, residual, clusters),
     )
 
 
-def _clusters(total: float, sizes: Array, corrects: Array) -> float:
+def _design_effect(size: Array, accuracy: Array, residual: Array, clusters: float) -> float:
+    """How many rows it takes to know as much as from one that stands alone, for all gaps together.
+
+    A tenth of a cluster that varies as one is added to what was seen: where no answer surprised, nothing shows how
+    far clusters vary as one, and each then counts as one row.
+    """
+    total = float(size.sum())
+    if clusters >= CLUSTERED * total:
+        return 1.0
+    squared = total**2 / clusters  # the sum of squared cluster sizes
+    added = 0.1 * squared / clusters
+    seen = float(residual.sum(1).var()) * clusters / max(clusters - 1, 1.0)
+    alike = float(size @ (accuracy * (1 - accuracy))) / total * squared
+    return max(1.0, squared / total * (seen + added) / (alike + added))
+
+
+def _clusters(total: float, sizes: Array, corrects: Array, units: float | None) -> float:
     """The effective number of clusters (or rows) behind the replicates."""
+    most = math.inf if units is None else units
     spread = float(np.var(sizes.sum(1)))
     if spread > 1e-9 * total:
         # Poisson weights on clusters of m rows: the total varies by the sum of m**2, N**2 / G if all are
         # equal (Kish's effective number otherwise).
-        return total**2 / spread
-    # A total that never varies is a multinomial over rows, if anything varies at all.
+        return min(total**2 / spread, most)
+    # A total that never varies is a multinomial over rows, if anything varies at all; rows that are all alike
+    # give replicates that are.
     varies = bool((np.ptp(sizes, axis=0) > 0).any() or (np.ptp(corrects, axis=0) > 0).any())
-    return total if varies else 1.0
+    return min(total, most) if varies or units is not None else 1.0
 
 
 def _root(residual: Array, variance: Array) -> Array:
@@ -262,8 +292,39 @@ def _inverted(kind: Kind, model: _Model, tail: float) -> Debiased:
     least = -8.0 - float(np.abs(model.gap / model.reference()).max())
     low = at(cautious, 1 - tail, 0.0, FARTHEST)
     high = max(low, *(at(family, tail, least, most) for family, most in generous))
+    high = max(high, _surprises(kind, model, tail))
     value = (at(cautious, 0.5, 0.0, FARTHEST) + at(generous[0][0], 0.5, least, generous[0][1])) / 2
     return Debiased(min(max(value, low), high), low, high, "test inversion")
+
+
+def _surprises(kind: Kind, model: _Model, tail: float) -> float:
+    """The least that the upper end must be, from how often the model may be wrong where it is all but certain.
+
+    There the normal model of a gap fails: with all answers right at a confidence of 1 no error was seen, and no
+    noise. A certain bin's gap is the rate of its surprises less its doubt, so Clopper and Pearson's limit of that
+    rate, over all such bins together, bounds their part of the figure.
+    """
+    doubt = np.minimum(model.confidence, 1 - model.confidence)
+    sure = (doubt <= CERTAIN) & (doubt * model.size < EXPECTED)
+    if kind == "over":
+        sure &= model.confidence > 0.5
+    elif kind == "under":
+        sure &= model.confidence < 0.5
+    rows = float(model.size[sure].sum())
+    if not rows > 0:
+        return 0.0
+    accuracy = model.confidence - model.gap
+    rates = np.where(model.confidence > 0.5, 1 - accuracy, accuracy)
+    rate = min(max(float(model.size[sure] @ rates[sure]) / rows, 0.0), 1.0)
+    alone = rows**2 / max(float(model.spread[np.ix_(sure, sure)].sum()), rows)
+    effective = max(alone, rows / model.together)
+    clustered = model.clusters < CLUSTERED * model.size.sum()
+    z = _student(1 - tail, max(model.clusters - 1, 1.0)) if clustered else NormalDist().inv_cdf(1 - tail)
+    right = np.array([(1 - rate) * effective])
+    most = float(_beta_quantile(np.array([rate * effective + 1]), right, z)[0]) if rate < 1 else 1.0
+    gap = max(most - float(model.size[sure] @ doubt[sure]) / rows, 0.0)
+    share = float(model.share[sure].sum())
+    return gap * (math.sqrt(share) if kind == "rmsce" else share)
 
 
 def _concentrated(model: _Model) -> Callable[[float], Array]:
@@ -441,12 +502,21 @@ def _log_gamma(x: Array) -> Array:
 
 
 def noise_floor(
-    kind: Kind, n: ArrayLike, conf: ArrayLike, var: ArrayLike, *, seed: int = 0, draws: int = FLOOR_DRAWS
+    kind: Kind,
+    n: ArrayLike,
+    conf: ArrayLike,
+    var: ArrayLike,
+    *,
+    share: ArrayLike | None = None,
+    seed: int = 0,
+    draws: int = FLOOR_DRAWS,
 ) -> Array:
     """The figure that a perfectly calibrated model with these confidences would show on average.
 
     ``var`` is the sum of ``c * (1 - c)`` over each bin's rows; bins on the last axis, any leading axes
-    (slices, replicates). Rows are taken as independent: clustered rows have a higher floor.
+    (slices, replicates). Rows are taken as independent: clustered rows have a higher floor. Of weighted rows,
+    ``n`` is each bin's effective number, which need not be whole, ``conf`` and ``var`` are for so many rows, and
+    ``share`` is each bin's share of the weight.
 
     ``ece``: de Moivre's mean absolute deviation of Binomial(n, p), exact for equal confidences in a bin,
     ``E|S - np| = 2 k C(n, k) p**k (1 - p)**(n - k + 1)`` with ``k = floor(np) + 1``, times
@@ -457,23 +527,27 @@ def noise_floor(
     """
     size, mean, variance = _floor_input(kind, n, conf, var)
     total = _positive(size.sum(-1))
+    part = size / total[..., None] if share is None else np.asarray(share, dtype=np.float64)
     if kind == "mce":
-        floor = np.mean(_floor_draws(kind, size, mean, variance, seed, draws), axis=0)
+        floor = np.mean(_floor_draws(kind, size, mean, variance, part, seed, draws), axis=0)
     elif kind == "rmsce":
-        floor = _root_mean_square_floor(size, mean, variance, seed, draws)
+        floor = _root_mean_square_floor(size, mean, variance, part, seed, draws)
     else:
-        both_sides = _mean_deviation(size, mean, variance).sum(-1) / total
+        deviation = _mean_deviation(size, mean, variance)
+        if share is None:
+            both_sides = deviation.sum(-1) / total
+        else:
+            both_sides = (part * deviation / _positive(size)).sum(-1)
         floor = both_sides if kind == "ece" else both_sides / 2
     return np.asarray(np.where(size.sum(-1) > 0, floor, np.nan))
 
 
-def _root_mean_square_floor(size: Array, mean: Array, variance: Array, seed: int, draws: int) -> Array:
+def _root_mean_square_floor(size: Array, mean: Array, variance: Array, share: Array, seed: int, draws: int) -> Array:
     """The mean root of a gamma variable with the mean and the variance of the mean square."""
-    total = _positive(size.sum(-1))
     each = variance / _positive(size)
-    square = each.sum(-1) / total
+    square = (share * each / _positive(size)).sum(-1)
     fourth = 2 * variance**2 + variance * np.maximum(1 - 6 * each, -1.0)
-    spread = np.maximum((fourth / _positive(size) ** 2).sum(-1), 0.0) / total**2
+    spread = np.maximum((share**2 * fourth / _positive(size) ** 4).sum(-1), 0.0)
     shape = np.where(spread > 0, square**2 / _positive(spread), 1e12)
     shape = np.clip(shape, 1e-9, 1e12)
     # Gamma(k + 1/2) / (Gamma(k) sqrt(k)); its series where a difference of logarithms would lose digits.
@@ -483,7 +557,7 @@ def _root_mean_square_floor(size: Array, mean: Array, variance: Array, seed: int
     # So few errors are expected that the mean square is mostly 0 with rare jumps: no gamma variable.
     rare = (shape < 4) & (square > 0)
     if rare.any():
-        simulated = _floor_draws("rmsce", size[rare], mean[rare], variance[rare], seed, draws).mean(0)
+        simulated = _floor_draws("rmsce", size[rare], mean[rare], variance[rare], share[rare], seed, draws).mean(0)
         floor = np.where(rare, 0.0, floor)
         floor[rare] = simulated
     return np.asarray(floor)
@@ -504,7 +578,8 @@ def noise_floor_quantile(
     Seeded draws of each bin's number correct, from the binomial with its mean and variance.
     """
     size, mean, variance = _floor_input(kind, n, conf, var)
-    figures = _floor_draws(kind, size, mean, variance, seed, draws)
+    share = size / _positive(size.sum(-1, keepdims=True))
+    figures = _floor_draws(kind, size, mean, variance, share, seed, draws)
     return np.asarray(np.where(size.sum(-1) > 0, np.quantile(figures, probability, axis=0, method="higher"), np.nan))
 
 
@@ -517,18 +592,27 @@ def _floor_input(kind: Kind, n: ArrayLike, conf: ArrayLike, var: ArrayLike) -> t
 
 
 def _mean_deviation(size: Array, mean: Array, variance: Array) -> Array:
-    """E|S - E S| of a bin's number correct."""
-    binomial = size * mean * (1 - mean)
-    live = binomial > 0
-    n = np.where(live, np.round(size), 1.0)
+    """E|S - E S| of a bin's number correct; between whole numbers of rows, between those of the two nearest."""
+    live = size * mean * (1 - mean) > 0
+    whole = np.round(size)
+    size = np.where(np.abs(size - whole) <= 1e-9 * size, whole, size)
     p = np.where(live, mean, 0.5)
+    below = np.where(live, np.maximum(np.floor(size), 1.0), 1.0)
+    above = np.where(live, np.maximum(np.ceil(size), 1.0), 1.0)
+    deviation = _of_whole_rows(below, p, variance)
+    if (above > below).any():
+        deviation = deviation + (size - below) * (_of_whole_rows(above, p, variance) - deviation)
+    return np.asarray(np.where(live, deviation, 0.0))
+
+
+def _of_whole_rows(n: Array, p: Array, variance: Array) -> Array:
     k = np.minimum(np.floor(n * p) + 1, n)
     choose = _log_gamma(n + 1) - _log_gamma(k + 1) - _log_gamma(n - k + 1)
     deviation = 2 * k * np.exp(choose + k * np.log(p) + (n - k + 1) * np.log1p(-p))
-    return np.asarray(np.where(live, deviation * np.sqrt(variance / np.where(live, binomial, 1.0)), 0.0))
+    return np.asarray(deviation * np.sqrt(variance / (n * p * (1 - p))))
 
 
-def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, seed: int, draws: int) -> Array:
+def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, share: Array, seed: int, draws: int) -> Array:
     """draws x leading axes: figures of calibrated data, one place of the leading axes at a time."""
     total = size * mean
     rarer = np.minimum(total, size - total)
@@ -538,7 +622,6 @@ def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, seed: in
     trials = np.where(rarer > 0, np.clip(trials, np.ceil(rarer), np.maximum(np.round(size), 1)), 0.0)
     chance = np.clip(rarer / _positive(trials), 0.0, 1.0)
     flip = np.where(rarer < total, -1.0, 1.0)
-    share = size / _positive(size.sum(-1, keepdims=True))
     lead = size.shape[:-1]
     figures = np.empty((draws, *lead))
     for at in np.ndindex(*lead):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, Unpack
 
-from sensecheck.calibrated.figures import DEFAULT_BINS, DEFAULT_COVERAGES
+from sensecheck.calibrated.figures import DEFAULT_BINS, DEFAULT_COVERAGES, DEFAULT_NLL_CLIP
 from sensecheck.calibrated.question import QUESTION
 from sensecheck.calibrated.reading import ReadConfidences, Reading, reading
 from sensecheck.calibrated.records import Records, opened
@@ -24,8 +24,8 @@ _reading = partial(Option, group="reading")
 _original = partial(Option, group="with --as calibration_metric")
 # What the original does not know, and what only the original knows.
 _NOT_THE_ORIGINALS = (
-    "scale", "level", "aggregate", "ignore_by", "token_kinds", "coverages", "slices", "skip_bad", "weight", "cluster",
-    "resume",
+    "scale", "level", "aggregate", "ignore_by", "token_kinds", "coverages", "nll_clip", "slices", "skip_bad", "weight",
+    "cluster", "resume",
 )  # fmt: skip
 _ORIGINALS = ("binning", "weighted", "weight_key", "mended")
 
@@ -41,6 +41,10 @@ def evaluate(
         Sequence[float],
         _reading("shares of the surest answers whose accuracy is reported", metavar="C,C,…", separator=","),
     ] = DEFAULT_COVERAGES,
+    nll_clip: Annotated[
+        float,
+        _reading("nll_clipped brings confidences into [E, 1 − E]", metavar="E"),
+    ] = DEFAULT_NLL_CLIP,
     parity: Annotated[Literal["calibration_metric"] | None, as_original("calibration_metric")] = None,
     binning: Annotated[Literal["uniform", "adaptive"], _original("the original's binning")] = "uniform",
     weighted: Annotated[bool, _original("the original's weighted metrics")] = False,
@@ -76,9 +80,13 @@ def evaluate(
             raise InputError(
                 field="coverages", expected="shares above 0 and up to 1", got=str(share), reason=Reason.BAD_OPTION
             )
+    if not 0 < nll_clip < 0.5:
+        raise InputError(
+            field="nll_clip", expected="a number above 0 and below 0.5", got=str(nll_clip), reason=Reason.BAD_OPTION
+        )
     if how.kinds is not None:
         settled = settled.also_by(KIND)
-    return Calibrated(data, settled, how, bins, coverages, shared.get("token_kinds")).run()
+    return Calibrated(data, settled, how, bins, coverages, nll_clip, shared.get("token_kinds")).run()
 
 
 class Calibrated(Instrument):
@@ -87,11 +95,18 @@ class Calibrated(Instrument):
     question = QUESTION
 
     def __init__(
-        self, data: Any, asked: Asked, reading: Reading, bins: int, coverages: Sequence[float], token_kinds: Any
+        self,
+        data: Any,
+        asked: Asked,
+        reading: Reading,
+        bins: int,
+        coverages: Sequence[float],
+        nll_clip: float,
+        token_kinds: Any,
     ) -> None:
         super().__init__(data, asked)
         self.reading, self.token_kinds = reading, token_kinds
-        self.bins, self.coverages = bins, tuple(coverages)
+        self.bins, self.coverages, self.nll_clip = bins, tuple(coverages), float(nll_clip)
         self.records: Records = opened(data, asked, reading)
 
     def check(self) -> None:
@@ -120,13 +135,14 @@ class Calibrated(Instrument):
             "top-k": own.top_k,
             "cluster": self.asked.cluster or ("sequence" if level == "token" else None),
             "weight": self.asked.weight,
+            "nll-clip": self.nll_clip,
             **({"coverages": self.coverages} if self.coverages != DEFAULT_COVERAGES else {}),
         }
 
     def defaults(self) -> Method:
         """Level, bins and scale are always said."""
         cluster = "sequence" if self.records.level == "token" else None
-        return {"ignore": None, "top-k": 1, "cluster": cluster, "weight": None}
+        return {"ignore": None, "top-k": 1, "cluster": cluster, "weight": None, "nll-clip": DEFAULT_NLL_CLIP}
 
     def learnt(self) -> Method:
         classes = self.records.classes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import erf
 from typing import Any, cast
 
 import numpy as np
@@ -13,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.calibrated.adaptive import adaptive_edges, adaptive_edges_of_histogram
-from sensecheck.calibrated.classwise import classwise_figure
-from sensecheck.calibrated.debiased import Kind, debiased_interval, noise_floor
+from sensecheck.calibrated.classwise import classwise_figure, distribution_scores, infinite_mean
+from sensecheck.calibrated.debiased import Kind, binned_figure, debiased_interval, noise_floor
 from sensecheck.calibrated.ranking import (
     Ranked,
     accuracy_at,
@@ -22,6 +21,7 @@ from sensecheck.calibrated.ranking import (
     auroc_of,
     curve_coverages,
     excess_aurc_of,
+    right_and_wrong,
 )
 from sensecheck.calibrated.smooth_ece import smooth_ece_of
 from sensecheck.runs.signature import Method
@@ -33,6 +33,7 @@ from sensecheck.statistics.statistic import (
     Explanation,
     OwnInterval,
     RowStatistic,
+    Share,
     Statistic,
     mean_of,
     ratio,
@@ -42,20 +43,31 @@ Floats = NDArray[np.float64]
 
 DEFAULT_BINS = 20
 DEFAULT_COVERAGES = (0.5, 0.8, 0.9)
+DEFAULT_NLL_CLIP = 1e-6
+"""Files with six decimals write 1 from 0.9999995 on, float32 holds nothing between 0.99999994 and 1: finer differences
+are those of formats, not of models. A row that is certain and wrong then costs 13.8, as much as 20 coin tosses."""
 RAW = "raw-logits"
 """The scale of a run whose numbers put answers in order and are no probabilities."""
 
 _CONFIDENCE = pl.col("confidence")
 _CORRECT = pl.col("correct").cast(pl.Float64)
+
+
+def _log_loss(confidence: pl.Expr) -> pl.Expr:
+    """−ln(confidence) where right, −ln(1 − confidence) where wrong; of each its share where correctness is a share."""
+    right = pl.when(_CORRECT > 0).then(-_CORRECT * confidence.log()).otherwise(0.0 * _CORRECT)
+    wrong = pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-confidence).log1p()).otherwise(0.0 * _CORRECT)
+    return right + wrong
+
+
+_LOSS = _log_loss(_CONFIDENCE)
 DERIVED: dict[str, pl.Expr] = {
     # How much a perfectly calibrated row varies: its share of the noise floor.
     "variance": _CONFIDENCE * (1 - _CONFIDENCE),
     "brier": (_CONFIDENCE - _CORRECT) ** 2,
-    # Certain and wrong costs infinitely much: such rows have no log loss, and are counted as unscored for it.
-    "nll": (
-        pl.when(_CORRECT > 0).then(-_CORRECT * _CONFIDENCE.log()).otherwise(0.0 * _CORRECT)
-        + pl.when(_CORRECT < 1).then(-(1 - _CORRECT) * (-_CONFIDENCE).log1p()).otherwise(0.0 * _CORRECT)
-    ).pipe(lambda loss: pl.when(loss.is_finite()).then(loss).otherwise(None)),
+    # Certain and wrong costs infinitely much: sums hold what is finite, and how many rows are not.
+    "nll": pl.when(_LOSS.is_infinite()).then(0.0).otherwise(_LOSS),
+    "certain_wrong": _LOSS.is_infinite(),
 }
 
 
@@ -96,20 +108,31 @@ def _under(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Floats:
     return np.asarray((np.maximum(-gap, 0) * share).sum(-1))
 
 
-_erf = np.frompyfunc(erf, 1, 1)
+def debiased(figure: Floats, floor: Floats) -> Floats:
+    """A figure less what noise adds to it: the two add up in squares, as the sides of a right angle do."""
+    return np.asarray(np.sqrt(np.maximum(figure**2 - floor**2, 0.0)))
 
 
-def _debiased_ece(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Floats:
-    """ECE less what noise of each bin's size would add to its gap."""
-    gap, share = _gaps(confidence, correct, n)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        accuracy = np.where(n > 0, correct / n, 0.0)
-        deviation = np.sqrt(np.maximum(accuracy * (1 - accuracy), 0.0) / n)
-        z = np.where(deviation > 0, gap / deviation, 0.0)
-        folded = deviation * np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2) + gap * _erf(z / np.sqrt(2)).astype(np.float64)
-    added = np.where((n > 0) & (deviation > 0), folded - np.abs(gap), 0.0)
-    ece = (np.abs(gap) * share).sum(-1)
-    return np.asarray(np.maximum(ece - (added * share).sum(-1), 0.0), dtype=np.float64)
+def _debiased_ece(confidence: Floats, correct: Floats, n: Floats, variance: Floats, *weights: Floats) -> Floats:
+    floor = _noise_floor("ece", confidence, n, variance, weights, counted=True)
+    return debiased(_ece(confidence, correct, n), floor)
+
+
+def _noise_floor(
+    kind: Kind, confidence: Floats, n: Floats, variance: Floats, weights: Sequence[Floats], *, counted: bool = False
+) -> Floats:
+    """The floor of the effective number of rows; `counted`: weights that are all whole stand for so many rows."""
+    if not weights:
+        return noise_floor(kind, n, confidence, variance)
+    squares, weighed_variance, part = weights
+    kish = ratio(n, squares)  # what one unit of weight is worth, in rows
+    kish = np.where(n > 0, kish, 0.0)
+    of_mean = kish**2 * weighed_variance
+    if counted:
+        whole = (part.sum(-1) == 0)[..., None]
+        kish, of_mean = np.where(whole, 1.0, kish), np.where(whole, variance, of_mean)
+    share = ratio(n, n.sum(-1, keepdims=True))
+    return noise_floor(kind, n * kish, confidence * kish, of_mean, share=share)
 
 
 def _reliability(confidence: Floats, correct: Floats, n: Floats, *_: Any) -> Floats:
@@ -122,15 +145,36 @@ def _uncertainty(correct: Floats, n: Floats) -> Floats:
     return np.asarray(rate * (1 - rate))
 
 
+def _uncertainty_ends(low: Floats, high: Floats, *_: Floats) -> tuple[Floats, Floats]:
+    """From the ends of the accuracy: uncertainty is largest at one half."""
+    ends = low * (1 - low), high * (1 - high)
+    return np.minimum(*ends), np.where((low < 0.5) & (high > 0.5), 0.25, np.maximum(*ends))
+
+
+def _gap(confidence: Floats, correct: Floats, n: Floats) -> Floats:
+    return confidence - correct
+
+
+def _accuracy_of_gap(confidence: Floats, correct: Floats, n: Floats) -> tuple[Floats, Floats]:
+    return correct, n
+
+
+def _gap_ends(low: Floats, high: Floats, confidence: Floats, correct: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """From the ends of the accuracy."""
+    return ratio(confidence, n) - high, ratio(confidence, n) - low
+
+
 def _resolution(confidence: Floats, correct: Floats, n: Floats, brier: Floats) -> Floats:
     """What is left of reliability + uncertainty once the Brier score is taken away."""
     score = ratio(brier.sum(-1), n.sum(-1))
     return _reliability(confidence, correct, n) + _uncertainty(correct.sum(-1), n.sum(-1)) - score
 
 
-def _squared_interval(sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int) -> OwnInterval:
+def _squared_interval(
+    sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int, units: float
+) -> OwnInterval:
     """Reliability is RMSCE squared, and so is its interval."""
-    of_rmsce = _interval("rmsce", sums, replicates, level=level, seed=seed)
+    of_rmsce = _interval("rmsce", sums, replicates, level=level, seed=seed, units=units)
     beside = {name: value**2 for name, value in of_rmsce.beside.items()}
     return OwnInterval(of_rmsce.low**2, of_rmsce.high**2, of_rmsce.method, beside, of_rmsce.absent)
 
@@ -151,25 +195,41 @@ def _pearson(confidence: Floats, correct: Floats, n: Floats) -> Floats:
 
 
 def _interval(
-    kind: Kind, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int
+    kind: Kind, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int, units: float
 ) -> OwnInterval:
-    """A debiased interval, beside the noise floor; absolute gaps grow with noise, so percentiles do not cover."""
-    confidence, correct, n, variance = sums
-    floor = float(noise_floor(kind, n, confidence, variance))
-    resampled = (replicates[2], replicates[0], replicates[1])
-    debiased = debiased_interval(kind, n, confidence, correct, resampled, level=level, seed=seed)
-    beside = {"debiased": debiased.value if debiased.value is not None else float("nan"), "noise floor": floor}
-    if debiased.low is None or debiased.high is None:
-        return OwnInterval(float("nan"), float("nan"), "", beside, debiased.reason or "no interval")
-    return OwnInterval(debiased.low, debiased.high, debiased.method, beside)
+    """The interval of the true error, beside the noise floor and the debiased value.
+
+    Absolute gaps grow with noise, so percentiles do not cover, and the figure itself may lie above the interval.
+    """
+    confidence, correct, n, variance, *weights = sums
+    floor = _noise_floor(kind, confidence, n, variance, weights)
+    without_noise = _noise_floor(kind, confidence, n, variance, weights, counted=True)
+    figure = binned_figure(kind, n, confidence, correct)
+    beside = {"debiased": float(debiased(figure, without_noise)), "noise floor": float(floor)}
+    # Weights that are all the same change nothing: sums are brought to the effective number of rows.
+    unit = float(n.sum() / weights[0].sum()) if weights else 1.0
+    found = debiased_interval(
+        kind, n * unit, confidence * unit, correct * unit,
+        (replicates[2] * unit, replicates[0] * unit, replicates[1] * unit), level=level, seed=seed, units=units,
+    )  # fmt: skip
+    if found.low is None or found.high is None:
+        return OwnInterval(float("nan"), float("nan"), "", beside, found.reason or "no interval")
+    return OwnInterval(found.low, found.high, f"of the true error, {found.method}", beside)
 
 
 def _mass_edges(bins: int, rows: Mapping[str, NDArray[Any]]) -> Floats:
-    """Edges that part the rows evenly; equal confidences stay together."""
-    values = np.sort(rows["confidence"])
+    """Edges that part the rows (or their weight) evenly; equal confidences stay together."""
+    values, weights = _weighed(rows)
     if not len(values):
         return np.array([0.0, 1.0])
-    cuts = values[(np.arange(1, bins) * len(values)) // bins]
+    if weights is None:
+        values = np.sort(values)
+        cuts = values[(np.arange(1, bins) * len(values)) // bins]
+    else:
+        order = np.argsort(values, kind="stable")
+        values, upto = values[order], np.cumsum(weights[order]) * bins
+        places = np.searchsorted(upto, np.arange(1, bins) * (upto[-1] / bins), side="right")
+        cuts = values[np.minimum(places, len(values) - 1)]
     # A cut at the smallest value would leave nothing below it.
     inner = np.unique(cuts[cuts > values[0]])
     low, high = min(0.0, float(values[0])), max(1.0, float(values[-1]))
@@ -191,18 +251,58 @@ def _streamed_mass_edges(bins: int, batches: Iterator[Mapping[str, NDArray[Any]]
     return np.concatenate([[0.0], inner[(inner > 0) & (inner < 1)], [1.0]])
 
 
+def _weighed(rows: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats | None]:
+    """Confidences and weights of the rows that count; no weights where all are the same and no counts.
+
+    Whole weights stay as they are, and so are counts; of others only their ratios matter.
+    """
+    values = rows["confidence"]
+    if "weight" not in rows:
+        return values, None
+    weights = rows["weight"].astype(np.float64)
+    values, weights = values[weights > 0], weights[weights > 0]
+    if not len(weights) or bool((weights == np.floor(weights)).all()):
+        return values, weights
+    weights = weights / weights.min()
+    return values, None if bool((weights == 1).all()) else weights
+
+
+def _stand_ins(values: Floats, weights: Floats) -> Floats:
+    """As many confidences, all of weight 1, as the weighted rows are worth: repeated rows, where weights are counts."""
+    total = float(weights.sum())
+    whole = bool((weights == np.floor(weights)).all())
+    if whole and total <= _MOST_STAND_INS:
+        return np.asarray(np.repeat(values, weights.astype(np.int64)))
+    worth = total if whole else total**2 / float((weights**2).sum())
+    number = max(1, round(min(worth, _MOST_STAND_INS)))
+    order = np.argsort(values, kind="stable")
+    upto = np.cumsum(weights[order])
+    places = np.searchsorted(upto, (np.arange(number) + 0.5) * (upto[-1] / number), side="right")
+    return np.asarray(values[order][np.minimum(places, len(order) - 1)])
+
+
 def _histogram(batches: Iterator[Mapping[str, NDArray[Any]]]) -> NDArray[np.int64]:
-    counts = np.zeros(1 << 22, dtype=np.int64)
+    """How many confidences are in each of many cells; of weighted rows, what they are worth."""
+    counts = np.zeros(1 << 22)
+    squares, whole = 0.0, True
     for rows in batches:
         cell = np.minimum((rows["confidence"] * len(counts)).astype(np.intp), len(counts) - 1)
-        np.add.at(counts, cell, 1)
-    return counts
+        weight = rows["weight"].astype(np.float64) if "weight" in rows else np.ones(1)
+        whole = whole and bool((weight == np.floor(weight)).all())
+        squares += float((np.broadcast_to(weight, cell.shape) ** 2).sum())
+        np.add.at(counts, cell, weight)
+    if whole:
+        return counts.astype(np.int64)
+    upto = np.cumsum(counts)
+    return np.asarray(np.diff(np.rint(upto * (upto[-1] / squares)), prepend=0.0).astype(np.int64))
 
 
 def _adaptive_edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
     """Adaptive edges; one bin where no row has a confidence."""
-    values = rows["confidence"]
-    return adaptive_edges(values) if len(values) else np.array([0.0, 1.0])
+    values, weights = _weighed(rows)
+    if not len(values):
+        return np.array([0.0, 1.0])
+    return adaptive_edges(values if weights is None else _stand_ins(values, weights))
 
 
 def _streamed_adaptive_edges(batches: Iterator[Mapping[str, NDArray[Any]]]) -> Floats:
@@ -228,7 +328,15 @@ def _risk_curve(state: Ranked, weights: Floats) -> Floats:
     return 1 - accuracy_at(state, weights, curve_coverages())
 
 
+_MOST_STAND_INS = 20_000_000
 _GAP_SUMS = ("confidence", "correct", ONE)
+_WEIGHT = pl.col("weight")
+_OF_WEIGHTS: dict[str, pl.Expr] = {
+    # Sums are weighted already: these become sums over squared weights, and tell whether all weights are whole.
+    "weight_squared": _WEIGHT,
+    "weight_variance": _WEIGHT * _CONFIDENCE * (1 - _CONFIDENCE),
+    "weight_part": _WEIGHT - _WEIGHT.floor(),
+}
 _EQUAL_WIDTH = Bins("confidence", "equal_width_edges")
 _EQUAL_MASS = Bins("confidence", "mass_edges")
 _ADAPTIVE = Bins("confidence", "adaptive_edges")
@@ -240,6 +348,8 @@ _STENGEL = (
 _MURPHY = "Murphy 1973, A New Vector Partition of the Probability Score, Journal of Applied Meteorology"
 _GEIFMAN = "Geifman, Uziel and El-Yaniv 2019, Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers, ICLR"
 _GUO = "Guo, Pleiss, Sun and Weinberger 2017, On Calibration of Modern Neural Networks, ICML"
+_ROELOFS = "Roelofs, Cain, Shlens and Mozer 2022, Mitigating Bias in Calibration Error Estimation, AISTATS"
+_GOOD = "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B"
 _KUMAR = "Kumar, Liang and Ma 2019, Verified Uncertainty Calibration, NeurIPS"
 
 
@@ -292,11 +402,14 @@ FIGURES: tuple[AnyStatistic, ...] = (
         "What moves ECE. Where many confidences are equal there are fewer bins than asked for.",
         "Nixon, Dusenberry, Zhang, Jerfel and Tran 2019, Measuring Calibration in Deep Learning, CVPR Workshops"),
         _EQUAL_MASS),
-    _calibration_error("debiased_ece", "ece", _debiased_ece, "debiased ECE", Explanation(
-        "ECE − Σ_b (n_b/N) · (E|X_b| − |gap_b|), X_b normal around gap_b with variance acc_b(1 − acc_b)/n_b",
-        "ECE less what noise alone adds to it; never below 0.",
-        "The fewer rows a bin holds, the larger its correction; bins without a single error get none.",
-        _KUMAR)),
+    Statistic(
+        "debiased_ece", (*_GAP_SUMS, "variance"), _debiased_ece, "debiased ECE", "lower", (0.0, 1.0), _EQUAL_WIDTH,
+        derived=DERIVED, interval=partial(_interval, "ece"), explanation=Explanation(
+            "sqrt(max(ECE² − noise floor², 0))",
+            "ECE less what noise alone adds to it: noise and error add up in squares, nearly. It stands beside ECE, "
+            "too, and the interval of both is that of the true error.",
+            "What moves ECE, less. Of a calibrated model it is 0 in about half of all samples.",
+            _ROELOFS)),
     RowStatistic(
         "smooth_ece", ("confidence", "correct"), Ranked.of, smooth_ece_of, "smooth ECE", "lower",
         sorted_by="confidence", of_neighbours=True, noise_power=3, explanation=Explanation(
@@ -324,32 +437,44 @@ FIGURES: tuple[AnyStatistic, ...] = (
             "What moves RMSCE, which is its square root.",
             _MURPHY)),
     Statistic(
-        "brier_resolution", (*_GAP_SUMS, "brier"), _resolution, "Brier: resolution", "higher", (-1.0, 1.0),
+        "brier_resolution", (*_GAP_SUMS, "brier"), _resolution, "Brier: resolution", "none", (-1.0, 1.0),
         _EQUAL_WIDTH, derived=DERIVED, explanation=Explanation(
             "reliability + uncertainty − Brier",
             "How well confidence tells right from wrong: the part of the uncertainty that it takes away.",
-            "Within a bin it includes how confidence varies with the outcome, so that the three parts add up.",
+            "The uncertainty that there is to take away, so it ranks no systems of different accuracy. Within a bin it "
+            "includes how confidence varies with the outcome, so that the three parts add up.",
             "Stephenson, Coelho and Jolliffe 2008, Two Extra Components in the Brier Score Decomposition, "
             "Weather and Forecasting")),
     Statistic(
         "brier_uncertainty", ("correct", ONE), _uncertainty, "Brier: uncertainty", "none", (0.0, 0.25),
+        share=Share(image=_uncertainty_ends),
         explanation=Explanation(
             "accuracy · (1 − accuracy)",
             "How hard it is to say which answers are right: the Brier score of always saying the accuracy.",
             "Nothing but the task and the system's accuracy.",
             _MURPHY)),
-    mean_of("nll", title="NLL", direction="lower", range=(0.0, float("inf")), derived=DERIVED,
+    Statistic(
+        "nll", ("nll", ONE, "certain_wrong"), infinite_mean, "NLL", "lower", (0.0, float("inf")), derived=DERIVED,
+        out_of="certain and wrong", infinite="rows that are certain and wrong cost infinitely much", compared=False,
         explanation=Explanation(
             "mean of −ln(confidence) where right, −ln(1 − confidence) where wrong",
-            "Log loss of the confidence as a forecast of being right.",
-            "An answer that is certain and wrong would cost infinitely much: such rows are counted as unscored.",
-            "Good 1952, Rational Decisions, Journal of the Royal Statistical Society B")),
+            "Log loss of the confidence as a forecast of being right. One answer that is certain and wrong makes it "
+            "infinite: how many there are stands beside it.",
+            "A single row can decide it. Comparisons take nll_clipped.",
+            _GOOD)),
+    Statistic(
+        "nll_clipped", ("nll_clipped", ONE), ratio, "NLL, clipped at {clip}", "lower", (0.0, float("inf")),
+        explanation=Explanation(
+            "mean of −ln(c) where right, −ln(1 − c) where wrong, c the confidence brought into [{clip}, 1 − {clip}]",
+            "Log loss where no single answer costs infinitely much: certain and wrong costs −ln({clip}).",
+            "Where some answers are certain and wrong, the choice of the clip (--nll-clip) as much as the system.",
+            _GOOD)),
     mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
         "mean of correct", "How often the model is right.", "The task.")),
     mean_of("confidence", "mean_confidence", title="mean confidence", explanation=Explanation(
         "mean of confidence", "How sure the model is.")),
     Statistic("confidence_gap", _GAP_SUMS, lambda c, y, n: ratio(c - y, n), "confidence − accuracy", range=(-1.0, 1.0),
-        explanation=Explanation(
+        share=Share(_accuracy_of_gap, _gap, _gap_ends), explanation=Explanation(
             "mean confidence − accuracy",
             "Above 0: over-confident on the whole; below 0: under-confident. It needs no bins and is not biased.",
             "Over- and under-confidence cancel: 0 does not mean calibrated.")),
@@ -364,7 +489,8 @@ _RANKED: dict[str, Any] = {
 }  # fmt: skip
 
 RANKING: tuple[RowStatistic, ...] = (
-    RowStatistic("auroc", value=auroc_of, title="AUROC", direction="higher", **_RANKED, explanation=Explanation(
+    RowStatistic("auroc", value=auroc_of, title="AUROC", direction="higher", kinds=right_and_wrong, **_RANKED,
+        explanation=Explanation(
         "P(a right answer is surer than a wrong one), ties counting half",
         "Whether confidence tells right answers from wrong ones; 0.5 is a coin toss. It says nothing about "
         "calibration.",
@@ -392,7 +518,11 @@ def statistics(method: Method) -> list[AnyStatistic]:
     ranking = [*RANKING, *map(_accuracy_at_coverage, coverages), RISK_COVERAGE]
     if method.get("scale") == RAW:
         ranking = [_of_raw_scores(figure) for figure in ranking]
-    return [*(_for_bins(figure, bins) for figure in FIGURES), *_classwise(method, bins), *ranking]
+    clip = cast(float, method.get("nll-clip", DEFAULT_NLL_CLIP))
+    of_probabilities = [_for_clip(_for_bins(figure, bins), clip) for figure in FIGURES]
+    if method.get("weight") is not None:
+        of_probabilities = [_for_weights(figure) for figure in of_probabilities]
+    return [*of_probabilities, *_of_distributions(method, bins, clip), *ranking]
 
 
 def _for_bins(figure: AnyStatistic, bins: int) -> AnyStatistic:
@@ -414,17 +544,40 @@ def _for_bins(figure: AnyStatistic, bins: int) -> AnyStatistic:
     return figure
 
 
-def _classwise(method: Method, bins: int) -> list[AnyStatistic]:
-    """Where distributions were given; and without a method, to explain it."""
+def _for_clip(figure: AnyStatistic, clip: float) -> AnyStatistic:
+    """The clipped log loss with its clip: in its columns, its title and its formula."""
+    if figure.name != "nll_clipped" or figure.explanation is None:
+        return figure
+    clipped = {"nll_clipped": _log_loss(_CONFIDENCE.clip(clip, 1 - clip))}
+    said = {part: text.replace("{clip}", f"{clip:g}") for part, text in vars(figure.explanation).items()}
+    title = figure.title.replace("{clip}", f"{clip:g}")
+    return replace(figure, title=title, derived=clipped, explanation=Explanation(**said))
+
+
+def _for_weights(figure: AnyStatistic) -> AnyStatistic:
+    """A figure of gaps with the sums from which the noise of weighted rows is told."""
+    if isinstance(figure, RowStatistic) or figure.interval is None:
+        return figure
+    if figure.name == "debiased_ece":
+        figure = replace(figure, sums=(*figure.sums, *_OF_WEIGHTS))
+    else:
+        figure = replace(figure, interval_sums=(*figure.interval_sums, *_OF_WEIGHTS))
+    return replace(figure, derived={**figure.derived, **_OF_WEIGHTS})
+
+
+def _of_distributions(method: Method, bins: int, clip: float) -> list[AnyStatistic]:
+    """Where distributions were given; and without a method, to explain them."""
     if method and "classes" not in method:
         return []
-    return [classwise_figure(cast(list[str], method.get("classes", [])), bins)]
+    classes = cast(list[str], method.get("classes", []))
+    return [classwise_figure(classes, bins), *distribution_scores(classes, clip)]
 
 
 def _accuracy_at_coverage(coverage: float) -> RowStatistic:
     return RowStatistic(
         f"accuracy_at_{coverage * 100:g}", value=partial(_accuracy_at, coverage),
-        title=f"accuracy at {coverage:.0%} coverage", direction="higher", **_RANKED, explanation=Explanation(
+        title=f"accuracy at {coverage:.0%} coverage", direction="higher", part=coverage, **_RANKED,
+        explanation=Explanation(
             f"accuracy of the {coverage:.0%} surest answers",
             "How often the system is right when it may abstain from its least sure answers.",
             "Where confidences are equal at the cut, all of them count in proportion.",

@@ -32,18 +32,27 @@ def _sentences(result: Result) -> Iterator[str]:
     leaning = 0
     if isinstance(gap.low, float) and isinstance(gap.high, float):
         leaning = (gap.low > 0) - (gap.high < 0)
-    if floor is not None and isinstance(ece.low, float):
-        if ece.low > 0 and ece.value > floor:
-            yield f"Not calibrated: ECE {ece.value:.3f} where a calibrated model would show about {floor:.3f}."
+    if floor is not None and isinstance(ece.low, float) and isinstance(ece.high, float):
+        shown = (
+            f"ECE {_short(ece.value)}; noise alone shows {_short(floor)}; "
+            f"true error between {_short(ece.low)} and {_short(ece.high)}."
+        )
+        if ece.low > 0:
+            yield f"Not calibrated: {shown}"
         elif leaning:
-            yield f"Bin by bin, nothing stands out from noise: ECE {ece.value:.3f}, noise floor {floor:.3f}. But:"
+            yield f"Bin by bin, nothing stands out from noise: {shown} But:"
         else:
-            yield f"No miscalibration can be told apart from noise: ECE {ece.value:.3f}, noise floor {floor:.3f}."
+            yield f"No miscalibration can be told apart from noise: {shown}"
     points = f"{100 * abs(gap.value):.1f} percentage points"
     if leaning > 0:
         yield f"Over-confident on the whole: it claims {points} more than it gets right."
     elif leaning < 0:
         yield f"Under-confident on the whole: it gets {points} more right than it claims."
+
+
+def _short(value: float) -> str:
+    """Three decimals; 0 as such, so that an end of an interval at 0 is told from one near it."""
+    return f"{value:.3f}" if value else "0"
 
 
 def _without_calibration(result: Result) -> Iterator[str]:

@@ -95,6 +95,9 @@ def recalibrate(
     bins: Annotated[
         int, Option("equal-width bins on [0, 1]", group="reading", metavar="N", at_least=1)
     ] = figures.DEFAULT_BINS,
+    nll_clip: Annotated[
+        float, Option("nll_clipped brings confidences into [E, 1 − E]", group="reading", metavar="E")
+    ] = figures.DEFAULT_NLL_CLIP,
     **shared: Unpack[ReadConfidences],
 ) -> Recalibrated:
     """Fit on `fit_on`, or on a share `split` of `data`, or take a `fitted` map; report on (the rest of) `data`.
@@ -117,7 +120,7 @@ def recalibrate(
         )
     # Measured in memory and without intervals first: what is kept and reported is made of these rows.
     quick = cast(ReadConfidences, {**shared, "options": IntervalOptions(method="none"), "out": None})
-    measured = evaluate(data, bins=bins, **quick)
+    measured = evaluate(data, bins=bins, nll_clip=nll_clip, **quick)
     reported = measured.measurements
     if fitted is not None:
         recalibration = fitted if isinstance(fitted, Recalibration) else load(fitted)
@@ -130,7 +133,7 @@ def recalibrate(
             learned, reported = _parted(reported, split, drawn)
             source = {"split": split, "seed": drawn, "inputs": measured.inputs}
         elif fit_on is not None:
-            other = evaluate(fit_on, bins=bins, **cast(ReadConfidences, {**quick, "slices": ()}))
+            other = evaluate(fit_on, bins=bins, nll_clip=nll_clip, **cast(ReadConfidences, {**quick, "slices": ()}))
             learned = other.measurements
             source = {"inputs": other.inputs}
             if not same_rows:

@@ -101,12 +101,12 @@ _ALIGNMENT = (
             "The share of responses that count at all: by default those with a BLEU of at least 0.1.",
             "--relevance, common words")),
     Statistic(
-        "ties", ("tied", "with_choice"), ratio, "ties", "lower", explanation=Explanation(
+        "ties", ("tied", "with_choice"), ratio, "ties", "none", explanation=Explanation(
             "hypotheses whose best score two groups share / hypotheses with a choice of groups",
             "How often the aligner could not tell which meaning a response has.",
             "responses without any overlap tie at 0")),
     Statistic(
-        "margin", ("margin", "with_choice"), ratio, "margin", "higher", _ANY_SCORE, explanation=Explanation(
+        "margin", ("margin", "with_choice"), ratio, "margin", "none", _ANY_SCORE, explanation=Explanation(
             "mean of (best score − second best) over hypotheses with a choice of groups",
             "How clearly responses belong to their group.")),
 )  # fmt: skip

@@ -50,6 +50,10 @@ _OTHER_MARKS = (";", "|", "\t")
 Numbered = tuple[pl.DataFrame, pl.Series]
 """Some rows of one input, and the numbers of their records in it."""
 
+WEIGHT_HINT = (
+    "Weights are finite numbers, and a row of weight 0 does not count. Correct them, or leave out --weight (weight=)."
+)
+
 
 class TableFormat(NamedTuple):
     """A recognised format and what it was recognised by."""
@@ -129,13 +133,18 @@ class TableBatch:
         return texts
 
     def weights(self, name: str) -> pl.Series:
-        """A column as weights: numbers of at least 0."""
+        """A column as weights: finite numbers of at least 0."""
         expected, reason = "a weight of at least 0", Reason.BAD_WEIGHT
-        weights = self.numbers(name, expected, reason)
+        self.require([name])
+        try:
+            weights = self.numbers(name, expected, reason)
+        except InputError as error:
+            raise InputError(**{**error.parts(), "expected": expected, "hint": WEIGHT_HINT, "reason": reason}) from None
         wrong = (weights < 0) | weights.is_null()
         if bool(wrong.any()):
             row = int(wrong.arg_max() or 0)
-            raise self.error(row, field=name, expected=expected, got=shown(self.frame[name][row]), reason=reason)
+            got = shown(self.frame[name][row])
+            raise self.error(row, field=name, expected=expected, got=got, hint=WEIGHT_HINT, reason=reason)
         return weights.alias("weight")
 
     def numbers(self, name: str, expected: str = "a finite number", reason: Reason = Reason.NOT_A_NUMBER) -> pl.Series:

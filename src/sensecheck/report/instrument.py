@@ -18,7 +18,7 @@ from sensecheck import instruments
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.opening import file_sources
 from sensecheck.inputs.reasons import Reason
-from sensecheck.inputs.tables import TableBatch, TableReader
+from sensecheck.inputs.tables import WEIGHT_HINT, TableBatch, TableReader
 from sensecheck.instruments import InstrumentError
 from sensecheck.report.asking import Asked
 from sensecheck.report.question import Question
@@ -107,6 +107,8 @@ class Instrument(ABC):
             progress=asked.progress,
         )  # fmt: skip
         rows = collected.measurements
+        if asked.weight is not None:
+            _refuse_weightless(rows, asked.weight)
         method |= self.learnt()
         samples, unsure = (None, []) if self.original else taken(rows, asked.repeat, asked.cluster)
         if samples is not None:
@@ -139,6 +141,23 @@ class Instrument(ABC):
         if collected.directory is not None:
             result.store()
         return result
+
+
+def _refuse_weightless(rows: Measurements, name: str) -> None:
+    """Refuse rows of which none that is scored counts for anything."""
+    if "weight" not in rows.schema:
+        return
+    scored = 0
+    for batch in rows.batches([c for c in ("weight", "scored") if c in rows.schema]):
+        weights = batch["weight"].filter(batch["scored"]) if "scored" in batch.columns else batch["weight"]
+        if bool((weights > 0).any()):
+            return
+        scored += len(weights)
+    if scored:
+        raise InputError(
+            field=name, expected="at least one scored row with a weight above 0", got=f"0 in all {scored:,}",
+            hint=WEIGHT_HINT, reason=Reason.BAD_WEIGHT,
+        )  # fmt: skip
 
 
 def _refuse_repeated(question: str, names: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from sensecheck.report.page import rendered, spark
 from sensecheck.report.question import question
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Cell as Marked
-from sensecheck.report.tables import Table, decimal, interval
+from sensecheck.report.tables import Table, decimal, headed, interval
 from sensecheck.statistics.figure import Figure
 
 
@@ -162,7 +162,7 @@ def _section(row: Row) -> dict[str, Any]:
         "name": visible(row.name),
         "asks": question(row.question).asks,
         "question": row.question,
-        "columns": [f.title + arrows.get(f.direction, "") for f in headline],
+        "columns": [headed(f) + arrows.get(f.direction, "") for f in headline],
         "lines": lines,
         "verdict": [visible(s) for s in row.comparison.verdict()] if row.comparison else [],
         "link": row.link,

@@ -20,7 +20,17 @@ from sensecheck.report.comparison import Comparison, Comparisons, unscored
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import MAX_EXAMPLES, Listing, choose, listing, listing_of_several
 from sensecheck.report.result import Result
-from sensecheck.report.tables import Table, aside, decimal, figures_table, interval, titled, told
+from sensecheck.report.tables import (
+    Table,
+    aside,
+    decimal,
+    figures_table,
+    headed,
+    interval,
+    of_true_error,
+    titled,
+    told,
+)
 from sensecheck.statistics.figure import Figure
 
 # A page of thousands of slice rows helps nobody and weighs on all: the rest is in summary.json.
@@ -102,6 +112,7 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
             "caption": f"All figures with their {result.options.level:.0%} intervals",
             "columns": figures.columns,
             "rows": figures.rows,
+            "notes": figures.notes,
         },
         signature=visible(result.signature.short),
         long_signature=visible(result.signature.long),
@@ -246,7 +257,9 @@ def _card(figure: Figure, level: float) -> dict[str, Any]:
     return {
         "title": figure.title,
         "value": decimal(figure.value),
-        "interval": f"{level:.0%} {ends}" if ends != "–" else figure.absent,
+        "interval": f"{'true error, ' if of_true_error(figure) else ''}{level:.0%} {ends}"
+        if ends != "–"
+        else figure.absent,
         "beside": [(k, aside(v)) for k, v in figure.beside.items()],
     }
 
@@ -282,7 +295,7 @@ def _slice(
     title = "by " + " × ".join(by)
     if len(rows) > len(shown):
         title += f" (the first {len(shown):,} of {len(rows):,}; all are in summary.json)"
-    return {"title": title, "columns": [" × ".join(by), "n", *(f.title for f in names)], "rows": lines}
+    return {"title": title, "columns": [" × ".join(by), "n", *map(headed, names)], "rows": lines}
 
 
 def _link(chosen: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Measurements, concatenated
 from sensecheck.statistics.shared_rows import PairedRuns
-from sensecheck.statistics.statistic import AnyStatistic, Statistic
+from sensecheck.statistics.statistic import INFINITE, AnyStatistic, Statistic
 from sensecheck.statistics.table import Slice
 
 if TYPE_CHECKING:
@@ -194,7 +194,13 @@ class Result:
         self._check_numbers(other, paired, names)
         headline = self.question.headline
         differences = compare(
-            self.rows, other.rows, self.statistics, options=chosen, headline=headline, names=names, paired=paired
+            self.rows,
+            other.rows,
+            [s for s in self.statistics if s.compared],
+            options=chosen,
+            headline=headline,
+            names=names,
+            paired=paired,
         )
         scored = scored_differences(paired, self.statistics, headline, chosen)
         outcome = self.question.outcome
@@ -339,7 +345,7 @@ class Result:
     def __repr__(self) -> str:
         lines = [f"{self.question.name} · {self.rows.height:,} rows"]
         for f in self.figures:
-            if isinstance(f.value, float) and isfinite(f.value):
+            if isinstance(f.value, float) and (isfinite(f.value) or f.value == inf):
                 lines.append(f"  {f.title:<28} {decimal(f.value):>8}  {interval(f)}")
         return "\n".join([*lines, f"  {self.signature.short}"])
 
@@ -390,8 +396,11 @@ def _figure(plain: Mapping[str, Any]) -> Figure:
         return nan if value is None else float(value)
 
     ends = plain["interval"]
+    value = number(plain["value"])
+    if plain["value"] is None and str(plain["interval_absent"]).startswith(INFINITE):
+        value = inf
     return Figure(
-        plain["name"], plain["title"], number(plain["value"]), int(plain["n"]), plain["clusters"],
+        plain["name"], plain["title"], value, int(plain["n"]), plain["clusters"],
         dict(plain["unscored"]), None if ends is None else number(ends[0]), None if ends is None else number(ends[1]),
         plain["interval_method"] or "", plain["interval_absent"] or "",
         {k: v if isinstance(v, int) else number(v) for k, v in plain["beside"].items()}, plain["direction"],

@@ -9,7 +9,7 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import inf, isfinite
 from typing import IO
 from unicodedata import combining, east_asian_width
 
@@ -152,6 +152,8 @@ def decimal(value: float | tuple[float, ...] | None, digits: int = 4) -> str:
     """A figure as text: four decimals, or a dash where there is none. What rounds to zero has no sign."""
     if isinstance(value, tuple):
         return " ".join(decimal(v, digits) for v in value)
+    if value == inf:
+        return "∞"
     if value is None or not isfinite(value):
         return "–"
     if abs(value) >= 1000:
@@ -192,13 +194,32 @@ def interval(figure: Figure) -> str:
     return f"[{decimal(figure.low)}, {decimal(figure.high)}]"
 
 
+TRUE_ERROR = (
+    "Noise pushes up a calibration error: its interval is of the true error, less noise, and the figure itself may lie "
+    "above it."
+)
+
+
+def of_true_error(figure: Figure) -> bool:
+    """Whether the interval is one of the error without the noise that the figure shows."""
+    return figure.low is not None and ("debiased" in figure.beside or figure.method.endswith("noise taken out"))
+
+
+def headed(figure: Figure) -> str:
+    """A figure's title where intervals stand in its column, saying what they are of."""
+    return f"{figure.title} [true error]" if of_true_error(figure) else figure.title
+
+
 def figures_table(title: str, figures: Sequence[Figure], level: float, notes: Sequence[str] = ()) -> Table:
     """One row a figure: value, interval, what to read beside it, n, unscored."""
-    beside = list(dict.fromkeys(k for f in figures for k in f.beside))
+    # A count that is 0 throughout says nothing: no column for it.
+    beside = list(dict.fromkeys(k for f in figures for k, v in f.beside.items() if v != 0 or isinstance(v, float)))
     clustered = any(f.clusters is not None for f in figures)
     columns = ["figure", "value", f"{level:.0%} interval", *beside, "n"]
     columns += (["clusters"] if clustered else []) + ["unscored"]
     table = Table(title, columns, notes=list(notes))
+    if any(map(of_true_error, figures)):
+        table.notes.append(TRUE_ERROR)
     for f in figures:
         if isinstance(f.value, tuple):
             continue
@@ -211,7 +232,7 @@ def figures_table(title: str, figures: Sequence[Figure], level: float, notes: Se
 def slices_table(by: Sequence[str], rows: Sequence[Sequence[Figure]], headline: Sequence[str]) -> Table:
     """One row a slice value, with the headline figures and their intervals."""
     first = [f for f in rows[0] if f.name in headline] if rows else []
-    table = Table("by " + " × ".join(by), [" × ".join(by), "n", *(f.title for f in first)])
+    table = Table("by " + " × ".join(by), [" × ".join(by), "n", *map(headed, first)])
     for figures in rows:
         name = " × ".join(str(v) for v in figures[0].slice.values())
         row = [name, f"{max((f.n for f in figures), default=0):,}"]
@@ -219,10 +240,8 @@ def slices_table(by: Sequence[str], rows: Sequence[Sequence[Figure]], headline: 
             ends = interval(f)
             row.append(decimal(f.value) if ends == "–" else f"{decimal(f.value)} {ends}")
         table.rows.append(row)
-    if any("debiased" in f.beside for f in first):
-        table.notes.append(
-            "where noise pushes a figure up, its interval is that of the debiased value and may end below the figure"
-        )
+    if any(map(of_true_error, first)):
+        table.notes.append(TRUE_ERROR)
     return table
 
 

@@ -197,7 +197,7 @@ FIGURES: tuple[Declared, ...] = (
             "pairs with M(p, h) = gold / pairs with a gold label",
             "Pairs without gold are left out and counted.",
             "the data set"))),
-    Declared(Statistic("coverage", ("judged", "eligible"), ratio, "Coverage: judged of eligible pairs", "higher",
+    Declared(Statistic("coverage", ("judged", "eligible"), ratio, "Coverage: judged of eligible pairs", "none",
         explanation=Explanation(
             "pairs judged / pairs with a rule",
             "The share of the pairs that the rates are about; read it with every rate.",

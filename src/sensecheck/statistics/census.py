@@ -240,9 +240,12 @@ class Census:
 
     def units(self, statistic: AnyStatistic) -> Floats:
         """How many independent units each slice has for this figure: clusters, or rows where there are none."""
-        clusters = [self.clusters(statistic, value) for value in self.values]
-        rows = [self.n(statistic, value) for value in self.values]
-        return np.array([n if c is None else c for c, n in zip(clusters, rows, strict=True)], dtype=np.float64)
+        return np.array([self.independent(statistic, value) for value in self.values], dtype=np.float64)
+
+    def independent(self, statistic: AnyStatistic, value: SliceValue) -> int:
+        """The same for one slice."""
+        clusters = self.clusters(statistic, value)
+        return self.n(statistic, value) if clusters is None else clusters
 
     def codes(self, batch: pl.DataFrame) -> Indexes | None:
         """The number of each row's slice; None where all rows are one."""

@@ -255,7 +255,8 @@ class _SummedRuns:
         measured, spreads = [], []
         for run in (0, 1):
             points, replicates = self._points(run, statistic), self._replicates(run, statistic)
-            own = statistic.interval(points, replicates, level=self.options.level, seed=self.options.seed)
+            units = self.censuses[run].independent(statistic, ())
+            own = statistic.interval(points, replicates, level=self.options.level, seed=self.options.seed, units=units)
             if own.absent:
                 return replace(found, note=own.absent)
             measured.append(Measured(own.beside.get("debiased", found.b if run else found.a), own.low, own.high))
@@ -390,7 +391,7 @@ def _of_row_intervals(
         return _by_percentiles(found, spreads[1] - spreads[0], options.level)
     measured = []
     for run, value, spread, census in zip(runs, (found.a, found.b), spreads, censuses, strict=True):
-        units = float(census.units(statistic)[0])
+        units = float(census.independent(statistic, ()))
         closed = replace(options, method="auto")
         own = row_interval(statistic, run, np.asarray(value), spread, units, closed, "bootstrap")
         if not isinstance(own.low, float) or not isinstance(own.high, float):
@@ -417,7 +418,7 @@ def _correlation(a: Floats, b: Floats) -> float:
 def _observed(statistic: AnyStatistic, values: tuple[float, float], censuses: tuple[Census, Census]) -> Difference:
     """What both runs show, before any test."""
     n = [census.n(statistic, ()) for census in censuses]
-    units = min(int(census.units(statistic)[0]) for census in censuses)
+    units = min(census.independent(statistic, ()) for census in censuses)
     return replace(_without_test(statistic, ""), a=values[0], b=values[1], difference=values[1] - values[0], n_a=n[0],
                    n_b=n[1], units=units)  # fmt: skip
 

@@ -19,7 +19,7 @@ from sensecheck.statistics.intervals import Interval, acceleration, bca, percent
 from sensecheck.statistics.measurements import Measurements
 from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_figures import row_figures, row_groups
-from sensecheck.statistics.statistic import Anchors, AnyStatistic, RowStatistic, Statistic
+from sensecheck.statistics.statistic import Anchors, AnyStatistic, RowStatistic, Statistic, why_infinite
 from sensecheck.statistics.summing import Layout, Summed, sum_distinct, sum_rows
 from sensecheck.statistics.table import Slice, Table, scored_batches, scored_rows
 from sensecheck.statistics.units import as_matrix
@@ -208,7 +208,7 @@ class _Slicing:
         for s in statistics:
             by_slice = _Sums.by_slice(s, layout, summed)
             values = [finished(s, sums.points, self.anchors) for sums in by_slice]
-            absences = [self._absent(s, code) for code in chosen]
+            absences = [why_infinite(s, v) or self._absent(s, code) for code, v in zip(chosen, values, strict=True)]
             made: list[Interval | None] = [None] * len(values)
             if intervals is not None:
                 points = [np.stack([sums.points[j] for sums in by_slice]) for j in range(len(s.sums))]
@@ -245,7 +245,8 @@ class _Slicing:
             return Interval()
         level = self.options.level
         if statistic.interval is not None:
-            own = statistic.interval(sums.points, sums.replicates, level=level, seed=self.options.seed)
+            units = self.census.independent(statistic, self.census.values[code])
+            own = statistic.interval(sums.points, sums.replicates, level=level, seed=self.options.seed, units=units)
             if own.absent:
                 return Interval(absent=own.absent, beside=dict(own.beside))
             return Interval(own.low, own.high, own.method, beside=dict(own.beside))

@@ -77,10 +77,13 @@ class OwnInterval:
 
 
 class IntervalRule(Protocol):
-    """Makes an interval from a statistic's sums and their bootstrap replicates."""
+    """Makes an interval from a statistic's sums and their bootstrap replicates.
+
+    `units` is the number of independent units behind the sums: clusters, or rows where there are none.
+    """
 
     def __call__(
-        self, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int
+        self, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int, units: float
     ) -> OwnInterval: ...
 
 
@@ -148,6 +151,10 @@ class Statistic:
     """A measurement column that says it row by row instead."""
     out_of: str = ""
     """What the last sum counts, where that is not rows: it is shown beside the figure under this name."""
+    infinite: str = ""
+    """What makes the value infinite, in words, where something can: it then has no interval."""
+    compared: bool = True
+    """False where another figure stands for this one in comparisons."""
 
     @property
     def label(self) -> str:
@@ -207,6 +214,8 @@ class RowStatistic:
     limits of its own."""
     part: float = 1.0
     """The part of the rows that it looks at."""
+    compared: bool = True
+    """False where another figure stands for this one in comparisons."""
 
     @property
     def label(self) -> str:
@@ -218,6 +227,19 @@ class RowStatistic:
 
 
 AnyStatistic: TypeAlias = Statistic | RowStatistic
+
+
+INFINITE = "infinite"
+"""How the reason begins why an infinite figure has no interval."""
+
+
+def why_infinite(statistic: Statistic, value: Floats) -> str:
+    """Why the figure has no interval, where its value is infinite; empty otherwise.
+
+    >>> why_infinite(Statistic("loss", ("loss", ONE), ratio, infinite="a row cost infinitely much"), np.array(np.inf))
+    'infinite: a row cost infinitely much'
+    """
+    return f"{INFINITE}: {statistic.infinite}" if statistic.infinite and np.isposinf(value).any() else ""
 
 
 def mean_of(column: str, name: str | None = None, **described: Any) -> Statistic:

@@ -197,9 +197,11 @@ def sum_rows(
         for collected in (resampled, by_unit):
             if collected is not None:
                 collected.add(batch, codes, columns, indexes)
+    # A power of two: the way back to the weights' own unit loses nothing.
+    unit = 1 / table.weight_scale
     return Summed(
-        [sums.floats().reshape(slices, size, -1) for sums, size in zip(points, sizes, strict=True)],
-        None if resampled is None else resampled.floats(),
+        [sums.floats().reshape(slices, size, -1) * unit for sums, size in zip(points, sizes, strict=True)],
+        None if resampled is None else [sums * unit if unit != 1 else sums for sums in resampled.floats()],
         None if by_unit is None else by_unit.units(),
     )
 
@@ -242,7 +244,7 @@ class _RowsByUnit:
                 nothing.astype(np.int64), nothing.astype(np.uint64), np.empty((0, self.columns)), nothing, self.groups
             )
         ids, code, values = self.gathered.all()
-        return Units(code, ids, values, np.ones(len(ids)), self.groups)
+        return Units(code, ids, values / self.table.weight_scale, np.ones(len(ids)), self.groups)
 
 
 class _ResampledRows(_RowsByUnit):
@@ -294,7 +296,7 @@ def sum_distinct(
     distinct, slice_of = _distinct_rows(table, census, chosen, layout)
     columns, indexes = layout.read(distinct.drop("len"), table.weight_scale)
     counts = distinct["len"].to_numpy().astype(np.int64)
-    matrix = as_matrix(columns, len(distinct))
+    matrix = as_matrix(columns, len(distinct)) / table.weight_scale
     points, replicates = [], []
     code = slice_of.astype(np.int64)
     for size, index in zip(sizes, indexes, strict=True):

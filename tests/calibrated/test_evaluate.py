@@ -245,7 +245,8 @@ def test_the_clip_is_in_the_signature_and_certain_errors_are_not_rewarded():
         for c, name in ((confidence, "honest"), (reckless, "reckless"))
     )
     compared = honest.compare(certain)
-    assert compared["nll_clipped"].better == "a"
+    assert compared["nll_clipped"].p < 0.001 and compared["nll_clipped"].low > 0
+    assert compared["brier"].better == "a" and not any("reckless is better" in said for said in compared.verdict())
     assert "nll" not in [d.name for d in compared.differences]
     assert "nll-clip:1e-06" in honest.signature.long and "nll-clip" not in honest.signature.short
     other = calibrated.evaluate(confidence=confidence, correct=correct, nll_clip=0.01, options=NO_CI)

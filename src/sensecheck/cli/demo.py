@@ -102,7 +102,7 @@ def takeaways(judged: list[tuple[str, Difference]]) -> list[str]:
     for which, words in (("b", "B is better:"), ("a", "A is better:"), ("", "No difference can be shown:")):
         titles: dict[str, list[str]] = {}
         for question, d in judged:
-            if d.better == which and d.direction != "none":
+            if d.better == which and d.direction != "none" and not d.repeats:
                 titles.setdefault(question, []).append(d.title)
         if titles:
             said.append(

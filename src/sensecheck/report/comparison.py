@@ -199,10 +199,12 @@ class Comparison:
             kept = ["id", outcome, *(["scored"] if "scored" in run.rows.schema else [])]
             kept += [column] if name == "_a" else []
             frame = concatenated(run.rows, list(dict.fromkeys(kept)))
+            # Where ids repeat, the first of one run goes with the first of the other, and so on.
+            frame = frame.with_columns(pl.int_range(pl.len()).over("id").alias("_nth"))
             if "scored" in frame.columns:
                 frame = frame.filter(pl.col("scored")).drop("scored")
             sides.append(frame.rename({outcome: name}).drop_nulls(name))
-        joined = sides[0].join(sides[1].select("id", "_b"), on="id", how="inner")
+        joined = sides[0].join(sides[1].select("id", "_nth", "_b"), on=["id", "_nth"], how="inner")
         change = pl.col("_b").cast(pl.Float64) - pl.col("_a").cast(pl.Float64)
         if self.a.outcome_direction == "lower":
             change = -change
@@ -289,6 +291,14 @@ class Comparisons:
     @property
     def question(self) -> Any:
         return self.results[0].question
+
+    def over_the_same_rows(self, name: str) -> bool:
+        """Whether every run's own figure is over the rows that all of them were scored on."""
+        for pair in self.pairs:
+            d = next((d for d in pair if d.name == name), None)
+            if d is None or (d.n_a, d.n_b) != (pair.a[name].n, pair.b[name].n):
+                return False
+        return True
 
     def verdict(self) -> list[str]:
         said = []

@@ -53,6 +53,8 @@ class Row:
         return next((f for f in cell.result.figures if f.name == name), None)
 
     def best(self, figure: Figure) -> float | None:
+        if self.comparison is not None and not self.comparison.over_the_same_rows(figure.name):
+            return None
         figures = [self.figure(c, figure.name) for c in self.cells]
         return best([_value(f) for f in figures], figure.direction)
 

@@ -293,6 +293,7 @@ class _SummedRuns:
         if not differing:
             # The same answers throughout: whatever else would come, these rows speak for no difference.
             judged = judged._replace(p=np.asarray(1.0))
+        judged = judged._replace(low=np.clip(judged.low, -width, width), high=np.clip(judged.high, -width, width))
         found = _judged(replace(found, differing=None if groups else differing), judged)
         if found.p is None or found.low is None or found.high is None or found.p >= found.least_p:
             return found

@@ -124,7 +124,8 @@ class ClosedIntervals:
         """True/false rows tell no more than as many rows; in clusters, less where rows of a cluster are alike."""
         x, d = parts
         if not self.table.clustered:
-            return np.minimum(number, sums.total**2 / sums.squares)
+            kish = sums.total**2 / sums.squares
+            return np.where(kish > rows * (1 - 1e-9), rows, np.minimum(number, kish))
         number = np.minimum(number, rows)
         # Rows in each unit, of the mean weight.
         per_row = (rows / sums.total)[by_slice.slices]

@@ -154,7 +154,7 @@ def beta_quantile(probability: float, a: ArrayLike, b: ArrayLike) -> Floats:
     >>> beta_quantile(0.025, [8.0], [1.0]).round(6).tolist()
     [0.630583]
     """
-    a, b = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+    a, b = (np.atleast_1d(v) for v in np.broadcast_arrays(np.asarray(a, dtype=float), np.asarray(b, dtype=float)))
 
     def chance(x: Floats, of: Flags) -> tuple[Floats, Floats]:
         one, other = a[of], b[of]
@@ -172,7 +172,8 @@ def middle_quantile(probability: float, successes: ArrayLike, failures: ArrayLik
 
     Numbers of successes and failures need not be whole.
     """
-    x, y = np.broadcast_arrays(np.asarray(successes, dtype=np.float64), np.asarray(failures, dtype=np.float64))
+    numbers = np.broadcast_arrays(np.asarray(successes, dtype=float), np.asarray(failures, dtype=float))
+    x, y = (np.atleast_1d(v) for v in numbers)
 
     def chance(p: Floats, of: Flags) -> tuple[Floats, Floats]:
         right, wrong = x[of], y[of]
@@ -188,9 +189,8 @@ def middle_quantile(probability: float, successes: ArrayLike, failures: ArrayLik
 
 def _root(chance: Callable[[Floats, Flags], tuple[Floats, Floats]], probability: float, a: Floats, b: Floats) -> Floats:
     """Where a rising function of x in (0, 1), near that of Beta(a, b), has this value: Newton's steps in a bracket."""
-    near = _paulson(probability, a, b)
+    x = np.clip(_paulson(probability, a, b), 1e-12, 1 - 1e-12)
     live = (a < _MANY) | (b < _MANY)
-    x = np.clip(near, 1e-12, 1 - 1e-12)
     low, high = np.zeros_like(x), np.ones_like(x)
     for _ in range(_STEPS):
         if not live.any():

@@ -152,7 +152,9 @@ def mean_limits(value: Floats, powers: Powers, level: float) -> Judged:
     The interval holds exactly those values that the test would not reject.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        still = ~(powers.second > 1e-14 * np.where(np.isfinite(powers.unit), powers.unit, 0.0) ** 2)
+        # Where no bounds say how far a unit could move the figure, its part of the value tells rounding from variation.
+        one = np.where(np.isfinite(powers.unit), powers.unit, np.abs(value) / powers.units)
+        still = ~(powers.second > 1e-14 * one**2)
         typical = np.where(still, powers.unit**2, powers.fourth / np.where(still, 1.0, powers.second))
         variance = powers.jackknifed + UNSEEN_DIFFERENCES * typical
         error = np.sqrt(variance)

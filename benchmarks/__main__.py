@@ -14,12 +14,12 @@ from benchmarks.golden import SHARED
 
 # What each of them needs besides sensecheck and its peers, which are left out where they are not installed.
 BENCHMARKS = {
-    "resampling": "", "calibration": "", "calibration_figures": "", "adaptive_binning": "", "read_logits": "",
-    "scale": "", "diverse_bench": "golden", "faithful_bench": "golden", "correct_bench": "",
+    "resampling": "", "interval_cost": "", "calibration": "", "calibration_figures": "", "adaptive_binning": "",
+    "read_logits": "", "scale": "", "diverse_bench": "golden", "faithful_bench": "golden", "correct_bench": "",
     "nli_throughput": "transformers",
 }  # fmt: skip
 # They take long or a GPU, and are run by name.
-BY_NAME = ("collect_logits", "interval_coverage")
+BY_NAME = ("collect_logits", "interval_coverage", "verdicts")
 
 
 def main(argv: list[str]) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from math import sqrt
 from statistics import NormalDist
 from typing import Any
@@ -37,6 +38,7 @@ Floats = NDArray[np.float64]
 Columns = dict[str, Any]
 Rng = np.random.Generator
 SLICES = 500  # data sets in one table
+COLUMNS = 40  # of one pair of runs
 BOOTSTRAPPED = 400  # data sets where every one of them is resampled
 Z = NormalDist().inv_cdf(0.975)
 
@@ -365,7 +367,16 @@ def duels() -> list[Duel]:
     return found
 
 
-def _run(columns: Columns) -> Frames:
+def _together(sides: list[Columns], as_it_is: bool) -> Frames:
+    """One run: of several data sets, each is a column."""
+    columns = dict(sides[0])
+    if not as_it_is:
+        columns = {"cluster": sides[0]["cluster"]} if "cluster" in columns else {}
+        for k, side in enumerate(sides):
+            x = pl.Series(side["x"])
+            columns[f"x{k}"] = (
+                x if "scored" not in side else pl.select(pl.when(pl.Series(side["scored"])).then(x)).to_series()
+            )
     frame = pl.DataFrame(columns)
     return Frames(frame.with_row_index("id").with_columns(pl.col("id").cast(pl.String)))
 
@@ -377,14 +388,19 @@ def level(task: tuple[int, int, int]) -> tuple[str, int, bool, dict[str, float]]
     wanted = min(sets, BOOTSTRAPPED) if duel.resampled else sets
     rejected = dict.fromkeys(("ours", *duel.peers), 0)
     disagreeing = 0
-    for k in range(wanted):
-        a, b = duel.draw(rng)
-        (found,) = compare(_run(a), _run(b), [duel.figure], options=IntervalOptions(seed=k))
-        says = found.p is not None and found.p < 0.05
-        rejected["ours"] += says
-        disagreeing += found.low is not None and says == (found.low <= 0 <= found.high)  # type: ignore[operator]
-        x, y = (np.asarray(side.get("x", ()), dtype=float) for side in (a, b))
-        for peer in duel.peers:
+    done = 0
+    while done < wanted:
+        # Data sets that are one column each are columns of one pair of runs: a call costs most.
+        drawn = [duel.draw(rng) for _ in range(1 if duel.resampled else min(COLUMNS, wanted - done))]
+        figures = [duel.figure] if duel.resampled else [mean_of(f"x{k}") for k in range(len(drawn))]
+        sides = [_together([pair[side] for pair in drawn], duel.resampled) for side in (0, 1)]
+        for found in compare(*sides, figures, options=IntervalOptions(seed=done)):
+            says = found.p is not None and found.p < 0.05
+            rejected["ours"] += says
+            disagreeing += found.low is not None and says == (found.low <= 0 <= found.high)  # type: ignore[operator]
+        done += len(drawn)
+        for (a, b), peer in product(drawn, duel.peers):
+            x, y = (np.asarray(side["x"], dtype=float) for side in (a, b))
             p = (
                 mcnemar(int(((x > 0) & (y < 1)).sum()), int(((x < 1) & (y > 0)).sum()))
                 if peer == "McNemar"

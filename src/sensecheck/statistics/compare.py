@@ -36,7 +36,7 @@ from sensecheck.statistics.row_figures import (
     weighted_rows,
 )
 from sensecheck.statistics.shared_rows import ComparisonError as ComparisonError
-from sensecheck.statistics.shared_rows import PairedRuns
+from sensecheck.statistics.shared_rows import KeptRows, PairedRuns
 from sensecheck.statistics.statistic import ONE, Anchors, AnyStatistic, RowStatistic, Statistic, mean_of
 from sensecheck.statistics.summing import Layout, sum_rows
 from sensecheck.statistics.table import Table, scored_rows
@@ -135,10 +135,15 @@ def compare(
     paired = paired or PairedRuns(a, b, names)
     scalar = [s for s in statistics if not s.vector]
     differences: dict[str, Difference] = {}
+    # Most figures share their rows: those are passed over once for all of them.
+    derived = {c: expr for s in scalar for c, expr in s.derived.items()}
+    by_rows: dict[tuple[bytes, bytes], tuple[tuple[KeptRows, KeptRows], list[AnyStatistic]]] = {}
     for columns in dict.fromkeys(s.columns for s in scalar):
-        alike = [s for s in scalar if s.columns == columns]
-        derived = {c: expr for s in alike for c, expr in s.derived.items()}
-        differences.update(_SharedRows(paired.shared(columns, derived), alike, options).differences())
+        shared = paired.shared(columns, derived)
+        same_rows = by_rows.setdefault((shared[0].digest, shared[1].digest), (shared, []))
+        same_rows[1].extend(s for s in scalar if s.columns == columns)
+    for shared, alike in by_rows.values():
+        differences.update(_SharedRows(shared, alike, options).differences())
     return holm(_without_repeats([differences[s.name] for s in scalar], headline), headline)
 
 

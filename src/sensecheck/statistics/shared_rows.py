@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 import polars as pl
@@ -34,6 +35,11 @@ class KeptRows:
     @property
     def height(self) -> int:
         return int(np.count_nonzero(self.kept))
+
+    @property
+    def digest(self) -> bytes:
+        """The same for the same rows."""
+        return blake2b(np.packbits(self.kept).tobytes(), digest_size=16).digest()
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         start = 0

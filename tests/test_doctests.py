@@ -25,12 +25,20 @@ SHOWN = {
     "sensecheck.inputs.tables": ["TableReader", "detect_table_format", "read_table"],
     "sensecheck.statistics.binning": ["bin_index"],
     "sensecheck.statistics.compare": ["compare", "flips", "mcnemar"],
+    "sensecheck.statistics.distributions": [
+        "beta_cdf",
+        "beta_quantile",
+        "log_gamma",
+        "student_quantile",
+        "student_tail",
+    ],
     "sensecheck.statistics.estimate": ["estimate"],
     "sensecheck.statistics.exact": ["exact_sum"],
     "sensecheck.statistics.figure": ["IntervalOptions"],
     "sensecheck.statistics.intervals": ["percentile"],
     "sensecheck.statistics.measurements": ["Frames"],
-    "sensecheck.statistics.statistic": ["Bins", "RowStatistic", "Statistic", "mean_of", "ratio"],
+    "sensecheck.statistics.limits": ["area_limits", "share_limits"],
+    "sensecheck.statistics.statistic": ["Bins", "RowStatistic", "Statistic", "mean_of", "ratio", "why_infinite"],
 }
 
 

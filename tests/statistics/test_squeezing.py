@@ -94,6 +94,7 @@ def test_comparison_agrees_with_that_of_rows(monkeypatch: pytest.MonkeyPatch) ->
         width = one.high - one.low
         # A figure that noise pushes up is compared less that noise, which the replicates tell.
         assert other.difference == pytest.approx(one.difference, abs=0.05 * width if name == "smooth_ece" else 1e-12)
-        assert other.low == pytest.approx(one.low, abs=0.2 * width), name
-        assert other.high == pytest.approx(one.high, abs=0.2 * width), name
+        close = (0.4 if name == "smooth_ece" else 0.2) * width
+        assert other.low == pytest.approx(one.low, abs=close), name
+        assert other.high == pytest.approx(one.high, abs=close), name
         assert other.p == pytest.approx(one.p, abs=0.1), name

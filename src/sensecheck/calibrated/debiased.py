@@ -38,6 +38,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sensecheck.statistics.limits import share_limits
+
 Kind = Literal["ece", "rmsce", "mce", "over", "under"]
 KINDS: tuple[Kind, ...] = ("ece", "rmsce", "mce", "over", "under")
 Array = NDArray[np.float64]
@@ -277,9 +279,12 @@ def _inverted(kind: Kind, model: _Model, tail: float) -> Debiased:
     half = (-0.5 if kind == "under" else 0.5) / model.size
     widest = float(_figure(kind, np.where(np.abs(model.gap) * model.size < 1e-6, half, model.gap), model.share))
 
+    # Where no bin varies, the search for the lower end must not take the observed gaps, which have no noise, for it.
+    least_observed = observed - (1e-9 if not model.sd(model.gap).any() else 0.0)
+
     def at(family: Callable[[float], Array], probability: float, floor: float, ceiling: float) -> float:
         """The figure of that member of the family under which the observed one sits at this probability."""
-        most = observed if family is cautious else widest
+        most = least_observed if family is cautious else widest
 
         def excess(s: float) -> float:
             gap = family(s)
@@ -292,7 +297,7 @@ def _inverted(kind: Kind, model: _Model, tail: float) -> Debiased:
     least = -8.0 - float(np.abs(model.gap / model.reference()).max())
     low = at(cautious, 1 - tail, 0.0, FARTHEST)
     high = max(low, *(at(family, tail, least, most) for family, most in generous))
-    high = max(high, _surprises(kind, model, tail))
+    high = max(high, _surprises(kind, model, tail), _of_the_whole(kind, model, tail))
     value = (at(cautious, 0.5, 0.0, FARTHEST) + at(generous[0][0], 0.5, least, generous[0][1])) / 2
     return Debiased(min(max(value, low), high), low, high, "test inversion")
 
@@ -325,6 +330,20 @@ def _surprises(kind: Kind, model: _Model, tail: float) -> float:
     gap = max(most - float(model.size[sure] @ doubt[sure]) / rows, 0.0)
     share = float(model.share[sure].sum())
     return gap * (math.sqrt(share) if kind == "rmsce" else share)
+
+
+def _of_the_whole(kind: Kind, model: _Model, tail: float) -> float:
+    """The least that the upper end must be, from the gap of all rows together: no figure is below that gap.
+
+    Few rows that are all right or all wrong may come from a gap of the other sign, which no bin shows.
+    """
+    rows = float(model.size.sum())
+    accuracy = float(model.size @ (model.confidence - model.gap)) / rows
+    confidence = float(model.size @ model.confidence) / rows
+    effective = max(rows**2 / max(float(model.spread.sum()), rows), rows / model.together)
+    limits = share_limits([min(max(accuracy, 0.0), 1.0)], [effective], 1 - 2 * tail)
+    over, under = confidence - float(limits.low[0]), float(limits.high[0]) - confidence
+    return max(over if kind != "under" else 0.0, under if kind != "over" else 0.0, 0.0)
 
 
 def _concentrated(model: _Model) -> Callable[[float], Array]:
@@ -407,7 +426,8 @@ def _rising(function: Callable[[float], float], floor: float, ceiling: float, cl
             at_right = function(right)
     for _ in range(STEPS):
         # On a level stretch at 0 (a figure of 0 was observed) false position would not move.
-        middle = left + (right - left) * (at_left / (at_left - at_right) if at_left < 0 else 0.5)
+        slope = at_left < 0 and at_right > 1e-6
+        middle = left + (right - left) * (at_left / (at_left - at_right) if slope else 0.5)
         at_middle = function(middle)
         if 0 < abs(at_middle) <= close:
             return middle

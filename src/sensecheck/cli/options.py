@@ -269,6 +269,8 @@ def read_gates(result: Result, args: argparse.Namespace) -> list[Callable[[Resul
             name, value = pair(text, option, "FIGURE=VALUE")
             try:
                 limit = float(value)
+                if not isfinite(limit):
+                    raise ValueError
             except ValueError:
                 raise ValueError(f"{option} {name}: expected a number, got {value!r}") from None
             known = result.names

@@ -255,7 +255,7 @@ class _Work:
 def _restored(plain: Mapping[str, Any]) -> Difference:
     """A difference as it was written down; a number that does not exist was written as null."""
     nan = {k: float("nan") for k in ("a", "b", "difference") if plain.get(k) is None}
-    return Difference(**{**plain, **nan})
+    return Difference(**{k: v for k, v in {**plain, **nan}.items() if k in Difference.__dataclass_fields__})
 
 
 def _judged(cell: Cell, name: str, limit: float, under: bool) -> str:

@@ -50,6 +50,8 @@ _OTHER_MARKS = (";", "|", "\t")
 Numbered = tuple[pl.DataFrame, pl.Series]
 """Some rows of one input, and the numbers of their records in it."""
 
+# Sums of weights and of their squares stay exact within these.
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
 WEIGHT_HINT = (
     "Weights are finite numbers, and a row of weight 0 does not count. Correct them, or leave out --weight (weight=)."
 )
@@ -140,6 +142,14 @@ class TableBatch:
             weights = self.numbers(name, expected, reason)
         except InputError as error:
             raise InputError(**{**error.parts(), "expected": expected, "hint": WEIGHT_HINT, "reason": reason}) from None
+        extreme = (weights > 0) & ((weights < _LEAST_WEIGHT) | (weights > _LARGEST_WEIGHT))
+        if bool(extreme.any()):
+            row = int(extreme.arg_max() or 0)
+            raise self.error(
+                row, field=name, expected=f"a weight of 0, or from {_LEAST_WEIGHT:g} to {_LARGEST_WEIGHT:g}",
+                got=shown(self.frame[name][row]), hint="Only ratios of weights matter: divide all by the same number.",
+                reason=reason,
+            )  # fmt: skip
         wrong = (weights < 0) | weights.is_null()
         if bool(wrong.any()):
             row = int(wrong.arg_max() or 0)

@@ -107,6 +107,17 @@ class Comparison:
             )
         return said
 
+    def _perhaps_misplaced(self) -> str:
+        """Runs of different length whose rows are called 1, 2, 3 …, where no text shows which go together."""
+        checked = any(text.pairs and not text.differing for text in self.pairing.texts)
+        if self.overlap is None or self.overlap.same or not self.pairing.numbered or checked:
+            return ""
+        a, b = self.names
+        return (
+            f"Careful: {a} has {self.overlap.in_a:,} records and {b} {self.overlap.in_b:,}, all called by number. "
+            "If a number is the place in a file and no id, the pairs are not the same examples."
+        )
+
     def _few_shared(self) -> str:
         """Said first where less than half of a run takes part in its own comparison."""
         a, b = self.names
@@ -138,7 +149,7 @@ class Comparison:
     def verdict(self) -> list[str]:
         """What the comparison shows, in plain sentences."""
         a, b = self.names
-        said = [words for words in (self._few_shared(), self.pairing.doubt) if words]
+        said = [words for words in (self._few_shared(), self._perhaps_misplaced(), self.pairing.doubt) if words]
         for d in self.differences:
             if d.direction == "none" or d.name not in self.a.question.headline:
                 continue
@@ -156,7 +167,7 @@ class Comparison:
                 said.append(f"Both runs are the same on {d.title}, on all {d.units:,} independent units.")
             elif d.exploratory and d.differing is not None:
                 units = f"{d.differing:,} unit{'s' if d.differing > 1 else ''}"
-                said.append(f"The runs differ on {units} for {d.title}: too few for any test to tell which is better.")
+                said.append(f"The runs differ on {units} for {d.title}: too few for a test to tell the better.")
             elif d.p is None:
                 said.append(f"{d.title} cannot be tested: {d.note or 'too few units'}.")
             else:

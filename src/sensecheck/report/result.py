@@ -21,7 +21,7 @@ from sensecheck.report.repeats import Repeats
 from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table, titled, told
 from sensecheck.runs.directory import REPORT, RunDirectory, RunError
 from sensecheck.runs.signature import Signature
-from sensecheck.statistics.compare import ComparisonError, compare, flips, scored_differences
+from sensecheck.statistics.compare import ALPHA, ComparisonError, compare, flips, scored_differences
 from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import Measurements, concatenated
@@ -188,10 +188,9 @@ class Result:
             raise ComparisonError("the two runs were not measured the same way: " + "; ".join(words))
         names = (self.name, other.name) if self.name != other.name else ("A", "B")
         chosen = options or self.options
-        if chosen.method == "none":
-            chosen = replace(chosen, method="auto")
+        # A verdict is drawn at one level, whatever that of the runs' own intervals.
+        chosen = replace(chosen, level=1 - ALPHA, method="auto" if chosen.method == "none" else chosen.method)
         paired = PairedRuns(self.rows, other.rows, names)
-        self._check_numbers(other, paired, names)
         headline = self.question.headline
         differences = compare(
             self.rows,
@@ -208,19 +207,6 @@ class Result:
         both = bool(outcome) and outcome in self.rows.schema and outcome in other.rows.schema
         changed = flips(self.rows, other.rows, outcome) if both else None
         return Comparison(self, other, names, differences, changed, scored, paired.overlap)
-
-    def _check_numbers(self, other: Result, paired: PairedRuns, names: tuple[str, str]) -> None:
-        """Refuse runs of different length whose rows are called by number, if no text shows which go together."""
-        from sensecheck.report.pairing import pairing
-
-        if paired.overlap.same:
-            return
-        found = pairing(self, other)
-        if found.numbered and not any(text.pairs and not text.differing for text in found.texts):
-            raise ComparisonError(
-                f"{names[0]} has {paired.overlap.in_a:,} records and {names[1]} {paired.overlap.in_b:,}, and they are "
-                "called by number alone: which go together cannot be told. Give the records ids."
-            )
 
     @property
     def name(self) -> str:

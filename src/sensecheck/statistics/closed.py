@@ -101,7 +101,7 @@ class ClosedIntervals:
         else:
             by_slice = self._by_slice(statistic)
             x, d = share.parts(*by_slice.columns)
-            slack = 1e-6 * np.maximum(np.abs(d), 1.0)
+            slack = 1e-6 * (np.abs(d) + (float(np.abs(d).mean()) if len(d) else 0.0))
             outside[by_slice.slices[(x < -slack) | (x > d + slack)]] = True
             residual = x if share.residual is None else share.residual(*by_slice.columns)
             of_residual = numerator if share.residual is None else share.residual(*points)
@@ -111,6 +111,9 @@ class ClosedIntervals:
                 number = self._at_most_rows(number, sums, by_slice, (x, d), rows)
             if self.table.clustered or not true_false:
                 number = number * student_factor(sums.units, self.level)
+            if true_false and "weight" not in self.table.schema:
+                # Clusters of one row each are rows.
+                number = np.where(sums.units >= rows, rows, number)
         limits = share_limits(value, number, self.level)
         if share.image is not None:
             inner = share.image(limits.low, limits.high, *points)

@@ -47,6 +47,7 @@ _NORMAL = NormalDist()
 _MOST_UNITS = 1e12
 # Sums of the same numbers in another grouping may differ in the last digit: a tie is a tie.
 _SLACK = 1e-9
+DEBIASED = "the difference is that of the debiased errors, since noise pushes the plain ones up unequally"
 _RAREST = 3
 """An area under a ROC curve is compared where the rarer kind of answer has at least so many."""
 
@@ -268,8 +269,7 @@ class _SummedRuns:
             spreads.append(finished(statistic, replicates, self.anchors[run]))
         a, b = measured
         judged = difference_of_measured(a, b, _correlation(*spreads), self.options.level, from_zero=True)
-        note = "the difference is that of the debiased errors, since noise pushes the plain ones up unequally"
-        return _judged(replace(found, difference=b.value - a.value, note=note), judged)
+        return _judged(replace(found, difference=b.value - a.value, note=DEBIASED), judged)
 
     def _of_units(self, statistic: Statistic, found: Difference) -> Difference:
         sides = [self._influences(run, statistic) for run in (0, 1)]
@@ -409,7 +409,8 @@ def _of_row_intervals(
         measured.append(Measured(value, own.low, own.high))
     from_zero = bool(statistic.noise_power)
     judged = difference_of_measured(measured[0], measured[1], _correlation(*spreads), options.level, from_zero)
-    return _judged(replace(found, difference=measured[1].value - measured[0].value), judged)
+    note = DEBIASED if from_zero else ""
+    return _judged(replace(found, difference=measured[1].value - measured[0].value, note=note), judged)
 
 
 def _correlation(a: Floats, b: Floats) -> float:
@@ -575,7 +576,7 @@ def _without_repeats(differences: Sequence[Difference], headline: Sequence[str])
     first: dict[Any, str] = {}
     marked = []
     for d in differences:
-        numbers = (d.a, d.b, d.difference, d.n_a, d.n_b, d.units, d.differing)
+        numbers = (d.a, d.b, d.difference, d.low, d.high, d.n_a, d.n_b, d.units, d.differing)
         if d.p is not None and _leads(d, headline):
             d = replace(d, repeats=first.get(numbers, ""))
             first.setdefault(numbers, d.title)

@@ -157,7 +157,8 @@ def row_interval(
         denoised = without_noise(spread, float(value), statistic.noise_power, statistic.range)
         return _of_some_width(Interval.of_ends(percentile(denoised, level), f"{resampling}, noise taken out"))
     defined = spread[np.isfinite(spread)]
-    is_bounded = statistic.range == (0.0, 1.0) and bool((defined >= 0).all() and (defined <= 1).all())
+    # Rounding may carry a share of all rows a last digit beyond 1.
+    is_bounded = statistic.range == (0.0, 1.0) and bool((defined > -1e-9).all() and (defined < 1 + 1e-9).all())
     if options.method != "auto" or statistic.vector or not is_bounded:
         return Interval.of_ends(percentile(spread, level), f"{resampling}, percentile")
     if not np.isfinite(value) or len(defined) < len(spread) / 2:
@@ -171,7 +172,8 @@ def row_interval(
     else:
         method = f"mid-P, variance by {resampling}"
         one = np.asarray(max(units * statistic.part, 1.0))
-        limits = bounded_limits(np.asarray(float(value)), np.asarray(variance), one, level)
+        within = np.asarray(min(max(float(value), 0.0), 1.0))
+        limits = bounded_limits(within, np.asarray(variance), one, level)
     low, high, surely_low, surely_high = (float(end) for end in limits)
     return Interval(low, high, method, bounds=(surely_low, surely_high))
 
@@ -190,7 +192,7 @@ def _area(kinds: tuple[float, float], value: float, variance: float, units: floa
 
 def _of_some_width(interval: Interval) -> Interval:
     """No interval where all replicates agree: that nothing was seen to vary does not make a figure certain."""
-    if interval.low is not None and interval.low == interval.high:
+    if isinstance(interval.low, float) and isinstance(interval.high, float) and interval.high - interval.low < 1e-12:
         return Interval(absent="every replicate has the same value, which says nothing about other rows")
     return interval
 

@@ -38,7 +38,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sensecheck.statistics.limits import share_limits
+from sensecheck.statistics.limits import share_limits, student_factor
 
 Kind = Literal["ece", "rmsce", "mce", "over", "under"]
 KINDS: tuple[Kind, ...] = ("ece", "rmsce", "mce", "over", "under")
@@ -341,7 +341,10 @@ def _of_the_whole(kind: Kind, model: _Model, tail: float) -> float:
     accuracy = float(model.size @ (model.confidence - model.gap)) / rows
     confidence = float(model.size @ model.confidence) / rows
     effective = max(rows**2 / max(float(model.spread.sum()), rows), rows / model.together)
-    limits = share_limits([min(max(accuracy, 0.0), 1.0)], [effective], 1 - 2 * tail)
+    level = 1 - 2 * tail
+    if model.clusters < CLUSTERED * rows:
+        effective *= float(student_factor(np.array([model.clusters]), level)[0])
+    limits = share_limits([min(max(accuracy, 0.0), 1.0)], [effective], level)
     over, under = confidence - float(limits.low[0]), float(limits.high[0]) - confidence
     return max(over if kind != "under" else 0.0, under if kind != "over" else 0.0, 0.0)
 

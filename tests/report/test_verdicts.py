@@ -66,7 +66,7 @@ def test_runs_of_different_length_are_compared_on_what_they_share() -> None:
     found = whole.compare(part)
     shared = found["accuracy"].n_a
     assert shared == found["accuracy"].n_b == part.rows.height and found["accuracy"].difference == 0
-    assert found.verdict()[0].startswith(f"Careful: only {shared:,} of A's 300 are in both runs")
+    assert found.verdict()[0].startswith(f"Careful: only {shared:,} of A's 300 units are in both runs")
     assert f"{shared:,} units are in both runs, of 300 in A and {shared:,} in B" in " ".join(found.table().notes)
     numbered = [
         calibrated.evaluate(frame.drop("id")[:n], system=name) for name, n in (("A", 300), ("B", 200))

@@ -123,17 +123,17 @@ class Comparison:
         a, b = self.names
         shares = []
         if self.overlap is not None:
-            shares.append((self.overlap.in_both, self.overlap.in_a, a, "in both runs"))
-            shares.append((self.overlap.in_both, self.overlap.in_b, b, "in both runs"))
+            shares.append((self.overlap.in_both, self.overlap.in_a, a, "units are in both runs"))
+            shares.append((self.overlap.in_both, self.overlap.in_b, b, "units are in both runs"))
         first = next((d for d in self.differences if d.name in self.a.question.headline), None)
         if first is not None:
-            shares.append((first.n_a, self.a.rows.height, a, f"scored in both runs for {first.title}"))
-            shares.append((first.n_b, self.b.rows.height, b, f"scored in both runs for {first.title}"))
+            shares.append((first.n_a, self.a.rows.height, a, f"rows are scored in both runs for {first.title}"))
+            shares.append((first.n_b, self.b.rows.height, b, f"rows are scored in both runs for {first.title}"))
         few = [(shared / total, shared, total, name, how) for shared, total, name, how in shares if 2 * shared < total]
         if not few:
             return ""
         _, shared, total, name, how = min(few)
-        return f"Careful: only {shared:,} of {name}'s {total:,} are {how}: what follows is about those alone."
+        return f"Careful: only {shared:,} of {name}'s {total:,} {how}: what follows is about those alone."
 
     def _changes(self) -> str | None:
         if self.flips is None or not len(self.flips):

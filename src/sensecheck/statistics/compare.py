@@ -164,6 +164,8 @@ def scored_differences(
             continue
         share = mean_of("scored_here", f"scored:{alike[0].name}", title="could be scored")
         (difference,) = _SharedRows((a, b), [share], options).differences().values()
+        if difference.differing == 0:
+            continue  # both runs scored the same
         title = f"could be scored ({', '.join(s.label for s in alike)})"
         numbers = (difference.a, difference.b, difference.n_a)
         same = next((i for i, d in enumerate(found) if (d.a, d.b, d.n_a) == numbers), None)

@@ -132,7 +132,7 @@ class Comparison:
         few = [(shared / total, shared, total, name, how) for shared, total, name, how in shares if 2 * shared < total]
         if not few:
             return ""
-        _, shared, total, name, how = min(few)
+        _, shared, total, name, how = min(few, key=lambda one: one[0])
         return f"Careful: only {shared:,} of {name}'s {total:,} {how}: what follows is about those alone."
 
     def _changes(self) -> str | None:

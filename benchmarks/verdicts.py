@@ -439,19 +439,25 @@ def main() -> None:
         (i, args.sets, args.seed) for i, d in enumerate(duels()) if args.only in d.name and args.part != "intervals"
     ]
     with ProcessPoolExecutor(args.jobs) as pool:
-        rows = []
-        for name, sets, tallies in pool.map(coverage, chosen):
-            peers = ", ".join(f"{peer} {tally.words()}" for peer, tally in tallies.items() if peer != "ours")
-            rows.append((name, tallies["ours"].words(), peers, f"{sets:,}"))
-        _printed(("intervals of 95 %: cell", "ours covers % (width)", "others", "data sets"), rows)
-        rows = []
-        for name, sets, null, shares in pool.map(level, dueling):
-            peers = ", ".join(
-                f"{peer} {share:.1f}" for peer, share in shares.items() if peer not in ("ours", "disagree")
-            )
-            kind = "type I" if null else "power"
-            rows.append((name, kind, f"{shares['ours']:.1f}", peers or "–", f"{shares['disagree']:.1f}", f"{sets:,}"))
-        _printed(("tests at 5 %: cell", "", "ours rejects %", "others", "interval disagrees %", "data sets"), rows)
+        if chosen:
+            heads = ("intervals of 95 %: cell", "ours covers % (width)", "others", "data sets")
+            _printed(heads, map(_interval_row, pool.map(coverage, chosen)))
+        if dueling:
+            heads = ("tests at 5 %: cell", "", "ours rejects %", "others", "interval disagrees %", "data sets")
+            _printed(heads, map(_test_row, pool.map(level, dueling)))
+
+
+def _interval_row(found: tuple[str, int, dict[str, Tally]]) -> tuple[str, ...]:
+    name, sets, tallies = found
+    peers = ", ".join(f"{peer} {tally.words()}" for peer, tally in tallies.items() if peer != "ours")
+    return name, tallies["ours"].words(), peers, f"{sets:,}"
+
+
+def _test_row(found: tuple[str, int, bool, dict[str, float]]) -> tuple[str, ...]:
+    name, sets, null, shares = found
+    peers = ", ".join(f"{peer} {share:.1f}" for peer, share in shares.items() if peer not in ("ours", "disagree"))
+    kind = "type I" if null else "power"
+    return name, kind, f"{shares['ours']:.1f}", peers or "–", f"{shares['disagree']:.1f}", f"{sets:,}"
 
 
 if __name__ == "__main__":

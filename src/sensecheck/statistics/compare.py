@@ -453,9 +453,11 @@ def _by_percentiles(found: Difference, spread: Floats, level: float) -> Differen
     if len(defined) <= len(spread) / 2:
         return replace(found, note="the difference has a value in too few replicates")
     low, high = percentile(spread, level)
-    # Draws come from one multinomial: none at or beyond 0 says only that there are fewer than one in so many.
-    beyond = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
-    p = min(1.0, 2 * (beyond + 1) / (len(defined) + 1))
+    # Where 0 lies among the replicates, by the interpolation that quantiles take, so that p and interval agree; that
+    # none lies beyond it says only that fewer than one in so many do.
+    below = float(np.interp(0.0, np.sort(defined), np.linspace(0, 1, len(defined))))
+    tied = float((defined == 0).mean())
+    p = min(1.0, max(2 * min(below, 1 - below), 2 * tied, 2 / (len(defined) + 1)))
     return replace(found, low=low, high=high, p=p, standard_error=float(defined.std(ddof=1)))  # type: ignore[arg-type]
 
 

@@ -38,6 +38,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sensecheck.statistics.distributions import log_gamma, near_beta_quantile
 from sensecheck.statistics.limits import share_limits, student_factor
 
 Kind = Literal["ece", "rmsce", "mce", "over", "under"]
@@ -326,7 +327,7 @@ def _surprises(kind: Kind, model: _Model, tail: float) -> float:
     clustered = model.clusters < CLUSTERED * model.size.sum()
     z = _student(1 - tail, max(model.clusters - 1, 1.0)) if clustered else NormalDist().inv_cdf(1 - tail)
     right = np.array([(1 - rate) * effective])
-    most = float(_beta_quantile(np.array([rate * effective + 1]), right, z)[0]) if rate < 1 else 1.0
+    most = float(near_beta_quantile(np.array([rate * effective + 1]), right, z)[0]) if rate < 1 else 1.0
     gap = max(most - float(model.size[sure] @ doubt[sure]) / rows, 0.0)
     share = float(model.share[sure].sum())
     return gap * (math.sqrt(share) if kind == "rmsce" else share)
@@ -478,27 +479,9 @@ def _limits(model: _Model, z: float) -> tuple[Array, Array]:
     rows = model.size / np.maximum(model.effect, 1e-6)
     right = np.clip(model.confidence - model.gap, 0.0, 1.0) * rows
     wrong = rows - right
-    lowest = np.where(right > 1e-9, _beta_quantile(np.maximum(right, 1e-9), wrong + 1, -z), 0.0)
-    highest = np.where(wrong > 1e-9, _beta_quantile(right + 1, np.maximum(wrong, 1e-9), z), 1.0)
+    lowest = np.where(right > 1e-9, near_beta_quantile(np.maximum(right, 1e-9), wrong + 1, -z), 0.0)
+    highest = np.where(wrong > 1e-9, near_beta_quantile(right + 1, np.maximum(wrong, 1e-9), z), 1.0)
     return model.confidence - highest, model.confidence - lowest
-
-
-def _beta_quantile(a: Array, b: Array, z: float) -> Array:
-    """Quantiles of Beta(a, b) at the probability of a standard normal up to ``z``.
-
-    Paulson's cube-root approximation; where that has no root, the end of the range.
-    """
-    one, two = 1 / (9 * a), 1 / (9 * b)
-    square = (1 - two) ** 2 - z * z * two
-    cross = (1 - one) * (1 - two)
-    constant = (1 - one) ** 2 - z * z * one
-    root = np.sqrt(np.maximum(cross**2 - square * constant, 0.0))
-    if z < 0:
-        ratio = np.maximum(constant, 0.0) / (cross + root)
-    else:
-        ratio = np.where(square > 0, (cross + root) / np.where(square > 0, square, 1.0), np.inf)
-    odds = a / b * ratio**3
-    return np.asarray(np.where(np.isinf(odds), 1.0, odds / (1 + np.where(np.isinf(odds), 0.0, odds))))
 
 
 def _student(probability: float, freedom: float) -> float:
@@ -508,17 +491,6 @@ def _student(probability: float, freedom: float) -> float:
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
     return z + first / freedom + second / freedom**2 + third / freedom**3
-
-
-def _log_gamma(x: Array) -> Array:
-    """log Gamma for x > 0: Stirling's series, after stepping up to where it is exact to 12 digits."""
-    up = x + 8
-    shift = x * (x + 1) * (x + 2) * (x + 3)
-    rest = (x + 4) * (x + 5) * (x + 6) * (x + 7)
-    series = 1 / (12 * up) - 1 / (360 * up**3) + 1 / (1260 * up**5) - 1 / (1680 * up**7)
-    return np.asarray(
-        (up - 0.5) * np.log(up) - up + 0.5 * math.log(2 * math.pi) + series - np.log(shift) - np.log(rest)
-    )
 
 
 # --- the noise floor ----------------------------------------------------------------------------------------
@@ -575,7 +547,7 @@ def _root_mean_square_floor(size: Array, mean: Array, variance: Array, share: Ar
     shape = np.clip(shape, 1e-9, 1e12)
     # Gamma(k + 1/2) / (Gamma(k) sqrt(k)); its series where a difference of logarithms would lose digits.
     safe = np.minimum(shape, 1e4)
-    exact = np.exp(_log_gamma(safe + 0.5) - _log_gamma(safe)) / np.sqrt(safe)
+    exact = np.exp(log_gamma(safe + 0.5) - log_gamma(safe)) / np.sqrt(safe)
     floor = np.sqrt(square) * np.where(shape > 1e4, 1 - 1 / (8 * shape), exact)
     # So few errors are expected that the mean square is mostly 0 with rare jumps: no gamma variable.
     rare = (shape < 4) & (square > 0)
@@ -630,7 +602,7 @@ def _mean_deviation(size: Array, mean: Array, variance: Array) -> Array:
 
 def _of_whole_rows(n: Array, p: Array, variance: Array) -> Array:
     k = np.minimum(np.floor(n * p) + 1, n)
-    choose = _log_gamma(n + 1) - _log_gamma(k + 1) - _log_gamma(n - k + 1)
+    choose = log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
     deviation = 2 * k * np.exp(choose + k * np.log(p) + (n - k + 1) * np.log1p(-p))
     return np.asarray(deviation * np.sqrt(variance / (n * p * (1 - p))))
 

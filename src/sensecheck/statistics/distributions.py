@@ -189,7 +189,7 @@ def middle_quantile(probability: float, successes: ArrayLike, failures: ArrayLik
 
 def _root(chance: Callable[[Floats, Flags], tuple[Floats, Floats]], probability: float, a: Floats, b: Floats) -> Floats:
     """Where a rising function of x in (0, 1), near that of Beta(a, b), has this value: Newton's steps in a bracket."""
-    x = np.clip(_paulson(probability, a, b), 1e-12, 1 - 1e-12)
+    x = np.clip(near_beta_quantile(a, b, _NORMAL.inv_cdf(probability)), 1e-12, 1 - 1e-12)
     live = (a < _MANY) | (b < _MANY)
     low, high = np.zeros_like(x), np.ones_like(x)
     for _ in range(_STEPS):
@@ -211,9 +211,11 @@ def _root(chance: Callable[[Floats, Flags], tuple[Floats, Floats]], probability:
     return x
 
 
-def _paulson(probability: float, a: Floats, b: Floats) -> Floats:
-    """Paulson's cube-root approximation of a beta quantile; where that has no root, the end of the range."""
-    z = _NORMAL.inv_cdf(probability)
+def near_beta_quantile(a: Floats, b: Floats, z: float) -> Floats:
+    """The quantile of Beta(a, b) at the probability of a standard normal up to `z`, nearly.
+
+    Paulson's cube-root approximation; where that has no root, the end of the range.
+    """
     one, two = 1 / (9 * a), 1 / (9 * b)
     square = (1 - two) ** 2 - z * z * two
     cross = (1 - one) * (1 - two)

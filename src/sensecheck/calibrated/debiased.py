@@ -336,12 +336,15 @@ def _surprises(kind: Kind, model: _Model, tail: float) -> float:
 def _of_the_whole(kind: Kind, model: _Model, tail: float) -> float:
     """The least that the upper end must be, from the gap of all rows together: no figure is below that gap.
 
-    Few rows that are all right or all wrong may come from a gap of the other sign, which no bin shows.
+    Few rows that are nearly all right or all wrong may come from a gap of the other sign, which no bin shows; where
+    there are more of both kinds, the bins' own noise says it better.
     """
     rows = float(model.size.sum())
     accuracy = float(model.size @ (model.confidence - model.gap)) / rows
     confidence = float(model.size @ model.confidence) / rows
     effective = max(rows**2 / max(float(model.spread.sum()), rows), rows / model.together)
+    if min(accuracy, 1 - accuracy) * effective >= EXPECTED:
+        return 0.0
     level = 1 - 2 * tail
     if model.clusters < CLUSTERED * rows:
         effective *= float(student_factor(np.array([model.clusters]), level)[0])

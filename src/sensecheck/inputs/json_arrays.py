@@ -15,6 +15,8 @@ from typing import Any
 
 import orjson
 
+from sensecheck.inputs.half_characters import whole_value
+
 PIECE_BYTES = 128 * 1024
 _HEAD_BYTES = 4096  # enough for the first key
 _TRIES = 4  # cuts tried from the end of a piece before more text is awaited
@@ -37,7 +39,7 @@ class NotAnArrayError(ValueError):
 
 
 def loads(text: bytes) -> Any:
-    """Strict and fast first; then the standard parser, which also takes NaN, Infinity and lone surrogates.
+    """Strict and fast first; then the standard parser, which also takes NaN, Infinity and lone surrogates (replaced).
 
     orjson makes a rounded float of an integer beyond 64 bits, so text with so many digits in a row is not its.
 
@@ -49,7 +51,8 @@ def loads(text: bytes) -> Any:
             return orjson.loads(text)
     document = text.decode("utf-8")
     try:
-        return json.loads(document)
+        value = json.loads(document)
+        return whole_value(value) if "\\u" in document else value
     except RecursionError:
         raise json.JSONDecodeError("nested too deeply", "", 0) from None
     except json.JSONDecodeError:

@@ -138,6 +138,7 @@ class Instrument(ABC):
             )
         result.inputs = self.inputs()
         self.finish(result)
+        result.notes += asked.mended.notes()
         if collected.directory is not None:
             result.store()
         return result

@@ -60,8 +60,13 @@ def guarded(stage: str, work: Callable[P, T], *arguments: P.args, **named: P.kwa
     >>> guarded("halving", lambda number: 1 / number, 0).message
     'halving: ZeroDivisionError: division by zero'
     """
+    return caught(stage, watched, work, *arguments, **named)  # type: ignore[arg-type]
+
+
+def caught(stage: str, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | Fault:
+    """The same without a watchdog: for work that its size bounds, many items at a time."""
     try:
-        return watched(work, *arguments, **named)
+        return work(*arguments, **named)
     except InputError:
         raise
     except Exception as error:

@@ -76,7 +76,9 @@ class CallCache:
     def put(self, identity: Identity, answers: Mapping[str, Any]) -> None:
         """Record answers; when this returns they survive a kill."""
         model_id = self._id(identity)
-        rows = [(model_id, text, json.dumps(whole_value(answer), ensure_ascii=False)) for text, answer in answers.items()]
+        rows = [
+            (model_id, text, json.dumps(whole_value(answer), ensure_ascii=False)) for text, answer in answers.items()
+        ]
         with self._db:
             self._db.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", rows)
 

@@ -20,6 +20,8 @@ MODULES = [
 SHOWN = {
     "sensecheck.inputs.errors": ["InputError", "did_you_mean", "escaped", "shown"],
     "sensecheck.inputs.fingerprints": ["of_value"],
+    "sensecheck.inputs.guarding": ["guarded"],
+    "sensecheck.inputs.half_characters": ["whole"],
     "sensecheck.inputs.json_arrays": ["array_pieces", "loads"],
     "sensecheck.inputs.opening": ["sources"],
     "sensecheck.inputs.tables": ["TableReader", "detect_table_format", "read_table"],

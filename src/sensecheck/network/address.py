@@ -32,7 +32,7 @@ def _parameters(query: str) -> list[tuple[str, str, str, str]]:
 
 
 def _says_who(name: str, value: str) -> bool:
-    return is_secret(unquote_plus(name)) or _USER_INFO.search(unquote_plus(value)) is not None
+    return bool(value) and (is_secret(unquote_plus(name)) or _USER_INFO.search(unquote_plus(value)) is not None)
 
 
 def public_address(url: str) -> str:
@@ -48,12 +48,16 @@ def public_address(url: str) -> str:
         _ = parts.port
     except ValueError:
         return _guessed(url)
-    asking = _parameters(parts.query)
-    kept = [mark + written for mark, written, name, value in asking if not _says_who(name, value)]
-    if "@" not in parts.netloc and len(kept) == len(asking) and not parts.fragment:
+    host, query = parts.netloc.rpartition("@")[2], _public_query(parts.query)
+    fragment = _public_query(parts.fragment)
+    if (host, query, fragment) == (parts.netloc, parts.query, parts.fragment):
         return url
-    host = parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=host, query="".join(kept)[1:], fragment="").geturl()
+    return parts._replace(netloc=host, query=query, fragment=fragment).geturl()
+
+
+def _public_query(query: str) -> str:
+    kept = [mark + written for mark, written, name, value in _parameters(query) if not _says_who(name, value)]
+    return "".join(kept)[1:]
 
 
 def _guessed(url: str) -> str:

@@ -101,7 +101,7 @@ class Reply:
 
 
 def _words(text: str, limit: int, secrets: Secrets) -> str:
-    return escaped(" ".join(secrets.out_of(text).split())[:limit])
+    return escaped(" ".join(secrets.out_of(text).split())[:limit])[:limit]
 
 
 class Exchanges:

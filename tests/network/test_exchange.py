@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from tests.network.raw_server import Caller, RawServer, Script, always, once, reply
 
+from sensecheck import stores
+from sensecheck.models.classifiers import Answer
+from sensecheck.models.endpoint import Endpoint, EndpointClassifier
 from sensecheck.network.address import Address
 from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
 
@@ -330,3 +333,17 @@ def test_an_idle_client_keeps_nothing_alive() -> None:
         assert not [thread for thread in threading.enumerate() if thread.name == "connecting"]
         client.close()
     assert threading.active_count() <= before + 1  # the server's own, on its way out
+
+
+@pytest.mark.parametrize("script", [_drip_headers, _continue_for_ever, _drip_body], ids=lambda script: script.__name__)
+def test_both_endpoints_keep_to_their_limit(script: Script) -> None:
+    with RawServer(script) as server:
+        started = time.monotonic()
+        store = stores.Endpoint(server.url, limits=stores.Limits(seconds=LIMIT))
+        outcome = store.execute(stores.Request("ASK { ?s ?p ?o }"))
+        assert time.monotonic() - started < LIMIT + 1
+        assert isinstance(outcome, stores.Failure) and outcome.reason == stores.Reason.TIMEOUT
+        started = time.monotonic()
+        model = EndpointClassifier(Endpoint(f"http://127.0.0.1:{server.port}/v1", "m", timeout=LIMIT, tries=1))
+        assert list(model.stream([("a", "b")])) == [[(0, Answer(None, failure="endpoint: timed out"))]]
+        assert time.monotonic() - started < LIMIT + 1

@@ -136,9 +136,10 @@ def _explain_failure(error: Exception, package: str) -> int:
 
 
 def _refuse(words: str) -> int:
+    from sensecheck.network.address import public_text
     from sensecheck.report.escaping import visible
 
-    sys.stderr.write(f"sensecheck: error: {visible(words)}\n")
+    sys.stderr.write(f"sensecheck: error: {visible(public_text(words))}\n")
     return BAD_INPUT
 
 

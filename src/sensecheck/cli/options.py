@@ -11,6 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
+from sensecheck.network.address import public_text
 from sensecheck.options import Parameter, alternatives, default_words, parameters, settings_of
 from sensecheck.report.result import Result
 
@@ -39,7 +40,7 @@ class Parser(argparse.ArgumentParser):
             close = get_close_matches(wrong.split("=")[0], known, n=1)
             if close:
                 message += f". Did you mean {close[0]}?"
-        sys.stderr.write(f"sensecheck: error: {message} (see {self.prog} --help)\n")
+        sys.stderr.write(f"sensecheck: error: {public_text(message)} (see {self.prog} --help)\n")
         raise SystemExit(2)
 
 

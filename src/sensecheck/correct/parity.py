@@ -20,6 +20,7 @@ from sensecheck.correct.question_types import QUESTION_TYPES
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.opening import identity, sources
 from sensecheck.inputs.reasons import Reason
+from sensecheck.network.address import public_address
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
 from sensecheck.report.result import Result
@@ -171,7 +172,7 @@ class Spice(Instrument):
 
     def plan(self) -> Mapping[str, Any]:
         files = [place for place in (self.link, self.distances_file) if place and Path(place).is_file()]
-        return {"asked": self.link, "read": identity(files) if files else []}
+        return {"asked": public_address(self.link) if self.link else None, "read": identity(files) if files else []}
 
     def inputs(self) -> list[dict[str, Any]]:
         return self.files

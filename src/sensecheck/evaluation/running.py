@@ -20,6 +20,7 @@ from sensecheck.evaluation.file import Entry, Evaluation, with_secrets
 from sensecheck.evaluation.options import evaluator, options
 from sensecheck.inputs.errors import shown
 from sensecheck.inputs.opening import sources
+from sensecheck.network.address import public_text
 from sensecheck.options import parameters
 from sensecheck.report.comparison import Comparison, Comparisons, compare
 from sensecheck.report.overview import Cell, Row, overview_page
@@ -128,7 +129,7 @@ class _Work:
             self.result.stopped[label] = str(error)
             return Cell(system, None, "", f"stopped: {error}"), False
         except (ValueError, KeyError, OSError, ImportError, OverflowError) as error:
-            words = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+            words = public_text(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
             where = f"{self.evaluation.path}:{entry.line}: {label}: {words}"
             self.result.failed[label] = where
             return Cell(system, None, "", words), False
@@ -222,7 +223,7 @@ class _Work:
         """Changes when a figure could: options, interval choices, the version, the content of every file named."""
         files = {path: self._hash(path) for value in _strings(given) for path in _files(value)}
         intervals = {k: v for k, v in vars(self.evaluation.intervals).items() if k != "jobs"}
-        told = [instruments.version(entry.question), entry.question, system, given, intervals, files]
+        told = [instruments.version(entry.question), entry.question, system, _public(given), intervals, files]
         return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
 
     def _hash(self, path: str) -> str:
@@ -302,6 +303,15 @@ def _there(key: str, text: str) -> bool:
     # Kinds of tokens that come with the package are called by name.
     named = key == "token_kinds" and not any(c in text for c in "./")
     return named or "://" in text or Path(text).exists() or bool(_files(text))
+
+
+def _public(value: Any) -> Any:
+    """Options without what an address says of who asks: with another password the same is measured."""
+    if isinstance(value, Mapping):
+        return {key: _public(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_public(inner) for inner in value]
+    return public_text(value) if isinstance(value, str) else value
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -25,6 +25,7 @@ import orjson
 import polars as pl
 
 from sensecheck._version import __version__
+from sensecheck.network.address import public_text
 
 HELD_ROWS = 1_000_000
 """Rows of measurements that are held in memory; more are read from their files each time."""
@@ -64,7 +65,8 @@ class RunDirectory:
         if occupied and resume:
             run._check_plan(plan)
             run._clear_leftovers()
-            run._write(MANIFEST, {**run.manifest(), "state": "running"})
+            # The plan anew: an earlier version may have written an address with its password into it.
+            run._write(MANIFEST, {**run.manifest(), "state": "running", "plan": _jsonable(plan)})
             return run
         if occupied and overwrite:
             for name in [MANIFEST, SUMMARY, REPORT]:
@@ -290,7 +292,7 @@ def _changes(begun: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
     """What differs between two plans, each in a few words: the option, what it was, what it is now."""
     changes = []
     for key in dict.fromkeys([*begun, *current]):
-        was, now = begun.get(key), current.get(key)
+        was, now = _public(begun.get(key)), _public(current.get(key))
         if was == now:
             continue
         if key == "method" and isinstance(was, dict) and isinstance(now, dict):
@@ -300,6 +302,11 @@ def _changes(begun: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
         else:
             changes.append(f"{key} was {_spelled(was)}, now {_spelled(now)}")
     return changes
+
+
+def _public(value: Any) -> Any:
+    """A part of a plan as it may be told: who asks an endpoint is no part of the work."""
+    return public_text(value) if isinstance(value, str) else value
 
 
 def _changed_files(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

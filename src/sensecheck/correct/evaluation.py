@@ -208,7 +208,7 @@ class Correct(Instrument):
 
     def finish(self, result: Result) -> None:
         unset: list[str] = []
-        if self.scorer is not None and hasattr(self.scorer.store, "limits_not_set"):  # an endpoint has limits of its own
+        if self.scorer is not None and hasattr(self.scorer.store, "limits_not_set"):  # an endpoint is bounded elsewhere
             unset = self.scorer.store.limits_not_set()
         if unset:
             result.notes.append(f"this system lets queries run only with {'; and with '.join(unset)} (docs/safety.md)")

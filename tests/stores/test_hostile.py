@@ -237,3 +237,10 @@ def test_half_a_character_is_one_unscored_query(watch: Watch) -> None:
     assert end_of(bad) == "syntax"
     assert isinstance(good, Answer)
     assert good.boolean
+
+
+def test_the_safety_page_counts_the_attacks() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "safety.md").read_text(encoding="utf-8")
+    on = {engine: sum(case.get("only", engine) == engine for case in CASES["sql"]) for engine in ("sqlite", "duckdb")}
+    told = f"{len(CASES['sparql'])} in SPARQL, {on['sqlite']} in SQL on SQLite and {on['duckdb']} on DuckDB"
+    assert told in page

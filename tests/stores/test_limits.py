@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 from sensecheck import correct
 from sensecheck.stores import Answer, Databases, Graph, Limits, Outcome, Request, StoreError, pool
 
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 # What the process that starts workers runs before it begins. Tests patch the worker there; the product has no such door.
 PROLOGUE = """
 import json, sys
@@ -284,6 +286,7 @@ def each_store(folder: Path) -> list[tuple[Graph | Databases, Request, Request]]
     ]
 
 
+@linux
 def test_nothing_is_said_where_every_limit_is_set(tmp_path: Path) -> None:
     with Databases(sqlite_in(tmp_path), workers=1) as store:
         assert store.limits_not_set() == []  # nothing ran
@@ -325,6 +328,7 @@ def test_time_and_size_hold_without_resource_limits(begin_with: Callable[[str], 
         assert reason_of(store.execute(Request("SELECT zeroblob(9000) FROM t", str(path)))) == "too large"
 
 
+@linux
 def test_a_lower_limit_of_the_system_holds(begin_with: Callable[[str], None], tmp_path: Path) -> None:
     """One that was set before us cannot be raised, and need not be: memory is bounded."""
     begin_with("import resource; resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))")
@@ -335,6 +339,15 @@ def test_a_lower_limit_of_the_system_holds(begin_with: Callable[[str], None], tm
         pid = store.pool.pids()[1]
         (line,) = [s for s in Path(f"/proc/{pid}/limits").read_text().splitlines() if s.startswith("Max address space")]
     assert line.split()[3] == str(2 << 30)
+
+
+def test_a_limit_on_cpu_time_set_before_us(begin_with: Callable[[str], None], open_folder: Path) -> None:
+    """It cannot be raised either; workers answer all the same."""
+    begin_with("import resource; resource.setrlimit(resource.RLIMIT_CPU, (900, 900))" + AS_NOBODY * (os.geteuid() == 0))
+    path = sqlite_in(open_folder)
+    with Databases(path, limits=Limits(seconds=1), workers=1) as store:
+        outcomes = [store.execute(Request("SELECT 1", str(path))) for _ in range(3)]
+        assert all(isinstance(outcome, Answer) for outcome in outcomes), outcomes
 
 
 def test_macos_is_told_that_memory_is_not_capped(begin_with: Callable[[str], None], tmp_path: Path) -> None:
@@ -360,6 +373,7 @@ os.setgroups([]); os.setgid(65534); os.setuid(65534)
 """
 
 
+@linux
 @pytest.mark.skipif(os.geteuid() != 0, reason="everything already runs as an ordinary user")
 @pytest.mark.parametrize("allowed", [True, False], ids=["namespaces", "no namespaces"])
 def test_as_an_ordinary_user(begin_with: Callable[[str], None], open_folder: Path, allowed: bool) -> None:
@@ -432,6 +446,7 @@ def test_a_run_with_every_limit_says_nothing(tmp_path: Path) -> None:
     assert result["accuracy"].n == len(ROWS)
 
 
+@linux
 def test_workers_see_no_variable_of_the_caller(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What tests patch, nobody else can: the program is fixed, and so are the variables that it may read."""
     monkeypatch.setenv("SECRET_OF_THE_CALLER", "x")

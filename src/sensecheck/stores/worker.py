@@ -92,7 +92,7 @@ def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> Non
         usage = resource.getrusage(resource.RUSAGE_SELF)
         cpu_seconds = int(usage.ru_utime + usage.ru_stime + limits.seconds) + 2
         with contextlib.suppress(ValueError, OSError):  # the pool has its own clock
-            resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
         database = request["database"]
         if opening_error:
             send(channel, _without_paths(encode_outcome(Failure(Reason.ENGINE_ERROR, opening_error)), engine, database))

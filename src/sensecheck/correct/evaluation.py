@@ -208,6 +208,11 @@ class Correct(Instrument):
         return rows
 
     def finish(self, result: Result) -> None:
+        unset: list[str] = []
+        if self.scorer is not None and hasattr(self.scorer.store, "limits_not_set"):  # an endpoint is bounded elsewhere
+            unset = self.scorer.store.limits_not_set()
+        if unset:
+            result.notes.append(f"this system lets queries run only with {'; and with '.join(unset)} (docs/safety.md)")
         if self.scorer is not None and self.scorer.missing:
             first, *others = self.scorer.missing.values()
             result.notes.append(first + (f"; {len(others):,} others are missing too" if others else ""))

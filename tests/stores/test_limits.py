@@ -136,6 +136,35 @@ def test_duckdb_out_of_memory_is_never_an_engine_error(tmp_path: Path, memory: i
     assert {reason_of(outcome) for outcome in outcomes} <= {"memory", "timeout", "refused", "too large"}, outcomes
 
 
+def test_a_failed_allocation_of_the_system_is_memory(begin_with: Callable[[str], None], tmp_path: Path) -> None:
+    begin_with(
+        "def answer(*_): raise OSError(12, 'Cannot allocate memory')\nengines.SqliteEngine.answer = answer",
+    )
+    path = sqlite_in(tmp_path)
+    with Databases(path, workers=1) as store:
+        assert reason_of(store.execute(Request("SELECT 1", str(path)))) == "memory"
+
+
+def test_an_engine_that_broke_is_replaced(begin_with: Callable[[str], None], tmp_path: Path) -> None:
+    """DuckDB answers nothing more on a database after an error that it did not foresee."""
+    path = duckdb_in(tmp_path)
+    begin_with(
+        """
+import duckdb
+rows = engines._rows
+def breaking(cursor, columns, limits):
+    if columns == ["break"]: raise duckdb.InternalException("broken")
+    return rows(cursor, columns, limits)
+engines._rows = breaking
+"""
+    )
+    with Databases(path, workers=1) as store:
+        texts = ["SELECT 1", 'SELECT 1 AS "break"', "SELECT 1", "SELECT x FROM nowhere"]
+        outcomes = [store.execute(Request(text, str(path))) for text in texts]
+        assert [reason_of(o) for o in outcomes] == ["answer", "engine error", "answer", "engine error"]
+        assert store.pool.replaced == 1
+
+
 # ---- the size of answers
 
 

@@ -390,8 +390,9 @@ class DuckdbEngine:
             return _failure(Reason.SYNTAX, HALF_CHARACTER)
         if "\0" in text:
             return _failure(Reason.SYNTAX, "the query contains a null character")
-        cursor = self._connect(database).cursor()
+        cursor: Any = None
         try:
+            cursor = self._connect(database).cursor()
             statements = cursor.extract_statements(text)
             if len(statements) != 1:
                 complaint = "more than one statement" if statements else "no statement"
@@ -411,11 +412,16 @@ class DuckdbEngine:
             return _failure(Reason.MEMORY, str(error))
         except duckdb.Error as error:
             message = str(error)
-            if "disabled" in message or "read-only" in message or "not allowed" in message:
+            if any(sign in message for sign in ("bad_alloc", "bad allocation", "Cannot allocate memory")):
+                return _failure(Reason.MEMORY, message)
+            if cursor is not None and any(sign in message for sign in ("disabled", "read-only", "not allowed")):
                 return _failure(Reason.REFUSED, message)
-            return _failure(Reason.ENGINE_ERROR, message)
+            # After an error that DuckDB did not foresee it answers nothing more: the next query gets a new worker.
+            broken = isinstance(error, duckdb.FatalException | duckdb.InternalException)
+            return {**_failure(Reason.ENGINE_ERROR, message), "retire": broken}
         finally:
-            cursor.close()
+            if cursor is not None:
+                cursor.close()
 
     def places(self, database: str) -> list[str]:
         return _folders(database)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import resource
 import signal
@@ -101,7 +102,8 @@ def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> Non
             reply = _without_paths(engine.answer(request["text"], database), engine, database)
             reply["seconds"] = time.perf_counter() - started
             # What an allocator keeps to itself is missing from the next query's share.
-            reply["retire"] = engines.address_space() - bytes_at_start > limits.memory * 3 // 4
+            taken = engines.address_space() - bytes_at_start
+            reply["retire"] = reply.get("retire", False) or taken > limits.memory * 3 // 4
             body = orjson.dumps(reply)
             if len(body) > limits.message_bytes:
                 body = orjson.dumps({**encode_outcome(too_many_bytes(limits)), "retire": True})
@@ -110,7 +112,9 @@ def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> Non
             body = orjson.dumps(reply)
         except Exception as error:
             # A worker that meets an error nobody foresaw says so and goes on.
-            reply = encode_outcome(Failure(Reason.ENGINE_ERROR, f"{type(error).__name__}: {error}"))
+            no_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
+            reason = Reason.MEMORY if no_memory else Reason.ENGINE_ERROR
+            reply = encode_outcome(Failure(reason, f"{type(error).__name__}: {error}"))
             body = orjson.dumps(_without_paths(reply, engine, database))
         channel.sendall(LENGTH.pack(len(body)) + body)
 
@@ -158,6 +162,8 @@ def _nursery(control: socket.socket) -> None:
                         exit_code = 0
                     except MemoryError:
                         exit_code = OUT_OF_MEMORY_STATUS
+                    except OSError as error:
+                        exit_code = OUT_OF_MEMORY_STATUS if error.errno == errno.ENOMEM else 1
                     finally:
                         # Never unwind into the nursery's own loop.
                         os._exit(exit_code)

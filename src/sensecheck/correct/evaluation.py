@@ -30,7 +30,7 @@ from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.measurements import Measurements, concatenated
-from sensecheck.stores import STANDARD_PREFIXES, Databases, Endpoint, Graph, Limits, Store
+from sensecheck.stores import STANDARD_PREFIXES, Databases, Endpoint, Graph, Limits, Store, limit_notes
 
 CACHE_NAME = "answers.db"
 SPICE_SLICES = ("question_type", "subtype", "context", "ellipsis", "multi_entity")
@@ -208,11 +208,8 @@ class Correct(Instrument):
         return rows
 
     def finish(self, result: Result) -> None:
-        unset: list[str] = []
-        if self.scorer is not None and hasattr(self.scorer.store, "limits_not_set"):  # an endpoint is bounded elsewhere
-            unset = self.scorer.store.limits_not_set()
-        if unset:
-            result.notes.append(f"this system lets queries run only with {'; and with '.join(unset)} (docs/safety.md)")
+        if self.scorer is not None:
+            result.notes += limit_notes(self.scorer.store)
         if self.scorer is not None and self.scorer.missing:
             first, *others = self.scorer.missing.values()
             result.notes.append(first + (f"; {len(others):,} others are missing too" if others else ""))

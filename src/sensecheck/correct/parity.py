@@ -41,6 +41,7 @@ from sensecheck.stores import (
     Store,
     Term,
     answers,
+    limit_notes,
 )
 
 NO_INTERVAL = "parity with the original: it gives no interval"
@@ -206,7 +207,9 @@ class Spice(Instrument):
     def _run(self, link: str) -> dict[str, Outcome]:
         store = open_strict(link, workers=self.workers)
         try:
-            return run_queries(store, self.records)
+            outcomes = run_queries(store, self.records)
+            self.notes += limit_notes(store)
+            return outcomes
         except EndpointDeadError as error:
             raise Stopped(f"{error}. Start the server again and repeat the command.") from None
         finally:

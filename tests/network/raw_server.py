@@ -45,9 +45,9 @@ class Caller:
     def drip(self, text: bytes, pause: float = 0.05) -> None:
         self.send(*(bytes([byte]) for byte in text), pause=pause)
 
-    def wait(self, seconds: float = 30.0) -> None:
-        """Do nothing, for as long as the test runs at most."""
-        if self.server.over.wait(seconds):
+    def wait(self, seconds: float = 20.0) -> None:
+        """Do nothing, for as long as the test or the server's own time runs at most."""
+        if self.server.over.wait(seconds) or time.monotonic() > self.server.ends_at:
             raise ConnectionError
 
 
@@ -61,7 +61,7 @@ class RawServer:
         self.requests: list[bytes] = []
         self.connections = 0
         self.over = threading.Event()
-        self._ends_at = time.monotonic() + 60
+        self.ends_at = time.monotonic() + 20
         self._listener.settimeout(0.2)
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
@@ -71,7 +71,7 @@ class RawServer:
         return f"http://127.0.0.1:{self.port}/sparql"
 
     def _accept(self) -> None:
-        while not self.over.is_set() and time.monotonic() < self._ends_at:
+        while not self.over.is_set() and time.monotonic() < self.ends_at:
             try:
                 sock, _ = self._listener.accept()
             except TimeoutError:

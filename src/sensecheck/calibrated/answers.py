@@ -11,15 +11,13 @@ has a confidence and no correctness, and only figures of confidence alone are ma
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.json_arrays import loads
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import MARKS
 
@@ -51,7 +49,7 @@ def holds_answers(first: bytes) -> bool:
 def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int, Any, InputError | None]]:
     """The objects of a document or of lines, with their places; a line that is no JSON comes as its error."""
     try:
-        document = orjson.loads(text)
+        document = loads(text)
     except ValueError:
         document = None
     if document is not None:
@@ -63,7 +61,7 @@ def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int
         if not line.strip():
             continue
         try:
-            yield number, json.loads(line), None
+            yield number, loads(line), None
         except ValueError:
             error = InputError(
                 path=path,

@@ -45,10 +45,14 @@ def test_long_sentences_take_linear_time(language: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize("language", list(QUERIES))
-def test_what_is_no_sentence_is_unscored(language: str) -> None:
+def test_what_is_no_sentence_keeps_nothing_of_the_query(language: str) -> None:
     checker = CHECKERS[language]
-    assert checker.check(QUERIES[language], "a" * 1_000_000).reason == "sentence_too_long"
     assert checker.check(QUERIES[language], " \n").reason == "empty_sentence"
+    too_long = checker.check(QUERIES[language], "a" * 1_000_000)
+    assert (too_long.consistent, too_long.reason) == (False, "over budget")
+    assert too_long.detail == "matching words: a sentence of 1,000,000 characters, where 50,000 are allowed"
+    assert {f.status for f in too_long.findings} == {"missing", "added"}
+    assert [f["text"] for f in too_long.evidence()][-1] == too_long.detail
 
 
 @pytest.mark.parametrize("language", list(DEEP))

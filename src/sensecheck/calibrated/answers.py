@@ -123,7 +123,8 @@ def _tokens(choice: Mapping[str, Any], path: str, number: int) -> tuple[list[str
     elif isinstance(logprobs, Mapping) and isinstance(logprobs.get("token_logprobs"), list):
         # With `echo`, the first token of the prompt has none.
         raw = logprobs["token_logprobs"]
-        texts = [str(t) for t in logprobs.get("tokens") or []]
+        tokens = logprobs.get("tokens")
+        texts = [str(t) for t in tokens] if isinstance(tokens, list) else []
         if raw and raw[0] is None:
             raw, texts = raw[1:], texts[1:]
     elif isinstance(logprobs, list):
@@ -134,7 +135,8 @@ def _tokens(choice: Mapping[str, Any], path: str, number: int) -> tuple[list[str
         return [], []
     values = []
     for value in raw:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value) or value > 1e-6:
+        right = isinstance(value, (int, float)) and not isinstance(value, bool) and -1e308 <= value <= 1e-6
+        if not right and value != -math.inf:
             raise _bad(path, number, "a log-probability of at most 0 for every token", shown(value))
         values.append(min(float(value), 0.0))
     return texts, values

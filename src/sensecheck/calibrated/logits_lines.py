@@ -491,7 +491,7 @@ def _numbers(rows: list[list[Any]], key: str, place: _Place) -> Floats:
     try:
         array = np.array(rows, np.float64)
     except OverflowError:
-        array = np.array([[math.inf]])
+        array = np.array([[value if _is_finite(value) else math.inf for value in row] for row in rows], np.float64)
     if not np.isfinite(array).all():
         row_number = 1 + int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
         value = next(value for value in rows[row_number - 1] if not _is_finite(value))

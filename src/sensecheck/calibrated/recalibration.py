@@ -40,6 +40,13 @@ COLDEST, HOTTEST = 0.01, 100.0
 EDGE = 1e-12
 """Confidences are kept this far from 0 and 1, where logits are infinite."""
 _STEPS = 100
+_LARGEST = 1e300
+_PARAMETERS = {
+    "temperature": "a list with a finite number above 0 for T",
+    "platt": "a list with a finite number for each of a, b",
+    "beta": "a list with a finite number for each of a, b, c",
+    "isotonic": "lists of equally many finite numbers for x, y",
+}
 
 
 @dataclass(frozen=True)
@@ -95,9 +102,11 @@ def load(path: str | os.PathLike[str]) -> Recalibration:
     parameters = saved.get("parameters")
     if not isinstance(parameters, dict) or set(parameters) != names or not all(_finite(v) for v in parameters.values()):
         parameters = {}
-    if not parameters or (method == "isotonic" and len(parameters["x"]) != len(parameters["y"])):
+    wrong = method == "isotonic" and len(parameters.get("x", ())) != len(parameters.get("y", ()))
+    wrong = wrong or (method == "temperature" and any(t <= 0 for t in parameters.get("T", ())))
+    if not parameters or wrong:
         raise InputError(
-            path=str(path), field="parameters", expected=f"finite numbers for {', '.join(sorted(names))}",
+            path=str(path), field="parameters", expected=_PARAMETERS[method],
             got=shown(saved.get("parameters")), reason=Reason.NOT_A_RECALIBRATION,
         )  # fmt: skip
     rows, notes, source = saved.get("rows", 0), saved.get("notes", []), saved.get("source", {})
@@ -122,7 +131,7 @@ def _finite(values: Any) -> bool:
     return (
         isinstance(values, list)
         and bool(values)
-        and all(isinstance(x, (int, float)) and bool(np.isfinite(x)) for x in values)
+        and all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) <= _LARGEST for x in values)
     )
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Unpack
 import numpy as np
 import polars as pl
 
+from sensecheck.correct.figures import NOT_NORMALISED
 from sensecheck.correct.measure import CONVENTIONS, T2S, Choices, NormalForms, measure, texts
 from sensecheck.correct.question import QUESTION
 from sensecheck.correct.records import UNASKED_RECORDS, Language, Reader, Records, is_spice, read_distances
@@ -212,6 +213,7 @@ class Correct(Instrument):
             result.notes.append(first + (f"; {len(others):,} others are missing too" if others else ""))
         for why, count in sorted(self.reader.bad.items()):
             result.notes.append(f"{count:,} bad {'record' if count == 1 else 'records'}: {why}")
+        result.notes += _not_normalised(result.rows)
         if f"{T2S}_low" in result.rows.schema:
             result.extra[T2S], notes = _ties(result.rows)
             result.notes += notes
@@ -307,6 +309,16 @@ def _weights(column: pl.Series, records: Records) -> pl.Series:
         weights.append(rows.weights(column.name))
         start += count
     return pl.concat(weights)
+
+
+def _not_normalised(rows: Measurements) -> list[str]:
+    """Predictions that count as another query because theirs takes too much to bring into its normal form."""
+    if NOT_NORMALISED not in rows.schema:
+        return []
+    columns = concatenated(rows, ["em_normalised", NOT_NORMALISED])
+    wrong = columns.filter(pl.col(NOT_NORMALISED).is_not_null() & pl.col("em_normalised").is_not_null())
+    counts = wrong[NOT_NORMALISED].value_counts(sort=True)
+    return [f"{count:,} counted as another query ({why})" for why, count in counts.iter_rows()]
 
 
 def _ties(rows: Measurements) -> tuple[dict[str, Any], list[str]]:

@@ -46,7 +46,8 @@ def _verdict(row: Mapping[str, Any]) -> str:
             verdict += ", by a tie"
         return verdict + (f" ({row['outcome']})" if row.get("outcome") not in (None, "answered") else "")
     if row.get("em_normalised") is not None:
-        return "the same query" if row["em_normalised"] else "another query"
+        why = f" ({row['not_normalised']})" if row.get("not_normalised") else ""
+        return ("the same query" if row["em_normalised"] else "another query") + why
     return "the same text" if row.get("em") else "another text"
 
 

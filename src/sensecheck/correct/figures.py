@@ -22,6 +22,9 @@ from sensecheck.statistics.statistic import (
     ratio,
 )
 
+NOT_NORMALISED = "not_normalised"
+"""The column that says why two normal forms were not made or not compared."""
+
 Floats = NDArray[np.float64]
 
 _SPICE = "Perez-Beltrachini, Jain, Monti and Lapata 2023, Semantic Parsing for Conversational Question Answering, EACL"
@@ -113,6 +116,7 @@ def statistics(method: Method) -> list[AnyStatistic]:
         "Names of variables, order of triples, spacing.", _SPICE)))  # fmt: skip
     if everything or method.get("normalise", True):
         figures.append(mean_of("em_normalised", title="normalised exact match", direction="higher",
+            absent_column=NOT_NORMALISED,
             explanation=Explanation(
                 "share of predictions that are the gold query but for names of variables and order of what commutes",
                 "The same query: renamed variables and aliases, permuted triples and conjuncts, prefixes, spacing and "

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 from zlib import crc32
 
 import polars as pl
@@ -30,6 +30,7 @@ from sensecheck.correct.answer_sets import (
     set_f_range,
     verdict_of,
 )
+from sensecheck.correct.figures import NOT_NORMALISED
 from sensecheck.correct.question_types import (
     BOOLEAN_TYPE,
     COUNT_TYPES,
@@ -38,6 +39,7 @@ from sensecheck.correct.question_types import (
 )
 from sensecheck.correct.records import MEASURED, Language, Record, Records
 from sensecheck.correct.sql_compare import GoldPlan, bird_equal, compare, plan_gold, suite_equal, without_distinct
+from sensecheck.inputs.guarding import Fault, OverBudgetError, guarded
 from sensecheck.language.isomorphism import Shape
 from sensecheck.language.sparql import Query, SparqlError, normal_form, parse, same_query, triple_count
 from sensecheck.language.sparql.total_order import text_in_total_order
@@ -52,6 +54,8 @@ _MULTI_ENTITY = frozenset(MULTI_ENTITY_SUBTYPES)
 _YES_NO = re.compile(r"\b(yes|no|true|false)\b", re.IGNORECASE)
 _ENDPOINT_FAULTS = (Reason.ENDPOINT_ERROR, Reason.ENDPOINT_DEAD)
 NO_PREDICTION = "no prediction"
+MOST_CHARACTERS = 100_000
+"""Characters of a query that is brought into its normal form."""
 T2S = "text2sparql"
 
 
@@ -84,6 +88,21 @@ def exact_match(gold: str | None, prediction: str | None) -> bool:
     return gold.lower() == prediction.lower()
 
 
+class Form(NamedTuple):
+    """The normal form of a query: nothing where the text is no query, or a fault."""
+
+    shape: Shape | Fault | None
+    triples: int | None = None
+    """How many triple patterns it has."""
+
+
+class Match(NamedTuple):
+    """Whether a prediction is its gold query, and the fault that stood in the way of telling."""
+
+    same: bool | None
+    why: str = ""
+
+
 class NormalForms:
     """Normal forms of queries, each distinct text read once (the last 50,000 are kept)."""
 
@@ -91,27 +110,40 @@ class NormalForms:
         self.choices = choices
         self.of = lru_cache(maxsize=50_000)(self._of)
 
-    def _of(self, text: str) -> tuple[Shape | None, int | None]:
-        """The normal form and the number of triple patterns, or nothing where the text is no query."""
-        if self.choices.language == "sql":
-            choices = self.choices
-            return sql_normal_form(text, choices.dialect, set_semantics=choices.ignore_distinct), None
-        try:
-            query = parse(text, self.choices.prefixes).query
-            return normal_form(query, set_semantics=self.choices.ignore_distinct), triple_count(query)
-        except SparqlError:
-            return None, None
+    def _of(self, text: str) -> Form:
+        form = guarded("normal form", self._form, text)
+        return Form(form) if isinstance(form, Fault) else form
 
-    def match(self, gold: str | None, prediction: str | None) -> bool:
-        if gold is None or prediction is None:
-            return False
-        if gold == prediction:
-            return True
-        wanted, _ = self.of(gold)
+    def _form(self, text: str) -> Form:
+        choices = self.choices
+        if len(text) > MOST_CHARACTERS:
+            raise OverBudgetError(f"a query of {len(text):,} characters, where {MOST_CHARACTERS:,} are allowed")
+        if choices.language == "sql":
+            return Form(sql_normal_form(text, choices.dialect, set_semantics=choices.ignore_distinct))
+        try:
+            query = parse(text, choices.prefixes).query
+            return Form(normal_form(query, set_semantics=choices.ignore_distinct), triple_count(query))
+        except SparqlError:
+            return Form(None)
+
+    def match(self, gold: str, prediction: str | None) -> Match:
+        """What a prediction asks for too much of is wrong; what only we cannot handle, or the gold's, is not told."""
+        if prediction is None or gold == prediction:
+            return Match(prediction is not None)
+        wanted = self.of(gold).shape
         if wanted is None:
-            return exact_match(gold, prediction)
-        shown, _ = self.of(prediction)
-        return shown is not None and same_query(wanted, shown)
+            return Match(exact_match(gold, prediction))
+        if isinstance(wanted, Fault):
+            return Match(None, f"gold's normal form: {wanted.reason}")
+        shown = self.of(prediction).shape
+        if shown is None:
+            return Match(False)
+        if isinstance(shown, Fault):
+            return Match(False if shown.over_budget else None, f"normal form: {shown.reason}")
+        same = guarded("comparing normal forms", same_query, wanted, shown)
+        if isinstance(same, Fault):
+            return Match(False if same.over_budget else None, f"comparing normal forms: {same.reason}")
+        return Match(same)
 
 
 # ---- the gold answer
@@ -234,6 +266,11 @@ class Cut:
 
 def cut_of(text: str, choices: Choices) -> Cut | None:
     """None where nothing is cut, or nothing can be read."""
+    cut = guarded("reading LIMIT", _cut_of, text, choices)
+    return None if isinstance(cut, Fault) else cut
+
+
+def _cut_of(text: str, choices: Choices) -> Cut | None:
     try:
         parsed = parse(text, choices.prefixes)
     except SparqlError:
@@ -531,19 +568,22 @@ def _matches(records: Records, choices: Choices, forms: NormalForms | None) -> d
         "em": [None if gold is None else exact_match(gold, told) for gold, told in pairs()]
     }
     if forms is not None:
-        columns["em_normalised"] = [None if gold is None else forms.match(gold, told) for gold, told in pairs()]
+        matches = [_NO_MATCH if gold is None else forms.match(gold, told) for gold, told in pairs()]
+        columns["em_normalised"] = [match.same for match in matches]
+        columns[NOT_NORMALISED] = [match.why or None for match in matches]
         if choices.language == "sparql":
-            counts = [None if gold is None else forms.of(gold)[1] for gold in records.gold]
+            counts = [None if gold is None else forms.of(gold).triples for gold in records.gold]
             columns["triples"] = [None if count is None else str(count) for count in counts]
     return columns
 
 
+_NO_MATCH = Match(None)
 _COUNTS = ("tp", "fp", "fn")
 _RATES = ("precision", "recall", "f1", "jaccard", "precision_qald", "f1_spice")
 _T2S_COLUMNS = (T2S, f"{T2S}_low", f"{T2S}_high")
 # All others are true or false.
 _DTYPES: dict[str, Any] = {
-    **dict.fromkeys(("id", "cluster", "reason", *MEASURED), pl.String),
+    **dict.fromkeys(("id", "cluster", "reason", NOT_NORMALISED, *MEASURED), pl.String),
     **dict.fromkeys(("type_code", *_RATES, *_T2S_COLUMNS), pl.Float64),
     **dict.fromkeys(_COUNTS, pl.Int64),
 }

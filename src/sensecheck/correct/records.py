@@ -359,7 +359,7 @@ class Reader:
         try:
             return loads(line)
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            fault = bad_json_line(path, number, error)
+            fault = bad_json_line(path, number, error, Reason.BAD_JSON)
             if not line.strip():
                 blank = "is blank; one record was expected"
                 fault = _BlankLineError(blank, path=path, line=number, hint=SKIP_HINT, reason=Reason.BAD_JSON)

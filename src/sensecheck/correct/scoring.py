@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import ChainMap
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -21,11 +23,13 @@ from sensecheck.correct.measure import (
     uses_gold_query,
 )
 from sensecheck.correct.records import Record, Records
-from sensecheck.correct.sql_compare import GoldPlan
+from sensecheck.correct.sql_compare import GoldPlan, without_distinct
+from sensecheck.inputs.guarding import Fault, guarded
 from sensecheck.runs.stopping import Stopped
 from sensecheck.stores import (
     Databases,
     EndpointDeadError,
+    Failure,
     Outcome,
     Request,
     ResultCache,
@@ -66,8 +70,7 @@ class Scorer:
         return self._of_sql(records) if self.choices.language == "sql" else self._of_sparql(records)
 
     def _of_sparql(self, records: Sequence[Record]) -> list[Scored]:
-        official = T2S in self.choices.conventions
-        if official:
+        if T2S in self.choices.conventions:
             queries = {text for record in records for text in (record.prediction, record.gold) if text is not None}
             self._cuts = {
                 text: self._cuts[text] if text in self._cuts else cut_of(text, self.choices) for text in queries
@@ -78,15 +81,18 @@ class Scorer:
             if record.fault:
                 scores.append(Scored("", outcome="bad record", unscored=record.fault))
                 continue
-            predicted = None if record.prediction is None else outcomes[Request(record.prediction)]
-            gold = None
-            if uses_gold_query(record, self.choices) and record.gold is not None:
-                gold = outcomes[Request(record.gold)]
-            scored = score_sparql(record, predicted, gold, self.choices)
-            if official:
-                add_official(scored, record, outcomes, self._cuts, self.choices)
-            scores.append(scored)
+            scores.append(_guarded_score("set", record, [""], outcomes, partial(self._sparql_score, record)))
         return scores
+
+    def _sparql_score(self, record: Record, outcomes: Mapping[Request, Outcome]) -> Scored:
+        predicted = None if record.prediction is None else outcomes[Request(record.prediction)]
+        gold = None
+        if uses_gold_query(record, self.choices) and record.gold is not None:
+            gold = outcomes[Request(record.gold)]
+        scored = score_sparql(record, predicted, gold, self.choices)
+        if T2S in self.choices.conventions:
+            add_official(scored, record, outcomes, self._cuts, self.choices)
+        return scored
 
     def _of_sql(self, records: Sequence[Record]) -> list[Scored]:
         assert isinstance(self.store, Databases)
@@ -108,8 +114,9 @@ class Scorer:
                 why = self.missing[record.database]
                 scores.append(Scored("table", outcome="not run", unscored="no such database", message=why))
             else:
-                plan = plans[record.gold]
-                scores.append(score_sql(record, files[record.database], outcomes, plan, self.choices))
+                plan, own_files = plans[record.gold], files[record.database]
+                score = partial(score_sql, record, own_files, plan=plan, choices=self.choices)
+                scores.append(_guarded_score("table", record, own_files, outcomes, score))
         return scores
 
     def _ask(self, requests: list[Request]) -> dict[Request, Outcome]:
@@ -123,3 +130,26 @@ class Scorer:
                     "Fix this and run the same command with --resume."
                 )
             raise Stopped(f"{error}. {again}") from None
+
+
+def _guarded_score(
+    kind: str,
+    record: Record,
+    databases: Sequence[str],
+    outcomes: dict[Request, Outcome],
+    score: Callable[[Mapping[Request, Outcome]], Scored],
+) -> Scored:
+    """The score of one record. An answer that takes too much to compare is wrong, as a query that fails is."""
+    scored = guarded("comparing answers", score, outcomes)
+    if not isinstance(scored, Fault):
+        return scored
+    stage = "comparing answers"
+    if scored.over_budget and record.prediction is not None:
+        failure = Failure(scored.reason, scored.message)
+        texts = (record.prediction, without_distinct(record.prediction))
+        failed: dict[Request, Outcome] = {Request(text, name): failure for text in texts for name in databases}
+        again = guarded("gold answer", score, ChainMap(failed, outcomes))
+        if not isinstance(again, Fault):
+            return again
+        stage, scored = "gold answer", again
+    return Scored(kind, unscored=f"{stage}: {scored.reason}", message=scored.message)

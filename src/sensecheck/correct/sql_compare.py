@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 import sqlglot
 from sqlglot import exp
 
+from sensecheck.correct.column_orders import fits_pool, same_blocks, same_columns
+from sensecheck.inputs.guarding import guarded
 from sensecheck.stores import Answer
 
 Row: TypeAlias = "tuple[Any, ...]"
 
-# Permutations of columns tried at most; columns that differ in their values are told apart without trying.
-_MOST_TRIALS = 20_000
 _NEAR = 1e-9  # numbers that differ by less, relative to their size, are equal
 _NEAR_ZERO = 1e-12  # and so are these, whatever their size: what is left of 0.1 + 0.2 - 0.3
 _NAN = ("not a number",)
@@ -78,85 +78,36 @@ def _are_near(left: float, right: float) -> bool:
         return False
 
 
-def _permutations(gold: Sequence[Row], predicted: Sequence[Row]) -> Any:
-    """Column orders that may turn `predicted` into `gold`: for each gold column the place to take it from.
-
-    Columns are matched first by their bags of values, then one after the other, giving up a start as soon as
-    the columns chosen so far do not agree as a bag of partial rows.
-    """
-    width = len(gold[0])
-    gold_bags = [Counter(row[i] for row in gold) for i in range(width)]
-    bags = [Counter(row[i] for row in predicted) for i in range(width)]
-    candidates = [[j for j in range(width) if bags[j] == gold_bags[i]] for i in range(width)]
-    if not all(candidates):
-        return
-    trials = 0
-
-    def extend(chosen: list[int]) -> Any:
-        nonlocal trials
-        i = len(chosen)
-        if i == width:
-            yield chosen
-            return
-        for j in candidates[i]:
-            if j in chosen:
-                continue
-            trials += 1
-            if trials > _MOST_TRIALS:
-                return
-            trial = [*chosen, j]
-            if i and Counter(row[: i + 1] for row in gold) != Counter(
-                tuple([row[k] for k in trial]) for row in predicted
-            ):
-                continue
-            yield from extend(trial)
-
-    yield from extend([])
+def _same_shape(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
+    return len(gold) == len(predicted) and (not gold or len(gold[0]) == len(predicted[0]))
 
 
 def same_bag(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
     """The same rows, as often, in any order, under some permutation of columns."""
-    if len(gold) != len(predicted):
+    if not _same_shape(gold, predicted):
         return False
-    if not gold:
-        return True
-    if len(gold[0]) != len(predicted[0]):
-        return False
-    return next(_permutations(gold, predicted), None) is not None
+    return Counter(gold) == Counter(predicted) or same_blocks(gold, predicted)
 
 
 def same_list(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
     """The same rows in the same order under some permutation of columns."""
-    if len(gold) != len(predicted):
+    if not _same_shape(gold, predicted):
         return False
-    if not gold:
-        return True
-    if len(gold[0]) != len(predicted[0]):
-        return False
-    wanted = list(gold)
-    return any(
-        [tuple([row[k] for k in order]) for row in predicted] == wanted for order in _permutations(gold, predicted)
-    )
+    return list(gold) == list(predicted) or same_columns(gold, predicted)
 
 
-def _same_blocks(gold: Sequence[Row], keys: Sequence[Row], predicted: Sequence[Row]) -> bool:
+def _block_numbers(keys: Sequence[Row]) -> list[int]:
+    """Rows with equal sort keys are one block."""
+    numbers, number = [], 0
+    for row, key in enumerate(keys):
+        number += row > 0 and key != keys[row - 1]
+        numbers.append(number)
+    return numbers
+
+
+def _same_order(gold: Sequence[Row], keys: Sequence[Row], predicted: Sequence[Row]) -> bool:
     """The same order as far as the sort keys decide it: rows with equal keys may change places."""
-    if len(gold) != len(predicted) or not gold or len(gold[0]) != len(predicted[0]):
-        return False
-    for order in _permutations(gold, predicted):
-        if _in_blocks(gold, keys, [tuple([row[k] for k in order]) for row in predicted]):
-            return True
-    return False
-
-
-def _in_blocks(gold: Sequence[Row], keys: Sequence[Row], shown: Sequence[Row]) -> bool:
-    start = 0
-    for end in range(1, len(gold) + 1):
-        if end == len(gold) or keys[end] != keys[start]:
-            if Counter(gold[start:end]) != Counter(shown[start:end]):
-                return False
-            start = end
-    return True
+    return bool(gold) and _same_shape(gold, predicted) and same_blocks(gold, predicted, _block_numbers(keys))
 
 
 def _within_ties(everything: Sequence[Row], keys: Sequence[Row], kept: int, predicted: Sequence[Row]) -> bool:
@@ -171,22 +122,9 @@ def _within_ties(everything: Sequence[Row], keys: Sequence[Row], kept: int, pred
     cut = keys[kept - 1]
     first = next(i for i, key in enumerate(keys) if key == cut)
     last = max(i for i, key in enumerate(keys) if key == cut)
-    above, tied = everything[:first], everything[first : last + 1]
     if len(predicted) not in (kept, last + 1):
         return False
-    pool = Counter(tied)
-    width = len(everything[0])
-    for order in _all_orders(width):
-        shown = [tuple([row[k] for k in order]) for row in predicted]
-        if not Counter(shown[first:]) - pool and _in_blocks(above, keys, shown[:first]):
-            return True
-    return False
-
-
-def _all_orders(width: int) -> Any:
-    from itertools import islice, permutations
-
-    return islice(permutations(range(width)), 720)
+    return fits_pool(everything[: last + 1], predicted, _block_numbers(keys[:first]))
 
 
 # ---- the gold query, looked at
@@ -204,10 +142,14 @@ class GoldPlan:
 
 
 def plan_gold(sql: str, dialect: str = "sqlite") -> GoldPlan:
-    try:
-        tree = sqlglot.parse_one(sql, read=dialect)
-    except (sqlglot.errors.SqlglotError, RecursionError):
-        return GoldPlan(sorts=bool(re.search(r"\border\s+by\b", sql, re.I)))
+    plan = guarded("reading the gold query", _plan, sql, dialect)
+    if isinstance(plan, GoldPlan):
+        return plan
+    return GoldPlan(sorts=bool(re.search(r"\border\s+by\b", sql, re.I)))
+
+
+def _plan(sql: str, dialect: str) -> GoldPlan:
+    tree = sqlglot.parse_one(sql, read=dialect)
     order = tree.args.get("order")
     if order is None:
         return GoldPlan()
@@ -289,7 +231,7 @@ def compare(
         keys = _keyed([row[width:] for row in keyed.rows])
         shown = _near(everything, rows)
         kept = len(gold.rows)
-        if _same_blocks(everything[:kept], keys[:kept], shown):
+        if _same_order(everything[:kept], keys[:kept], shown):
             return Verdict(True, tie=True)
         if plan.limit is not None and kept == plan.limit and _within_ties(everything, keys, kept, shown):
             return Verdict(True, tie=True)

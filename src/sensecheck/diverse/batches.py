@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, groupby, pairwise
 from typing import Any
 
@@ -12,10 +13,17 @@ from sensecheck.diverse.measure import MAX_PAIRED, Alignment, MeasureOptions, Se
 from sensecheck.diverse.ngrams import offsets
 from sensecheck.diverse.records import N_GROUPS, SetRecord
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.guarding import Fault, caught
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
+
+MOST_CHARACTERS = 10_000_000
+"""Characters of all hypotheses of one query."""
+
+MOST_PAIRED_CHARACTERS = 2_000_000_000
+"""Characters times hypotheses, where every pair is looked at: some seconds."""
 
 PORTION = 1_500_000
 """Pairs and words that are held at once while a batch is measured."""
@@ -29,13 +37,40 @@ def measured(
 ) -> Batch:
     """Measure one batch of records and keep the texts that the report shows; `chance`: the baseline as well."""
     asked = asked or Asked()
-    parts = [_portion(some, options, asked, chance) for some in _in_portions(records, options.variety)]
+    bounded = [_within_budget(record) for record in records]
+    parts = [part for some in _in_portions(bounded, options.variety) for part in _guarded(some, options, asked, chance)]
     if len(parts) == 1:
         return parts[0]
     return Batch(
         pl.concat([part.measurements for part in parts]),
         pl.concat([part.examples for part in parts if part.examples is not None]),
     )
+
+
+def _within_budget(record: SetRecord) -> SetRecord:
+    """The record without hypotheses that take too much to measure: they reach no group."""
+    if any(map(_too_large, record.chance)):
+        record = replace(record, chance=tuple([() if _too_large(donor) else donor for donor in record.chance]))
+    if not _too_large(record.hypotheses):
+        return record
+    return replace(record, hypotheses=(), given_up=str(Reason.OVER_BUDGET))
+
+
+def _too_large(hypotheses: Sequence[str]) -> bool:
+    size = sum(map(len, hypotheses))
+    paired = len(hypotheses) if len(hypotheses) <= MAX_PAIRED else 1
+    return size > MOST_CHARACTERS or size * paired > MOST_PAIRED_CHARACTERS
+
+
+def _guarded(records: Sequence[SetRecord], options: MeasureOptions, asked: Asked, chance: bool) -> list[Batch]:
+    """The portion measured; where that fails, record by record, so that one of them fails alone."""
+    portion = caught("measuring", _portion, records, options, asked, chance)
+    if not isinstance(portion, Fault):
+        return [portion]
+    if len(records) > 1:
+        return [part for record in records for part in _guarded([record], options, asked, chance)]
+    record = replace(records[0], hypotheses=(), groups=(), group_names=(), chance=(), reason=str(portion.reason))
+    return [_portion([record], options, asked, chance)]
 
 
 def _in_portions(records: Sequence[SetRecord], variety: bool) -> Iterator[Sequence[SetRecord]]:
@@ -69,7 +104,7 @@ def _portion(records: Sequence[SetRecord], options: MeasureOptions, asked: Asked
     if not scored.all():
         # A record that could not be read has no numbers at all, rather than zeros.
         numbers = numbers.with_columns(pl.when(scored).then(pl.exclude("id")).otherwise(None))
-    reason = pl.Series("reason", [record.reason or None for record in records], pl.String)
+    reason = pl.Series("reason", [record.reason or record.given_up or None for record in records], pl.String)
     columns = {N_GROUPS: pl.Series([_group_count(len(record.groups)) for record in records], dtype=pl.String)}
     for name in asked.carried:
         if name not in (N_GROUPS, "id"):

@@ -76,6 +76,7 @@ class SetRecord:
     group_names: tuple[str, ...] = ()
     query: str = ""
     reason: str = ""  # why it cannot be scored, if it cannot
+    given_up: str = ""  # why its hypotheses are not looked at, and so reach nothing
     columns: Mapping[str, Any] = field(default_factory=dict)  # slices, weight, cluster
     named: bool = False  # whether the id came with the record rather than from its place
     chance: tuple[tuple[str, ...], ...] = ()  # hypothesis sets of other queries

@@ -211,7 +211,7 @@ def _json_lines(source: Source, columns: Mapping[str, str], log: ReadingLog) -> 
             try:
                 row = loads(line)
             except (json.JSONDecodeError, UnicodeDecodeError) as error:
-                yield place, bad_json_line(source.name, number, error)
+                yield place, bad_json_line(source.name, number, error, Reason.BAD_JSON)
                 continue
             if isinstance(row, dict):
                 yield place, _renamed(row, columns)

@@ -24,7 +24,7 @@ def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
 def _example(row: dict[str, Any]) -> dict[str, Any]:
     findings: list[dict[str, Any]] = orjson.loads(row["evidence"]) if row.get("evidence") else []
     query, sentence = str(row.get("query") or ""), str(row.get("sentence") or "")
-    title = sentence[:200] if row.get("reason") is None else f"unscored: {row['reason']}"
+    title = sentence[:200] if row.get("scored", True) else f"unscored: {row['reason']}"
     in_query = [(tuple(f["query"]), _QUERY_KIND.get(f["status"], "")) for f in findings if f["query"]]
     in_sentence = [
         (tuple(span), _SENTENCE_KIND.get(f["status"], ""))

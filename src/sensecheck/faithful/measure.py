@@ -20,6 +20,7 @@ from sensecheck.faithful.matching.sentence import Sentence
 from sensecheck.faithful.matching.vocabulary import Vocabulary, load_vocabulary
 from sensecheck.faithful.records import Pairs
 from sensecheck.faithful.schema import Schema
+from sensecheck.inputs.guarding import Fault, OverBudgetError, guarded
 from sensecheck.inputs.reasons import Reason
 from sensecheck.runs.collecting import Batch
 
@@ -33,9 +34,12 @@ UNSAID = 0.3
 """How sure it is that what people usually leave out should have been said: it counts with `strict` only."""
 
 MAX_SENTENCE = 50_000
-"""Characters of a sentence. A longer text is no sentence, and is left unscored."""
+"""Characters of a sentence. A longer text is no sentence, and says nothing of the query."""
 
 MAX_QUERY = 200_000
+
+MAX_STEPS = 3_000_000
+"""Facts of the query times words of the sentence: about a second."""
 
 _FAULTS = ("missing", "contradicted", "added")
 # Kind of fact → the group it is reported in.
@@ -50,7 +54,8 @@ GROUP_NAMES = tuple(dict.fromkeys(GROUPS.values()))
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found for one pair. `consistent` is None where the pair could not be scored, with a `reason`."""
+    """What was found for one pair. `consistent` is None where the pair could not be scored, with a `reason`; a sentence
+    that was given up has a reason too, and is inconsistent."""
 
     consistent: bool | None
     reason: str | None = None
@@ -64,8 +69,7 @@ class Verdict:
 
     def evidence(self) -> list[dict[str, Any]]:
         """Every fact and addition with the characters of both sides that bear on it."""
-        if self.sentence is None:
-            return []
+        sentence = self.sentence
         return [
             {
                 "status": f.status,
@@ -74,7 +78,7 @@ class Verdict:
                 "confidence": f.confidence if f.status in _FAULTS else None,
                 "text": f.text,
                 "query": list(f.query_span) if f.query_span else None,
-                "sentence": [list(s) for s in spans_of(self.sentence, f.positions)],
+                "sentence": [] if sentence is None else [list(s) for s in spans_of(sentence, f.positions)],
             }
             for f in self.findings
         ]
@@ -127,29 +131,43 @@ class Checker:
         if reading is not None:
             self._readings.move_to_end(key)
             return reading
-        try:
-            if len(query) > MAX_QUERY:
-                raise UnreadableQueryError(Reason.QUERY_TOO_LONG, f"{len(query):,} characters")
-            reading = self._read(query, self.context(db_id))
-        except UnreadableQueryError as error:
-            reading = error
-        except RecursionError:
-            reading = UnreadableQueryError(Reason.TOO_DEEP, "nested too deeply to be read")
+        made = guarded("reading the query", self._reading, query, db_id)
+        reading = UnreadableQueryError(made.reason, made.message) if isinstance(made, Fault) else made
         self._readings[key] = reading
         if len(self._readings) > self._kept:
             self._readings.popitem(last=False)
         return reading
+
+    def _reading(self, query: str, db_id: str | None) -> Reading | UnreadableQueryError:
+        try:
+            if len(query) > MAX_QUERY:
+                raise UnreadableQueryError(Reason.QUERY_TOO_LONG, f"{len(query):,} characters")
+            return self._read(query, self.context(db_id))
+        except UnreadableQueryError as error:
+            return error
+        except RecursionError:
+            return UnreadableQueryError(Reason.TOO_DEEP, "nested too deeply to be read")
 
     def check(self, query: str, sentence: str, db_id: str | None = None) -> Verdict:
         """Whether the sentence says what the query says, and nothing else."""
         reading = self.reading(query, db_id)
         if isinstance(reading, UnreadableQueryError):
             return Verdict(None, reading.reason, str(reading))
-        if len(sentence) > MAX_SENTENCE:
-            return Verdict(None, "sentence_too_long", f"{len(sentence):,} characters")
         if not sentence.strip():
             return Verdict(None, "empty_sentence", "the sentence is empty")
+        verdict = guarded("matching words", self._matched, reading, sentence)
+        if not isinstance(verdict, Fault):
+            return verdict
+        if verdict.over_budget:
+            return _says_nothing(reading, verdict)
+        return Verdict(None, verdict.reason, verdict.message)
+
+    def _matched(self, reading: Reading, sentence: str) -> Verdict:
+        if len(sentence) > MAX_SENTENCE:
+            raise OverBudgetError(f"a sentence of {len(sentence):,} characters, where {MAX_SENTENCE:,} are allowed")
         read = Sentence(sentence, self.vocabulary)
+        if len(reading.facts) * len(read.tokens) > MAX_STEPS:
+            raise OverBudgetError(f"{len(reading.facts):,} facts against {len(read.tokens):,} words")
         findings = check(reading, read)
         threshold = self.threshold
         if threshold <= UNSAID:
@@ -160,6 +178,15 @@ class Checker:
             ]
         sound = not any(f.status in _FAULTS and f.confidence >= threshold for f in findings)
         return Verdict(sound, None, "", findings, read)
+
+
+def _says_nothing(reading: Reading, fault: Fault) -> Verdict:
+    """A text that takes too much to read keeps no fact of the query: it must not be better off than a wrong one."""
+    rule = str(fault.reason)
+    unsaid = [Finding("missing", fact.kind, rule, 1.0, fact.text, fact.span, ()) for fact in reading.facts]
+    return Verdict(
+        False, fault.reason, fault.message, [*unsaid, Finding("added", "sentence", rule, 1.0, fault.message, None, ())]
+    )
 
 
 def measure(checker: Checker, pairs: Pairs, *, evidence: bool = True) -> Batch:

@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.reasons import Reason
 
 PIECE_BYTES = 128 * 1024
@@ -32,16 +33,6 @@ _PARTING = re.compile(rb"\}\s*,\s*\{(?=\s*\Z)")
 _FIRST_KEY = re.compile(rb'\s*\[\s*\{\s*("(?:[^"\\]|\\.){0,200}")\s*:', re.DOTALL)
 
 
-_ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)", re.DOTALL
-)
-
-
-def _whole(escape: re.Match[str]) -> str:
-    """An escape as it is, but for half a character."""
-    return "\\ufffd" if len(escape[0]) == 6 else escape[0]
-
-
 class NotAnArrayError(ValueError):
     """The text does not begin as an array of objects; `text` is all of it."""
 
@@ -51,10 +42,9 @@ class NotAnArrayError(ValueError):
 
 
 def loads(text: bytes) -> Any:
-    """Strict and fast first; then the standard parser, which also takes NaN and Infinity.
+    """Strict and fast first; then the standard parser, which also takes NaN, Infinity and lone surrogates (replaced).
 
-    orjson makes a rounded float of an integer beyond 64 bits, so text with so many digits in a row is not its. Half of
-    a character (a lone surrogate, which no file and no terminal can hold) is replaced by the sign for what is unknown.
+    orjson makes a rounded float of an integer beyond 64 bits, so text with so many digits in a row is not its.
 
     >>> loads(b'{"score": NaN, "id": 12345678901234567890123}')
     {'score': nan, 'id': 12345678901234567890123}
@@ -63,10 +53,9 @@ def loads(text: bytes) -> Any:
         with contextlib.suppress(orjson.JSONDecodeError):
             return orjson.loads(text)
     document = text.removeprefix(_MARK).decode("utf-8")
-    if "\\u" in document:
-        document = _ESCAPE.sub(_whole, document)
     try:
-        return json.loads(document)
+        value = json.loads(document)
+        return whole_value(value) if "\\u" in document else value
     except RecursionError:
         raise json.JSONDecodeError(DEEP, "", 0) from None
     except json.JSONDecodeError:

@@ -70,6 +70,9 @@ class Reason(StrEnum):
     NO_MARKS = "no_marks"
     BAD_WEIGHT = "bad_weight"
     UNREADABLE_LINE = "unreadable line"
+    # text that a model wrote
+    OVER_BUDGET = "over budget"  # more time, memory or steps than one item may take
+    FAULT = "could not be handled"
     # faithful
     MISSING_QUERY = "missing_query"
     MISSING_SENTENCE = "missing_sentence"

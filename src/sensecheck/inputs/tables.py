@@ -18,6 +18,7 @@ import re
 import sys
 import tempfile
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -43,7 +44,7 @@ RECORD = "_record"
 
 _KEPT_BAD_RECORDS = 1000
 _MAX_DOCUMENT_BYTES = 4 * 1024**3
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 _TRUE = ("true", "correct", "right", "yes", "y", "t", "1", "1.0")
 _FALSE = ("false", "wrong", "incorrect", "no", "n", "f", "0", "0.0")
 MARKS = {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}
@@ -508,7 +509,7 @@ class TableReader:
                             path=path or None,
                             record=record,
                             expected="an object with named values",
-                            got=f"{type(row).__name__} {shown(row, 60)}",
+                            got="nothing" if row is None else f"{type(row).__name__} {shown(row, 60)}",
                             reason=Reason.NOT_AN_OBJECT,
                         ),
                     )
@@ -640,13 +641,13 @@ class TableReader:
                 reason=Reason.NO_HEADER,
             )
         named = [cell or f"column_{at}" for at, cell in enumerate(first, 1)]
-        for name in named:
-            if named.count(name) > 1:
+        for name, times in Counter(named).items():
+            if times > 1:
                 raise InputError(
                     path=report.path,
                     line=int(numbers[0]),
                     expected="different column names",
-                    got=f"{shown(name, 60)} {named.count(name)} times",
+                    got=f"{shown(name, 60)} {times} times",
                     reason=Reason.NAME_TWICE,
                 )
         return named, True
@@ -753,7 +754,7 @@ def reading_parquet(path: str) -> Iterator[None]:
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             drop()
             raise InputError(
-                "cannot be read as Parquet: the file is damaged or cut short"
+                "cannot be read as Parquet (it is damaged or cut short)"
                 if not isinstance(error, OSError) or not error.strerror
                 else f"cannot be read as Parquet ({error.strerror})",
                 path=path,
@@ -894,11 +895,11 @@ def _joined(blocks: Iterator[Block], source: Source) -> bytes:
     return b"".join(pieces)
 
 
-def bad_json_line(path: str, number: int, error: ValueError) -> InputError:
-    """The error of a line that `loads` refused."""
+def bad_json_line(path: str, number: int, error: ValueError, always: Reason | None = None) -> InputError:
+    """The error of a line that `loads` refused; `always` is its reason, whatever is wrong with the line."""
 
     def bad_line(reason: Reason, expected: str, got: str) -> InputError:
-        return InputError(path=path, line=number, expected=expected, got=got, hint=SKIP_HINT, reason=reason)
+        return InputError(path=path, line=number, expected=expected, got=got, hint=SKIP_HINT, reason=always or reason)
 
     if isinstance(error, json.JSONDecodeError):
         if error.msg in OURS:

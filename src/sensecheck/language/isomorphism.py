@@ -11,6 +11,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
+from sensecheck.inputs.guarding import OverBudgetError
+
+MOST_PLACES = 100_000
+"""Places of a tree, what it repeats counted each time: more of them are no query that somebody wrote by hand."""
+
 
 class Node(NamedTuple):
     label: str
@@ -21,7 +26,7 @@ class Node(NamedTuple):
 Tree: TypeAlias = "str | int | Node"
 
 
-class UndecidedError(RuntimeError):
+class UndecidedError(OverBudgetError):
     """The search for a renaming was given up: both trees are large and highly symmetric."""
 
 
@@ -35,12 +40,29 @@ def bag(label: str, *children: Tree) -> Node:
     return Node(label, children, False)
 
 
+class Purse:
+    """The steps that a search may take."""
+
+    __slots__ = ("budget", "left")
+
+    def __init__(self, budget: int) -> None:
+        self.budget = self.left = budget
+
+    def spend(self, steps: int) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise UndecidedError(f"no renaming found or excluded within {self.budget:,} steps")
+
+
 class Shape:
     """A tree compiled for refinement: variables, then constants, then nodes, children before parents."""
 
     __slots__ = ("_names", "_plan", "_start", "_values", "root", "tree", "variables")
 
     def __init__(self, tree: Tree) -> None:
+        places = _places(tree, {})
+        if places > MOST_PLACES:
+            raise OverBudgetError(f"a normal form of {places:,} places, where {MOST_PLACES:,} are allowed")
         self.tree = tree
         names: dict[int, int] = {}
         constants: dict[str, int] = {}
@@ -83,11 +105,12 @@ class Shape:
             position += 1
         return values
 
-    def refine(self, colours: list[int]) -> tuple[list[int], int]:
+    def refine(self, colours: list[int], purse: Purse) -> tuple[list[int], int]:
         """Refine until no colour splits further; the stable colours and the hash of the whole tree."""
         count = len(set(colours))
         total = self.variables
         while True:
+            purse.spend(len(self._values))
             values = self.evaluate(colours)
             if count == total:
                 return colours, values[self.root]
@@ -108,6 +131,17 @@ class Shape:
             if finer_count == count:
                 return finer, self.evaluate(finer)[self.root]
             colours, count = finer, finer_count
+
+
+def _places(tree: Tree, known: dict[int, int]) -> int:
+    """How many places a tree has. Parts that it shares are counted each time, but looked at once: a column that is
+    named by the next, which is named by the next, doubles a tree with every name."""
+    if type(tree) is not Node:
+        return 1
+    places = known.get(id(tree))
+    if places is None:
+        places = known[id(tree)] = 1 + sum([_places(child, known) for child in tree.children])
+    return places
 
 
 def _collect(tree: Tree, names: dict[int, int], constants: dict[str, int]) -> None:
@@ -133,24 +167,20 @@ def _sorted_form(tree: Tree, names: dict[int, int]) -> object:
     return (tree.label, tree.ordered, tuple(forms))
 
 
-def same_up_to_renaming(left: Shape, right: Shape, *, budget: int = 400) -> bool:
+def same_up_to_renaming(left: Shape, right: Shape, *, budget: int = 1_000_000) -> bool:
     """Is there a one-to-one renaming of variables that makes the two trees equal?
 
-    `budget` bounds the refinements tried on symmetric trees; beyond it UndecidedError is raised.
+    `budget` bounds the places looked at while symmetric trees are searched; beyond it UndecidedError is raised.
     """
     if left.tree == right.tree:
         return True
     if left.variables != right.variables:
         return False
-    spent = 0
+    purse = Purse(budget)
 
     def matches(left_colours: list[int], right_colours: list[int]) -> bool:
-        nonlocal spent
-        spent += 1
-        if spent > budget:
-            raise UndecidedError(f"no renaming found or excluded within {budget} refinements")
-        left_colours, left_hash = left.refine(left_colours)
-        right_colours, right_hash = right.refine(right_colours)
+        left_colours, left_hash = left.refine(left_colours, purse)
+        right_colours, right_hash = right.refine(right_colours, purse)
         if left_hash != right_hash or sorted(left_colours) != sorted(right_colours):
             return False
         cells: dict[int, list[int]] = {}

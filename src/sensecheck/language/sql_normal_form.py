@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any, TypeAlias
 
 import sqlglot
@@ -31,6 +31,10 @@ _SYNONYMS = {"substring": "substr", "ifnull": "coalesce", "power": "pow", "ceili
 _CASELESS = (exp.Identifier, exp.Var, exp.Anonymous, exp.AnonymousAggFunc, exp.HexString, exp.DataType)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Like, exp.ILike, exp.Glob)
 _PREDICATES = (*_COMPARISONS, exp.In, exp.Between, exp.Is, exp.Not, exp.Escape, exp.Collate)
+
+
+class _AmbiguousError(ValueError):
+    """The text can be read in more than one way."""
 
 
 @dataclass(slots=True)
@@ -109,14 +113,14 @@ class _Scope:
 def sql_normal_form(text: str, dialect: str = "sqlite", *, set_semantics: bool = False) -> Shape | None:
     """The normal form of a query, or None where the text cannot be read.
 
-    With `set_semantics` an outermost DISTINCT makes no difference.
+    With `set_semantics` an outermost DISTINCT makes no difference. A form too large to compare raises OverBudgetError.
     """
     try:
         statements = sqlglot.parse(text, read=dialect)
         if len(statements) != 1 or not isinstance(statements[0], exp.Query):
             return None
         return Shape(_Reader(text, dialect, statements[0]).whole(set_semantics))
-    except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
+    except (sqlglot.errors.SqlglotError, _AmbiguousError):
         return None
 
 
@@ -445,7 +449,7 @@ class _Reader:
             parent = inner.parent
             is_operand = isinstance(parent, exp.Binary) and not isinstance(parent, exp.Connector)
             if is_operand and isinstance(inner, exp.Not):
-                raise ValueError("NOT inside an operation reaches as far as each reader likes")
+                raise _AmbiguousError("NOT inside an operation reaches as far as each reader likes")
             if is_operand or (isinstance(parent, _PREDICATES) and not isinstance(parent, exp.Not)):
                 return node("unbracketed", tree)
         return tree
@@ -555,8 +559,9 @@ def _literal(literal: Any) -> Tree:
         return f"text {literal.this!r}"
     written = str(literal.this)
     if written.isascii() and written.isdigit():
-        return f"integer {int(written)}"
+        return f"integer {written.lstrip('0') or '0'}"
     try:
-        return f"number {Decimal(written).normalize()}"
-    except InvalidOperation:
+        # Unlimited exponents and as many digits as are written: no number overflows, and none is rounded.
+        return f"number {Decimal(written).normalize(Context(prec=len(written), Emax=MAX_EMAX, Emin=MIN_EMIN))}"
+    except ArithmeticError:
         return f"number {written}"

@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from sensecheck.inputs.half_characters import whole_value
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (
     id INTEGER PRIMARY KEY, model TEXT NOT NULL, revision TEXT NOT NULL, prompt TEXT NOT NULL,
@@ -74,7 +76,9 @@ class CallCache:
     def put(self, identity: Identity, answers: Mapping[str, Any]) -> None:
         """Record answers; when this returns they survive a kill."""
         model_id = self._id(identity)
-        rows = [(model_id, text, json.dumps(answer, ensure_ascii=False)) for text, answer in answers.items()]
+        rows = [
+            (model_id, text, json.dumps(whole_value(answer), ensure_ascii=False)) for text, answer in answers.items()
+        ]
         with self._db:
             self._db.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", rows)
 

@@ -6,6 +6,7 @@ Labels are 0 entailment, 1 neutral, 2 contradiction everywhere; what a model cal
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,8 +84,8 @@ class Classifier(Protocol):
 
 
 def pair_text(pair: Pair) -> str:
-    """A pair as one text for the cache; the separator cannot stand in either half by accident."""
-    return f"{pair[0]}\x1f{pair[1]}"
+    """A pair as one text for the cache; no other pair has the same, whatever a model writes."""
+    return json.dumps(pair) if "\x1f" in pair[0] + pair[1] else f"{pair[0]}\x1f{pair[1]}"
 
 
 class Asked:

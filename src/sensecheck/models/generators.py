@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from sensecheck.inputs import fingerprints
+from sensecheck.inputs.guarding import Fault, guarded
+from sensecheck.inputs.half_characters import whole_value
 from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import name_of
@@ -65,7 +67,7 @@ class Asked:
             progress(sum(key in statements_by_key for key in keys))
         unanswered = [key for key in request_by_key if key not in statements_by_key]
         for batch in self.model.stream([request_by_key[key] for key in unanswered]) if unanswered else ():
-            new_statements = {unanswered[i]: texts for i, texts in batch}
+            new_statements = {unanswered[i]: whole_value(texts) for i, texts in batch}
             storable = {key: texts for key, texts in new_statements.items() if texts is not None}
             if storable:
                 self.cache.put(self.identity, storable)
@@ -97,10 +99,11 @@ class RuleGenerator:
         from sensecheck.language.rewriting.engine import rewrite
 
         for start in range(0, len(requests), 256):
-            yield [
-                (start + i, [r.text for r in rewrite(request.text, request.positive, request.n, self._lexicon)])
-                for i, request in enumerate(requests[start : start + 256])
-            ]
+            batch: StatementBatch = []
+            for i, request in enumerate(requests[start : start + 256], start):
+                made = guarded("rewriting", rewrite, request.text, request.positive, request.n, self._lexicon)
+                batch.append((i, None if isinstance(made, Fault) else [r.text for r in made]))
+            yield batch
 
 
 class StoredStatements:

@@ -14,6 +14,7 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar
 
+from sensecheck.inputs import half_characters
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.opening import identity, is_path
 from sensecheck.inputs.reasons import Reason
@@ -98,6 +99,11 @@ class Asked:
     overwrite: bool = False
     system: str | None = None
     progress: Callable[[int], None] | None = None
+    mended: half_characters.Tally = field(default_factory=half_characters.Tally)
+    """What reading had to replace."""
+
+    def __post_init__(self) -> None:
+        half_characters.count_in(self.mended)
 
     @property
     def sliced(self) -> list[str]:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -138,6 +139,7 @@ class Instrument(ABC):
             )
         result.inputs = self.inputs()
         self.finish(result)
+        result.notes += [*given_up(rows), *asked.mended.notes()]
         if collected.directory is not None:
             result.store()
         return result
@@ -172,6 +174,17 @@ def ci_text(options: IntervalOptions, rows: Measurements) -> str:
         return "none"
     cluster = next((c for c in ("cluster", "unit") if c in rows.schema), "row")
     return f"{options.method}-{options.level:g}-{options.replicates}x-by-{cluster}-seed{options.seed}"
+
+
+def given_up(rows: Measurements) -> list[str]:
+    """Rows that are scored and yet have a reason: what a model wrote took too much to be looked at, and is wrong."""
+    if "reason" not in rows.schema or "scored" not in rows.schema:
+        return []
+    counts: Counter[str] = Counter()
+    for batch in rows.batches(["scored", "reason"]):
+        if batch["reason"].null_count() < len(batch):
+            counts.update(batch.filter(pl.col("scored") & pl.col("reason").is_not_null())["reason"].to_list())
+    return [f"{count:,} counted as wrong: {why}" for why, count in counts.most_common()]
 
 
 def _shared_ids(collected: Collected) -> list[str]:

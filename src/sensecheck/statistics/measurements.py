@@ -6,7 +6,7 @@ Columns with a meaning of their own:
   cluster  what is resampled together: a conversation, a sequence (default: the unit)
   weight   how much a row counts (default: 1)
   scored   false where the row could not be scored …
-  reason   … and why
+  reason   … and why; of a row that is scored, why what a model wrote was given up and counts as wrong
 All other columns are slices (text) or plain numbers.
 """
 

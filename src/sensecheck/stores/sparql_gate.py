@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from sensecheck.inputs.guarding import Fault, guarded
 from sensecheck.language.sparql import (
     Query,
     SparqlError,
@@ -86,6 +87,13 @@ def admit(
     services: frozenset[str] = frozenset(),
 ) -> Admitted | Failure:
     """The text to run, or why not. `services` are endpoints that a SERVICE may name all the same."""
+    admitted = guarded("reading the query", _admitted, text, prefixes, limits, tolerant, services)
+    return Failure(admitted.reason, admitted.message) if isinstance(admitted, Fault) else admitted
+
+
+def _admitted(
+    text: str, prefixes: Mapping[str, str], limits: Limits, tolerant: bool, services: frozenset[str]
+) -> Admitted | Failure:
     try:
         size = len(text.encode())
     except UnicodeEncodeError:

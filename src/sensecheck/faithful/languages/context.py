@@ -11,6 +11,7 @@ from typing import Any
 
 from sensecheck.faithful.schema import Schema
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.half_characters import whole
 from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.opening import Source, sources
 
@@ -66,7 +67,7 @@ def _unescaped(text: str) -> str:
         plain: str = json.loads('"' + text.replace("\\'", "'") + '"', strict=False)
     except json.JSONDecodeError:
         return text  # an escape that N-Triples do not have: the label as it stands
-    return plain.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return whole(plain)
 
 
 def _labels_of_graph(source: Source, kind: str) -> Iterator[tuple[str, str, str | None]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..isomorphism import Node, Shape, Tree, UndecidedError, bag, node, same_up_to_renaming
+from ..isomorphism import Node, Shape, Tree, bag, node, same_up_to_renaming
 from .errors import TooDeepError
 from .tree import (
     Bind,
@@ -398,11 +398,8 @@ def _whole(query: Query, set_semantics: bool) -> Tree:
 
 
 def same_query(left: Shape, right: Shape) -> bool:
-    """Do the two normal forms differ in names and order alone? An undecided search counts as different."""
-    try:
-        return same_up_to_renaming(left, right)
-    except (UndecidedError, RecursionError):
-        return False
+    """Do the two normal forms differ in names and order alone? A search that is given up raises OverBudgetError."""
+    return same_up_to_renaming(left, right)
 
 
 def triple_count(query: Query) -> int:

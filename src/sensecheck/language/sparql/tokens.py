@@ -18,14 +18,15 @@ END, IRI, VAR, PNAME, BLANK, STRING, LANG, INTEGER, DECIMAL, DOUBLE, WORD = (
 
 # Possessive quantifiers (`*+`) keep every pattern linear: no text, however hostile, makes it backtrack.
 _ESCAPED_LOCAL = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
-_TOKEN = re.compile(
-    r"""
+_PREFIX = r"(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?"
+_RUN = re.compile(r"[\w.\-]*+")  # what a prefix is written with
+_PATTERN = r"""
     (?:[ \t\r\n\f\ufeff]++|\#[^\r\n]*+)*+
     (?:
       (?P<var>[?$]\w++)
     | (?P<iri><[^<>"{}|^`\x00-\x20]*+>)
     | (?P<blank>_:\w(?:[\w.\-]*[\w\-])?)
-    | (?P<pname>(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?:(?:(?:[\w:]|ESC)(?:(?:[\w\-:.]|ESC)*(?:[\w\-:]|ESC))?)?)
+    | (?P<pname>PREFIX:(?:(?:[\w:]|ESC)(?:(?:[\w\-:.]|ESC)*(?:[\w\-:]|ESC))?)?)
     | (?P<double>(?:\d++\.\d*+|\.\d++|\d++)[eE][+\-]?\d++)
     | (?P<decimal>\d*+\.\d++)
     | (?P<integer>\d++)
@@ -38,9 +39,10 @@ _TOKEN = re.compile(
     | (?P<mark>\^\^|&&|\|\||!=|<=|>=|[{}()\[\],;.=<>!+\-*/|^?])
     | (?P<end>\Z)
     )
-    """.replace("ESC", _ESCAPED_LOCAL),
-    re.VERBOSE | re.DOTALL,
-)
+    """.replace("ESC", _ESCAPED_LOCAL)
+_TOKEN = re.compile(_PATTERN.replace("PREFIX", _PREFIX), re.VERBOSE | re.DOTALL)
+_TOKEN_IN_RUN = re.compile(_PATTERN.replace("PREFIX", ""), re.VERBOSE | re.DOTALL)
+"""Within a run that no colon ends there is no prefix; looking for one at each word would take quadratic time."""
 
 _WIKIDATA_ID = re.compile(r"[qp]\d++\Z")
 
@@ -96,11 +98,11 @@ def tokenise(text: str, *, tolerant: bool = True) -> tuple[list[Token], list[boo
     tokens: list[Token] = []
     gaps: list[bool] = []
     append = tokens.append
-    match_token = _TOKEN.match
     position = 0
+    run_end = looked_at = 0
     bare_prefix = False  # the previous token was a prefix with nothing after its colon
     while True:
-        match = match_token(text, position)
+        match = (_TOKEN_IN_RUN if position < run_end else _TOKEN).match(text, position)
         if match is None:
             raise SparqlSyntaxError("unexpected character", text, _after_space(text, position))
         kind: str = match.lastgroup  # type: ignore[assignment]
@@ -126,6 +128,10 @@ def tokenise(text: str, *, tolerant: bool = True) -> tuple[list[Token], list[boo
         else:
             append(Token(kind, value, start))
             bare_prefix = False
+            if kind == "word" and end >= looked_at:
+                looked_at = _RUN.match(text, end).end()  # type: ignore[union-attr]
+                if text[looked_at : looked_at + 1] != ":" or text[looked_at - 1] == ".":
+                    run_end = looked_at
         gaps.append(start > position)
         position = end
     append(Token(END, "", len(text)))

@@ -22,9 +22,10 @@ SHOWN = {
     "sensecheck.inputs.fingerprints": ["of_value"],
     "sensecheck.inputs.guarding": ["guarded"],
     "sensecheck.inputs.half_characters": ["whole"],
+    "sensecheck.inputs.json_arrays": ["array_pieces", "loads", "read_document"],
     "sensecheck.inputs.json_arrays": ["array_pieces", "loads"],
     "sensecheck.inputs.opening": ["sources"],
-    "sensecheck.inputs.tables": ["TableReader", "detect_table_format", "read_table"],
+    "sensecheck.inputs.tables": ["TableReader", "detect_table_format", "kind_and_value", "read_table"],
     "sensecheck.statistics.binning": ["bin_index"],
     "sensecheck.statistics.compare": ["compare", "flips", "mcnemar"],
     "sensecheck.statistics.distributions": [

@@ -409,9 +409,9 @@ LINE_ERRORS: list[tuple[object, str]] = [
     (b'{"a": "x', 'expected a complete JSON object, got a line that ends too early, at \'{"a": "x\'. '),
     (
         b'{"top_logits" [[0.1]]}',
-        "expected a JSON object, got '[[0.1]]}' at column 15 (Expecting ':' delimiter). ",
+        "expected a JSON object, got '[[0.1]]}' at column 15 (a ':' should stand here). ",
     ),
-    (b"\x1b[31mred", "expected a JSON object, got '\\x1b[31mred' at column 1 (Expecting value). "),
+    (b"\x1b[31mred", "expected a JSON object, got '\\x1b[31mred' at column 1 (no value begins like this). "),
     (b'{"a": "\xff"}', "expected text in UTF-8, got the byte 0xff at byte 8. "),
     (b"[" * 100_000, "expected a JSON object, got brackets nested too deeply to be read. "),
     (b"[1, 2]", "expected a JSON object, got a list. "),

@@ -194,7 +194,7 @@ def test_reading_leaves_the_garbage_collector_on(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text(json.dumps([plain(1)])[:-5])
     assert gc.isenabled()
-    with pytest.raises(InputError, match="is not JSON"):
+    with pytest.raises(InputError, match="expected a JSON list of records, got"):
         list(Reader(path).batches())
     assert gc.isenabled()
     for _ in Reader([plain(i) for i in range(5)], batch_records=2).batches():

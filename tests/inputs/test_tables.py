@@ -266,7 +266,7 @@ def test_json_errors() -> None:
         f"<stream>:2: expected a complete JSON object, got a line that ends too early, at '{{\"a\":'. {SKIP}"
     )
     assert error_of('{"a": 1}\n{"a" 1}\n') == (
-        f"<stream>:2: expected a JSON object, got '1}}' at column 6 (Expecting ':' delimiter). {SKIP}"
+        f"<stream>:2: expected a JSON object, got '1}}' at column 6 (a ':' should stand here). {SKIP}"
     )
     assert error_of(b'{"a": 1}\n{"a": "\xff"}\n') == (
         f"<stream>:2: expected text in UTF-8, got the byte 0xff at byte 8. {SKIP}"
@@ -279,7 +279,7 @@ def test_json_errors() -> None:
         "<stream>:2: a: expected a number, as before, got text 'x'. Give all values of the column the same kind."
     )
     assert error_of('[{"a": 1},\n{"a"}]') == (
-        "<stream>:2: expected a JSON array of objects, got '}]' at column 5 (Expecting ':' delimiter). "
+        "<stream>:2: expected a JSON array of objects, got '}]' at column 5 (a ':' should stand here). "
         "Is the file complete? One object per line (JSONL) is read too."
     )
     assert error_of('[{"a": 1},') == (

@@ -11,15 +11,13 @@ has a confidence and no correctness, and only figures of confidence alone are ma
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.json_arrays import loads
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import MARKS
 
@@ -51,7 +49,7 @@ def holds_answers(first: bytes) -> bool:
 def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int, Any, InputError | None]]:
     """The objects of a document or of lines, with their places; a line that is no JSON comes as its error."""
     try:
-        document = orjson.loads(text)
+        document = loads(text)
     except ValueError:
         document = None
     if document is not None:
@@ -63,7 +61,7 @@ def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int
         if not line.strip():
             continue
         try:
-            yield number, json.loads(line), None
+            yield number, loads(line), None
         except ValueError:
             error = InputError(
                 path=path,
@@ -125,7 +123,8 @@ def _tokens(choice: Mapping[str, Any], path: str, number: int) -> tuple[list[str
     elif isinstance(logprobs, Mapping) and isinstance(logprobs.get("token_logprobs"), list):
         # With `echo`, the first token of the prompt has none.
         raw = logprobs["token_logprobs"]
-        texts = [str(t) for t in logprobs.get("tokens") or []]
+        tokens = logprobs.get("tokens")
+        texts = [str(t) for t in tokens] if isinstance(tokens, list) else []
         if raw and raw[0] is None:
             raw, texts = raw[1:], texts[1:]
     elif isinstance(logprobs, list):
@@ -136,7 +135,8 @@ def _tokens(choice: Mapping[str, Any], path: str, number: int) -> tuple[list[str
         return [], []
     values = []
     for value in raw:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value) or value > 1e-6:
+        right = isinstance(value, (int, float)) and not isinstance(value, bool) and -1e308 <= value <= 1e-6
+        if not right and value != -math.inf:
             raise _bad(path, number, "a log-probability of at most 0 for every token", shown(value))
         values.append(min(float(value), 0.0))
     return texts, values

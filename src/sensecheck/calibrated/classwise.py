@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.reasons import Reason
-from sensecheck.inputs.tables import TableBatch
+from sensecheck.inputs.tables import TableBatch, kind_and_value
 from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.statistic import ONE, Explanation, RowStatistic, Statistic, mean_of, ratio
 
@@ -47,20 +47,29 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
     if label is None:
         raise InputError(
             path=batch.path or None, field="label", expected="a column with the gold class beside the probabilities",
-            got=f"the columns {', '.join(batch.frame.columns[1:])}", reason=Reason.NO_COLUMN,
+            got=f"the columns {', '.join(shown(c, 40) for c in batch.frame.columns[1:13])}", reason=Reason.NO_COLUMN,
         )  # fmt: skip
     if isinstance(column.dtype, pl.Struct):
         column_classes = [f.name for f in column.dtype.fields]
+        _refuse_nested(batch, name, column.struct.unnest().dtypes)
         table = (
             column.struct.unnest().select([pl.col(c).cast(pl.Float64, strict=False) for c in column_classes]).to_numpy()
         )
     else:
+        if isinstance(column.dtype, pl.Array):
+            column = column.arr.to_list()
+        _refuse_nested(batch, name, [column.explode().dtype])
         lengths = column.list.len()
         width = int(lengths.max() or 0)  # type: ignore[arg-type]
         row = int((lengths != width).fill_null(True).arg_max() or 0)
         if (lengths != width).fill_null(True).any():
             raise batch.error(
-                row, field=name, expected=f"{width} probabilities, as in other rows", got=shown(column[row]),
+                row, field=name, expected=f"{width} probabilities, as in other rows", got=kind_and_value(column[row]),
+                reason=Reason.BAD_DISTRIBUTION,
+            )  # fmt: skip
+        if not width:
+            raise batch.error(
+                0, field=name, expected="a probability for every class", got="an empty list",
                 reason=Reason.BAD_DISTRIBUTION,
             )  # fmt: skip
         column_classes = [str(i) for i in range(width)]
@@ -68,8 +77,8 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
     names = list(classes) if classes is not None else column_classes
     if set(names) != set(column_classes):
         raise InputError(
-            path=batch.path or None, field=name, expected=f"the classes {', '.join(names)}",
-            got=", ".join(column_classes), reason=Reason.BAD_DISTRIBUTION,
+            path=batch.path or None, field=name, expected=f"the classes {_listed(names)}",
+            got=_listed(column_classes), reason=Reason.BAD_DISTRIBUTION,
         )  # fmt: skip
     if len(names) > _MOST_CLASSES:
         raise InputError(
@@ -81,7 +90,7 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
     if broken.any():
         row = int(np.argmax(broken))
         raise batch.error(
-            row, field=name, expected="probabilities that sum to 1", got=shown(column[row]), hint=SKIP_HINT,
+            row, field=name, expected="probabilities that sum to 1", got=kind_and_value(column[row]), hint=SKIP_HINT,
             reason=Reason.BAD_DISTRIBUTION,
         )  # fmt: skip
     table = np.clip(table, 0.0, 1.0)
@@ -90,7 +99,7 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
     if -1 in gold:
         row = gold.index(-1)
         raise batch.error(
-            row, field=label, expected=f"one of the classes {', '.join(names[:10])}",
+            row, field=label, expected=f"one of the classes {_listed(names)}",
             got=shown(batch.frame[label][row]), reason=Reason.UNKNOWN_CLASS,
         )  # fmt: skip
     best = table.argmax(axis=1)
@@ -101,6 +110,21 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
         **{_PREFIX + c: table[:, i] for i, c in enumerate(names)},
     }
     return pl.DataFrame(columns), names
+
+
+def _refuse_nested(batch: TableBatch, name: str, kinds: Sequence[pl.DataType]) -> None:
+    """A probability is one number: neither a list nor an object."""
+    if any(kind.is_nested() or kind in (pl.Object, pl.Binary) for kind in kinds):
+        column = batch.frame[name]
+        row = int(column.is_not_null().arg_max() or 0)
+        raise batch.error(
+            row, field=name, expected="a list of numbers, or an object of them", got=kind_and_value(column[row]),
+            reason=Reason.BAD_DISTRIBUTION,
+        )  # fmt: skip
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(shown(name, 40)[1:-1] for name in names[:10]) + (", …" if len(names) > 10 else "")
 
 
 class _Classes:

@@ -21,7 +21,8 @@ import simdjson
 
 from sensecheck.calibrated.logits_layout import AlikeLines, Lines, plain_value
 from sensecheck.calibrated.logits_plan import Floats, Plan, Run, Tokens, Variant
-from sensecheck.inputs.errors import SKIP_HINT, InputError, escaped, shown
+from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.json_arrays import DIGITS, in_words
 from sensecheck.inputs.reasons import Reason
 
 _PIECE_BYTES = 192 * 1024
@@ -382,12 +383,12 @@ def _json_object(line: bytes, place: _Place) -> tuple[dict[str, Any], list[str]]
         place.refuse(
             Reason.BAD_JSON,
             expected="a JSON object",
-            got=f"{shown(rest, 40)} at column {error.colno} ({error.msg})",
+            got=f"{shown(rest, 40)} at column {error.colno} ({in_words(error)})",
         )
     except RecursionError:
         place.refuse(Reason.BAD_JSON, expected="a JSON object", got="brackets nested too deeply to be read")
-    except ValueError as error:
-        place.refuse(Reason.BAD_JSON, expected="a JSON object", got=f"text that cannot be read ({escaped(str(error))})")
+    except ValueError:  # Python's own bound on the digits of an integer
+        place.refuse(Reason.BAD_JSON, expected="a JSON object", got=f"text that cannot be read ({DIGITS})")
     if not isinstance(record, dict):
         place.refuse(Reason.NOT_AN_OBJECT, expected="a JSON object", got=_kind(record))
     keys = [key for key, _ in members]
@@ -490,7 +491,7 @@ def _numbers(rows: list[list[Any]], key: str, place: _Place) -> Floats:
     try:
         array = np.array(rows, np.float64)
     except OverflowError:
-        array = np.array([[math.inf]])
+        array = np.array([[value if _is_finite(value) else math.inf for value in row] for row in rows], np.float64)
     if not np.isfinite(array).all():
         row_number = 1 + int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
         value = next(value for value in rows[row_number - 1] if not _is_finite(value))

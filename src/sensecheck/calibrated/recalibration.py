@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.reasons import Reason
 
 Floats = NDArray[np.float64]
@@ -39,6 +40,13 @@ COLDEST, HOTTEST = 0.01, 100.0
 EDGE = 1e-12
 """Confidences are kept this far from 0 and 1, where logits are infinite."""
 _STEPS = 100
+_LARGEST = 1e300
+_PARAMETERS = {
+    "temperature": "a list with a finite number above 0 for T",
+    "platt": "a list with a finite number for each of a, b",
+    "beta": "a list with a finite number for each of a, b, c",
+    "isotonic": "lists of equally many finite numbers for x, y",
+}
 
 
 @dataclass(frozen=True)
@@ -83,10 +91,7 @@ class Recalibration:
 
 def load(path: str | os.PathLike[str]) -> Recalibration:
     """A map that was saved."""
-    try:
-        saved = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError):
-        raise InputError(path=str(path), expected="a saved recalibration (JSON)", got="something else") from None
+    saved = read_document(Path(path).read_bytes(), str(path), "a saved recalibration (JSON)")
     if not isinstance(saved, dict) or saved.get("schema") != SCHEMA or saved.get("method") not in METHODS:
         raise InputError(
             path=str(path), expected=f"a saved recalibration with schema {SCHEMA!r}",
@@ -97,22 +102,36 @@ def load(path: str | os.PathLike[str]) -> Recalibration:
     parameters = saved.get("parameters")
     if not isinstance(parameters, dict) or set(parameters) != names or not all(_finite(v) for v in parameters.values()):
         parameters = {}
-    if not parameters or (method == "isotonic" and len(parameters["x"]) != len(parameters["y"])):
+    wrong = method == "isotonic" and len(parameters.get("x", ())) != len(parameters.get("y", ()))
+    wrong = wrong or (method == "temperature" and any(t <= 0 for t in parameters.get("T", ())))
+    if not parameters or wrong:
         raise InputError(
-            path=str(path), field="parameters", expected=f"finite numbers for {', '.join(sorted(names))}",
+            path=str(path), field="parameters", expected=_PARAMETERS[method],
             got=shown(saved.get("parameters")), reason=Reason.NOT_A_RECALIBRATION,
         )  # fmt: skip
+    rows, notes, source = saved.get("rows", 0), saved.get("notes", []), saved.get("source", {})
+    checks: tuple[tuple[str, Any, type, str], ...] = (
+        ("rows", rows, int, "a whole number"),
+        ("notes", notes, list, "a list of texts"),
+        ("source", source, dict, "an object"),
+        ("source.inputs", source.get("inputs", []) if isinstance(source, dict) else [], list, "a list of files"),
+    )
+    for name, value, kind, expected in checks:
+        files = value if name == "source.inputs" and isinstance(value, list) else []
+        if not isinstance(value, kind) or not all(isinstance(file, dict) for file in files):
+            raise InputError(
+                path=str(path), field=name, expected=expected, got=shown(value, 60), reason=Reason.NOT_A_RECALIBRATION
+            )
     return Recalibration(
-        method, {k: [float(x) for x in v] for k, v in parameters.items()}, int(saved.get("rows", 0)),
-        tuple(map(str, saved.get("notes", ()))), dict(saved.get("source", {})),
-    )  # fmt: skip
+        method, {k: [float(x) for x in v] for k, v in parameters.items()}, rows, tuple(map(str, notes)), source
+    )
 
 
 def _finite(values: Any) -> bool:
     return (
         isinstance(values, list)
         and bool(values)
-        and all(isinstance(x, (int, float)) and bool(np.isfinite(x)) for x in values)
+        and all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) <= _LARGEST for x in values)
     )
 
 

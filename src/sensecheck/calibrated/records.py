@@ -177,8 +177,14 @@ def _logits_kind(kind: str) -> str:
 
 def _inflated(head: bytes) -> bytes:
     """The text behind the first bytes of a stream that may be compressed."""
-    if head[:2] == b"\x1f\x8b":
-        return zlib.decompressobj(wbits=31).decompress(head, _PEEK)
-    if head[:4] == b"\x28\xb5\x2f\xfd":
-        return zstandard.ZstdDecompressor().decompressobj().decompress(head[: 1 << 14])
+    try:
+        if head[:2] == b"\x1f\x8b":
+            return zlib.decompressobj(wbits=31).decompress(head, _PEEK)
+        if head[:4] == b"\x28\xb5\x2f\xfd":
+            return zstandard.ZstdDecompressor().stream_reader(io.BytesIO(head)).read(_PEEK)
+    except (zlib.error, zstandard.ZstdError):
+        kind = "gzip" if head[:2] == b"\x1f\x8b" else "zstd"
+        raise InputError(
+            f"the {kind} data is corrupt", path="-", hint="Make or fetch it again.", reason=Reason.CORRUPT_COMPRESSION
+        ) from None
     return head

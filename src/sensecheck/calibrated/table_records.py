@@ -99,12 +99,12 @@ class TableRecords(Records):
         for name in asked.carried:
             batch.require([name])
             if name not in frame.columns:
-                frame = frame.with_columns(batch.frame[name].cast(pl.String))
+                frame = frame.with_columns(batch.spelled(name))
         if self._sampled is not None and self._sampled not in frame.columns:
             frame = frame.with_columns(samples_in(batch, self._sampled))
         if asked.cluster:
             batch.require([asked.cluster])
-            frame = frame.with_columns(batch.frame[asked.cluster].cast(pl.String).alias("cluster"))
+            frame = frame.with_columns(batch.spelled(asked.cluster).alias("cluster"))
         if asked.weight:
             frame = frame.with_columns(batch.weights(asked.weight))
         rest = [

@@ -7,7 +7,6 @@ order, `{"classes": {"number": "[0-9.]+", "word": "\\\\w+"}}`, each a regular ex
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.reasons import Reason
 
 KIND = "token_kind"
@@ -66,15 +66,17 @@ class TokenKinds:
         if str(given) == "sql":
             return cls({}, SQL, "sql")
         path = Path(given)
+        expected = "a JSON file of token kinds, or 'sql'"
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            content = path.read_bytes()
+        except OSError as error:
             raise InputError(
                 path=str(path),
-                expected="a JSON file of token kinds, or 'sql'",
-                got=str(error),
+                expected=expected,
+                got=f"a file that cannot be read ({error.strerror})",
                 reason=Reason.BAD_OPTION,
             ) from None
+        document = read_document(content, str(path), expected)
         return cls._from(document, path.name, str(path))
 
     @classmethod

@@ -22,10 +22,10 @@ import polars as pl
 
 from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Names, Piece, Rows, fields_of
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
-from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, loads
+from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, loads, no_document, not_utf8, read_document
 from sensecheck.inputs.opening import Source, file_sources, is_path, names_files
 from sensecheck.inputs.reasons import Reason
-from sensecheck.inputs.tables import TableReader, check_columns, check_names, detect_table_format
+from sensecheck.inputs.tables import TableReader, bad_json_line, check_columns, check_names, detect_table_format
 from sensecheck.report.asking import Asked
 from sensecheck.report.repeats import SAMPLE_COLUMNS, without_ids
 
@@ -33,6 +33,8 @@ BATCH_RECORDS = 4096  # after so many, what was answered is safe on disk
 UNASKED_RECORDS = 16384  # where nothing is asked, a batch costs time only
 LINES_BYTES = 1 << 20  # of JSONL at a time: few enough to stay near the processor
 FIRST_ROWS = 50  # that tell what kind of records they are
+
+_CUT_SHORT = "Was the file cut short?"
 
 Language = Literal["sparql", "sql"]
 
@@ -306,16 +308,13 @@ class Reader:
             rows = self._whole(error.text, source)
             yield rows, 1, self._names_for(rows)
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise _no_json(error, source) from None
+            raise no_document(error, source.name, "a JSON list of records", hint=_CUT_SHORT) from None
 
     def _whole(self, text: bytes, source: Source) -> list[Any]:
         """The records of a document that is no plain array of objects."""
         if not text.strip():
             return []
-        try:
-            rows = loads(text)
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise _no_json(error, source) from None
+        rows = read_document(text, source.name, "a JSON list of records", hint=_CUT_SHORT)
         if isinstance(rows, dict):
             rows = self._unwrapped(rows)
         if not isinstance(rows, list):
@@ -359,11 +358,11 @@ class Reader:
     def _line(self, line: bytes, path: str, number: int) -> Any:
         try:
             return loads(line)
-        except ValueError as error:
-            kind, what = InputError, f"is not a JSON object: {error}"
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            fault = bad_json_line(path, number, error, Reason.BAD_JSON)
             if not line.strip():
-                kind, what = _BlankLineError, "is blank; one record was expected"
-            fault = kind(what, path=path, line=number, hint=SKIP_HINT, reason=Reason.BAD_JSON)
+                blank = "is blank; one record was expected"
+                fault = _BlankLineError(blank, path=path, line=number, hint=SKIP_HINT, reason=Reason.BAD_JSON)
             if not self.asked.skip_bad:
                 raise fault from None
             return fault
@@ -445,10 +444,6 @@ def _kind_of(source: Source) -> str:
     return "json" if kind != "jsonl" and name.endswith(".json") else kind
 
 
-def _no_json(error: ValueError, source: Source) -> InputError:
-    return InputError(f"is not JSON: {error}", path=source.name, hint="Was the file cut short?", reason=Reason.BAD_JSON)
-
-
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Thousands of new records make no cycles; looking for some after every few hundred costs as much as reading."""
@@ -464,15 +459,18 @@ def _no_collection() -> Iterator[None]:
 def read_distances(path: str | Path) -> dict[str, str]:
     """turnID → distance. Every line holds both, parted by a TAB; blank lines are passed over."""
     distances: dict[str, str] = {}
-    with Path(path).open(encoding="utf-8") as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            columns = line.rstrip("\n").split("\t")
-            if len(columns) < 2:
-                raise InputError(
-                    path=str(path), line=number, expected="turnID, TAB, distance", got=shown(line.strip(), 60),
-                    hint="Are the columns separated by spaces? They need a TAB.", reason=Reason.NO_TAB,
-                )  # fmt: skip
-            distances[columns[0].strip()] = columns[1].strip()
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise not_utf8(error, str(path)) from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        columns = line.split("\t")
+        if len(columns) < 2:
+            raise InputError(
+                path=str(path), line=number, expected="turnID, TAB, distance", got=shown(line.strip(), 60),
+                hint="Are the columns separated by spaces? They need a TAB.", reason=Reason.NO_TAB,
+            )  # fmt: skip
+        distances[columns[0].strip()] = columns[1].strip()
     return distances

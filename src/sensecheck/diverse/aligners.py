@@ -6,15 +6,17 @@ hypothesis by hypothesis, group by group; NaN says that this pair could not be s
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.diverse.bleu import (
@@ -32,6 +34,7 @@ from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, escaped, shown
 from sensecheck.inputs.opening import sources
 from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.tables import read_table
 
 Encoder = Callable[[list[str]], Any]
 
@@ -218,31 +221,74 @@ def read_vectors(path: str | Path) -> EmbeddingAligner:
     named `text` and `vector`."""
     (source,) = sources(str(path))  # raises where there is no such file
     file = source.path or Path(path)
-    try:
-        texts, rows = _vector_file(file)
-    except KeyError as missing:
-        raise ValueError(f"{file}: expected arrays 'texts' and 'vectors', {missing}") from None
-    except (pl.exceptions.PolarsError, BadZipFile, OSError, ValueError) as error:
-        kind = {".npz": "a NumPy archive", ".parquet": "Parquet"}.get(file.suffix, "JSON lines")
-        raise InputError(
-            f"cannot be read as vectors in {kind} ({escaped(str(error).splitlines()[0][:200])})",
-            path=str(file),
-            hint="Give .npz with arrays 'texts' and 'vectors', or .parquet/.jsonl with columns 'text' and 'vector'.",
-            reason=Reason.BAD_VECTORS,
-        ) from None
+    texts, rows = _vectors_in(file)
+    width = 0
+    for number, (text, vector) in enumerate(zip(texts, rows, strict=True), 1):
+        right = isinstance(text, str) and isinstance(vector, list) and bool(vector)
+        if not right or not all(isinstance(x, int | float) and isfinite(x) for x in vector):
+            raise InputError(
+                path=str(file), record=number, expected="a text and a vector of finite numbers",
+                got=f"{shown(text, 40)} and {shown(vector, 40)}", hint=_VECTORS, reason=Reason.BAD_VECTORS,
+            )  # fmt: skip
+        if width and len(vector) != width:
+            raise InputError(
+                path=str(file), record=number, expected=f"a vector of {width} numbers, as before",
+                got=str(len(vector)), reason=Reason.BAD_VECTORS,
+            )  # fmt: skip
+        width = len(vector)
     return stored_vectors(dict(zip(texts, rows, strict=True)), f"{file.name} {fingerprints.of_files([('', file)])}")
 
 
-def _vector_file(file: Path) -> tuple[list[str], Any]:
+_VECTORS = "Give .npz with arrays 'texts' and 'vectors', or .parquet/.jsonl with columns 'text' and 'vector'."
+
+
+def _vectors_in(file: Path) -> tuple[list[Any], list[Any]]:
+    """The texts of a file and their vectors, as plain lists."""
     if file.suffix == ".npz":
-        if not is_zipfile(file):  # NumPy would advise to unpickle it
-            raise ValueError("it is not an archive")
-        with np.load(file, allow_pickle=False) as arrays:
-            return arrays["texts"].tolist(), arrays["vectors"]
-    frame = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_ndjson(file)
+        return _vectors_in_archive(file)
+    frame = read_table(str(file), format="parquet" if file.suffix == ".parquet" else "jsonl")
     if not {"text", "vector"} <= set(frame.columns):
-        raise ValueError(f"expected columns 'text' and 'vector', found {', '.join(frame.columns)}")
+        raise InputError(
+            path=str(file), expected="the columns 'text' and 'vector'",
+            got=f"the columns {', '.join(shown(name, 40) for name in frame.columns[1:13])}", hint=_VECTORS,
+            reason=Reason.BAD_VECTORS,
+        )  # fmt: skip
     return frame["text"].to_list(), frame["vector"].to_list()
+
+
+def _vectors_in_archive(file: Path) -> tuple[list[Any], list[Any]]:
+    def bad(problem: str) -> InputError:
+        return InputError(
+            f"cannot be read as vectors in a NumPy archive ({problem})", path=str(file), hint=_VECTORS,
+            reason=Reason.BAD_VECTORS,
+        )  # fmt: skip
+
+    if not is_zipfile(file):  # NumPy would advise to unpickle it
+        raise bad("it is not an archive")
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            there = [name for name in ("texts", "vectors") if name in arrays]
+            texts, vectors = (arrays[name] for name in there) if len(there) == 2 else (None, None)
+    except (
+        BadZipFile,
+        zlib.error,
+        OSError,
+        ValueError,
+        EOFError,
+        NotImplementedError,
+        SyntaxError,
+        RuntimeError,
+        struct.error,
+    ):
+        raise bad("it is damaged, or holds something else than plain arrays") from None
+    if texts is None or vectors is None:
+        raise bad("it has no arrays 'texts' and 'vectors'")
+    if texts.ndim != 1 or vectors.ndim != 2 or len(texts) != len(vectors) or vectors.dtype.kind not in "fiu":
+        raise bad(
+            "a list of texts and a matrix with as many rows are needed, not the shapes "
+            f"{texts.shape} and {vectors.shape}"
+        )
+    return texts.tolist(), vectors.tolist()
 
 
 def hugging_face_encoder(model: str, *, batch_size: int = 64, device: str | None = None) -> EmbeddingAligner:

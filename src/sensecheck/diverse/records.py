@@ -429,11 +429,17 @@ def _joined(record: SetRecord, references: References) -> SetRecord:
 def _texts(hypotheses: Any, place: Place) -> tuple[str, ...]:
     if isinstance(hypotheses, str):
         return (hypotheses.strip(),)
-    texts = [" ".join(text) if isinstance(text, list | tuple) else text for text in hypotheses]
-    for text in texts:
-        if not isinstance(text, str):
-            raise place.error(field="hypotheses", expected="texts", got=shown(text, 60), reason=Reason.BAD_HYPOTHESES)
-    return tuple(text.strip() for text in texts)
+    if not isinstance(hypotheses, list | tuple):
+        raise place.error(
+            field="hypotheses", expected="a list of texts", got=shown(hypotheses, 60), reason=Reason.BAD_HYPOTHESES
+        )
+    texts = []
+    for given in hypotheses:
+        words = given if isinstance(given, list | tuple) else [given]
+        if not all(isinstance(word, str) for word in words):
+            raise place.error(field="hypotheses", expected="texts", got=shown(given, 60), reason=Reason.BAD_HYPOTHESES)
+        texts.append(" ".join(words).strip())
+    return tuple(texts)
 
 
 def _unequal(one: str, its: int, other: str, others: int) -> InputError:

@@ -27,6 +27,7 @@ from sensecheck.diverse.rows import (
     rows_of_file,
 )
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.json_arrays import DEEP
 from sensecheck.inputs.opening import Source
 from sensecheck.inputs.reasons import Reason
 
@@ -53,12 +54,12 @@ def grouped(given: Any, refuse: Refusal, log: ReadingLog) -> References:
     groups, names = [], []
     for name, members in _named_groups(given, refuse, log):
         if not isinstance(members, list | tuple) or not all(isinstance(text, str) for text in members):
-            raise refuse(f"group {name!r} to be a list of texts", members, Reason.BAD_REFERENCES)
+            raise refuse(f"group {shown(name, 40)} to be a list of texts", members, Reason.BAD_REFERENCES)
         texts = tuple(text.strip() for text in members if text.strip())
         if len(texts) < len(members):
             log.note(_EMPTY, len(members) - len(texts))
         if not texts:
-            raise refuse(f"group {name!r} to have at least one reference", members, Reason.EMPTY_GROUP)
+            raise refuse(f"group {shown(name, 40)} to have at least one reference", members, Reason.EMPTY_GROUP)
         groups.append(texts)
         names.append(name)
     return References(tuple(groups), tuple(names))
@@ -130,7 +131,7 @@ def _document(source: Source, log: ReadingLog) -> Iterator[References]:
         return
     if not isinstance(content, dict):
         raise InputError(path=source.name, expected=_OBJECT, got=shown(content, 60), reason=Reason.BAD_JSON)
-    repeated = _repeated_key(text, len(content))
+    repeated = _repeated_key(text, len(content), source.name)
     if repeated is not None:
         raise InputError(
             f"query {shown(repeated, 80)} is given more than once",
@@ -140,14 +141,18 @@ def _document(source: Source, log: ReadingLog) -> Iterator[References]:
     yield from _by_query(content.items(), source.name, log)
 
 
-def _repeated_key(text: bytes, kept: int) -> str | None:
+def _repeated_key(text: bytes, kept: int, path: str) -> str | None:
     """A key of the outermost object that occurs more than once; `kept` keys are left of them."""
     keys: list[str] = []
 
     def remember(pairs: list[tuple[str, Any]]) -> None:
         keys[:] = [key for key, _ in pairs]  # the outermost object is closed last
 
-    json.loads(text, object_pairs_hook=remember)
+    # NaN and long numbers have been read before; here only the keys matter.
+    try:
+        json.loads(text, object_pairs_hook=remember, parse_int=str)
+    except RecursionError:
+        raise InputError(path=path, expected=_OBJECT, got=f"something that cannot be read ({DEEP})") from None
     return None if len(keys) == kept else next(key for key, times in Counter(keys).items() if times > 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections import Counter
@@ -14,9 +15,10 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import orjson
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.json_arrays import loads, not_utf8, read_document
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
 from sensecheck.inputs.reasons import Reason
-from sensecheck.inputs.tables import PLACE, RECORD, TableReader
+from sensecheck.inputs.tables import PLACE, RECORD, TableReader, bad_json_line
 
 # Names that people give to the two columns, in the order in which we look for them.
 HYPOTHESES_NAMES = ("hypotheses", "hypothesis", "responses", "predictions", "generations", "outputs")
@@ -134,11 +136,7 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
         try:
             text = block.data.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise InputError(
-                path=source.name, line=block.first_line + block.data.count(b"\n", 0, error.start),
-                expected="text in UTF-8", got=f"the byte 0x{block.data[error.start]:02x}",
-                hint="Convert it with iconv, e.g. iconv -f LATIN1 -t UTF-8.", reason=Reason.ENCODING,
-            ) from None  # fmt: skip
+            raise not_utf8(error, source.name, block.first_line) from None
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         parts = text.split("\n")
@@ -152,14 +150,7 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
 def document(source: Source, log: ReadingLog, expected: str) -> tuple[Any, bytes]:
     """One JSON document, and its text."""
     text = source.read()
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise InputError(
-            path=source.name, line=error.lineno, expected=expected,
-            got=f"something else at column {error.colno} ({error.msg})",
-            hint="Is the file complete?", reason=Reason.BAD_JSON,
-        ) from None  # fmt: skip
+    value = read_document(text, source.name, expected, hint="Is the file complete?")
     log.file(source, "json")
     return value, text
 
@@ -199,8 +190,8 @@ def _listed(name: str, value: Any) -> Any:
     """A cell of CSV that holds a list does so as JSON."""
     if name in _LISTS and isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         try:
-            return orjson.loads(value)
-        except orjson.JSONDecodeError:
+            return loads(value.encode("utf-8", "replace"))
+        except ValueError:
             return value
     return value
 
@@ -218,15 +209,15 @@ def _json_lines(source: Source, columns: Mapping[str, str], log: ReadingLog) -> 
                 continue
             place = Place(number, source.name, PLACE)
             try:
-                row = orjson.loads(line)
-                why = "" if isinstance(row, dict) else "not an object"
-            except orjson.JSONDecodeError as error:
-                why = str(error.msg)
-            if why:
-                got = f"{shown(line, 60)} ({why})"
-                yield place, place.error(expected="a JSON object", got=got, hint=SKIP_HINT, reason=Reason.BAD_JSON)
-            else:
+                row = loads(line)
+            except (json.JSONDecodeError, UnicodeDecodeError) as error:
+                yield place, bad_json_line(source.name, number, error, Reason.BAD_JSON)
+                continue
+            if isinstance(row, dict):
                 yield place, _renamed(row, columns)
+                continue
+            got = f"{shown(line, 60)} (not an object)"
+            yield place, place.error(expected="a JSON object", got=got, hint=SKIP_HINT, reason=Reason.BAD_JSON)
     log.file(source, "jsonl")
 
 

@@ -285,7 +285,7 @@ class _Checker:
     def placeholders(self, place: Place, text: str) -> None:
         """`{system}` is all that is filled in; a file may still be called by another one."""
         for placeholder in _ANY_PLACEHOLDER.findall(_VARIABLE.sub("", text)):
-            if placeholder != _PLACEHOLDER and not (Path(self.path).resolve().parent / text).exists():
+            if placeholder != _PLACEHOLDER and not _is_there(Path(self.path).resolve().parent, text):
                 self.wrong(
                     place, expected=f"no placeholder but {_PLACEHOLDER}", got=f"{placeholder} in {shown(text)}",
                     hint=did_you_mean(placeholder, [_PLACEHOLDER]) or "Give each system its own: { A = …, B = … }.",
@@ -334,6 +334,13 @@ def _texts(value: Any, place: Place) -> Iterator[tuple[Place, str]]:
     elif isinstance(value, list):
         for i, inner in enumerate(value):
             yield from _texts(inner, (*place, i))
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    try:
+        return (folder / name).exists()
+    except (OSError, ValueError):  # no file can be called so
+        return False
 
 
 def _by_system(value: Any, systems: Sequence[str]) -> bool:

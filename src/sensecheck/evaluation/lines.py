@@ -21,16 +21,44 @@ _SCALAR = re.compile(r"[^,\]}\n#]*")
 
 def parsed(text: str, path: str) -> tuple[dict[str, Any], Lines]:
     """The content of a TOML or YAML file (the name's ending says which) and the line of everything in it."""
+    _refuse_deep(text, path)
     if path.lower().endswith((".yaml", ".yml")):
         return _yaml(text, path)
     try:
         content = tomllib.loads(text)
+    except RecursionError:
+        raise _too_deep(path) from None
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+), column \d+\)", str(error))
         line = int(place[1]) if place else text.count("\n") + 1
         words = re.sub(r" \(at .*\)$", "", str(error))
         raise InputError(f"this is not TOML: {words}", path=path, line=line, reason=Reason.SYNTAX) from None
+    except ValueError:  # Python's own bound on the digits of an integer, or a date that does not exist
+        raise InputError(
+            "this is not TOML: a number or a date in it cannot be", path=path, reason=Reason.SYNTAX
+        ) from None
     return content, _Scan(text).lines
+
+
+_DEEPEST = 200
+_MOST_NODES = 100_000
+_BRACKET = re.compile(r"[\[\]{}]")
+
+
+def _refuse_deep(text: str, path: str) -> None:
+    """Brackets in brackets in brackets cost the readers of both formats time that grows with their square."""
+    depth = 0
+    for bracket in _BRACKET.finditer(text):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > _DEEPEST:
+            raise _too_deep(path, text.count("\n", 0, bracket.start()) + 1)
+
+
+def _too_deep(path: str, line: int | None = None) -> InputError:
+    return InputError(
+        f"brackets are nested more than {_DEEPEST} deep", path=path, line=line, hint="Is this an evaluation file?",
+        reason=Reason.SYNTAX,
+    )  # fmt: skip
 
 
 class _Scan:
@@ -43,6 +71,7 @@ class _Scan:
         self.lines: Lines = {}
         self.arrays: Counter[Place] = Counter()
         self.table: Place = ()
+        self._counted = (0, 1)  # how far line ends have been counted, and the line there
         while True:
             self._skip(_VOID)
             if self.at >= len(text):
@@ -53,7 +82,9 @@ class _Scan:
                 self._pair(self.table)
 
     def _line(self) -> int:
-        return self.text.count("\n", 0, self.at) + 1
+        at, line = self._counted
+        self._counted = (self.at, line + self.text.count("\n", at, self.at))
+        return self._counted[1]
 
     def _skip(self, pattern: re.Pattern[str]) -> str:
         match = pattern.match(self.text, self.at)
@@ -156,7 +187,17 @@ def _yaml(text: str, path: str) -> tuple[dict[str, Any], Lines]:
         ) from None
     lines: Lines = {}
 
+    left = _MOST_NODES
+
     def walk(node: Any, place: Place) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0 or len(place) > _DEEPEST:  # an alias may stand for more aliases, and for what it is in
+            raise InputError(
+                f"it stands for more than {_MOST_NODES:,} values, or for values nested more than {_DEEPEST} deep",
+                path=path, line=node.start_mark.line + 1, hint="Write the values out without aliases (*name).",
+                reason=Reason.SYNTAX,
+            )  # fmt: skip
         lines.setdefault(place, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
             seen = set()
@@ -179,9 +220,24 @@ def _yaml(text: str, path: str) -> tuple[dict[str, Any], Lines]:
         if node is not None:
             walk(node, ())
         content = yaml.safe_load(text)
+    except RecursionError:
+        raise _too_deep(path) from None
+    except yaml.reader.ReaderError as error:
+        at = error.position if isinstance(error.position, int) else 0
+        raise InputError(
+            path=path, line=text.count("\n", 0, at) + 1, expected="text without control characters",
+            got=shown(text[at : at + 1]), reason=Reason.SYNTAX,
+        ) from None  # fmt: skip
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        # Python's own bound on the digits of an integer, or a date that does not exist
+        raise InputError(
+            "this is not YAML: a number or a date in it cannot be", path=path, reason=Reason.SYNTAX
+        ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        words = getattr(error, "problem", None) or str(error)
+        words = getattr(error, "problem", None) or "it cannot be read"
         raise InputError(
             f"this is not YAML: {words}", path=path, line=mark.line + 1 if mark else None, reason=Reason.SYNTAX
         ) from None

@@ -14,7 +14,9 @@ import polars as pl
 from sensecheck.faithful import original
 from sensecheck.faithful.question import QUESTION
 from sensecheck.faithful.records import FIELDS, Pairs, identity_of, pairs_of
+from sensecheck.faithful.schema import spider_entry
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.report.asking import Asked
@@ -136,9 +138,10 @@ class Slots:
 
 def _entries(schema: Any) -> list[Mapping[str, Any]]:
     if isinstance(schema, Mapping):
-        return [schema] if "table_names_original" in schema else list(schema.values())
+        given = [schema] if "table_names_original" in schema else list(schema.values())
+        return [spider_entry(entry, "schema", record) for record, entry in enumerate(given, 1)]
     if isinstance(schema, (list, tuple)) and schema and isinstance(schema[0], Mapping):
-        return list(schema)
+        return [spider_entry(entry, "schema", record) for record, entry in enumerate(schema, 1)]
     path = Path(schema)
     if path.suffix != ".json":
         raise InputError(
@@ -147,8 +150,10 @@ def _entries(schema: Any) -> list[Mapping[str, Any]]:
             got=path.suffix or "another file",
             reason=Reason.BAD_SCHEMA,
         )
-    document = json.loads(path.read_text("utf-8"))
-    return document if isinstance(document, list) else [document]
+    document = read_document(path.read_bytes(), str(path), "Spider's tables.json (a list of schemas)")
+    entries = document if isinstance(document, list) else [document]
+    checked = [spider_entry(entry, str(path), record) for record, entry in enumerate(entries, 1)]
+    return [{"table_names": entry["table_names_original"], **entry} for entry in checked]
 
 
 def _verdicts(pairs: Pairs, slots: Slots | None) -> Iterator[tuple[list[str] | None, str | None]]:

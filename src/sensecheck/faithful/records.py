@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from sensecheck.faithful.schema import Schema, from_create_table, from_spider, from_sqlite
+from sensecheck.faithful.schema import Schema, from_create_table, from_spider, from_sqlite, spider_entry
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.opening import sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
@@ -52,7 +52,7 @@ def pairs_of(batch: TableBatch, asked: Asked) -> Pairs:
     return Pairs(
         _texts(batch, query, asked.skip_bad),
         _texts(batch, sentence, asked.skip_bad),
-        frame[db].cast(pl.String).to_list() if db is not None else None,
+        batch.spelled(db).to_list() if db is not None else None,
         frame[reference].to_list() if reference is not None else None,
     )
 
@@ -127,15 +127,7 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
     if start == _SQLITE_MAGIC:
         return _sqlite(path)
     if path.suffix == ".json":
-        try:
-            document = json.loads(path.read_text("utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise InputError(
-                path=str(path),
-                expected="Spider's tables.json (a list of schemas)",
-                got=str(error),
-                reason=Reason.BAD_SCHEMA,
-            ) from None
+        document = read_document(path.read_bytes(), str(path), "Spider's tables.json (a list of schemas)")
         return _spider(document if isinstance(document, list) else [document], str(path))
     from sqlglot.errors import SqlglotError
 
@@ -155,13 +147,7 @@ def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | 
 def _spider(entries: Sequence[Any], path: str) -> dict[str, Schema]:
     schemas: dict[str, Schema] = {}
     for record, entry in enumerate(entries, 1):
-        try:
-            schema = from_spider(entry)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise InputError(
-                path=path, record=record, expected="a schema as in Spider's tables.json (db_id, table_names_original, "
-                "column_names_original, …)", got=f"{type(error).__name__}: {error}", reason=Reason.BAD_SCHEMA,
-            ) from None  # fmt: skip
+        schema = from_spider(spider_entry(entry, path, record))
         schemas[schema.db_id] = schema
     return schemas
 
@@ -169,10 +155,11 @@ def _spider(entries: Sequence[Any], path: str) -> dict[str, Schema]:
 def _sqlite(path: Path) -> Schema:
     try:
         return from_sqlite(path)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError):
         raise InputError(
-            path=str(path), expected="a SQLite database", got=str(error), reason=Reason.BAD_SCHEMA
-        ) from None
+            path=str(path), expected="a SQLite database", got="a damaged one, or another kind of file",
+            hint="Test it with: sqlite3 FILE 'PRAGMA integrity_check'.", reason=Reason.BAD_SCHEMA,
+        ) from None  # fmt: skip
 
 
 def schema_print(schemas: Mapping[str, Schema] | Schema | None) -> str | None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from sensecheck.faithful.facts import Name, name_of
+from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.reasons import Reason
 
 
 @dataclass(slots=True)
@@ -57,6 +59,59 @@ def _plain_type(declared: str) -> str:
     if "bool" in low or low == "bit":
         return "boolean"
     return "text"
+
+
+def spider_entry(entry: Any, path: str = "schema", record: int = 1) -> Mapping[str, Any]:
+    """An entry of Spider's tables.json, once everything in it is as it should be; else an InputError."""
+
+    def bad(expected: str, got: Any, field: str | None = None) -> InputError:
+        return InputError(
+            path=path, record=record, field=field, expected=expected, got=shown(got, 60), reason=Reason.BAD_SCHEMA
+        )
+
+    if not isinstance(entry, Mapping):
+        raise bad("a schema as in Spider's tables.json (an object)", entry)
+    for key in ("table_names_original", "column_names_original"):
+        if key not in entry:
+            raise InputError(
+                path=path, record=record,
+                expected=f"a schema as in Spider's tables.json (db_id, {key}, …)",
+                got=f"the keys {', '.join(shown(name, 30) for name in list(entry)[:8])}" if entry else "no keys",
+                reason=Reason.BAD_SCHEMA,
+            )  # fmt: skip
+    tables = entry["table_names_original"]
+    lists: list[tuple[str, int]] = [("table_names_original", 0), ("column_names_original", 0)]
+    lists += [("table_names", len(tables))] if "table_names" in entry and isinstance(tables, list) else []
+    columns = entry["column_names_original"]
+    if isinstance(columns, list):
+        lists += [("column_names", len(columns))] if "column_names" in entry else []
+        lists += [("column_types", len(columns))] if entry.get("column_types") else []
+    for key, length in lists:
+        is_pairs = key.startswith("column_names")
+        items = entry[key]
+        what = "[number of the table, name]" if is_pairs else "a text"
+        if not isinstance(items, list):
+            raise bad(f"a list, each item {what}", items, key)
+        for item in items:
+            right = _is_column(item, len(tables)) if is_pairs else isinstance(item, str)
+            if not right:
+                raise bad(
+                    f"{what} for every item" + (f", tables 0 to {len(tables) - 1}" if is_pairs else ""), item, key
+                )
+        if length and len(items) != length:
+            raise InputError(
+                path=path, record=record, field=key, expected=f"{length} items, as many as in {key}_original"
+                if key != "column_types" else f"{length} items, one for each column", got=str(len(items)),
+                reason=Reason.BAD_SCHEMA,
+            )  # fmt: skip
+    return entry
+
+
+def _is_column(item: Any, tables: int) -> bool:
+    if not isinstance(item, list | tuple) or len(item) != 2:
+        return False
+    table, name = item
+    return isinstance(table, int) and not isinstance(table, bool) and -1 <= table < tables and isinstance(name, str)
 
 
 def from_spider(entry: Mapping[str, Any]) -> Schema:

@@ -15,7 +15,9 @@ from typing import Any
 
 import orjson
 
+from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.half_characters import whole_value
+from sensecheck.inputs.reasons import Reason
 
 PIECE_BYTES = 128 * 1024
 _HEAD_BYTES = 4096  # enough for the first key
@@ -24,6 +26,7 @@ _TRIES = 4  # cuts tried from the end of a piece before more text is awaited
 _DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
 _LONG_NUMBER = b"0" * 19  # the least number of digits that may not fit 64 bits
 
+_MARK = b"\xef\xbb\xbf"
 _WIDEST = 1024  # white space and all
 
 _PARTING = re.compile(rb"\}\s*,\s*\{(?=\s*\Z)")
@@ -49,16 +52,86 @@ def loads(text: bytes) -> Any:
     if _LONG_NUMBER not in text.translate(_DIGITS_ALIKE):
         with contextlib.suppress(orjson.JSONDecodeError):
             return orjson.loads(text)
-    document = text.decode("utf-8")
+    document = text.removeprefix(_MARK).decode("utf-8")
     try:
         value = json.loads(document)
         return whole_value(value) if "\\u" in document else value
     except RecursionError:
-        raise json.JSONDecodeError("nested too deeply", "", 0) from None
+        raise json.JSONDecodeError(DEEP, "", 0) from None
     except json.JSONDecodeError:
         raise
     except ValueError:  # Python's own bound on the digits of an integer
-        raise json.JSONDecodeError("a number with too many digits", document, 0) from None
+        raise json.JSONDecodeError(DIGITS, document, 0) from None
+
+
+# What the standard parser says → what we say. Its own words are for programmers.
+_WORDS = {
+    "Expecting value": "no value begins like this",
+    "Expecting property name enclosed in double quotes": "a key in double quotes should stand here",
+    "Expecting ':' delimiter": "a ':' should stand here",
+    "Expecting ',' delimiter": "a ',' should stand here",
+    "Extra data": "the document is complete before this",
+    "Unterminated string starting at": "a text that is never closed",
+    "Invalid control character at": "a control character inside a text",
+    "Invalid \\escape": "a backslash that escapes nothing",
+    "Invalid \\uXXXX escape": "a \\u without four hexadecimal digits",
+    "Illegal trailing comma before end of object": "a comma with nothing after it",
+    "Illegal trailing comma before end of array": "a comma with nothing after it",
+}
+
+
+def in_words(error: json.JSONDecodeError) -> str:
+    """What is wrong with a JSON text, in a few words."""
+    said = error.msg.removesuffix(": ")
+    return _WORDS.get(said, said if said in OURS else "it cannot be read")
+
+
+DEEP = "nested too deeply"
+DIGITS = "a number with too many digits"
+OURS = frozenset({DEEP, DIGITS})
+
+
+def read_document(text: bytes, path: str, expected: str, *, hint: str | None = None) -> Any:
+    """A JSON document, or an InputError that says where and why it is none.
+
+    >>> read_document(b"[1, 2", "list.json", "a JSON list")
+    Traceback (most recent call last):
+    sensecheck.inputs.errors.InputError: list.json:1: expected a JSON list, got a document that ends too early.
+    """
+    try:
+        return loads(text)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise no_document(error, path, expected, hint=hint) from None
+
+
+def no_document(error: ValueError, path: str, expected: str, *, hint: str | None = None) -> InputError:
+    """What `loads` said of a document, in our words."""
+    if isinstance(error, UnicodeDecodeError):
+        return not_utf8(error, path)
+    assert isinstance(error, json.JSONDecodeError)
+    line = error.lineno if error.doc else None
+    return InputError(path=path, line=line, expected=expected, got=_found(error), hint=hint, reason=Reason.BAD_JSON)
+
+
+def _found(error: json.JSONDecodeError) -> str:
+    if error.msg in OURS:
+        return f"something that cannot be read ({error.msg})"
+    rest = error.doc[error.pos : error.pos + 40]
+    if not rest.strip():
+        return "a document that ends too early" if error.doc.strip() else "an empty file"
+    return f"{shown(rest)} at column {error.colno} ({in_words(error)})"
+
+
+def not_utf8(error: UnicodeDecodeError, path: str, first_line: int = 1) -> InputError:
+    """The error of a text that is in another encoding."""
+    return InputError(
+        path=path,
+        line=first_line + error.object.count(b"\n", 0, error.start),
+        expected="text in UTF-8",
+        got=f"the byte 0x{error.object[error.start]:02x}",
+        hint="Convert it with iconv, e.g. iconv -f LATIN1 -t UTF-8.",
+        reason=Reason.ENCODING,
+    )
 
 
 def array_pieces(texts: Iterable[bytes], piece_bytes: int = PIECE_BYTES) -> Iterator[list[Any]]:

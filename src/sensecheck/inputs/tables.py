@@ -13,8 +13,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
+import sys
+import tempfile
+import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -22,8 +28,8 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, escaped, shown
-from sensecheck.inputs.json_arrays import loads
+from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, shown
+from sensecheck.inputs.json_arrays import OURS, in_words, loads, not_utf8, read_document
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
 from sensecheck.inputs.reasons import Reason
 
@@ -38,7 +44,7 @@ RECORD = "_record"
 
 _KEPT_BAD_RECORDS = 1000
 _MAX_DOCUMENT_BYTES = 4 * 1024**3
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 _TRUE = ("true", "correct", "right", "yes", "y", "t", "1", "1.0")
 _FALSE = ("false", "wrong", "incorrect", "no", "n", "f", "0", "0.0")
 MARKS = {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}
@@ -117,14 +123,27 @@ class TableBatch:
     def ids(self) -> pl.Series:
         """The rows' names: the column `id`, or where a row has none, the number of its record."""
         numbers = (self.frame[self.place] if self.record_numbers is None else self.record_numbers).cast(pl.String)
-        names = self.frame["id"].cast(pl.String).fill_null(numbers) if "id" in self.frame.columns else numbers
+        names = self.spelled("id").fill_null(numbers) if "id" in self.frame.columns else numbers
         return names.alias("id")
+
+    def spelled(self, name: str) -> pl.Series:
+        """A column of texts, numbers, dates or marks as text; nulls stay. Lists and objects have no such form."""
+        self.require([name])
+        column = self.frame[name]
+        if column.dtype == pl.String:
+            return column
+        try:
+            return column.cast(pl.String)
+        except pl.exceptions.PolarsError:
+            row = int(column.is_not_null().arg_max() or 0)
+            raise self.error(
+                row, field=name, expected="a text or a number", got=kind_and_value(column[row]),
+                hint="Give one value to each record.", reason=Reason.NOT_A_TEXT,
+            ) from None  # fmt: skip
 
     def texts(self, name: str, *, skip_bad: bool = False) -> pl.Series:
         """A column as text. A cell without one is an error of its line, or null where bad records are skipped."""
-        self.require([name])
-        column = self.frame[name]
-        texts = column if column.dtype == pl.String else column.cast(pl.String)
+        texts = self.spelled(name)
         missing = texts.is_null()
         if missing.any() and not skip_bad:
             raise self.error(
@@ -182,7 +201,7 @@ class TableBatch:
         column = self.frame[name]
         if column.dtype == pl.Boolean:
             return column
-        words = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+        words = self.spelled(name).str.strip_chars().str.to_lowercase()
         marks = words.replace_strict(MARKS, default=None, return_dtype=pl.Boolean)
         wrong = marks.is_null() & column.is_not_null()
         if wrong.any():
@@ -390,46 +409,29 @@ class TableReader:
                 reason=Reason.PARQUET_STREAM,
             )
         record = 1
-        try:
+        with reading_parquet(source.name):
             lazy = pl.scan_parquet(source.path, glob=False)
             rows = lazy.select(pl.len()).collect().item()
-            for start in range(0, rows, self._batch_rows):
+        for start in range(0, rows, self._batch_rows):
+            with reading_parquet(source.name):
                 frame = lazy.slice(start, self._batch_rows).collect()
-                yield _with_place(frame, RECORD, record, source.name)
-                record += len(frame)
-                report.records += len(frame)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(
-                f"cannot be read as Parquet ({escaped(str(error).splitlines()[0][:200])})",
-                path=source.name,
-                hint="Is the file complete?",
-                reason=Reason.BAD_PARQUET,
-            ) from None
+            yield _with_place(frame, RECORD, record, source.name)
+            record += len(frame)
+            report.records += len(frame)
         source.digest_file()
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
 
     def _json(self, read: Callable[[], bytes], source: Source, report: TableReport) -> Iterator[Numbered]:
         text = read()
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
-        try:
-            document = loads(text)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                path=source.name,
-                line=error.lineno,
-                expected="a JSON array of objects",
-                got=f"{shown(error.doc[error.pos : error.pos + 40])} at column {error.colno} ({error.msg})"
-                if error.doc[error.pos :].strip()
-                else "a document that ends too early",
-                hint="Is the file complete? One object per line (JSONL) is read too.",
-                reason=Reason.BAD_JSON,
-            ) from None
+        hint = "Is the file complete? One object per line (JSONL) is read too."
+        document = read_document(text, source.name, "a JSON array of objects", hint=hint)
         if isinstance(document, dict):
             if document and all(isinstance(column, list) for column in document.values()):
                 yield from self._columns_of(document, source.name, report)
                 return
             lists = [key for key, value in document.items() if isinstance(value, list)]
-            hint = (
+            where = (
                 f"Its records may be under {', '.join(map(shown, lists[:5]))}: save that list by itself."
                 if lists
                 else None
@@ -438,7 +440,7 @@ class TableReader:
                 path=source.name,
                 expected="a JSON array of objects, or an object of equally long lists",
                 got=f"an object with the keys {', '.join(shown(key, 40) for key in list(document)[:8])}",
-                hint=hint,
+                hint=where,
                 reason=Reason.BAD_JSON,
             )
         if not isinstance(document, list):
@@ -466,7 +468,7 @@ class TableReader:
                 try:
                     row = loads(line)
                 except (json.JSONDecodeError, UnicodeDecodeError) as error:
-                    self._refuse(report, _bad_json_line(report.path, number, line, error))
+                    self._refuse(report, bad_json_line(report.path, number, error))
                     continue
                 if not isinstance(row, dict):
                     got = shown(row, 60)
@@ -507,7 +509,7 @@ class TableReader:
                             path=path or None,
                             record=record,
                             expected="an object with named values",
-                            got=f"{type(row).__name__} {shown(row, 60)}",
+                            got="nothing" if row is None else f"{type(row).__name__} {shown(row, 60)}",
                             reason=Reason.NOT_AN_OBJECT,
                         ),
                     )
@@ -529,14 +531,13 @@ class TableReader:
             )
         try:
             frame = pl.DataFrame(dict(columns), strict=True, nan_to_null=False)
-        except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+            frame = None
+        if frame is None or pl.Object in frame.dtypes:
+            records = list(range(1, max(lengths.values(), default=0) + 1))
             for name, column in columns.items():
-                _one_kind(name, list(column), range(1, len(column) + 1), RECORD, path)
-            raise InputError(
-                f"the columns do not form a table ({escaped(str(error).splitlines()[0][:200])})",
-                path=path or None,
-                reason=Reason.BAD_COLUMNS,
-            ) from None
+                _one_kind(name, list(column), records, RECORD, path)
+            raise _no_column({RECORD: records, **{str(n): list(c) for n, c in columns.items()}}, RECORD, path)
         yield from self._slices(frame, path, report)
 
     def _slices(self, frame: pl.DataFrame, path: str, report: TableReport) -> Iterator[Numbered]:
@@ -640,13 +641,13 @@ class TableReader:
                 reason=Reason.NO_HEADER,
             )
         named = [cell or f"column_{at}" for at, cell in enumerate(first, 1)]
-        for name in named:
-            if named.count(name) > 1:
+        for name, times in Counter(named).items():
+            if times > 1:
                 raise InputError(
                     path=report.path,
                     line=int(numbers[0]),
                     expected="different column names",
-                    got=f"{shown(name, 60)} {named.count(name)} times",
+                    got=f"{shown(name, 60)} {times} times",
                     reason=Reason.NAME_TWICE,
                 )
         return named, True
@@ -735,6 +736,58 @@ class TableReader:
                 got=type(data).__name__,
                 reason=Reason.NOT_A_TABLE,
             )
+
+
+_one_reader = threading.Lock()
+
+
+@contextmanager
+def reading_parquet(path: str) -> Iterator[None]:
+    """Around every read of Parquet: a damaged file is one InputError.
+
+    Polars is sure of what it reads and panics where the bytes are not so. A panic is told on standard error, stack and
+    all, before Python hears of it: what is written there meanwhile is held back, and dropped only where there was one.
+    """
+    with _one_reader, _standard_error_held() as drop:
+        try:
+            yield
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            drop()
+            raise InputError(
+                "cannot be read as Parquet (it is damaged or cut short)"
+                if not isinstance(error, OSError) or not error.strerror
+                else f"cannot be read as Parquet ({error.strerror})",
+                path=path,
+                hint="Is the file complete? Make or fetch it again.",
+                reason=Reason.BAD_PARQUET,
+            ) from None
+
+
+@contextmanager
+def _standard_error_held() -> Iterator[Callable[[], None]]:
+    """Holds back what is written to standard error; gives a function that drops it."""
+    dropped = False
+
+    def drop() -> None:
+        nonlocal dropped
+        dropped = True
+
+    try:
+        sys.stderr.flush()
+        kept = os.dup(2)
+    except (OSError, ValueError, AttributeError):  # there is none
+        yield drop
+        return
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield drop
+        finally:
+            os.dup2(kept, 2)
+            if not dropped and held.seek(0, os.SEEK_END):
+                held.seek(0)
+                os.write(kept, held.read())
+            os.close(kept)
 
 
 def check_names(columns: Mapping[str, str], asked: Iterable[str]) -> None:
@@ -842,11 +895,15 @@ def _joined(blocks: Iterator[Block], source: Source) -> bytes:
     return b"".join(pieces)
 
 
-def _bad_json_line(path: str, number: int, line: bytes, error: ValueError) -> InputError:
+def bad_json_line(path: str, number: int, error: ValueError, always: Reason | None = None) -> InputError:
+    """The error of a line that `loads` refused; `always` is its reason, whatever is wrong with the line."""
+
     def bad_line(reason: Reason, expected: str, got: str) -> InputError:
-        return InputError(path=path, line=number, expected=expected, got=got, hint=SKIP_HINT, reason=reason)
+        return InputError(path=path, line=number, expected=expected, got=got, hint=SKIP_HINT, reason=always or reason)
 
     if isinstance(error, json.JSONDecodeError):
+        if error.msg in OURS:
+            return bad_line(Reason.BAD_JSON, "a JSON object", f"a line that cannot be read ({error.msg})")
         rest = error.doc[error.pos :].strip()
         if not rest or error.msg.startswith("Unterminated string"):
             return bad_line(
@@ -854,9 +911,13 @@ def _bad_json_line(path: str, number: int, line: bytes, error: ValueError) -> In
                 "a complete JSON object",
                 f"a line that ends too early, at {shown(error.doc.rstrip()[-30:])}",
             )
-        return bad_line(Reason.BAD_JSON, "a JSON object", f"{shown(rest, 40)} at column {error.colno} ({error.msg})")
+        return bad_line(
+            Reason.BAD_JSON, "a JSON object", f"{shown(rest, 40)} at column {error.colno} ({in_words(error)})"
+        )
     assert isinstance(error, UnicodeDecodeError)
-    return bad_line(Reason.ENCODING, "text in UTF-8", f"the byte 0x{line[error.start]:02x} at byte {error.start + 1}")
+    return bad_line(
+        Reason.ENCODING, "text in UTF-8", f"the byte 0x{error.object[error.start]:02x} at byte {error.start + 1}"
+    )
 
 
 def _blank_line(path: str, number: int) -> InputError:
@@ -885,7 +946,35 @@ def _frame_of(
             column = [f"{value:g}" if type(value) in (int, float) else value for value in column]
         _one_kind(name, column, places, place, path)
         columns[name] = column
-    return pl.DataFrame(columns, schema_overrides={place: pl.Int64}, strict=False, nan_to_null=False)
+    try:
+        frame = pl.DataFrame(columns, schema_overrides={place: pl.Int64}, strict=False, nan_to_null=False)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        frame = None
+    if frame is None or pl.Object in frame.dtypes:
+        raise _no_column(columns, place, path)
+    return frame
+
+
+def _no_column(columns: Mapping[str, list[Any]], place: str, path: str) -> InputError:
+    """The error of records whose nested values are too different to stand in one column."""
+    places = columns[place]
+    for name, column in columns.items():
+        for row in range(1, len(column) + 1):
+            try:
+                fits = pl.Series(column[:row], strict=False)
+            except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+                fits = None
+            if fits is None or len(fits) != row or fits.dtype == pl.Object:
+                return InputError(
+                    path=path or None,
+                    **_line_or_record(place, places[row - 1]),
+                    field=name,
+                    expected="values built alike in all records",
+                    got=kind_and_value(column[row - 1]),
+                    hint="Give all values of the column the same kind, inside lists and objects too.",
+                    reason=Reason.MIXED_KINDS,
+                )
+    return InputError("the records do not form a table", path=path or None, reason=Reason.BAD_COLUMNS)
 
 
 def _line_or_record(place: str, at: int) -> dict[str, Any]:
@@ -925,12 +1014,28 @@ _KINDS: dict[type, str] = {
 }
 
 
+def kind_and_value(value: object) -> str:
+    """What a message says of a value that is of the wrong kind.
+
+    >>> kind_and_value([1, 2])
+    'a list [1, 2]'
+    """
+    if isinstance(value, pl.Series):
+        value = value.to_list()
+    if value is None or isinstance(value, (str, bytes)):
+        return (
+            "nothing" if value is None else shown(value, 60) if isinstance(value, str) else f"bytes {shown(value, 60)}"
+        )
+    kind = type(value) if type(value) is not int else float
+    return f"{_KINDS[kind]} {shown(value, 60)}" if kind in _KINDS else shown(value, 60)
+
+
 def _split(line: str, separator: str | None) -> list[str]:
     if separator is None:
         return line.split()
-    # newline="" keeps line ends inside quotes as they are
-    row = next(csv.reader(io.StringIO(line, newline=""), delimiter=separator), [])
-    return [cell.strip() for cell in row]
+    # newline="" keeps line ends inside quotes as they are; a carriage return by itself parts cells, and loses none
+    rows = csv.reader(io.StringIO(line, newline=""), delimiter=separator)
+    return [cell.strip() for row in rows for cell in row]
 
 
 def _split_tabs(line: str, width: int) -> list[str]:
@@ -974,14 +1079,7 @@ def _decoded(block: Block, path: str) -> str:
     try:
         return block.data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(
-            path=path,
-            line=block.first_line + block.data.count(b"\n", 0, error.start),
-            expected="text in UTF-8",
-            got=f"the byte 0x{block.data[error.start]:02x}",
-            hint="Convert it with iconv, e.g. iconv -f LATIN1 -t UTF-8.",
-            reason=Reason.ENCODING,
-        ) from None
+        raise not_utf8(error, path, block.first_line) from None
 
 
 def _open_quote(path: str, number: int, record: str) -> InputError:

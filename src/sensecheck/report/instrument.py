@@ -281,12 +281,12 @@ class TableInstrument(Instrument):
         for name in self.asked.carried:
             if name not in rows.columns:
                 batch.require([name])
-                extra.append(batch.frame[name].cast(pl.String))
+                extra.append(batch.spelled(name))
         if self.sampled is not None and self.sampled not in [*rows.columns, *self.asked.carried]:
             extra.append(samples_in(batch, self.sampled))
         if self.asked.cluster is not None:
             batch.require([self.asked.cluster])
-            extra.append(batch.frame[self.asked.cluster].cast(pl.String).alias("cluster"))
+            extra.append(batch.spelled(self.asked.cluster).alias("cluster"))
         if self.asked.weight is not None:
             extra.append(batch.weights(self.asked.weight))
         return rows.with_columns(extra)

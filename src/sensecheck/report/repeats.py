@@ -109,7 +109,7 @@ def sample_column(first: TableBatch) -> str | None:
 def samples_in(batch: TableBatch, column: str) -> pl.Series:
     """That column of some rows, as text; of rows from a file without it, nothing."""
     if column in batch.frame.columns:
-        return batch.frame[column].cast(pl.String)
+        return batch.spelled(column)
     return pl.Series(column, [None], dtype=pl.String).new_from_index(0, len(batch.frame))
 
 
@@ -117,7 +117,7 @@ def example_ids(batch: TableBatch, names: pl.Series) -> pl.Series:
     """The ids as they stand in the input, without the file's name: samples of one example may be in several files."""
     if "id" not in batch.frame.columns:
         raise without_ids(batch.path)
-    return batch.frame["id"].cast(pl.String).fill_null(names).alias("id")
+    return batch.spelled("id").fill_null(names).alias("id")
 
 
 def _rereadable(data: Any) -> bool:

@@ -159,12 +159,13 @@ def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> l
     for batch in TableReader(data, columns=columns, asked=["hypothesis", "polarity", "statement"]):
         batch.require(["hypothesis", "polarity", "statement"])
         frame = batch.frame
+        hypotheses, statements = batch.texts("hypothesis").to_list(), batch.texts("statement").to_list()
         for i, (hypothesis, polarity, statement) in enumerate(
-            zip(frame["hypothesis"].to_list(), frame["polarity"].to_list(), frame["statement"].to_list(), strict=True)
+            zip(hypotheses, frame["polarity"].to_list(), statements, strict=True)
         ):
             if str(polarity).lower() not in ("positive", "negative"):
                 raise batch.error(i, field="polarity", expected="positive or negative", got=shown(polarity))
-            rows.append((standardise(str(hypothesis)), str(polarity).lower() == "positive", str(statement)))
+            rows.append((standardise(hypothesis), str(polarity).lower() == "positive", statement))
     return rows
 
 
@@ -176,7 +177,12 @@ def predictions_in_file(data: Any, columns: Mapping[str, str] | None = None) -> 
         frame = batch.frame
         scores = [name for name in ("entailment", "neutral", "contradiction") if name in frame.columns]
         if len(scores) == 3:
-            values: list[object] = list(zip(*(batch.numbers(name).to_list() for name in scores), strict=True))
+            given = [batch.numbers(name) for name in scores]
+            for column in given:
+                if column.has_nulls():
+                    row = int(column.is_null().arg_max() or 0)
+                    raise batch.error(row, field=column.name, expected="a score", got="none")
+            values: list[object] = list(zip(*(column.to_list() for column in given), strict=True))
         else:
             batch.require(["prediction"])
             values = frame["prediction"].to_list()
@@ -185,5 +191,6 @@ def predictions_in_file(data: Any, columns: Mapping[str, str] | None = None) -> 
                     label_of(value)
                 except LabelError:
                     raise batch.error(i, field="prediction", expected="an NLI label", got=shown(value)) from None
-        rows += list(zip(frame["premise"].to_list(), frame["hypothesis"].to_list(), values, strict=True))
+        premises, hypotheses = batch.texts("premise").to_list(), batch.texts("hypothesis").to_list()
+        rows += list(zip(premises, hypotheses, values, strict=True))
     return rows

@@ -11,6 +11,8 @@ from typing import Any
 
 from sensecheck.faithful.schema import Schema
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.half_characters import whole
+from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.opening import Source, sources
 
 _LABEL_LINE = re.compile(
@@ -34,15 +36,14 @@ def read_labels(path: str | Path) -> dict[str, str]:
     names = [n for n in Path(path).suffixes if n not in (".gz", ".zst")]
     kind = names[-1].lstrip(".").lower() if names else ""
     if kind == "json":
-        try:
-            loaded: Any = json.loads(source.read())
-        except json.JSONDecodeError as error:
-            raise InputError(
-                path=str(path), line=error.lineno, expected="a JSON object that maps IRIs to labels", got=error.msg
-            ) from None
+        expected = "a JSON object that maps IRIs to labels"
+        loaded: Any = read_document(source.read(), str(path), expected)
         if not isinstance(loaded, dict):
-            raise InputError(path=str(path), expected="a JSON object that maps IRIs to labels", got=shown(loaded, 60))
-        return {str(k): str(v) for k, v in loaded.items()}
+            raise InputError(path=str(path), expected=expected, got=shown(loaded, 60))
+        for iri, label in loaded.items():
+            if not isinstance(label, str | int | float):
+                raise InputError(path=str(path), field=shown(iri, 60), expected="a label (text)", got=shown(label, 60))
+        return {iri: str(label) for iri, label in loaded.items()}
     labelled = _labels_of_lines(source) if kind in ("nt", "nq") else _labels_of_graph(source, kind)
     labels: dict[str, str] = {}
     for iri, label, language in labelled:
@@ -62,7 +63,11 @@ def _labels_of_lines(source: Source) -> Iterator[tuple[str, str, str | None]]:
 def _unescaped(text: str) -> str:
     if "\\" not in text:
         return text
-    return json.loads('"' + text.replace("\\'", "'") + '"', strict=False)  # type: ignore[no-any-return]
+    try:
+        plain: str = json.loads('"' + text.replace("\\'", "'") + '"', strict=False)
+    except json.JSONDecodeError:
+        return text  # an escape that N-Triples do not have: the label as it stands
+    return whole(plain)
 
 
 def _labels_of_graph(source: Source, kind: str) -> Iterator[tuple[str, str, str | None]]:
@@ -85,6 +90,8 @@ def _labels_of_graph(source: Source, kind: str) -> Iterator[tuple[str, str, str 
             if quad.predicate.value.endswith(("rdf-schema#label", "core#prefLabel")):
                 yield quad.subject.value, quad.object.value, getattr(quad.object, "language", None)
     except (SyntaxError, ValueError) as error:
+        words = str(getattr(error, "msg", None) or error)
         raise InputError(
-            path=source.name, line=getattr(error, "lineno", None), expected=f"a graph in {form.name}", got=str(error)
-        ) from None
+            path=source.name, line=getattr(error, "lineno", None), expected=f"a graph in {form.name}",
+            got=f"something else ({shown(words)[1:-1]})",
+        ) from None  # fmt: skip

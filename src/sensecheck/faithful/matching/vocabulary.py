@@ -8,11 +8,40 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sensecheck.faithful.facts import Name
-from sensecheck.language.lexicon import overlay, read_lexicon, read_package_lexicon
+from sensecheck.inputs.errors import shown
+from sensecheck.language.lexicon import (
+    ANYTHING,
+    TEXT,
+    WORD,
+    LexiconError,
+    check_kinds,
+    lexicon_bytes,
+    lexicon_in,
+    overlay,
+    read_package_lexicon,
+)
 from sensecheck.language.morphology import stem
 from sensecheck.language.tokens import tokenize
 
 FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards")
+
+_WAYS = ("up", "down", "time_up", "time_down", "age_up", "age_down", "good", "bad", "quick", "slow")
+_ATTRIBUTES = ("time", "sequence", "age", "rank", "duration", "speed", "adverse")
+_LISTS = ("generic", "amounts", "measured", "named", "dated", "nouns", "units", "yes", "no")
+KINDS: dict[str, Any] = {
+    "signals": {"": [WORD]},
+    **{key: {"": [WORD]} for key in _WAYS},
+    "comparative": {"": [WORD, ANYTHING]},
+    "superlative": {"": [WORD, ANYTHING]},
+    **{key: {"words": [WORD]} for key in _ATTRIBUTES},
+    "groups": [[WORD]],
+    "abbreviations": {"": WORD},
+    **{key: [WORD] for key in _LISTS},
+    "codes": {"": [WORD]},
+    "places": {"": [WORD]},
+    "guards": {"": [TEXT]},
+}
+"""What each key of a lexicon holds."""
 
 _SPANS = frozenset(("days", "months", "weeks", "years", "terms"))
 
@@ -37,7 +66,7 @@ class Vocabulary:
         self._compile_phrases(lexicon["signals"])
         self.classes: dict[str, str] = {}
         self.about: dict[str, frozenset[str]] = {}
-        for kind in ("up", "down", "time_up", "time_down", "age_up", "age_down", "good", "bad", "quick", "slow"):
+        for kind in _WAYS:
             for word, about in lexicon.get(kind, {}).items():
                 self.classes[word] = kind
                 self.about[word] = frozenset(stem(w) for w in about)
@@ -52,10 +81,7 @@ class Vocabulary:
         for superlative, base in self.superlatives.items():
             if len(superlative) >= 6:
                 self.long_superlatives.setdefault(superlative[0], []).append((superlative, base))
-        self.attributes = {
-            kind: frozenset(stem(w) for w in lexicon[kind]["words"])
-            for kind in ("time", "sequence", "age", "rank", "duration", "speed", "adverse")
-        }
+        self.attributes = {kind: frozenset(stem(w) for w in lexicon[kind]["words"]) for kind in _ATTRIBUTES}
         stems_by_word: dict[str, set[str]] = {}
         for group in lexicon["groups"]:
             # The first word is the one that names things; the others may stand for it.
@@ -180,12 +206,41 @@ def _both_ways(places: Mapping[str, list[str]]) -> dict[str, tuple[tuple[str, ..
     return {form: tuple(sorted(keys)) for form, keys in keys_by_form.items()}
 
 
-@lru_cache(maxsize=8)
 def load_vocabulary(*additions: str | Path) -> Vocabulary:
-    """The shipped lexicon with the user's own files laid over it."""
+    """The shipped lexicon with the user's own files laid over it. A file that was edited is read again."""
+    contents = []
+    for path in additions:
+        contents.append((str(path), lexicon_bytes(path)))
+        _own_lexicon(*contents[-1])
+    return _compiled(tuple(contents))
+
+
+@lru_cache(maxsize=8)
+def _compiled(additions: tuple[tuple[str, bytes], ...]) -> Vocabulary:
     lexicon: dict[str, Any] = {}
     for name in FILES:
         lexicon = overlay(lexicon, read_package_lexicon("sensecheck.faithful", "lexicon", f"{name}.json"))
-    for path in additions:
-        lexicon = overlay(lexicon, read_lexicon(path))
+    for path, content in additions:
+        lexicon = overlay(lexicon, _own_lexicon(path, content))
     return Vocabulary(lexicon)
+
+
+@lru_cache(maxsize=8)
+def _own_lexicon(path: str, content: bytes) -> dict[str, Any]:
+    """A lexicon of the user's own, checked."""
+    lexicon = lexicon_in(content, path)
+    check_kinds(lexicon, KINDS, path)
+    _check_groups(lexicon, path)
+    return lexicon
+
+
+def _check_groups(lexicon: Mapping[str, Any], path: str) -> None:
+    """A group is looked up by the first of its single words."""
+    for number, group in enumerate(lexicon.get("groups", ()), 1):
+        if not any(" " not in word for word in group):
+            raise LexiconError(
+                path=path,
+                field=f"groups[{number}]",
+                expected="a list with at least one single word",
+                got=shown(group, 60),
+            )

@@ -1,0 +1,332 @@
+"""Small valid files of every kind that is read, all written for this purpose."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import zstandard
+from tests.fuzz.mutating import Case
+
+
+def text(name: str, content: str) -> Case:
+    return Case(name, content.encode("utf-8"))
+
+
+def jsonl(name: str, rows: Iterable[Any]) -> Case:
+    return Case(name, b"\n".join(json.dumps(row, ensure_ascii=False).encode() for row in rows) + b"\n")
+
+
+def as_json(name: str, document: Any) -> Case:
+    return text(name, json.dumps(document, ensure_ascii=False))
+
+
+def parquet(name: str, columns: Mapping[str, Any]) -> Case:
+    target = io.BytesIO()
+    pl.DataFrame(dict(columns)).write_parquet(target)
+    return Case(name, target.getvalue())
+
+
+def packed(case: Case) -> list[Case]:
+    return [
+        Case(f"{case.name}.gz", gzip.compress(case.data, 1, mtime=0)),
+        Case(f"{case.name}.zst", zstandard.compress(case.data)),
+    ]
+
+
+def tabular(stem: str, rows: list[dict[str, Any]], *, flat: bool = True) -> list[Case]:
+    """The same rows in every format of tables."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    cases = [jsonl(f"{stem}.jsonl", rows), as_json(f"{stem}.json", rows), as_json(f"{stem}.json", columns)]
+    cases += packed(cases[0])
+    if flat:
+        for ending, mark in (("csv", ","), ("tsv", "\t")):
+            lines = [names, *([_cell(row.get(name), mark) for name in names] for row in rows)]
+            cases.append(text(f"{stem}.{ending}", "".join(mark.join(line) + "\n" for line in lines)))
+        cases += packed(cases[-2])
+    cases.append(parquet(f"{stem}.parquet", columns))
+    return cases
+
+
+def _cell(value: Any, mark: str) -> str:
+    spelled = "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return '"' + spelled.replace('"', '""') + '"' if mark in spelled or '"' in spelled else spelled
+
+
+# -- calibrated ------------------------------------------------------------------------------------------------
+
+CONFIDENCES: list[dict[str, Any]] = [
+    {"id": "a", "confidence": 0.9, "correct": 1, "kind": "x", "w": 1.0},
+    {"id": "b", "confidence": 0.4, "correct": 0, "kind": "y", "w": 2.0},
+    {"id": "c", "confidence": 0.75, "correct": 1, "kind": "x", "w": 0.5},
+]
+SPOKEN = "confidence,correct\n85%,yes\nvery likely,no\n8/10,Correct\nabout 0.4,Wrong\n"
+DISTRIBUTIONS: list[dict[str, Any]] = [
+    {"probabilities": {"a": 0.7, "b": 0.3}, "label": "a"},
+    {"probabilities": {"a": 0.2, "b": 0.8}, "label": "a"},
+]
+LISTED: list[dict[str, Any]] = [{"probs": [0.7, 0.3], "label": 0}, {"probs": [0.1, 0.9], "label": 1}]
+LOGITS_HF: list[dict[str, Any]] = [
+    {"top_logits": [[0.9, 0.1], [0.6, 0.3]], "top_logit_idxs": [[4, 7], [7, 9]], "labels": [4, 9], "logit_at_label": [0.9, 0.3], "logsumexp": [0.0, 0.0], "input_str": "a b", "kind": "x"},
+    {"top_logits": [[0.5, 0.2]], "top_logit_idxs": [[1, 2]], "labels": [-100], "logit_at_label": [0.1], "logsumexp": [0.0], "input_str": "c", "kind": "y"},
+    {"top_logits": [[0.8, 0.2]], "top_logit_idxs": [[3, 2]], "labels": [3], "logit_at_label": [0.8], "logsumexp": [0.0], "input_str": "d", "kind": "y"},
+]  # fmt: skip
+LOGITS_RAW: list[dict[str, Any]] = [
+    {"top_logits": [[12.5, 3.25], [8.5, 8.25]], "top_logit_idxs": [[4, 7], [7, 9]], "labels": [4, 9], "logsumexp": [12.6, 9.5], "tokens": ["SELECT", "name"], "predicted": ["SELECT", "city"]},
+    {"top_logits": [[5.5, -2.25]], "top_logit_idxs": [[1, 2]], "labels": [2], "logsumexp": [5.6], "tokens": ["FROM"], "predicted": ["FROM"]},
+]  # fmt: skip
+LOGITS_MISO: list[dict[str, Any]] = [
+    {"top_logits": [[0.9, 0.1], [0.6, 0.3]], "top_logit_idxs": [["be-01", "SourceCopy_3"], ["x", "y"]], "labels": ["be-01", "y"], "input_str": "a"},
+    {"top_logits": [[0.5, 0.2]], "top_logit_idxs": [["TargetCopy_1", "z"]], "labels": ["@@end"], "input_str": "b"},
+]  # fmt: skip
+CHAT: list[dict[str, Any]] = [
+    {"id": "r1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "yes"}, "logprobs": {"content": [{"token": "yes", "logprob": -0.1}, {"token": "!", "logprob": -0.5}]}}], "gold": "yes", "kind": "x"},
+    {"custom_id": "r2", "response": {"body": {"choices": [{"text": "no", "logprobs": {"tokens": ["n", "o"], "token_logprobs": [None, -0.2]}}]}}, "correct": True},
+    {"content": "ok", "completion_probabilities": [{"content": "ok", "probs": [{"tok_str": "ok", "prob": 0.8}, {"tok_str": "no", "prob": 0.2}]}], "gold": "ok"},
+    {"id": 5, "logprobs": [-0.1, {"logprob": -0.3}], "text": "a", "answer": "b"},
+]  # fmt: skip
+RECALIBRATIONS: list[dict[str, Any]] = [
+    {"schema": "sensecheck.recalibration/1", "method": "temperature", "parameters": {"T": [1.5]}, "rows": 10, "notes": ["n"], "source": {"inputs": [{"path": "a", "sha256": "0"}]}},
+    {"schema": "sensecheck.recalibration/1", "method": "isotonic", "parameters": {"x": [0.1, 0.5], "y": [0.2, 0.7]}, "rows": 4, "notes": [], "source": {}},
+    {"schema": "sensecheck.recalibration/1", "method": "beta", "parameters": {"a": [1.0], "b": [0.5], "c": [0.1]}, "rows": 4, "notes": [], "source": {"split": 0.5}},
+    {"schema": "sensecheck.recalibration/1", "method": "platt", "parameters": {"a": [1.0], "b": [0.5]}, "rows": 4, "notes": [], "source": {}},
+]  # fmt: skip
+TOKEN_KINDS: list[Any] = [
+    {"SELECT": "keyword", "name": "identifier"},
+    {"classes": {"number": "[0-9.]+", "word": "\\w+"}},
+]
+
+# -- faithful --------------------------------------------------------------------------------------------------
+
+PAIRS: list[dict[str, Any]] = [
+    {"id": "p1", "query": "SELECT name FROM singer WHERE age > 20", "sentence": "Names of singers older than 20?", "db_id": "concert", "kind": "x"},
+    {"id": "p2", "query": "SELECT count(*) FROM concert", "sentence": "How many concerts are there?", "db_id": "concert", "kind": "y"},
+]  # fmt: skip
+SPIDER: dict[str, Any] = {
+    "db_id": "concert",
+    "table_names_original": ["singer", "concert"],
+    "table_names": ["singer", "concert"],
+    "column_names_original": [[-1, "*"], [0, "name"], [0, "age"], [1, "venue_name"]],
+    "column_names": [[-1, "*"], [0, "name"], [0, "age"], [1, "venue name"]],
+    "column_types": ["text", "text", "number", "text"],
+    "foreign_keys": [[3, 1]],
+    "primary_keys": [1],
+}
+CREATE = (
+    "CREATE TABLE singer (name TEXT PRIMARY KEY, age INT);\nCREATE TABLE concert (venue_name VARCHAR(20), year DATE);\n"
+)
+LEXICON: list[dict[str, Any]] = [
+    {
+        "signals": {"negation": ["not", "n't", "no ~member"], "count": ["how many", "number of"]},
+        "up": {"roomy": ["size"]}, "down": {"tiny": ["size", "area"]}, "comparative": {"comfier": ["comfy", 1]},
+        "superlative": {"comfiest": ["comfy", 1]}, "rank": {"words": ["tier"]},
+    },
+    {
+        "groups": [["singer", "vocalist"], ["venue", "hall"]], "abbreviations": {"vn": "venue"}, "units": ["kg"],
+        "generic": ["name"], "measured": ["weight"], "amounts": ["sum"], "dated": ["when"], "named": ["singer"],
+        "nouns": ["venue"],
+    },
+    {
+        "places": {"norway": ["norwegian", "no"]}, "codes": {"f": ["female"]}, "yes": ["yes"], "no": ["no"],
+        "guards": {"counted": ["all"], "not_superlative": ["forest"]}, "about": "words of our own",
+    },
+]  # fmt: skip
+LABELS_NT = '<http://e/a> <http://www.w3.org/2000/01/rdf-schema#label> "Anna \\u00e9"@en .\n<http://e/b> <http://www.w3.org/2004/02/skos/core#prefLabel> "B \\"x\\"" .\n'
+LABELS_TTL = (
+    '@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n<http://e/a> rdfs:label "Anna"@en , "Anne"@fr .\n'
+)
+LOGIC: list[str] = [
+    "eq { count { filter_eq { all_rows ; country ; norway } } ; 3 } = true",
+    "and { only { filter_greater { all_rows ; points ; 10 } } ; eq { hop { argmax { all_rows ; points } ; team } ; ajax } } = true",
+    "round_eq { avg { all_rows ; attendance } ; 5,000.5 } = true",
+    "most_greater_eq { all_rows ; score ; 2 } = true",
+    "eq { diff { hop { nth_argmax { all_rows ; year ; 2 } ; wins } ; hop { argmin { all_rows ; year } ; wins } } ; -2 } = true",
+]
+SENTENCES: list[str] = [
+    "Three of the rows are from Norway.",
+    "What are the names of all singers who aren't older than twenty-one, and how many concerts had they in 2014?",
+    "the average attendance was 5,000.5, more than half of the 1st team's",
+]
+SQL: list[str] = [
+    "SELECT name, count(*) AS n FROM singer WHERE age > 20 AND name LIKE '%a%' GROUP BY name HAVING count(*) > 1 ORDER BY n DESC LIMIT 3",
+    "SELECT T1.name FROM singer AS T1 JOIN concert AS T2 ON T1.id = T2.singer_id WHERE T2.year BETWEEN 2014 AND 2015 OR T1.age IN (1, 2.5e3, -4)",
+    "WITH old AS (SELECT * FROM singer WHERE age >= 0x1F) SELECT max(age), CAST(avg(age) AS INT) FROM old UNION SELECT 1, NULL EXCEPT SELECT 2, 'it''s'",
+    "SELECT CASE WHEN a IS NOT NULL THEN 'x' ELSE \"b\" END, a || b, ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
+    "SELECT DISTINCT a + 1 AS b, b * 2 AS c FROM t ORDER BY 1, c NULLS LAST LIMIT 5 OFFSET 2",
+]
+SPARQL: list[str] = [
+    "PREFIX ex: <http://e/> SELECT DISTINCT ?x (COUNT(?y) AS ?n) WHERE { ?x ex:p ?y ; a ex:C . FILTER(?y > 3 && REGEX(STR(?x), 'a', 'i')) OPTIONAL { ?y ex:q/ex:r* \"v\"@en } } GROUP BY ?x HAVING (COUNT(?y) > 1) ORDER BY DESC(?n) LIMIT 3 OFFSET 1",
+    'ASK { <http://e/a> <http://e/p> "3"^^<http://www.w3.org/2001/XMLSchema#integer> , 4.5e3 , true }',
+    'SELECT * WHERE { { ?s ?p ?o } UNION { VALUES (?s ?o) { (<a> 1) (UNDEF "x") } } MINUS { ?s a [] } BIND(IF(?o IN (1, 2), \'a\', """b\n""") AS ?z) }',
+    "SELECT ?x WHERE { ?x wdt:P31 wd:Q5 . { SELECT ?x WHERE { ?x ^wdt:P1|!(wdt:P2|^wdt:P3) (1 2) } } FILTER NOT EXISTS { GRAPH ?g { ?x ?p _:b } } }",
+    "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } # done",
+]
+TEMPLATE: list[Any] = [{"SELECT name FROM singer": {"c1": "name", "t1": "singer"}}]
+
+# -- correct ---------------------------------------------------------------------------------------------------
+
+SPICE: list[dict[str, Any]] = [
+    {"question_type": ["Simple Question (Direct)"], "description": "d", "question": "q?", "answer": "a", "actions": "SELECT ?x WHERE { wd:Q1 wdt:P1 ?x . }", "results": ["Q1", "Q2"], "sparql_delex": "SELECT ?x WHERE { wd:Q1 wdt:P1 ?x . }", "turnID": "test#QA_1#QA_2#0"},
+    {"question_type": "Verification", "description": "e", "question": "q?", "answer": "YES", "actions": None, "results": ["True"], "sparql_delex": "ASK { wd:Q1 wdt:P1 wd:Q2 }", "turnID": "test#QA_1#QA_2#1"},
+]  # fmt: skip
+SQL_RECORDS: list[dict[str, Any]] = [
+    {"id": 1, "prediction": "SELECT name FROM singer", "gold": "SELECT name FROM singer", "db_id": "concert", "kind": "x"},
+    {"id": 2, "prediction": "SELECT age FROM singer", "gold": "SELECT max(age) FROM singer", "db_id": "concert", "kind": "y"},
+]  # fmt: skip
+DISTANCES = "test#QA_1#QA_2#0\t1\ntest#QA_1#QA_2#1\t2\n"
+
+# -- diverse ---------------------------------------------------------------------------------------------------
+
+RESPONSES = "hello there</s>hi you</s>\ngood day</s></s>bye\n\nlast one</s>two\n"
+SETS: list[dict[str, Any]] = [
+    {"id": "q1", "query": "hi", "hypotheses": ["hello", "hey you"], "references": {"0": ["hello there"], "1": ["good day", "hi"]}, "kind": "x"},
+    {"id": "q2", "query": "bye", "hypotheses": ["see you"], "references": {"0": ["bye"], "1": ["so long"]}, "kind": "y"},
+]  # fmt: skip
+LSDSCC: dict[str, Any] = {
+    "hi": {"0": ["hello there"], "1": ["good day", "hi"]},
+    "bye": {"0": ["so long"], "2": ["bye"]},
+}
+FLAT_SETS = (
+    'query,hypotheses,references\nhi,"[""hello"",""hey""]","[""hi""]"\nbye,so long,"[[""bye""],[""see you""]]"\n'
+)
+
+
+def vectors(name: str) -> Case:
+    if name.endswith(".npz"):
+        target = io.BytesIO()
+        np.savez(target, texts=np.array(["hello", "hey you"]), vectors=np.eye(2))
+        return Case(name, target.getvalue())
+    rows = [{"text": "hello", "vector": [1.0, 0.0]}, {"text": "hey you", "vector": [0.0, 1.0]}]
+    if name.endswith(".parquet"):
+        return parquet(name, {key: [row[key] for row in rows] for key in ("text", "vector")})
+    return jsonl(name, rows)
+
+
+# -- robust ----------------------------------------------------------------------------------------------------
+
+NLI: list[dict[str, Any]] = [
+    {"id": "n1", "premise": "A man plays a guitar.", "hypothesis": "A man makes music.", "label": "entailment", "genre": "x"},
+    {"id": "n2", "premise": "Two dogs run.", "hypothesis": "The dogs are not sleeping.", "label": "neutral", "genre": "y"},
+    {"id": "n3", "premise": "A woman reads.", "hypothesis": "Nobody reads a book.", "label": "contradiction", "genre": "y"},
+]  # fmt: skip
+SNLI: list[dict[str, Any]] = [
+    {"pairID": "1", "sentence1": "A man sits.", "sentence2": "He is tall.", "gold_label": "-"},
+    {"pairID": "2", "sentence1": "A man sits.", "sentence2": "He stands.", "gold_label": "contradiction"},
+]
+NUMBERED: list[dict[str, Any]] = [
+    {"question": "Who?", "sentence": "A man.", "label": 0},
+    {"question": "Where?", "sentence": "Here.", "label": 1},
+]
+STATEMENTS: list[dict[str, Any]] = [
+    {"hypothesis": "A man makes music.", "polarity": "positive", "statement": "A person makes music."},
+    {"hypothesis": "A man makes music.", "polarity": "negative", "statement": "Nobody makes music."},
+]
+PREDICTIONS: list[dict[str, Any]] = [
+    {"premise": "A man plays.", "hypothesis": "A man makes music.", "prediction": "entailment"},
+    {"premise": "Two dogs run.", "hypothesis": "They sleep.", "prediction": "2"},
+]
+SCORES: list[dict[str, Any]] = [
+    {"premise": "a", "hypothesis": "b", "entailment": 0.5, "neutral": 0.25, "contradiction": 0.25}
+]
+HYPOTHESES: list[str] = [
+    "A man in a blue shirt isn't playing the guitar near two young women.",
+    "The dogs are running through the park, and several children who have ice cream watch them.",
+    "There are no people on the street because it was raining.",
+    "Someone will have been given a red ball by her.",
+]
+
+# -- evaluation files, runs, caches, servers ---------------------------------------------------------------------
+
+EVALUATION_TOML = """title = "Two systems"
+systems = ["A", "B"]
+out = "runs"
+compare = true
+[intervals]
+method = "percentile"
+level = 0.9
+replicates = 200
+seed = 7
+[[evaluate]]
+question = "calibrated"
+name = "confidence"
+data = "predictions/{system}.csv"
+bins = 10
+slices = ["kind", ["kind", "w"]]
+columns = { confidence = "conf" }
+fail_over = { ece = 0.1 }
+[[evaluate]]
+question = "robust"
+data = { A = "a.jsonl", B = "b.jsonl" }
+model = "http://localhost:9/v1#m"
+access = { key_variable = "KEY", timeout = 5.0 }
+[[evaluate]]
+question = "correct"
+data = "c.jsonl"
+graph = "kg.nt"
+limits = { seconds = 5.0 }
+"""
+EVALUATION: dict[str, Any] = {
+    "title": "One",
+    "systems": ["A", "B"],
+    "intervals": {"method": "none", "seed": 3},
+    "evaluate": [
+        {"question": "faithful", "data": "{system}.jsonl", "schema": "tables.json", "threshold": 0.4},
+        {"question": "diverse", "data": {"A": "a.txt", "B": "b.txt"}, "references": "r.json", "at": [1, 2]},
+    ],
+}
+SPARQL_REPLIES: list[Any] = [
+    {"head": {"vars": ["x", "n"]}, "results": {"bindings": [{"x": {"type": "uri", "value": "http://e/a"}, "n": {"type": "literal", "value": "3", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}}, {"x": {"type": "literal", "value": "b", "xml:lang": "en"}}]}},
+    {"head": {}, "boolean": True},
+    {"head": {"vars": ["__ASK_RETVAL"]}, "results": {"bindings": [{"__ASK_RETVAL": {"type": "literal", "value": "1"}}]}},
+]  # fmt: skip
+MODEL_REPLIES: list[Any] = [
+    {"id": "1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "entailment"}}], "usage": {"total_tokens": 3}},
+    {"choices": [{"text": "1. A man sits.\n2. He stands."}, {"text": "neutral"}]},
+]  # fmt: skip
+ANSWERS: list[str] = [
+    "entailment",
+    "The answer is: contradiction.",
+    "Label: 2",
+    "I think it is not entailment but neutral",
+    "**Neutral**",
+]
+OUTCOMES: list[Any] = [
+    {"columns": ["x", "n"], "rows": [[["iri", "http://e/a"], {"n": "99999999999999999999"}], [["literal", "3", "http://e/int", ""], {"f": "nan"}], [{"b": "00ff"}, {"s": "1.5", "t": "Decimal"}]], "seconds": 0.5},
+    {"boolean": True, "seconds": 0.1},
+    {"reason": "timeout", "message": "over 5 s", "seconds": 5.0},
+]  # fmt: skip
+
+
+@cache
+def sqlite_schema() -> Case:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "concert.sqlite"
+        connection = sqlite3.connect(path)
+        connection.executescript(
+            "PRAGMA page_size = 512;" + CREATE + 'CREATE VIEW "old ""ones" AS SELECT name FROM singer WHERE age > 50;'
+        )
+        connection.close()
+        return Case("concert.sqlite", path.read_bytes())
+
+
+@cache
+def finished_run() -> dict[str, bytes]:
+    """The files of a small finished run."""
+    from sensecheck import calibrated
+    from sensecheck.statistics.figure import IntervalOptions
+
+    rows = [{"id": str(i), "confidence": (i % 10) / 10, "correct": i % 3 == 0, "kind": "xy"[i % 2]} for i in range(60)]
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        calibrated.evaluate(rows, slices=["kind"], out=out, options=IntervalOptions(replicates=20))
+        return {path.name: path.read_bytes() for path in sorted(out.iterdir()) if path.suffix in (".json", ".parquet")}

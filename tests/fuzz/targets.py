@@ -1,0 +1,852 @@
+"""Everything that reads, as targets: each takes one file, and reads it as a user's call would."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
+from email.message import Message
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz import seeds
+from tests.fuzz.mutating import Case
+
+from sensecheck.inputs.errors import InputError
+from sensecheck.report.asking import Asked
+
+
+@dataclass(frozen=True)
+class Target:
+    name: str
+    call: Callable[[Path], object]
+    """Reads the file at a path, whose folder is its own to write in."""
+    seeds: Callable[[], Sequence[Case]]
+    process: bool = False
+    """Whether every input starts a process, so that there are fewer of them."""
+    owner: str = "readers"
+    """Which part of the package it is about."""
+
+
+TARGETS: dict[str, Target] = {}
+
+
+def target(
+    name: str, given: Callable[[], Sequence[Case]], *, process: bool = False, owner: str = "readers"
+) -> Callable[[Callable[[Path], object]], Callable[[Path], object]]:
+    def register(call: Callable[[Path], object]) -> Callable[[Path], object]:
+        TARGETS[name] = Target(name, call, cache(given), process, owner)
+        return call
+
+    return register
+
+
+def _both_ways(read: Callable[[bool], object]) -> None:
+    """Strictly; and where that refuses something, once more with bad records skipped."""
+    try:
+        read(False)
+    except InputError:
+        read(True)
+        raise
+
+
+def _drain(items: Iterable[Any]) -> None:
+    for _ in items:
+        pass
+
+
+def _text(path: Path) -> str:
+    """Text as it comes from a JSON file: lone surrogates are possible."""
+    return path.read_bytes().decode("utf-8", "surrogatepass" if b"\xed" in path.read_bytes() else "replace")
+
+
+def _safe_text(path: Path) -> str:
+    try:
+        return _text(path)
+    except UnicodeDecodeError:
+        return path.read_bytes().decode("utf-8", "replace")
+
+
+def _texts(stem: str, pieces: Sequence[str]) -> list[Case]:
+    return [seeds.text(f"{stem}.txt", piece) for piece in pieces]
+
+
+# -- tables ------------------------------------------------------------------------------------------------------
+
+
+def _all_tables() -> list[Case]:
+    plain = seeds.text("rows.txt", "confidence correct\n0.5 1\n0.75 0\n")
+    quoted = seeds.text("rows.csv", 'id,text\n1,"a ""b"", c\nd"\n2,e\n')
+    return [*seeds.tabular("rows", seeds.CONFIDENCES), plain, quoted]
+
+
+@target("tables", _all_tables)
+def _tables(path: Path) -> None:
+    from sensecheck.inputs.tables import TableReader
+
+    def read(skip_bad: bool) -> None:
+        for batch in TableReader(path, skip_bad=skip_bad):
+            batch.ids()
+            for name in batch.frame.columns[1:6]:
+                for how in (batch.numbers, batch.marks, batch.texts, batch.weights):
+                    try:
+                        how(name)
+                    except InputError as error:
+                        str(error)
+
+    _both_ways(read)
+
+
+@target("streams", _all_tables)
+def _streams(path: Path) -> None:
+    from sensecheck.inputs.opening import sources
+    from sensecheck.inputs.tables import TableReader
+
+    data = path.read_bytes()
+    with suppress(InputError):
+        _drain(sources(io.BytesIO(data))[0].blocks(64, 512))
+    _both_ways(lambda skip_bad: _drain(TableReader(io.BytesIO(data), skip_bad=skip_bad, block_bytes=64)))
+
+
+@target(
+    "json arrays",
+    lambda: [seeds.as_json("rows.json", seeds.CONFIDENCES), seeds.as_json("rows.json", [{"a": [{"a": "}, {"}]}] * 9)],
+)
+def _json_arrays(path: Path) -> None:
+    from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces
+
+    data = path.read_bytes()
+    try:
+        _drain(array_pieces([data[i : i + 50] for i in range(0, len(data), 50)], 40))
+    except NotAnArrayError:
+        pass
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        pass  # what its callers are told to expect, and put into words
+
+
+# -- calibrated --------------------------------------------------------------------------------------------------
+
+
+def _calibrated(path: Path, **how: Any) -> None:
+    from sensecheck.calibrated.reading import Reading
+    from sensecheck.calibrated.records import opened
+
+    def read(skip_bad: bool) -> None:
+        records = opened(str(path), Asked(skip_bad=skip_bad), Reading(**how))
+        _drain(records.batches())
+        records.remarks(), records.scale(), records.inputs()
+
+    _both_ways(read)
+
+
+def _calibrated_tables() -> list[Case]:
+    spoken = seeds.text("spoken.csv", seeds.SPOKEN)
+    return [
+        *seeds.tabular("c", seeds.CONFIDENCES),
+        spoken,
+        *seeds.tabular("d", seeds.DISTRIBUTIONS, flat=False),
+        *seeds.tabular("l", seeds.LISTED, flat=False),
+    ]
+
+
+@target("calibrated tables", _calibrated_tables)
+def _calibrated_table(path: Path) -> None:
+    _calibrated(path)
+
+
+@target(
+    "calibrated answers",
+    lambda: [
+        seeds.jsonl("a.jsonl", seeds.CHAT),
+        seeds.as_json("a.json", seeds.CHAT),
+        *seeds.packed(seeds.jsonl("a.jsonl", seeds.CHAT)),
+    ],
+)
+def _calibrated_answers(path: Path) -> None:
+    _calibrated(path)
+
+
+def _logits() -> list[Case]:
+    plain = [
+        seeds.jsonl("t.logits", rows)
+        for rows in (seeds.LOGITS_HF, seeds.LOGITS_RAW, seeds.LOGITS_MISO, seeds.LOGITS_HF * 20)
+    ]
+    return [*plain, *seeds.packed(plain[0])]
+
+
+@target("logits", _logits)
+def _token_records(path: Path) -> None:
+    _calibrated(path)
+
+
+@target("logits by sequence", _logits)
+def _sequences(path: Path) -> None:
+    from sensecheck.calibrated.reading import Reading
+    from sensecheck.calibrated.records import opened
+
+    def read(skip_bad: bool) -> None:
+        asked = Asked(skip_bad=skip_bad, slices=(("input_str",),))
+        _drain(
+            opened(
+                str(path), asked, Reading(input_format="logits", level="sequence", top_k=2, ignore_tokens=("4", "y"))
+            ).batches()
+        )
+
+    _both_ways(read)
+
+
+@target("calibrated stream", lambda: [*_calibrated_tables(), *_logits()])
+def _calibrated_stream(path: Path) -> None:
+    from sensecheck.calibrated.reading import Reading
+    from sensecheck.calibrated.records import opened
+
+    _both_ways(lambda skip: _drain(opened(io.BytesIO(path.read_bytes()), Asked(skip_bad=skip), Reading()).batches()))
+
+
+@target("calibrated figures", lambda: [*_calibrated_tables(), *_logits()])
+def _calibrated_figures(path: Path) -> None:
+    from sensecheck import calibrated
+    from sensecheck.statistics.figure import IntervalOptions
+
+    calibrated.evaluate(str(path), skip_bad=True, options=IntervalOptions(method="none"))
+
+
+@target("recalibrations", lambda: [seeds.as_json("map.json", one) for one in seeds.RECALIBRATIONS])
+def _recalibrations(path: Path) -> None:
+    from sensecheck.calibrated.recalibration import load
+
+    fitted = load(path)
+    fitted([0.0, 0.3, 1.0]), str(fitted), fitted.to_dict()
+
+
+@target("token kinds", lambda: [seeds.as_json("kinds.json", one) for one in seeds.TOKEN_KINDS])
+def _token_kinds(path: Path) -> None:
+    from sensecheck.calibrated.token_kinds import TokenKinds
+
+    kinds = TokenKinds.of(path)
+    for token in ("SELECT", "▁name", "12.5", "", None):
+        kinds(token)
+
+
+@target(
+    "spoken confidences",
+    lambda: _texts("spoken", ["85%", "about 0.4", "I am 8 out of 10 sure", "very likely, not certain"]),
+)
+def _spoken(path: Path) -> None:
+    from sensecheck.calibrated.verbalised import spoken
+
+    spoken(_safe_text(path))
+
+
+# -- faithful ----------------------------------------------------------------------------------------------------
+
+
+@target("faithful pairs", lambda: seeds.tabular("pairs", seeds.PAIRS))
+def _faithful_pairs(path: Path) -> None:
+    from sensecheck.faithful.records import pairs_of
+    from sensecheck.inputs.tables import TableReader
+
+    def read(skip_bad: bool) -> None:
+        for batch in TableReader(str(path), skip_bad=skip_bad):
+            pairs_of(batch, Asked(skip_bad=skip_bad))
+
+    _both_ways(read)
+
+
+@target("faithful figures", lambda: seeds.tabular("pairs", seeds.PAIRS), owner="rooms")
+def _faithful_figures(path: Path) -> None:
+    from sensecheck import faithful
+    from sensecheck.statistics.figure import IntervalOptions
+
+    faithful.evaluate(str(path), skip_bad=True, options=IntervalOptions(method="none"))
+
+
+def _schemas() -> list[Case]:
+    return [seeds.as_json("tables.json", [seeds.SPIDER]), seeds.as_json("tables.json", seeds.SPIDER), seeds.text("tables.sql", seeds.CREATE), seeds.sqlite_schema()]  # fmt: skip
+
+
+@target("faithful schemas", _schemas)
+def _faithful_schemas(path: Path) -> None:
+    from sensecheck.faithful.measure import Checker
+    from sensecheck.faithful.records import load_schemas, schema_print
+
+    schemas = load_schemas(str(path))
+    schema_print(schemas)
+    Checker("sql", schemas=schemas).check(
+        "SELECT name FROM singer WHERE age > 20", "Names of singers over 20.", "concert"
+    )
+
+
+@target("blec schemas", _schemas)
+def _blec_schemas(path: Path) -> None:
+    from sensecheck.faithful.parity import Slots
+
+    Slots("sql", str(path)).of("SELECT name FROM singer WHERE age > 20", "concert")
+
+
+@target("blec templates", lambda: [seeds.as_json("template.json", one) for one in seeds.TEMPLATE], owner="rooms")
+def _blec_templates(path: Path) -> None:
+    from sensecheck.faithful.parity import Slots
+
+    Slots("sql", None, str(path)).of("SELECT name FROM singer", None)
+
+
+@target("lexicons", lambda: [seeds.as_json("lexicon.json", one) for one in seeds.LEXICON])
+def _lexicons(path: Path) -> None:
+    from sensecheck.faithful.matching import vocabulary
+    from sensecheck.faithful.measure import Checker
+
+    for held in vars(vocabulary).values():
+        if hasattr(held, "cache_clear"):
+            held.cache_clear()
+    checker = Checker("sql", lexicon=[str(path)])
+    checker.check(
+        "SELECT name FROM singer WHERE age > 20 ORDER BY age DESC LIMIT 1", "The oldest vocalist not from Norway."
+    )
+
+
+@target(
+    "labels",
+    lambda: [
+        seeds.as_json("labels.json", {"http://e/a": "Anna"}),
+        seeds.text("labels.nt", seeds.LABELS_NT),
+        seeds.text("labels.ttl", seeds.LABELS_TTL),
+        *seeds.packed(seeds.text("labels.nt", seeds.LABELS_NT)),
+    ],
+)
+def _labels(path: Path) -> None:
+    from sensecheck.faithful.languages import read_labels
+
+    read_labels(path)
+
+
+@cache
+def _checker(language: str) -> Any:
+    from sensecheck.faithful.measure import Checker
+    from sensecheck.faithful.schema import from_spider
+
+    return Checker(
+        language,
+        schemas=from_spider(seeds.SPIDER) if language == "sql" else None,
+        labels={"http://e/a": "Anna"},
+        kept_queries=1,
+    )
+
+
+def _checked(language: str, queries: Sequence[str]) -> None:
+    sentences = seeds.SENTENCES
+
+    def check(path: Path) -> None:
+        text = _safe_text(path)
+        for sentence in sentences:
+            _checker(language).check(text, sentence).evidence()
+
+    target(f"faithful {language}", lambda: _texts("query", queries), owner="rooms")(check)
+
+
+_checked("sql", seeds.SQL)
+_checked("logic2text", seeds.LOGIC)
+_checked("sparql", seeds.SPARQL)
+
+
+@target("faithful sentences", lambda: _texts("sentence", seeds.SENTENCES), owner="rooms")
+def _sentences(path: Path) -> None:
+    text = _safe_text(path)
+    _checker("sql").check(seeds.SQL[0], text).evidence()
+    _checker("logic2text").check(seeds.LOGIC[1], text).evidence()
+
+
+# -- queries -----------------------------------------------------------------------------------------------------
+
+
+@target("sql normal form", lambda: _texts("query", seeds.SQL), owner="queries")
+def _sql_normal_form(path: Path) -> None:
+    from sensecheck.language.sql_normal_form import sql_normal_form
+
+    text = _safe_text(path)
+    for dialect in ("sqlite", "duckdb"):
+        sql_normal_form(text, dialect)
+
+
+@target("sql gold plans", lambda: _texts("query", seeds.SQL), owner="queries")
+def _gold_plans(path: Path) -> None:
+    from sensecheck.correct.sql_compare import plan_gold, without_distinct
+
+    text = _safe_text(path)
+    plan_gold(text)
+    without_distinct(text)
+
+
+@target("sparql", lambda: _texts("query", seeds.SPARQL), owner="queries")
+def _sparql(path: Path) -> None:
+    from sensecheck.language.sparql.algebra import normal_form, triple_count
+    from sensecheck.language.sparql.grammar import parse
+
+    parsed = parse(_safe_text(path), {"wd": "http://w/", "wdt": "http://t/"})
+    normal_form(parsed.query)
+    triple_count(parsed.query)
+
+
+# -- correct -----------------------------------------------------------------------------------------------------
+
+
+def _correct_records() -> list[Case]:
+    wrapped = seeds.as_json("preds.json", {"meta": 1, "records": seeds.SQL_RECORDS})
+    by_id = seeds.as_json("preds.json", {str(row["id"]): row for row in seeds.SQL_RECORDS})
+    spice = [seeds.as_json("spice.json", seeds.SPICE), seeds.jsonl("spice.jsonl", seeds.SPICE)]
+    return [*seeds.tabular("preds", seeds.SQL_RECORDS), wrapped, by_id, *spice]
+
+
+@target("correct records", _correct_records)
+def _correct(path: Path) -> None:
+    from sensecheck.correct.records import Reader, is_spice
+
+    def read(skip_bad: bool) -> None:
+        reader = Reader(str(path), Asked(skip_bad=skip_bad))
+        rows = reader.first_rows()
+        is_spice(rows)
+        reader.find_samples(rows)
+        reader.language_of(rows)
+        _drain(reader.batches())
+
+    _both_ways(read)
+
+
+@target("correct stream", _correct_records)
+def _correct_stream(path: Path) -> None:
+    from sensecheck.correct.records import Reader
+
+    _both_ways(lambda skip: _drain(Reader(io.BytesIO(path.read_bytes()), Asked(skip_bad=skip)).batches()))
+
+
+@target("correct distances", lambda: [seeds.text("distances.tsv", seeds.DISTANCES)])
+def _distances(path: Path) -> None:
+    from sensecheck.correct.records import read_distances
+
+    read_distances(path)
+
+
+# -- diverse -----------------------------------------------------------------------------------------------------
+
+
+def _diverse_sets() -> list[Case]:
+    plain = seeds.text("replies.txt", seeds.RESPONSES)
+    by_query = seeds.as_json("replies.json", {row["query"]: row["hypotheses"] for row in seeds.SETS})
+    lists = seeds.as_json("replies.json", [row["hypotheses"] for row in seeds.SETS])
+    return [
+        *seeds.tabular("sets", seeds.SETS, flat=False),
+        seeds.text("sets.csv", seeds.FLAT_SETS),
+        plain,
+        *seeds.packed(plain),
+        by_query,
+        lists,
+    ]
+
+
+@target("diverse responses", _diverse_sets)
+def _diverse(path: Path) -> None:
+    from sensecheck.diverse.records import SetReader
+
+    _both_ways(lambda skip: _drain(SetReader(str(path), Asked(skip_bad=skip))))
+
+
+@target(
+    "diverse references",
+    lambda: [
+        seeds.as_json("refs.json", seeds.LSDSCC),
+        seeds.as_json("refs.json", list(seeds.LSDSCC.values())),
+        seeds.text("refs.txt", "hello</s>hi\nbye</s>so long\n"),
+        *seeds.tabular(
+            "refs",
+            [{"query": r["query"], "references": list(r["references"].values())} for r in seeds.SETS],
+            flat=False,
+        ),
+    ],
+)
+def _references(path: Path) -> None:
+    from sensecheck.diverse.records import SetReader
+
+    hypotheses = [{"query": "hi", "hypotheses": ["hello"]}, {"query": "bye", "hypotheses": ["so long"]}]
+    first = InputErrors()
+    with first:
+        _drain(SetReader([["hello"], ["so long"]], Asked(), str(path)))
+    _drain(SetReader(hypotheses, Asked(), str(path)))
+    first.again()
+
+
+class InputErrors:
+    """Holds an InputError back, so that another way of reading can be tried before it is told."""
+
+    held: InputError | None = None
+
+    def __enter__(self) -> InputErrors:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        self.held = error if isinstance(error, InputError) else None
+        return self.held is not None
+
+    def again(self) -> None:
+        if self.held is not None:
+            raise self.held
+
+
+@target("diverse queries", lambda: [seeds.text("queries.txt", "hi\nbye\n")])
+def _queries(path: Path) -> None:
+    from sensecheck.diverse.records import SetReader
+
+    _drain(SetReader([["hello"], ["so long"]], Asked(), seeds.LSDSCC, queries=str(path)))
+
+
+@target("diverse vectors", lambda: [seeds.vectors(f"v.{ending}") for ending in ("npz", "parquet", "jsonl")])
+def _vectors(path: Path) -> None:
+    from sensecheck.diverse.aligners import SetBatch, read_vectors
+
+    aligner = read_vectors(path)
+    aligner.scores(SetBatch.tokenized([["hello"]], [[["hey you"]]], str.split))
+
+
+@target("diverse figures", _diverse_sets, owner="rooms")
+def _diverse_figures(path: Path) -> None:
+    from sensecheck import diverse
+    from sensecheck.statistics.figure import IntervalOptions
+
+    diverse.evaluate(str(path), skip_bad=True, options=IntervalOptions(method="none"))
+
+
+@target("diverse tokens", lambda: _texts("text", [*seeds.SENTENCES, "it's 5.5%, isn't it? (yes)"]), owner="rooms")
+def _tokens(path: Path) -> None:
+    from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
+
+    text = _safe_text(path)
+    for name in TOKENIZERS:
+        tokenizer(name, lowercase=True)(text)
+
+
+# -- robust ------------------------------------------------------------------------------------------------------
+
+
+@target(
+    "robust pairs",
+    lambda: [
+        *seeds.tabular("nli", seeds.NLI),
+        *seeds.tabular("snli", seeds.SNLI),
+        *seeds.tabular("qnli", seeds.NUMBERED),
+    ],
+)
+def _robust_pairs(path: Path) -> None:
+    from sensecheck.robust.records import Pairs
+
+    _both_ways(lambda skip: _drain(Pairs(str(path), Asked(skip_bad=skip))))
+
+
+@target("robust statements", lambda: seeds.tabular("statements", seeds.STATEMENTS))
+def _statements(path: Path) -> None:
+    from sensecheck.models.generators import StoredStatements
+    from sensecheck.robust.records import statements_in_file
+
+    StoredStatements(statements_in_file(str(path)))
+
+
+@target(
+    "robust predictions", lambda: [*seeds.tabular("preds", seeds.PREDICTIONS), *seeds.tabular("scores", seeds.SCORES)]
+)
+def _predictions(path: Path) -> None:
+    from sensecheck.models.classifiers import TableClassifier
+    from sensecheck.robust.records import predictions_in_file
+
+    model = TableClassifier(predictions_in_file(str(path)))
+    _drain(model.stream([("A man plays.", "A man makes music."), ("a", "b")]))
+
+
+@target("robust rewriting", lambda: _texts("hypothesis", seeds.HYPOTHESES), owner="rooms")
+def _rewriting(path: Path) -> None:
+    from sensecheck.language.rewriting.engine import rewrite
+    from sensecheck.robust.statements import distinct, standardise
+
+    text = _safe_text(path)
+    for positive in (True, False):
+        distinct([standardise(str(one.text)) for one in rewrite(standardise(text), positive, 14)], text)
+
+
+# -- evaluation files --------------------------------------------------------------------------------------------
+
+
+def _evaluation_files() -> list[Case]:
+    return [seeds.text("evaluation.toml", seeds.EVALUATION_TOML), seeds.as_json("evaluation.yaml", seeds.EVALUATION)]
+
+
+@target("evaluation files", _evaluation_files)
+def _evaluation(path: Path) -> None:
+    from sensecheck.evaluation.file import read
+
+    evaluation = read(path)
+    for entry in evaluation.entries:
+        for system in evaluation.systems:
+            entry.options_for(system, evaluation.systems)
+
+
+# -- runs and caches ---------------------------------------------------------------------------------------------
+
+
+def _run_files() -> list[Case]:
+    return [Case(name, data) for name, data in seeds.finished_run().items()]
+
+
+def _damaged_run(path: Path) -> Path:
+    run = path.parent / "run"
+    run.mkdir(exist_ok=True)
+    for name, data in seeds.finished_run().items():
+        (run / name).write_bytes(path.read_bytes() if name == path.name else data)
+    return run
+
+
+@target("runs", _run_files, owner="runs")
+def _runs(path: Path) -> None:
+    from sensecheck.report.result import load
+
+    result = load(_damaged_run(path))
+    result.show("table", io.StringIO())
+    result.show("json", io.StringIO())
+    _drain(result.rows.batches())
+
+
+@target("run reports", _run_files, owner="runs")
+def _run_reports(path: Path) -> None:
+    from sensecheck.report.result import load
+
+    result = load(_damaged_run(path))
+    result.to_html(path.parent / "report.html")
+
+
+@target("resumed runs", _run_files, owner="runs")
+def _resumed_runs(path: Path) -> None:
+    from sensecheck import calibrated
+    from sensecheck.statistics.figure import IntervalOptions
+
+    run = _damaged_run(path)
+    rows = [{"confidence": 0.5, "correct": True}] * 3
+    calibrated.evaluate(rows, out=run, resume=True, options=IntervalOptions(method="none"))
+
+
+@cache
+def _cache_files() -> list[Case]:
+    import tempfile
+
+    from sensecheck.stores.cache import ResultCache, request_key
+    from sensecheck.stores.limits import Limits
+    from sensecheck.stores.outcomes import Answer, Request
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cache.sqlite"
+        with ResultCache(path) as kept:
+            kept.put(request_key("f", Request("q")), Answer(["a"], [(1,)]), Limits())
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA journal_mode=DELETE")
+        connection.close()
+        return [Case("cache.sqlite", path.read_bytes())]
+
+
+@target("result caches", _cache_files, owner="runs")
+def _result_caches(path: Path) -> None:
+    from sensecheck.stores.cache import ResultCache, request_key
+    from sensecheck.stores.limits import Limits
+    from sensecheck.stores.outcomes import Answer, Request
+
+    key = request_key("f", Request("q"))
+    with ResultCache(path) as kept:
+        kept.get(key, Limits())
+        kept.put(key, Answer(["a"], [(1,)]), Limits())
+        len(kept)
+
+
+@target("cached outcomes", lambda: [seeds.as_json("outcome.json", one) for one in seeds.OUTCOMES], owner="runs")
+def _cached_outcomes(path: Path) -> None:
+    from sensecheck.stores.cache import ResultCache, request_key
+    from sensecheck.stores.limits import Limits
+    from sensecheck.stores.outcomes import Answer, Request
+
+    key = request_key("f", Request("q"))
+    file = path.parent / "outcomes.sqlite"
+    for ending in ("", "-wal", "-shm"):
+        Path(f"{file}{ending}").unlink(missing_ok=True)
+    with ResultCache(file) as kept:
+        kept.put(key, Answer(["a"], [(1,)]), Limits())
+        kept._connection.execute("UPDATE outcomes SET body = ?", (b"j" + path.read_bytes(),))
+        kept.get(key, Limits())
+
+
+@target(
+    "call caches",
+    lambda: [
+        seeds.as_json("answer.json", one) for one in ({"label": 1, "scores": [0.1, 0.2, 0.7]}, ["A man sits."], "text")
+    ],
+    owner="runs",
+)
+def _call_caches(path: Path) -> None:
+    from sensecheck.models.calls import CallCache, Identity
+    from sensecheck.models.classifiers import Asked as AskedModel
+    from sensecheck.models.classifiers import SmallClassifier, pair_text
+
+    file = path.parent / "calls.sqlite"
+    for ending in ("", "-wal", "-shm"):
+        Path(f"{file}{ending}").unlink(missing_ok=True)
+    model = _small()
+    with CallCache(file) as kept:
+        kept.put(model.identity, {pair_text(("a", "b")): 1})
+        kept._db.execute("UPDATE calls SET answer = ?", (path.read_bytes().decode("utf-8", "replace"),))
+        kept._db.commit()
+        AskedModel(model, kept).answers([("a", "b")])
+    del Identity, SmallClassifier
+
+
+@cache
+def _small() -> Any:
+    from sensecheck.models.classifiers import SmallClassifier
+
+    return SmallClassifier()
+
+
+# -- servers -----------------------------------------------------------------------------------------------------
+
+
+@target("sparql replies", lambda: [seeds.as_json("reply.json", one) for one in seeds.SPARQL_REPLIES], owner="servers")
+def _sparql_replies(path: Path) -> None:
+    from sensecheck.correct.answer_sets import count_of, flat_values, row_set, verdict_of
+    from sensecheck.stores import endpoint
+    from sensecheck.stores.limits import Limits
+    from sensecheck.stores.outcomes import Answer, decode_outcome, encode_outcome
+
+    headers = Message()
+    body = path.read_bytes()
+    for status in (200, 400, 500):
+        outcome = endpoint._interpret(status, headers, body, Limits())  # type: ignore[arg-type]
+        if isinstance(outcome, Answer):
+            row_set(outcome), count_of(outcome), verdict_of(outcome), flat_values(outcome)
+        decode_outcome(json.loads(json.dumps(encode_outcome(outcome))))
+
+
+@target("model replies", lambda: [seeds.as_json("reply.json", one) for one in seeds.MODEL_REPLIES], owner="servers")
+def _model_replies(path: Path) -> None:
+    from sensecheck.models.classifiers import read_answer
+    from sensecheck.models.endpoint import Endpoint, _PassingError
+
+    endpoint = Endpoint("http://localhost:9/v1", "m")
+    try:
+        value = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return  # told before it comes here
+    if not isinstance(value, dict):
+        return
+    try:
+        texts = endpoint._texts(value)
+    except _PassingError:
+        return
+    for text in texts:
+        read_answer(text)
+
+
+@target("model answers", lambda: _texts("answer", seeds.ANSWERS), owner="servers")
+def _model_answers(path: Path) -> None:
+    from sensecheck.models.classifiers import LabelError, label_of, read_answer
+
+    text = _safe_text(path)
+    read_answer(text)
+    with suppress(LabelError):
+        label_of(text)
+
+
+# -- the command line --------------------------------------------------------------------------------------------
+
+
+def _command_lines() -> list[Case]:
+    lines: list[list[str]] = [
+        ["calibrated", "rows.csv", "--bins", "10", "--slice", "kind", "--columns", "confidence=p", "--no-ci"],
+        ["calibrated", "rows.csv", "--limit", "2", "--coverages", "0.5,1", "--fail-over", "ece=0.5", "--seed", "3", "--level", "0.9"],
+        ["faithful", "pairs.jsonl", "--schema", "tables.json", "--threshold", "0.4", "--skip-bad", "--no-ci"],
+        ["diverse", "sets.jsonl", "--at", "1,2", "--orders", "1,2", "--aligner", "bleu:2", "--no-ci"],
+        ["correct", "preds.jsonl", "--as", "spice", "--limit", "1"],
+        ["robust", "nli.jsonl", "--limit", "1", "--keep", "2", "--model", "table:p.csv", "--generator", "rules"],
+        ["run", "evaluation.toml"], ["report", "run"], ["compare", "run", "run"], ["explain", "ece"], ["init", "new"],
+        ["recalibrate", "rows.csv", "--split", "0.5", "--method", "platt"], ["--version"], ["help", "calibrated"],
+    ]  # fmt: skip
+    return [seeds.text("arguments.txt", "\n".join(line)) for line in lines]
+
+
+def _arguments(path: Path) -> list[str]:
+    # The operating system takes no NUL in an argument.
+    return _safe_text(path).encode("utf-8", "replace").decode("utf-8").replace("\0", "").split("\n")[:40]
+
+
+def _furnished(folder: Path) -> None:
+    if (folder / "rows.csv").exists():
+        return
+    for case in (seeds.tabular("rows", seeds.CONFIDENCES)[5], seeds.jsonl("pairs.jsonl", seeds.PAIRS), seeds.jsonl("sets.jsonl", seeds.SETS), seeds.jsonl("preds.jsonl", seeds.SQL_RECORDS), seeds.jsonl("nli.jsonl", seeds.NLI), seeds.as_json("tables.json", [seeds.SPIDER]), seeds.text("p.csv", "premise,hypothesis,prediction\na,b,neutral\n"), seeds.text("evaluation.toml", "title = 5\n")):  # fmt: skip
+        (folder / case.name).write_bytes(case.data)
+    assert (folder / "rows.csv").exists()
+    (folder / "run").mkdir()
+    for name, data in seeds.finished_run().items():
+        (folder / "run" / name).write_bytes(data)
+
+
+class ExitError(RuntimeError):
+    """The command ended as it never should."""
+
+
+_NEVER = ("serve", "http://", "https://", "hf:", "embedding:", "py:")
+
+
+def _outcome(code: int, words: str) -> None:
+    from tests.fuzz.judging import RAW
+
+    if code not in (0, 1, 2, 3):
+        raise ExitError(f"exit {code}: {words[-300:]}")
+    raw = RAW.search(words)
+    if raw is not None:
+        raise ExitError(f"raw words {raw[0]!r}: {words[-300:]}")
+
+
+@target("command lines", _command_lines, owner="cli")
+def _command_line(path: Path) -> None:
+    from sensecheck.cli import main
+
+    arguments = _arguments(path)
+    if any(word in argument for argument in arguments for word in _NEVER) or "-" in arguments:
+        return  # nothing that would go out to a network, or wait for standard input
+    _furnished(path.parent)
+    out, err = io.StringIO(), io.StringIO()
+    before = Path.cwd()
+    os.chdir(path.parent)
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                code: Any = main(arguments)
+            except SystemExit as ended:
+                code = ended.code
+    finally:
+        os.chdir(before)
+        for entry in path.parent.iterdir():
+            if entry.is_dir() and entry.name not in ("run",):
+                shutil.rmtree(entry, ignore_errors=True)
+    _outcome(int(code or 0), err.getvalue())
+
+
+@target("processes", _command_lines, process=True, owner="cli")
+def _processes(path: Path) -> None:
+    arguments = _arguments(path)
+    if any(word in argument for argument in arguments for word in _NEVER):
+        return
+    _furnished(path.parent)
+    ended = subprocess.run(
+        [sys.executable, "-m", "sensecheck", *arguments], cwd=path.parent, capture_output=True, timeout=30, check=False,
+        stdin=subprocess.DEVNULL, env={**os.environ, "POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    _outcome(ended.returncode, ended.stderr.decode("utf-8", "replace"))

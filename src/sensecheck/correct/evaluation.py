@@ -210,6 +210,9 @@ class Correct(Instrument):
         if self.scorer is not None and self.scorer.missing:
             first, *others = self.scorer.missing.values()
             result.notes.append(first + (f"; {len(others):,} others are missing too" if others else ""))
+        if self.scorer is not None and self.scorer.unreadable:
+            unread = f"{self.scorer.unreadable:,} kept answers in {self.scorer.cache_path}"
+            result.notes.append(f"{unread} could not be read and were asked again")
         for why, count in sorted(self.reader.bad.items()):
             result.notes.append(f"{count:,} bad {'record' if count == 1 else 'records'}: {why}")
         if f"{T2S}_low" in result.rows.schema:

@@ -23,10 +23,12 @@ from sensecheck.inputs.opening import sources
 from sensecheck.options import parameters
 from sensecheck.report.comparison import Comparison, Comparisons, compare
 from sensecheck.report.overview import Cell, Row, overview_page
+from sensecheck.report.page import comparison_page
 from sensecheck.report.question import slicings
 from sensecheck.report.result import Result, load
-from sensecheck.runs.directory import MANIFEST, RunDirectory, RunError
+from sensecheck.runs.directory import RunDirectory
 from sensecheck.runs.stopping import Stopped
+from sensecheck.runs.writing import MANIFEST, RunError, replace_file
 from sensecheck.statistics.compare import ComparisonError, Difference
 
 STATE = "evaluation.json"
@@ -90,7 +92,7 @@ class _Work:
             self.result.rows.append(row)
         if not self.dry:
             self.out.mkdir(parents=True, exist_ok=True)
-            _write(
+            replace_file(
                 self.out / INDEX,
                 overview_page(self.evaluation.title, self.evaluation.systems, self.result.rows).encode(),
             )
@@ -196,7 +198,7 @@ class _Work:
         for pair, name in zip(comparisons.pairs, names[1:], strict=True):
             pair.names = (names[0], name)
         row.comparison, row.link = comparisons, _link(page, self.out)
-        comparisons.to_html(page)
+        replace_file(page, comparison_page(comparisons).encode("utf-8"))
         self.state["comparisons"][folder.as_posix()] = {
             "mark": mark,
             "differences": [[d.to_dict() for d in pair.differences] for pair in comparisons.pairs],
@@ -249,7 +251,7 @@ class _Work:
 
     def _write_state(self) -> None:
         self.out.mkdir(parents=True, exist_ok=True)
-        _write(self.out / STATE, orjson.dumps(self.state, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        replace_file(self.out / STATE, orjson.dumps(self.state, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
 def _restored(plain: Mapping[str, Any]) -> Difference:
@@ -354,9 +356,3 @@ def _state_of(folder: Path) -> str:
 def _link(path: Path, out: Path) -> str:
     target = path / "report.html" if path.suffix != ".html" else path
     return target.relative_to(out).as_posix()
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(content)
-    partial.replace(path)

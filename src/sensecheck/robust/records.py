@@ -156,7 +156,7 @@ def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> l
     from sensecheck.robust.statements import standardise
 
     rows = []
-    for batch in TableReader(data, columns=columns, asked=["hypothesis", "polarity", "statement"]):
+    for batch in TableReader(data, columns=columns, asked=["hypothesis", "polarity", "statement"], guarded=True):
         batch.require(["hypothesis", "polarity", "statement"])
         frame = batch.frame
         for i, (hypothesis, polarity, statement) in enumerate(

@@ -79,6 +79,9 @@ def run(args: argparse.Namespace) -> int:
     failed = [words for words in (gate(recalibrated.after) for gate in gates) if words]
     for words in failed:
         sys.stderr.write(f"sensecheck: gate failed: {words}\n")
+    if nothing := recalibrated.after.nothing_scored():
+        sys.stderr.write(f"sensecheck: error: {visible(nothing)}\n")
+        return 2
     return 1 if failed else 0
 
 

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sensecheck import robust
@@ -154,6 +155,9 @@ def _run_accuracy(args: argparse.Namespace) -> int:
         f"accuracy {rate.value:.4f}  95% [{low:.4f}, {high:.4f}]  ({rate.right:,} of {rate.answered:,} pairs; "
         f"{len(pairs) - len(gold):,} without gold, {rate.unanswered:,} without an answer)\n"
     )
+    if not rate.answered:
+        why = f"{len(pairs) - len(gold):,} pairs have no gold label, {rate.unanswered:,} got no answer"
+        raise ValueError(f"Nothing could be scored: {why}. Are the file and the options the right ones?")
     return 0
 
 
@@ -173,15 +177,17 @@ def _audit() -> argparse.ArgumentParser:
 def _run_audit(args: argparse.Namespace) -> int:
     from sensecheck.report.result import load
     from sensecheck.robust.audit import read_back, write_sheet
+    from sensecheck.runs.directory import damage_told
 
     if bool(args.output) == bool(args.read):
         raise ValueError("give either -o FILE (write a sheet) or --read FILE (read a filled one)")
     result = load(args.run)
-    if args.output:
-        count = write_sheet(result, args.output, args.n, args.seed)
-        sys.stdout.write(f"  {count:,} statements to check: {args.output}\n")
-        return 0
-    rates = read_back(result, args.read)
+    with damage_told(Path(args.run)):
+        if args.output:
+            count = write_sheet(result, args.output, args.n, args.seed)
+            sys.stdout.write(f"  {count:,} statements to check: {args.output}\n")
+            return 0
+        rates = read_back(result, args.read)
 
     def percent(value: float | None) -> str:
         return "–" if value is None else f"{value:.1%}"
@@ -207,8 +213,11 @@ def _table() -> argparse.ArgumentParser:
 def _run_table(args: argparse.Namespace) -> int:
     from sensecheck.report.result import load
     from sensecheck.robust.tables import model_table
+    from sensecheck.runs.directory import damage_told
 
-    table = model_table([load(run) for run in args.runs], args.data_set)
+    results = [load(run) for run in args.runs]
+    with damage_told(*map(Path, args.runs)):
+        table = model_table(results, args.data_set)
     if args.format == "table":
         table.print(sys.stdout)
     else:

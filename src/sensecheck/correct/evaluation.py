@@ -122,6 +122,7 @@ def evaluate(
             data, asked_for, distances=_distances(distances), batch_records=UNASKED_RECORDS if store is None else None
         )
         first_rows = reader.first_rows()
+        reader.check_fields(first_rows)
         reader.find_samples(first_rows)
         if shared.get("slices") is None and is_spice(first_rows):
             asked_for = replace(asked_for, slices=tuple(slicings(SPICE_SLICES)))
@@ -154,6 +155,7 @@ class Correct(Instrument):
         self.reader = reader
         self.choices = choices
         self.scorer = scorer
+        self.asks = scorer is not None
         self.settings = settings
         self.forms = NormalForms(choices) if choices.normalise else None
         if scorer is None:

@@ -302,6 +302,18 @@ class TableReader:
             for file in self.files
         ]  # fmt: skip
 
+    def only_bad(self) -> str:
+        """What there was where every record was bad: how many, and why; nothing where there was none at all."""
+        bad = sum(file.bad for file in self.files)
+        if not bad:
+            return ""
+        reasons: dict[str, int] = {}
+        for file in self.files:
+            for record in file.bad_records:
+                reasons[record.reason] = reasons.get(record.reason, 0) + 1
+        most = sorted(reasons.items(), key=_second, reverse=True)[:3]
+        return f"only bad ones: {', '.join(f'{reason} ({count:,})' for reason, count in most)}, {bad:,} in all"
+
     def lost_lines(self, like: pl.DataFrame | None = None) -> pl.DataFrame | None:
         """A row of measurements for every line that could not be read, where bad ones are skipped: counted, not lost.
 
@@ -842,6 +854,7 @@ def _joined(blocks: Iterator[Block], source: Source) -> bytes:
     total = 0
     for block in blocks:
         total += len(block.data)
+        source.check_expansion(total)
         if total > _MAX_DOCUMENT_BYTES:
             raise document_too_large(source.name, "a JSON document", _MAX_DOCUMENT_BYTES)
         pieces.append(block.data)

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 SUMMARY_SCHEMA = "sensecheck.summary/1"
 
 
+class NothingScored(UserWarning):
+    """An evaluation in which no row could be scored. The command line ends with exit code 2 instead."""
+
+
 @dataclass
 class Result:
     """What `evaluate` returns and what a run directory holds."""
@@ -260,15 +264,17 @@ class Result:
     def verdict(self) -> list[str]:
         verdict = self.question.verdict(self) if self.question.verdict else []
         said = [verdict] if isinstance(verdict, str) else list(verdict)
-        if self.figures and not any(f.n for f in self.figures):
-            reasons = max((f.unscored for f in self.figures), key=lambda u: sum(u.values()), default={})
-            why = ", ".join(
-                f"{reason} ({count:,})" for reason, count in sorted(reasons.items(), key=lambda r: -r[1])[:3]
-            )
-            said.insert(
-                0, f"Nothing could be scored{': ' + why if why else ''}. Are the file and the options the right ones?"
-            )
+        if nothing := self.nothing_scored():
+            said.insert(0, nothing)
         return said
+
+    def nothing_scored(self) -> str:
+        """Where no row counts in any figure: a sentence that says so, with the reasons and how many rows have each."""
+        if not self.figures or any(f.n for f in self.figures):
+            return ""
+        reasons = max((f.unscored for f in self.figures), key=lambda u: sum(u.values()), default={})
+        why = ", ".join(f"{reason} ({count:,})" for reason, count in sorted(reasons.items(), key=lambda r: -r[1])[:3])
+        return f"Nothing could be scored{': ' + why if why else ''}. Are the file and the options the right ones?"
 
     def show(self, form: str = "table", stream: IO[str] | None = None) -> None:
         """Print the figures: table, json, markdown or latex."""

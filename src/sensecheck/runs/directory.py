@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -35,6 +36,7 @@ MOST_BYTES = 256 * 1024 * 1024
 SUMMARY = "summary.json"
 REPORT = "report.html"
 MANIFEST_SCHEMA = "sensecheck.manifest/1"
+_KEPT_ANSWERS = re.compile(r".+\.(?:sqlite|db)(?:-wal|-shm|-journal)?")
 _PLAIN = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
 
 
@@ -78,34 +80,17 @@ class RunDirectory:
         plan it was begun with.
         """
         run = cls(path)
-        if run.path.exists() and not run.path.is_dir():
-            raise RunError(f"{run.path} is a file; --out (out=) takes a directory")
-        # A run that was stopped before anything was measured (a bad option, say) is in nobody's way.
-        occupied = run.path.is_dir() and any(run.path.iterdir()) and not run._is_bare()
-        if occupied and not run.is_run():
-            if os.path.lexists(run.path / MANIFEST):
-                raise RunError(
-                    f"{run.path} is not empty, and its {MANIFEST} cannot be read as that of a run; "
-                    "choose another directory for --out (out=), or remove this one"
-                )
-            raise RunError(f"{run.path} is not empty and holds no run; choose another directory for --out (out=)")
+        occupied = run._refuse(resume=resume, overwrite=overwrite)
         if occupied and resume:
             run._check_plan(plan)
             run._clear_leftovers()
             run._write(MANIFEST, {**run.manifest(), "state": "running"})
             return run
-        if occupied and overwrite:
+        if occupied:
             for name in [MANIFEST, SUMMARY, REPORT]:
                 remove(run.path / name)
             for shard in [*run.shards("measurements"), *run.shards("examples")]:
                 remove(shard)
-        elif occupied:
-            replaced = "--overwrite (overwrite=True) to replace it"
-            if run.manifest().get("state") == "running":
-                what, advice = "an unfinished run", f"--resume (resume=True) to complete it, {replaced}"
-            else:
-                what, advice = "a complete run", replaced
-            raise RunError(f"{run.path} already holds {what}; pass {advice}, or choose another directory")
         run.path.mkdir(parents=True, exist_ok=True)
         run._write(
             MANIFEST,
@@ -120,6 +105,33 @@ class RunDirectory:
             },
         )
         return run
+
+    def _refuse(self, *, resume: bool, overwrite: bool) -> bool:
+        """Refuse a place that cannot be used as asked, and change nothing; whether a run is there already."""
+        if self.path.exists() and not self.path.is_dir():
+            raise RunError(f"{self.path} is a file; --out (out=) takes a directory")
+        # A run that was stopped before anything was measured (a bad option, say) is in nobody's way.
+        occupied = self.path.is_dir() and any(self.path.iterdir()) and not self._is_bare()
+        if occupied and not self.is_run():
+            if os.path.lexists(self.path / MANIFEST):
+                raise RunError(
+                    f"{self.path} is not empty, and its {MANIFEST} cannot be read as that of a run; "
+                    "choose another directory for --out (out=), or remove this one"
+                )
+            raise RunError(f"{self.path} is not empty and holds no run; choose another directory for --out (out=)")
+        if occupied and not resume and not overwrite:
+            replaced = "--overwrite (overwrite=True) to replace it"
+            if self.manifest().get("state") == "running":
+                what, advice = "an unfinished run", f"--resume (resume=True) to complete it, {replaced}"
+            else:
+                what, advice = "a complete run", replaced
+            raise RunError(f"{self.path} already holds {what}; pass {advice}, or choose another directory")
+        return occupied
+
+    @classmethod
+    def check(cls, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Refuse what `begin` would refuse for a new run, before anything is read or written."""
+        cls(path)._refuse(resume=False, overwrite=overwrite)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RunDirectory:
@@ -138,8 +150,10 @@ class RunDirectory:
             return False
 
     def _is_bare(self) -> bool:
-        """Whether nothing but the manifest of an unfinished run is here."""
+        """Whether nothing but the manifest of an unfinished run is here, and perhaps answers that are kept for any."""
         names = {p.name for p in self.path.iterdir() if not (p.name.startswith(".") and p.name.endswith(".partial"))}
+        if MANIFEST in names:
+            names = {name for name in names if not _KEPT_ANSWERS.fullmatch(name)}
         return not names or (names == {MANIFEST} and self.is_run() and self.manifest().get("state") == "running")
 
     def _check_plan(self, plan: Mapping[str, Any]) -> None:

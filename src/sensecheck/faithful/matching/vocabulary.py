@@ -180,12 +180,24 @@ def _both_ways(places: Mapping[str, list[str]]) -> dict[str, tuple[tuple[str, ..
     return {form: tuple(sorted(keys)) for form, keys in keys_by_form.items()}
 
 
-@lru_cache(maxsize=8)
 def load_vocabulary(*additions: str | Path) -> Vocabulary:
-    """The shipped lexicon with the user's own files laid over it."""
+    """The shipped lexicon with the user's own files laid over it; a file that was edited since is read again."""
+    return _vocabulary(*((path, _content(path)) for path in additions))
+
+
+def _content(path: str | Path) -> bytes:
+    """What the file holds; nothing of one that cannot be read, which its reader then says."""
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
+@lru_cache(maxsize=8)
+def _vocabulary(*additions: tuple[str | Path, bytes]) -> Vocabulary:
     lexicon: dict[str, Any] = {}
     for name in FILES:
         lexicon = overlay(lexicon, read_package_lexicon("sensecheck.faithful", "lexicon", f"{name}.json"))
-    for path in additions:
+    for path, _ in additions:
         lexicon = overlay(lexicon, read_lexicon(path))
     return Vocabulary(lexicon)

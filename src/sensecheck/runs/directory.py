@@ -1,6 +1,6 @@
 """A run is a directory.
 
-    manifest.json               options, signature, versions, inputs with their sha256, times, state
+    manifest.json               options, signature, versions, inputs and shards with their sha256, times, state
     measurements-00000.parquet  one row for every example; first column `id`
     examples-00000.parquet      the examples' texts, for reading and for the report
     summary.json                the figures; no times, so that equal runs give equal files
@@ -13,6 +13,7 @@ result of one batch of input, so the shards that exist say where to go on.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import platform
 import re
@@ -40,6 +41,7 @@ _KEPT_ANSWERS = re.compile(r".+\.(?:sqlite|db)(?:-wal|-shm|-journal)?")
 _PLAIN = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
 
 
+KINDS = ("measurements", "examples")
 REMEDY = "measure again with --overwrite (overwrite=True)"
 """What to do about a run that cannot be read."""
 
@@ -232,6 +234,7 @@ class RunDirectory:
                 "state": "complete",
                 "signature": _jsonable(summary.get("signature")),
                 "inputs": _jsonable(list(inputs)),
+                "shards": {path.name: _digest(path) for kind in KINDS for path in self.shards(kind)},
                 "finished": _now(),
             },
         )
@@ -246,11 +249,17 @@ class RunDirectory:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def measurements(self) -> Shards:
-        return Shards(self.shards("measurements"), held_rows=HELD_ROWS)
+        return Shards(self.shards("measurements"), held_rows=HELD_ROWS, digests=self._digests())
 
     def examples(self) -> Shards | None:
         shards = self.shards("examples")
-        return Shards(shards) if shards else None
+        return Shards(shards, digests=self._digests()) if shards else None
+
+    def _digests(self) -> Mapping[str, str]:
+        """What a complete run says of its shards; an unfinished one says nothing."""
+        manifest = self.manifest()
+        known = manifest.get("shards") if manifest.get("state") == "complete" else None
+        return known if isinstance(known, dict) else {}
 
     def discard(self) -> None:
         """Remove the whole directory (used for temporary runs only)."""
@@ -264,12 +273,15 @@ class Shards:
     Up to `held_rows` rows in all, a column that was read or written is held, so that no file is read twice for it.
     """
 
-    def __init__(self, paths: Sequence[Path], *, held_rows: int = 0) -> None:
+    def __init__(self, paths: Sequence[Path], *, held_rows: int = 0, digests: Mapping[str, str] | None = None) -> None:
         if not paths:
             raise RunError("the run holds no measurements yet")
         for path in paths:
             if not path.is_file():
                 raise damaged(path, "it is no plain file")
+            # A byte that was changed need not be met by the reader of Parquet: it would be another figure.
+            if digests and digests.get(path.name) != _digest(path):
+                raise damaged(path, f"it is not the file that {MANIFEST} speaks of")
         self.paths = list(paths)
         self._held_rows = held_rows
         self._held: dict[Path, pl.DataFrame] = {}
@@ -320,6 +332,11 @@ class Shards:
                 held = held.hstack(_frame_of(path, missing).get_columns())
                 self._held[path] = held
             yield held.select(wanted)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _frame_of(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:

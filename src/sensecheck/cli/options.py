@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from sensecheck.network.address import public_text
 from sensecheck.options import Parameter, alternatives, default_words, parameters, settings_of
+from sensecheck.report.escaping import visible
 from sensecheck.report.result import Result
 
 FORMATS = ("table", "json", "markdown", "latex")
@@ -260,6 +261,9 @@ def finish(result: Result, args: argparse.Namespace) -> int:
     failed = [words for words in (gate(result) for gate in gates) if words]
     for words in failed:
         sys.stderr.write(f"sensecheck: gate failed: {words}\n")
+    if nothing := result.nothing_scored():
+        sys.stderr.write(f"sensecheck: error: {visible(nothing)}\n")
+        return 2
     return 1 if failed else 0
 
 

@@ -191,6 +191,23 @@ class Reader:
         listed = rows.to_dicts() if isinstance(rows, pl.DataFrame) else rows
         return [row for row in listed if isinstance(row, Mapping)]
 
+    def check_fields(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse what the user names and the first rows do not have, before anything is asked."""
+        check_names(self.asked.columns, [*NAMES, *self._kept])
+        fields = tuple(dict.fromkeys(name for row in rows for name in row))
+        if not fields:
+            return
+        path = next((source.name for source in file_sources(self.data)), "")
+        check_columns(self.asked.columns, fields, path)
+        for name in self._kept:
+            theirs = self.asked.columns.get(name, name)
+            if theirs not in fields and name != self.asked.repeat:
+                there = ", ".join(shown(field, 30) for field in fields[:12])
+                raise InputError(
+                    path=path or None, field=theirs, expected="a column of that name to slice by",
+                    got=f"the columns {there}", hint=did_you_mean(theirs, fields), reason=Reason.UNKNOWN_COLUMN,
+                )  # fmt: skip
+
     def find_samples(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Refuse rows without the column that tells samples of one example apart; without one named, look for it."""
         fields = tuple(dict.fromkeys(name for row in rows for name in row))

@@ -29,6 +29,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, shown
+from sensecheck.inputs.formulas import OUR_HEADERS, unguarded_cells
 from sensecheck.inputs.json_arrays import OURS, in_words, loads, not_utf8, read_document
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
 from sensecheck.inputs.reasons import Reason
@@ -241,6 +242,7 @@ class TableReader:
     header: whether the first line of CSV, TSV or text holds names; "auto" looks.
     limit: read at most this many rows in all.
     skip_bad: count lines that cannot be read instead of raising an `InputError`.
+    guarded: CSV is a table that we wrote, with marks before what looks like a formula (known by its header, or said).
     spelled: columns of names that some write as numbers (labels): both may stand in one column, and become text.
 
     >>> reader = TableReader(io.BytesIO(b"conf,right\\n0.9,yes\\n0.4,no\\n"), columns={"confidence": "conf"})
@@ -262,6 +264,7 @@ class TableReader:
         limit: int | None = None,
         skip_bad: bool = False,
         spelled: Sequence[str] = (),
+        guarded: bool = False,
         block_bytes: int = BLOCK_BYTES,
         batch_rows: int = BATCH_ROWS,
     ) -> None:
@@ -283,6 +286,7 @@ class TableReader:
         self._limit = limit
         self._skip_bad = skip_bad
         self._spelled = frozenset(spelled)
+        self._guarded = guarded
         self._block_bytes = block_bytes
         self._batch_rows = batch_rows
         self.files: list[TableReport] = []
@@ -316,6 +320,18 @@ class TableReader:
             }
             for file in self.files
         ]  # fmt: skip
+
+    def only_bad(self) -> str:
+        """What there was where every record was bad: how many, and why; nothing where there was none at all."""
+        bad = sum(file.bad for file in self.files)
+        if not bad:
+            return ""
+        reasons: dict[str, int] = {}
+        for file in self.files:
+            for record in file.bad_records:
+                reasons[record.reason] = reasons.get(record.reason, 0) + 1
+        most = sorted(reasons.items(), key=_second, reverse=True)[:3]
+        return f"only bad ones: {', '.join(f'{reason} ({count:,})' for reason, count in most)}, {bad:,} in all"
 
     def lost_lines(self, like: pl.DataFrame | None = None) -> pl.DataFrame | None:
         """A row of measurements for every line that could not be read, where bad ones are skipped: counted, not lost.
@@ -560,6 +576,8 @@ class TableReader:
                 numbers = pl.int_range(report.records + 1, report.records + len(lines) + 1, eager=True)
                 report.records += len(lines)
                 frame, good = self._cells(lines, places, names, separator, report)
+                if kind == "csv" and (self._guarded or tuple(names) in OUR_HEADERS):
+                    frame = unguarded_cells(frame)
                 yield frame, numbers.filter(good)
 
     def _lines_of(
@@ -889,6 +907,7 @@ def _joined(blocks: Iterator[Block], source: Source) -> bytes:
     total = 0
     for block in blocks:
         total += len(block.data)
+        source.check_expansion(total)
         if total > _MAX_DOCUMENT_BYTES:
             raise document_too_large(source.name, "a JSON document", _MAX_DOCUMENT_BYTES)
         pieces.append(block.data)

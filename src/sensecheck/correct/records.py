@@ -22,6 +22,7 @@ import polars as pl
 
 from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Names, Piece, Rows, fields_of
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
+from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, loads, no_document, not_utf8, read_document
 from sensecheck.inputs.opening import Source, file_sources, is_path, names_files
 from sensecheck.inputs.reasons import Reason
@@ -136,6 +137,7 @@ class Reader:
         self._names: dict[tuple[str, ...], FieldNames] = {}
         self._begun: Iterator[Piece] | None = None
         self._numbered = 0  # records so far, over all inputs
+        self._in_memory: list[Any] | None = None
 
     def batches(self, done: int = 0) -> Iterator[Records]:
         """Batches from number `done` on."""
@@ -251,7 +253,9 @@ class Reader:
                     yield Piece(rows, source.name, first, names)
                 self.files.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
         elif isinstance(self.data, Sequence) and all(isinstance(row, Mapping) for row in self.data):
-            yield Piece(self.data, "", 1, self._names_for(self.data))
+            if self._in_memory is None:
+                self._in_memory = [whole_value(row) for row in self.data]
+            yield Piece(self._in_memory, "", 1, self._names_for(self._in_memory))
         else:
             for rows, first, names in self._tables(TableReader(self.data)):
                 yield Piece(rows, "", first, names)

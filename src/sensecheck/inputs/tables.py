@@ -30,6 +30,7 @@ import polars as pl
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, shown
 from sensecheck.inputs.formulas import OUR_HEADERS, unguarded_cells
+from sensecheck.inputs.half_characters import whole, whole_value
 from sensecheck.inputs.json_arrays import OURS, in_words, loads, not_utf8, read_document
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
 from sensecheck.inputs.reasons import Reason
@@ -545,11 +546,8 @@ class TableReader:
                 got=f"{few} in {shown(short, 40)} and {many} in {shown(long, 40)}",
                 reason=Reason.RAGGED_COLUMNS,
             )
-        try:
-            frame = pl.DataFrame(dict(columns), strict=True, nan_to_null=False)
-        except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
-            frame = None
-        if frame is None or pl.Object in frame.dtypes:
+        frame = _polars(columns, strict=True)
+        if frame is None:
             records = list(range(1, max(lengths.values(), default=0) + 1))
             for name, column in columns.items():
                 _one_kind(name, list(column), records, RECORD, path)
@@ -965,13 +963,21 @@ def _frame_of(
             column = [f"{value:g}" if type(value) in (int, float) else value for value in column]
         _one_kind(name, column, places, place, path)
         columns[name] = column
-    try:
-        frame = pl.DataFrame(columns, schema_overrides={place: pl.Int64}, strict=False, nan_to_null=False)
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
-        frame = None
-    if frame is None or pl.Object in frame.dtypes:
+    frame = _polars(columns, schema_overrides={place: pl.Int64}, strict=False)
+    if frame is None:
         raise _no_column(columns, place, path)
     return frame
+
+
+def _polars(columns: Mapping[str, Any], **options: Any) -> pl.DataFrame | None:
+    """The columns as a frame; None where they cannot be columns."""
+    try:
+        frame = pl.DataFrame(dict(columns), nan_to_null=False, **options)
+    except UnicodeEncodeError:  # half a character; files have none any more
+        return _polars({whole(name): whole_value(list(column)) for name, column in columns.items()}, **options)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        return None
+    return None if pl.Object in frame.dtypes else frame
 
 
 def _no_column(columns: Mapping[str, list[Any]], place: str, path: str) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import socket
 import threading
@@ -121,6 +122,10 @@ def test_a_server_that_never_reads() -> None:
     error = ask(_silence, body=b"x" * 50_000_000)
     assert time.monotonic() - started < LIMIT + 1
     assert isinstance(error, ExchangeError) and error.fault is Fault.TIMEOUT
+
+
+def test_a_limit_may_be_infinite() -> None:
+    assert isinstance(ask(once(reply(b"{}")), seconds=math.inf), Reply)
 
 
 def test_a_name_that_nobody_looks_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import orjson
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
-from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.json_arrays import loads, not_utf8, read_document
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
 from sensecheck.inputs.reasons import Reason
@@ -168,7 +167,7 @@ def rows_in_memory(data: Any, columns: Mapping[str, str], log: ReadingLog, path:
     """The rows of a table in memory, or of a JSON document at `path`."""
     if isinstance(data, list | tuple) and data and all(isinstance(row, Mapping) for row in data):
         for number, row in enumerate(data, start=1):
-            yield Place(number, path), _renamed(whole_value(row), columns)
+            yield Place(number, path), _renamed(row, columns)
     else:
         yield from _table(data, columns, log, path)
 

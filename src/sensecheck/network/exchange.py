@@ -28,6 +28,8 @@ from sensecheck.network.scrubbing import Secrets
 _HEAD_BYTES = 1 << 18
 """Bytes that may come before an answer's body: status lines and headers."""
 _PIECE = 1 << 18
+_LONGEST_WAIT = 1e6
+"""Seconds; a socket takes no infinite number of them."""
 _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?", re.ASCII)
 _IN_HEADER = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
@@ -299,4 +301,4 @@ def _seconds_until(deadline: float) -> float:
     seconds = deadline - time.monotonic()
     if seconds <= 0:
         raise TimeoutError
-    return seconds
+    return min(seconds, _LONGEST_WAIT)

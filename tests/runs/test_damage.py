@@ -98,7 +98,12 @@ def test_resuming_under_a_plan_that_is_none(plan: Any, runs: Path, tmp_path: Pat
 
 @pytest.mark.parametrize(
     "shard",
-    [b"", b"no Parquet", pl.DataFrame({"id": ["1"]}), pl.DataFrame({"id": ["1"], "scored": ["x"], "confidence": ["y"]})],
+    [
+        b"",
+        b"no Parquet",
+        pl.DataFrame({"id": ["1"]}),
+        pl.DataFrame({"id": ["1"], "scored": ["x"], "confidence": ["y"]}),
+    ],
 )
 def test_resuming_with_a_shard_that_is_none(shard: Any, runs: Path, tmp_path: Path, capsys: Any) -> None:
     bad = copied(runs / "calibrated", tmp_path / "bad")
@@ -173,7 +178,9 @@ def test_garbage_in_a_kept_call_is_asked_again(tmp_path: Path) -> None:
 
     with CallCache(tmp_path / "calls.sqlite") as calls:
         model = Asked(Model(), calls)
-        for number, kept in enumerate([b"\xff", "{", "5", "[]", "{}", '{"l": 7}', '{"l": true}', '{"l": 0, "s": ["x"]}']):
+        for number, kept in enumerate(
+            [b"\xff", "{", "5", "[]", "{}", '{"l": 7}', '{"l": true}', '{"l": 0, "s": ["x"]}']
+        ):
             model.answers([("p", "h")])
             calls._db.execute("UPDATE calls SET answer = ?", (kept,))
             assert model.labels([("p", "h")]) == [1] and calls.unreadable == number + 1, kept

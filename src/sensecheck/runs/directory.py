@@ -93,7 +93,7 @@ class RunDirectory:
         if occupied:
             for name in [MANIFEST, SUMMARY, REPORT]:
                 remove(run.path / name)
-            for shard in [*run.shards("measurements"), *run.shards("examples")]:
+            for shard in [*run.shards("measurements"), *run.shards("examples"), *run.path.glob(".*.partial")]:
                 remove(shard)
         run.path.mkdir(parents=True, exist_ok=True)
         run._write(

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench lint docs-check clean
+.PHONY: demo test fuzz bench lint docs-check clean
 
 demo: $(STAMP)
 	@$(BIN)/sensecheck demo --out demo-run --overwrite
@@ -15,6 +15,11 @@ test: $(STAMP)-test
 	$(BIN)/ruff format --check src tests benchmarks scripts
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto --dist loadgroup
+
+# Many damaged inputs to everything that reads; an hour or more. FUZZ="--only lexicons --mutations 5000" does less.
+FUZZ ?= --mutations 100000 --jobs 2
+fuzz: $(STAMP)-test
+	$(BIN)/python -m tests.fuzz $(FUZZ)
 
 lint: $(STAMP)-test
 	$(BIN)/ruff check src tests benchmarks scripts

@@ -113,7 +113,7 @@ def _fault(error: BaseException, message: str) -> Finding | None:
     if not _is_ours(error):
         return Finding("fault", place, f"{type(error).__name__}: {message}"[:300])
     raw = RAW.search(message)
-    if raw is not None:
+    if raw is not None and "the original" not in message.lower():  # what an original raises is told as what it is
         return Finding("raw", f"{place} {raw[0]}", message[:300])
     if not message.strip() or "\n" in message or len(message) > LONGEST_MESSAGE:
         return Finding("raw", f"{place} form", f"{len(message)} characters: {message[:200]!r}")

@@ -27,6 +27,8 @@ from tests.fuzz.targets import TARGETS, Target
 
 CORPUS = Path(__file__).parent / "corpus"
 PROCESS_MUTATIONS = 2_000
+PATIENCE = float(os.environ.get("FUZZ_PATIENCE", "10"))
+"""Seconds spent on making one finding small."""
 _SILENT_SECONDS = 4 * HARD_SECONDS
 
 
@@ -131,7 +133,7 @@ def run(
 
 def shrunk(target: Target, finding: Finding, case: Case, folder: Path) -> Case:
     """The smallest form of an input that still shows the finding."""
-    seconds = 60.0 if finding.kind == "slow" else 10.0
+    seconds = 4 * PATIENCE if finding.kind == "slow" else PATIENCE
 
     def shows(data: bytes) -> bool:
         again = judged(target, Case(case.name, data), folder).finding

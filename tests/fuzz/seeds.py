@@ -171,7 +171,7 @@ SPARQL: list[str] = [
     "SELECT ?x WHERE { ?x wdt:P31 wd:Q5 . { SELECT ?x WHERE { ?x ^wdt:P1|!(wdt:P2|^wdt:P3) (1 2) } } FILTER NOT EXISTS { GRAPH ?g { ?x ?p _:b } } }",
     "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } # done",
 ]
-TEMPLATE: list[Any] = [{"SELECT name FROM singer": {"c1": "name", "t1": "singer"}}]
+TEMPLATE: list[Any] = [[{"SELECT name FROM singer": {"c1": "name", "t1": "singer"}}, {"SELECT name": {"c1": "name"}}]]
 
 # -- correct ---------------------------------------------------------------------------------------------------
 
@@ -284,6 +284,7 @@ EVALUATION: dict[str, Any] = {
         {"question": "diverse", "data": {"A": "a.txt", "B": "b.txt"}, "references": "r.json", "at": [1, 2]},
     ],
 }
+ALIASES = "title: &t One\nsystems: [A]\nevaluate:\n- &e {question: diverse, data: a.txt, references: *t}\n- {<<: *e, name: again}\n"
 SPARQL_REPLIES: list[Any] = [
     {"head": {"vars": ["x", "n"]}, "results": {"bindings": [{"x": {"type": "uri", "value": "http://e/a"}, "n": {"type": "literal", "value": "3", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}}, {"x": {"type": "literal", "value": "b", "xml:lang": "en"}}]}},
     {"head": {}, "boolean": True},

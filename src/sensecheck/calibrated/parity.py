@@ -74,6 +74,13 @@ class CalibrationMetric(Instrument):
     def batches(self, done: int) -> Iterator[Batch]:
         self.confidence, self.correct = self._read()
         count = len(self.confidence)
+        if np.ndim(self.confidence) != 1 or np.shape(self.confidence) != np.shape(self.correct):
+            raise InputError(
+                f"the original's reader makes {np.size(self.confidence):,} confidences and {np.size(self.correct):,} "
+                "marks of being right from this input, which it cannot pair",
+                hint="Without --as, the file is read with a message for the line at fault.",
+                reason=Reason.ORIGINAL_FAILS,
+            )
         yield Batch(
             pl.DataFrame(
                 {

@@ -18,6 +18,7 @@ from sensecheck.correct.evaluation import ENDPOINT_WORKERS
 from sensecheck.correct.question import QUESTION
 from sensecheck.correct.question_types import QUESTION_TYPES
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.json_arrays import read_as_original
 from sensecheck.inputs.opening import identity, sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.network.address import public_address
@@ -156,7 +157,8 @@ class Spice(Instrument):
         self.link = _one_server(link)
         self.distances_file = os.fspath(distances) if isinstance(distances, str | os.PathLike) else None
         if isinstance(distances, str | os.PathLike):
-            distances = original.read_distances(os.fspath(distances))
+            with read_as_original(os.fspath(distances), "lines of turnID, TAB, distance"):
+                distances = original.read_distances(os.fspath(distances))
         self.distances = distances
         self.workers = workers
         self.records: list[dict[str, Any]] = []
@@ -198,7 +200,8 @@ class Spice(Instrument):
             yield from self.data
             return
         for source in sources(self.data):
-            records = original.read_records(source.name, False)
+            with read_as_original(source.name, "a JSON list of records, as the original's data"):
+                records = original.read_records(source.name, False)
             _check(records, source.name)
             yield from records
             source.digest_file()

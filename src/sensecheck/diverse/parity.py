@@ -16,6 +16,7 @@ from sensecheck.diverse.figures import PARITY
 from sensecheck.diverse.question import QUESTION
 from sensecheck.diverse.rows import are_files, called, stems
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.json_arrays import read_as_original
 from sensecheck.inputs.opening import identity, is_path, sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.report.asking import Asked
@@ -57,10 +58,14 @@ class Lsdscc(Instrument):
 
     def _sets(self) -> tuple[list[Any], list[Any]]:
         data, given = self.hypotheses, self.references
-        hypotheses: Any = original.HypothesisSet.load_corpus(Path(data), self.eos) if is_path(data) else data
+        hypotheses: Any = data
+        if is_path(data):
+            with read_as_original(called(data, ""), "the original's text: a set of hypotheses on each line"):
+                hypotheses = original.HypothesisSet.load_corpus(Path(data), self.eos)
         references: Any = given
         if given is None or is_path(given):
-            references = original.ReferenceSet.load_json_corpus(None if given is None else Path(given))
+            with read_as_original(called(given, "the references"), "a JSON object {query: {group: [reference]}}"):
+                references = original.ReferenceSet.load_json_corpus(None if given is None else Path(given))
         if len(hypotheses) != len(references):
             raise InputError(
                 f"{called(data, 'the hypotheses')} has {len(hypotheses):,} sets, "

@@ -35,6 +35,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 # people with the same file would measure different things.
 _SECRET = re.compile(r"(?:^|_)(?:api_?key|key|token|secret|password|auth|authorization|headers?)$", re.IGNORECASE)
 _PLACEHOLDER = "{system}"
+_LONGEST_NAME = 60
 _ANY_PLACEHOLDER = re.compile(r"\{\w*\}")
 
 
@@ -89,6 +90,8 @@ def read(path: str | os.PathLike[str]) -> Evaluation:
         raise InputError(
             "there is no such file", path=str(place), hint="`sensecheck init` writes one to start from."
         ) from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=shown(str(place), 200)[1:-1]) from None
     except UnicodeDecodeError as error:
         raise InputError(
             path=str(place), expected="UTF-8 text", got=f"byte {error.object[error.start]:#04x}", reason=Reason.ENCODING
@@ -321,7 +324,8 @@ _INSTEAD = {
 def _spelled(place: Place) -> str:
     said = ""
     for step in place:
-        said += f"[{step + 1}]" if isinstance(step, int) else f".{step}" if said else str(step)
+        name = str(step) if len(str(step)) <= _LONGEST_NAME else f"{str(step)[: _LONGEST_NAME - 1]}…"
+        said += f"[{step + 1}]" if isinstance(step, int) else f".{name}" if said else name
     return said
 
 

@@ -238,6 +238,7 @@ def _yaml(text: str, path: str) -> tuple[dict[str, Any], Lines]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         words = getattr(error, "problem", None) or "it cannot be read"
+        words = "a key that is a list or an object" if "unhashable" in words else words
         raise InputError(
             f"this is not YAML: {words}", path=path, line=mark.line + 1 if mark else None, reason=Reason.SYNTAX
         ) from None

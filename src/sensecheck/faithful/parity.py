@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from sensecheck.faithful import original
 from sensecheck.faithful.question import QUESTION
 from sensecheck.faithful.records import FIELDS, Pairs, identity_of, pairs_of
 from sensecheck.faithful.schema import spider_entry
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
@@ -104,7 +104,7 @@ class Slots:
         self.of_queries: dict[tuple[str, str | None], Mapping[str, str]] = {}
         self.not_found = 0
         if language == "sql" and template is not None:
-            self.template = original.read_template(template)[1 if translate else 0]
+            self.template = _template(template)[1 if translate else 0]
         elif language == "sql":
             self.schemas = {str(e.get("db_id", "")): e for e in _entries(schema)}
 
@@ -134,6 +134,24 @@ class Slots:
         if not self.not_found:
             return []
         return [f"{self.not_found:,} queries are not in the template: the original calls them consistent"]
+
+
+def _template(path: str | os.PathLike[str]) -> Sequence[Mapping[str, Mapping[str, str]]]:
+    """What `original.read_template` reads, checked: the slots of every original query, and of every translated one."""
+    expected = "a list of two objects, each from query to its slots (a template file of the original)"
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=str(path), field="template") from None
+    parts = read_document(content, str(path), expected)
+    if not isinstance(parts, list) or len(parts) != 2 or not all(isinstance(part, dict) for part in parts):
+        raise InputError(path=str(path), field="template", expected=expected, got=shown(parts, 60))
+    for query, slots in (item for part in parts for item in part.items()):
+        if not isinstance(slots, dict) or not all(isinstance(name, str) for name in slots.values()):
+            raise InputError(
+                path=str(path), field=shown(query, 60), expected="an object from slot to name", got=shown(slots, 60)
+            )
+    return parts
 
 
 def _entries(schema: Any) -> list[Mapping[str, Any]]:

@@ -122,6 +122,25 @@ def _found(error: json.JSONDecodeError) -> str:
     return f"{shown(rest)} at column {error.colno} ({in_words(error)})"
 
 
+@contextlib.contextmanager
+def read_as_original(path: str, expected: str) -> Iterator[None]:
+    """Around an original's own reader, which leaves everything to Python: its failures, in our words."""
+    try:
+        yield
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise no_document(error, path, expected) from None
+    except RecursionError:
+        raise InputError(path=path, expected=expected, got=f"something that cannot be read ({DEEP})") from None
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        failure = f"something on which the original's reader fails ({type(error).__name__})"
+        raise InputError(
+            path=path, expected=expected, got=failure,
+            hint="Without --as, the file is read with a message for the place at fault.", reason=Reason.ORIGINAL_FAILS,
+        ) from None  # fmt: skip
+
+
 def not_utf8(error: UnicodeDecodeError, path: str, first_line: int = 1) -> InputError:
     """The error of a text that is in another encoding."""
     return InputError(

@@ -18,6 +18,7 @@ import re
 import sys
 import tempfile
 import threading
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -749,7 +750,7 @@ class TableReader:
         else:
             raise InputError(
                 expected="a path, a list of dicts, a dict of columns, or a Polars, pandas, Arrow or HF table",
-                got=type(data).__name__,
+                got="nothing" if data is None else type(data).__name__,
                 reason=Reason.NOT_A_TABLE,
             )
 
@@ -960,7 +961,10 @@ def _frame_of(
     for name in names:
         column = [row.get(name) for row in rows]
         if name in spelled and str in set(map(type, column)):
-            column = [f"{value:g}" if type(value) in (int, float) else value for value in column]
+            column = [
+                _spelled(value) if isinstance(value, int | float) and type(value) is not bool else value
+                for value in column
+            ]
         _one_kind(name, column, places, place, path)
         columns[name] = column
     frame = _polars(columns, schema_overrides={place: pl.Int64}, strict=False)
@@ -984,22 +988,35 @@ def _no_column(columns: Mapping[str, list[Any]], place: str, path: str) -> Input
     """The error of records whose nested values are too different to stand in one column."""
     places = columns[place]
     for name, column in columns.items():
-        for row in range(1, len(column) + 1):
-            try:
-                fits = pl.Series(column[:row], strict=False)
-            except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
-                fits = None
-            if fits is None or len(fits) != row or fits.dtype == pl.Object:
-                return InputError(
-                    path=path or None,
-                    **_line_or_record(place, places[row - 1]),
-                    field=name,
-                    expected="values built alike in all records",
-                    got=kind_and_value(column[row - 1]),
-                    hint="Give all values of the column the same kind, inside lists and objects too.",
-                    reason=Reason.MIXED_KINDS,
-                )
+        if _fits(column):
+            continue
+        row = bisect_left(range(1, len(column)), True, key=lambda rows: not _fits(column[:rows]))
+        return InputError(
+            path=path or None,
+            **_line_or_record(place, places[row]),
+            field=name,
+            expected="values built alike in all records",
+            got=kind_and_value(column[row]),
+            hint="Give all values of the column the same kind, inside lists and objects too.",
+            reason=Reason.MIXED_KINDS,
+        )
     return InputError("the records do not form a table", path=path or None, reason=Reason.BAD_COLUMNS)
+
+
+def _spelled(number: float) -> str:
+    try:
+        return f"{number:g}"
+    except OverflowError:  # an integer beyond all floats
+        return shown(number, 40)
+
+
+def _fits(column: list[Any]) -> bool:
+    """Whether values can stand in one column."""
+    try:
+        series = pl.Series(column, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        return False
+    return len(series) == len(column) and series.dtype != pl.Object
 
 
 def _line_or_record(place: str, at: int) -> dict[str, Any]:

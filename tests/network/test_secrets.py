@@ -166,7 +166,7 @@ def test_a_refusal_that_repeats_what_was_sent(
     with RawServer(refuse) as server:
         out = tmp_path / "run"
         command = ["correct", str(records), "--endpoint", address(server), "--out", str(out)]
-        assert main([*command, "--resamples", "50"]) in (0, 3)
+        assert main([*command, "--resamples", "50"]) in (0, 2, 3)
         told = _told(capsys)
         assert not secrets_in(told)
         assert not secrets_in(everything_in(out))

@@ -33,6 +33,8 @@ _RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522,
 _MOST_ANSWER_BYTES = 8 * 1024 * 1024
 _CONNECT_SECONDS = 10.0
 """An address that swallows connections is found out sooner than an answer that takes its time."""
+_PROMPT_STATUSES = frozenset((400, 413, 422))
+"""What may be wrong with one prompt alone; a run ends when nothing else comes."""
 _CONNECTION_TRIES = 3
 """How often a server that has never answered is tried when nobody listens at its address."""
 
@@ -53,6 +55,10 @@ class _PassingError(Exception):
         self.pause = pause
         self.no_server = no_server
         """there is no server at the address at all"""
+
+
+class _PromptError(Exception):
+    """The endpoint takes no exception to us but to what it is asked: too long, filtered, malformed."""
 
 
 class _NoTextError(Exception):
@@ -118,7 +124,8 @@ class Endpoint:
     def complete(
         self, prompt: str, *, n: int = 1, temperature: float | None = None, seed: int | None = None
     ) -> list[str]:
-        """The endpoint's texts for a prompt, after as many tries as it takes; _PassingError when they ran out."""
+        """The endpoint's texts for a prompt, after as many tries as it takes; _PassingError when they ran out, and
+        _PromptError where the prompt is refused."""
         body = self._body(prompt, n, temperature, seed)
         for attempt in range(self.tries):
             self._wait_for_turn()
@@ -192,6 +199,8 @@ class Endpoint:
                     self._next_call_at = max(self._next_call_at, time.monotonic() + min(pause, self.longest_pause))
             raise _PassingError(f"HTTP {reply.status}", pause)
         words = f"HTTP {reply.status}: {reply.start(500)}{self._advice(reply.status)}"
+        if reply.status in _PROMPT_STATUSES:
+            raise _PromptError(words)
         raise EndpointError(f"{self.url} refused the call: {words}")
 
     def _advice(self, status: int) -> str:
@@ -232,6 +241,19 @@ class Endpoint:
         whole = text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return reply.plain(whole)
 
+    def _lose_patience(self, errors: Sequence[Exception]) -> None:
+        """End it all when nothing but faults comes."""
+        failures = self._failures_in_a_row
+        refused = next((error for error in errors if isinstance(error, _PromptError)), None)
+        # One prompt may be refused, be it the first; an endpoint that refuses before it ever answered is set up wrong.
+        if refused is not None and failures >= (self.patience if self._answered else min(self.patience, 3)):
+            raise EndpointError(f"{self.url} refused {failures} calls in a row, the last one with {refused}")
+        if failures >= self.patience:
+            fault = next(error for error in errors if isinstance(error, _PassingError | _PromptError))
+            raise EndpointGoneError(
+                f"{self.url} has failed {failures} calls in a row, each tried {self.tries} times: {fault}"
+            )
+
     # -- many calls -------------------------------------------------------------------------------------------
 
     def each(
@@ -258,22 +280,17 @@ class Endpoint:
                     for future in completed:
                         index = running.pop(future)
                         error = future.exception()
-                        if isinstance(error, _PassingError | _NoTextError):
+                        if isinstance(error, _PassingError | _PromptError | _NoTextError):
                             batch.append((index, error))
                             failures = self._failures_in_a_row + 1
-                            self._failures_in_a_row = failures if isinstance(error, _PassingError) else 0
+                            self._failures_in_a_row = 0 if isinstance(error, _NoTextError) else failures
                         elif error is not None:
                             raise error
                         else:
                             batch.append((index, future.result()))
                             self._failures_in_a_row = 0
                     yield batch
-                    if self._failures_in_a_row >= self.patience:
-                        raise EndpointGoneError(
-                            f"{self.url} has failed {self._failures_in_a_row} calls in a row, "
-                            f"each tried {self.tries} times: "
-                            f"{next(str(fault) for _, fault in batch if isinstance(fault, _PassingError))}"
-                        )
+                    self._lose_patience([error for _, error in batch if isinstance(error, Exception)])
                     # Only now: whoever takes the answers has put them on disk, so what a kill can cost is never more
                     # than the calls that may run at once.
                     fill_up()

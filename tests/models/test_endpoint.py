@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import sys
 import time
@@ -312,3 +313,23 @@ def test_settings_and_repr_hold_no_secret() -> None:
     assert "hidden" not in told and "hunter2x" not in told and "me:" not in told
     assert '"top_k": 4' in endpoint.settings
     assert endpoint.url == "https://example.org/v1?api-version=3"
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_prompt_that_is_refused_fails_alone(server: Any, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    usual = faulty.Handler.do_POST
+
+    def answer(self: Any) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if PAIRS[1][1].encode() in body:
+            self._send(status, b'{"error":"content filter"}')
+        else:
+            self.rfile = io.BytesIO(body)
+            usual(self)
+
+    monkeypatch.setattr(faulty.Handler, "do_POST", answer)
+    asked = classifiers.Asked(EndpointClassifier(Endpoint(url(server), "m", concurrency=1)))
+    answers = asked.answers(PAIRS[:6])
+    refused = [answer.failure for answer in answers if answer.failure]
+    assert refused and set(refused) == {f'endpoint: HTTP {status}: {{"error":"content filter"}}'}
+    assert sum(answer.label is not None for answer in answers) == 6 - len(refused) > 0

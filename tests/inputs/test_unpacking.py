@@ -65,6 +65,14 @@ def test_the_start_of_a_stream_is_bounded() -> None:
     assert len(unpacked_start(_zstd(64, b"a" * (1 << 20)), 1 << 20)) <= 2 << 20
 
 
+@pytest.mark.parametrize("question", ["faithful", "correct", "robust", "calibrated"])
+def test_megabytes_of_blank_lines_are_told(question: str, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "data.jsonl.zst"
+    path.write_bytes(zstandard.compress(b"\n" * (20 << 20)))
+    assert main([question, str(path)]) == 2
+    assert "data.jsonl.zst" in capsys.readouterr().err
+
+
 QUESTIONS = ("faithful", "correct", "diverse", "robust", "calibrated")
 # The kernel's own mark of this program: getrusage would tell the size of the process that started it, if that is larger.
 _PEAK = "import sys; from sensecheck.cli import main; code = main(sys.argv[1:]); print('PEAK', code, open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"

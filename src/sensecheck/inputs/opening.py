@@ -34,13 +34,14 @@ MAX_LINE_BYTES = 256 * 1024 * 1024
 MAX_DOCUMENT_BYTES = 4 * 1024**3
 """Text that a document may have that is held whole."""
 
-MAX_UNPACKED_BYTES = 256 * 1024 * 1024
+MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 MAX_EXPANSION = 100
 """A packed document that is held whole may have the first, or the second times its packed size: few bytes may unpack to
 more than any machine holds."""
 
 _RAW_BYTES = {"plain": 1024 * 1024, "gzip": 256 * 1024, "zstd": 256 * 1024}
 _PIECE_BYTES = 4 * 1024 * 1024
+_BLANK_BYTES = 1024 * 1024
 # zstd's decoder has no limit on what it gives at once, but no block unpacks to more than this: it is fed so many.
 _ZSTD_BLOCK_BYTES = 128 * 1024
 _COUNTED_BYTES = 256 * 1024
@@ -121,6 +122,12 @@ class Source:
                 )
             if whole_bytes >= block_bytes:
                 block = self._block(whole_lines, line)
+                if len(block.data) >= _BLANK_BYTES and block.data.isspace():
+                    # Readers remember where blank lines are, until a record follows.
+                    raise InputError(
+                        path=self.name, line=line, expected="records", got=f"{len(block.data):,} bytes of blank lines",
+                        hint="Is this the right file?", reason=Reason.BLANK_LINE,
+                    )  # fmt: skip
                 whole_lines, whole_bytes = [], 0
                 line += _line_ends(block.data)
                 yield block
@@ -150,8 +157,10 @@ class Source:
 
     def pieces(self) -> Iterator[bytes]:
         """The decompressed text in pieces that end anywhere, for documents that their reader cuts itself."""
-        line = 1
+        line, total = 1, 0
         for piece in self._text(_PIECE_BYTES, digest=True):
+            total += len(piece)
+            self.check_expansion(total)  # its reader holds all of a document that it cannot cut
             yield self._block([piece], line).data
             line += _line_ends(piece)
 

@@ -264,12 +264,18 @@ class Result:
     def verdict(self) -> list[str]:
         verdict = self.question.verdict(self) if self.question.verdict else []
         said = [verdict] if isinstance(verdict, str) else list(verdict)
-        if nothing := self.nothing_scored():
+        if nothing := self._nothing():
             said.insert(0, nothing)
         return said
 
     def nothing_scored(self) -> str:
-        """Where no row counts in any figure: a sentence that says so, with the reasons and how many rows have each."""
+        """Where no row counts in any figure: a sentence that says so, with the reasons and how many rows have each.
+
+        An original's figures are what they are: of a run under `--as`, nothing is said.
+        """
+        return "" if "as" in self.signature.method else self._nothing()
+
+    def _nothing(self) -> str:
         if not self.figures or any(f.n for f in self.figures):
             return ""
         reasons = max((f.unscored for f in self.figures), key=lambda u: sum(u.values()), default={})

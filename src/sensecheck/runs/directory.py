@@ -115,7 +115,7 @@ class RunDirectory:
         if self.path.exists() and not self.path.is_dir():
             raise RunError(f"{self.path} is a file; --out (out=) takes a directory")
         # A run that was stopped before anything was measured (a bad option, say) is in nobody's way.
-        occupied = self.path.is_dir() and any(self.path.iterdir()) and not self._is_bare()
+        occupied = self.path.is_dir() and any(self.path.iterdir()) and not self._is_bare(answers=not resume)
         if occupied and not self.is_run():
             if os.path.lexists(self.path / MANIFEST):
                 raise RunError(
@@ -153,10 +153,10 @@ class RunDirectory:
         except (OSError, ValueError):
             return False
 
-    def _is_bare(self) -> bool:
-        """Whether nothing but the manifest of an unfinished run is here, and perhaps answers that are kept for any."""
+    def _is_bare(self, *, answers: bool) -> bool:
+        """Whether nothing but the manifest of an unfinished run is here (and `answers`, which are good for any run)."""
         names = {p.name for p in self.path.iterdir() if not (p.name.startswith(".") and p.name.endswith(".partial"))}
-        if MANIFEST in names:
+        if answers and MANIFEST in names:
             names = {name for name in names if not _KEPT_ANSWERS.fullmatch(name)}
         return not names or (names == {MANIFEST} and self.is_run() and self.manifest().get("state") == "running")
 

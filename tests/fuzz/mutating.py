@@ -352,7 +352,8 @@ def _changed(rng: random.Random, document: Any) -> Any:
         holder[rng.choice((*_NAMES, f"{key}x", str(key).upper()))] = holder.pop(key)
     elif chosen == 5 or chosen == 6:
         if isinstance(holder, list):
-            holder[key:key] = copy.deepcopy(holder[key : key + 1]) * rng.choice((1, 2, 300))
+            times = rng.choice((1, 2, 300))
+            holder[key:key] = copy.deepcopy(holder[key : key + 1]) * (times if len(repr(holder[key])) < 400 else 1)
         else:
             holder[rng.choice(_NAMES)] = copy.deepcopy(holder[key])
     elif chosen == 7:

@@ -271,7 +271,9 @@ def _vectors_in_archive(file: Path) -> tuple[list[Any], list[Any]]:
             reason=Reason.BAD_VECTORS,
         )  # fmt: skip
 
-    if not is_zipfile(file):  # NumPy would advise to unpickle it
+    with file.open("rb") as stream:
+        is_archive = stream.read(2) == b"PK" and is_zipfile(file)
+    if not is_archive:  # NumPy would advise to unpickle it, or take it for a single array
         raise bad("it is not an archive")
     try:
         with np.load(file, allow_pickle=False) as arrays:

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from sensecheck.diverse.records import DONORS, SetReader, SetRecord
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, shown
 from sensecheck.report.asking import asked
 from sensecheck.statistics.figure import IntervalOptions
 
@@ -253,3 +253,12 @@ def test_real_flat_references(shared: Path) -> None:
     found = read(rows)
     assert len(found) == len(rows) > 100
     assert {len(one.groups) for one in found} <= {1, 2, 3, 4, 5}
+
+
+def test_a_document_that_is_a_text_is_no_path(tmp_path: Path) -> None:
+    """It used to be opened: a file of responses could have another file read in its place."""
+    other = write(tmp_path, "other.txt", "secret</s>words\n")
+    path = write(tmp_path, "replies.json", json.dumps(str(other)))
+    assert refused(path) == (
+        f"{path}: expected {{query: [hypothesis]}}, lists of hypotheses, or records, got {shown(str(other), 60)}."
+    )

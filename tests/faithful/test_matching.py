@@ -11,6 +11,7 @@ import pytest
 from sensecheck.faithful import Checker
 from sensecheck.faithful.matching.rules import CONFIDENCE
 from sensecheck.faithful.matching.vocabulary import load_vocabulary
+from sensecheck.language.lexicon import LexiconError
 
 PAIRS = [json.loads(line) for line in (Path(__file__).parent / "pairs.jsonl").read_text("utf-8").splitlines()]
 CHECKERS = {language: Checker(language) for language in ("sql", "logic2text", "sparql")}
@@ -78,6 +79,48 @@ def test_a_lexicon_of_ones_own(tmp_path: Path) -> None:
     own.write_text("[1]")
     with pytest.raises(ValueError, match="JSON object"):
         load_vocabulary(str(own), "")
+
+
+@pytest.mark.parametrize(
+    ("lexicon", "message"),
+    [
+        ({"units": 5}, "units: expected a list of words, got 5."),
+        ({"units": ["kg", [1]]}, "units[2]: expected a word (a text that is not blank), got [1]."),
+        ({"signals": ["not"]}, "signals: expected an object of lists of words, got ['not']."),
+        ({"signals": {"negation": [""]}}, "signals.negation[1]: expected a word (a text that is not blank), got ''."),
+        (
+            {"comparative": {"comfier": []}},
+            "comparative.comfier: expected a list that begins with a word (a text that is not blank), got [].",
+        ),
+        ({"rank": {}}, "rank: expected the key 'words', got {}."),
+        ({"groups": [["two words"]]}, "groups[1]: expected a list with at least one single word, got ['two words']."),
+        ({"abbreviations": {"a": None}}, "abbreviations.a: expected a word (a text that is not blank), got None."),
+    ],
+)
+def test_a_lexicon_with_wrong_values_is_told(tmp_path: Path, lexicon: object, message: str) -> None:
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps(lexicon))
+    with pytest.raises(LexiconError) as caught:
+        load_vocabulary(own)
+    assert str(caught.value) == f"{own}: {message}"
+
+
+def test_a_lexicon_that_is_no_json_is_told(tmp_path: Path) -> None:
+    own = tmp_path / "own.json"
+    own.write_text("{'units': 1}")
+    with pytest.raises(LexiconError) as caught:
+        load_vocabulary(own)
+    assert str(caught.value) == (
+        f"{own}:1: expected a JSON object of word lists, got ''units': 1}}' at column 2 (a key in double quotes should stand here)."
+    )
+
+
+def test_a_lexicon_that_was_edited_is_read_again(tmp_path: Path) -> None:
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps({"units": ["furlong"]}))
+    assert "furlong" in load_vocabulary(own).units
+    own.write_text(json.dumps({"units": ["fathom"]}))
+    assert "furlong" not in load_vocabulary(own).units and "fathom" in load_vocabulary(own).units
 
 
 def test_a_query_with_many_sentences_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,11 +49,12 @@ class TokenKinds:
         for kind, pattern in classes.items():
             try:
                 self.classes.append((kind, re.compile(pattern)))
-            except re.error as error:
+            except (re.error, RecursionError, OverflowError) as error:
+                why = error.msg if isinstance(error, re.error) else "nested too deeply, or with too large a number"
                 raise InputError(
-                    field=kind,
+                    field=shown(kind, 60)[1:-1],
                     expected="a regular expression",
-                    got=f"{shown(pattern)} ({error})",
+                    got=f"{shown(pattern)} ({why})",
                     reason=Reason.BAD_OPTION,
                 ) from None
         self._known: dict[str, str] = {}

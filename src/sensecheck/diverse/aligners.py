@@ -246,7 +246,15 @@ def _vectors_in(file: Path) -> tuple[list[Any], list[Any]]:
     """The texts of a file and their vectors, as plain lists."""
     if file.suffix == ".npz":
         return _vectors_in_archive(file)
-    frame = read_table(str(file), format="parquet" if file.suffix == ".parquet" else "jsonl")
+    try:
+        frame = read_table(str(file), format="parquet" if file.suffix == ".parquet" else "jsonl")
+    except InputError as error:
+        kind = "Parquet" if file.suffix == ".parquet" else "JSON lines"
+        why = error.problem or f"expected {error.expected}, got {error.got}"
+        raise InputError(
+            f"cannot be read as vectors in {kind} ({why})", path=str(file), line=error.line, hint=_VECTORS,
+            reason=Reason.BAD_VECTORS,
+        ) from None  # fmt: skip
     if not {"text", "vector"} <= set(frame.columns):
         raise InputError(
             path=str(file), expected="the columns 'text' and 'vector'",
@@ -263,7 +271,9 @@ def _vectors_in_archive(file: Path) -> tuple[list[Any], list[Any]]:
             reason=Reason.BAD_VECTORS,
         )  # fmt: skip
 
-    if not is_zipfile(file):  # NumPy would advise to unpickle it
+    with file.open("rb") as stream:
+        is_archive = stream.read(2) == b"PK" and is_zipfile(file)
+    if not is_archive:  # NumPy would advise to unpickle it, or take it for a single array
         raise bad("it is not an archive")
     try:
         with np.load(file, allow_pickle=False) as arrays:
@@ -282,7 +292,7 @@ def _vectors_in_archive(file: Path) -> tuple[list[Any], list[Any]]:
     ):
         raise bad("it is damaged, or holds something else than plain arrays") from None
     if texts is None or vectors is None:
-        raise bad("it has no arrays 'texts' and 'vectors'")
+        raise bad("expected arrays 'texts' and 'vectors'")
     if texts.ndim != 1 or vectors.ndim != 2 or len(texts) != len(vectors) or vectors.dtype.kind not in "fiu":
         raise bad(
             "a list of texts and a matrix with as many rows are needed, not the shapes "

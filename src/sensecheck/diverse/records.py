@@ -288,6 +288,11 @@ class SetReader:
             return self._text(source)
         if kind == "json":
             content, _ = document(source, self.log, "a JSON document")
+            if not isinstance(content, dict | list):  # a text would be taken for the path of another file
+                raise InputError(
+                    path=source.name, expected="{query: [hypothesis]}, lists of hypotheses, or records",
+                    got=shown(content, 60), reason=Reason.BAD_HYPOTHESES,
+                )  # fmt: skip
             return self._held(content, source.name)
         return self._table(rows_of_file(source, kind, self.asked.columns, self.log))
 

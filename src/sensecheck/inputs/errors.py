@@ -12,6 +12,9 @@ from sensecheck.inputs.reasons import Reason
 SHOWN = 120
 """Longest piece of file content that a message repeats, in characters."""
 
+_LONGEST_NAME = 200
+"""Longest name of a field that a message repeats."""
+
 SKIP_HINT = "Fix the line or pass --skip-bad (skip_bad=True) to count it as unscored."
 """The hint of every error that concerns one line and that skipping can get past."""
 
@@ -118,7 +121,10 @@ class InputError(ValueError):
             what = f"expected {self.expected}"
             if self.got is not None:
                 what += f", got {self.got}"
-        parts = [part for part in (where, escaped(self.field) if self.field else "", what) if part]
+        field = self.field or ""
+        if len(field) > _LONGEST_NAME:
+            field = f"{field[: _LONGEST_NAME - 3]}..."
+        parts = [part for part in (where, escaped(field), what) if part]
         message = ": ".join(parts)
         if not message.endswith((".", "?", "!")):
             message += "."

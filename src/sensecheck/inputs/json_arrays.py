@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import orjson
 
 from sensecheck.inputs.errors import InputError, shown
@@ -62,6 +63,36 @@ def loads(text: bytes) -> Any:
         raise
     except ValueError:  # Python's own bound on the digits of an integer
         raise json.JSONDecodeError(DIGITS, document, 0) from None
+
+
+DEEPEST = 32
+"""Lists and objects inside one another that a table holds; building deeper ones takes time that grows much faster."""
+
+_STEPS = np.zeros(256, np.int8)
+_STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
+
+
+def is_deep(text: bytes, value: Any) -> bool:
+    """Whether a value, read from this text, is nested more than DEEPEST deep."""
+    if text.count(b"[") + text.count(b"{") <= DEEPEST:
+        return False
+    # Brackets inside texts count too here, so that only the value itself can say for sure.
+    depth = deepest = 0
+    for start in range(0, len(text), PIECE_BYTES):
+        depths = np.cumsum(_STEPS[np.frombuffer(text[start : start + PIECE_BYTES], np.uint8)], dtype=np.int64)
+        deepest = max(deepest, depth + int(depths.max()))
+        depth += int(depths[-1])
+    if deepest <= DEEPEST:
+        return False
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return any(isinstance(item, dict | list) for item in level)
 
 
 # What the standard parser says → what we say. Its own words are for programmers.

@@ -394,7 +394,7 @@ class Source:
         return Block(data, first_line)
 
     def _refuse_binary(self, data: bytes, first_line: int) -> None:
-        """One NUL among many lines is a fault of its line, which whoever reads it finds; many are another kind of file."""
+        """One NUL among many lines is a fault of its line, which whoever reads it finds; many are no text."""
         zero = data.find(b"\0")
         if zero >= 0 and 256 * data.count(b"\0", zero, zero + _PROBED_BYTES) > min(len(data) - zero, _PROBED_BYTES):
             raise InputError(

@@ -32,7 +32,7 @@ import polars as pl
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, shown
 from sensecheck.inputs.formulas import OUR_HEADERS, unguarded_cells
 from sensecheck.inputs.half_characters import whole, whole_value
-from sensecheck.inputs.json_arrays import OURS, in_words, loads, not_utf8, read_document
+from sensecheck.inputs.json_arrays import DEEPEST, OURS, in_words, is_deep, loads, not_utf8, read_document
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
 from sensecheck.inputs.reasons import Reason
 
@@ -444,6 +444,8 @@ class TableReader:
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
         hint = "Is the file complete? One object per line (JSONL) is read too."
         document = read_document(text, source.name, "a JSON array of objects", hint=hint)
+        if is_deep(text, document):
+            raise _too_deep(path=source.name)
         if isinstance(document, dict):
             if document and all(isinstance(column, list) for column in document.values()):
                 yield from self._columns_of(document, source.name, report)
@@ -501,6 +503,9 @@ class TableReader:
                             reason=Reason.NOT_AN_OBJECT,
                         ),
                     )
+                    continue
+                if is_deep(line, row):
+                    self._refuse(report, _too_deep(path=report.path, line=number, hint=SKIP_HINT))
                     continue
                 rows.append(row)
                 places.append(number)
@@ -936,6 +941,11 @@ def bad_json_line(path: str, number: int, error: ValueError, always: Reason | No
     return bad_line(
         Reason.ENCODING, "text in UTF-8", f"the byte 0x{error.object[error.start]:02x} at byte {error.start + 1}"
     )
+
+
+def _too_deep(**place: Any) -> InputError:
+    deepest = f"lists and objects at most {DEEPEST} deep inside one another"
+    return InputError(expected=deepest, got="deeper ones", reason=Reason.BAD_JSON, **place)
 
 
 def _blank_line(path: str, number: int) -> InputError:

@@ -225,7 +225,7 @@ def each_replaced(words: Sequence[str], table: dict[str, list[str]]) -> Iterator
     lower = [w.lower() for w in words]
     for i in range(len(words)):
         for width in (3, 2, 1):
-            if any(w[0].isupper() for w in words[i : i + width]):
+            if any(w[:1].isupper() for w in words[i : i + width]):
                 continue  # a name keeps its words
             key = " ".join(lower[i : i + width])
             if i + width <= len(words) and key in table:

@@ -66,7 +66,7 @@ def sentence(words: list[str]) -> str:
     for i, word in enumerate(words):
         if word.lower() in ("a", "an") and i + 1 < len(words):
             article = morphology.indefinite_article(words[i + 1])
-            word = article.capitalize() if word[0].isupper() else article
+            word = article.capitalize() if word[:1].isupper() else article
         written.append(word)
     if written.count('"') % 2:
         written.append('"')  # the closing one went with the final punctuation
@@ -183,7 +183,7 @@ def _subject_plural(words: list[str], head: str, lexicon: Lexicon) -> bool:
     lower = [w.lower() for w in words]
     if not lower:
         return False
-    if all(w[0].isupper() for w in words) and "and" not in lower:
+    if all(w[:1].isupper() for w in words) and "and" not in lower:
         return False  # a name
     if lower[:2] in COMPARED:
         return True
@@ -219,7 +219,7 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
 def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
     """Where a simple finite verb stands, if one is sure enough."""
     for i in range(1, len(words)):
-        if words[i][0].isupper():
+        if words[i][:1].isupper():
             continue  # part of a name: "Chapel Steps"
         before = lower[i - 1]
         if before in ADVERBS and i >= 2:
@@ -386,7 +386,7 @@ def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lex
 def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause:
     """ "A dog jumping through hoops": a noun phrase and a participle, read as if "is" stood between them."""
     for i in range(1, len(words)):
-        verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][0].islower() else None
+        verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][:1].islower() else None
         if verb is not None and lexicon.is_noun(lower[i - 1]) and _is_phrase(words[:i], lexicon):
             if lower[i - 1] in lexicon.verb_of["past"] and lower[i - 1] not in lexicon.nouns:
                 return UNREADABLE  # "a man just finished cutting": the verb is the word before

@@ -126,3 +126,22 @@ def test_half_characters_are_replaced_and_counted():
         "a\ufffd": ["\ufffd", "ok", 5, None, {"b": "é😀"}]
     }
     assert tally.notes() == ["2 texts held half a character (a lone surrogate): it was replaced by U+FFFD"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_item_that_swallows_the_call_is_called_again_and_never_waited_for(impatient):
+    class Swallowing:
+        def __del__(self) -> None:
+            end = time.process_time() + 0.4
+            while time.process_time() < end:
+                pass
+
+    def work() -> int:
+        Swallowing()  # what is raised in a finaliser is lost
+        return 1
+
+    begin = time.monotonic()
+    done = guarded("x", work)
+    assert done == 1 or done.over_budget
+    assert guarded("x", lambda: 7) == 7
+    assert time.monotonic() - begin < 5

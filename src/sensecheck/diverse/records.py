@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -215,14 +215,22 @@ class SetReader:
         self, records: Iterator[SetRecord], by_query: Mapping[str, References], by_id: Mapping[str, References]
     ) -> Iterator[SetRecord]:
         for record in records:
+            if record.reason:
+                yield record  # it could not be read, and is unscored whatever its references are
+                continue
             its = by_query.get(record.query) if record.query else None
             its = its or by_id.get(record.id)
             if its is None:
-                raise InputError(
+                error = InputError(
                     f"record {shown(record.id, 40)} with query {shown(record.query, 80)} has no references",
                     path=called(self.references, "the references"),
-                    hint="Queries are matched by their text, or by id.", reason=Reason.UNKNOWN_QUERY,
+                    hint=did_you_mean(record.query, by_query) or "Queries are matched by their text, or by id.",
+                    reason=Reason.UNKNOWN_QUERY,
                 )  # fmt: skip
+                if not self.asked.skip_bad:
+                    raise error
+                yield replace(record, hypotheses=(), reason=str(Reason.UNKNOWN_QUERY))
+                continue
             yield _joined(record, its)
 
     def _by_position(self, records: Iterator[SetRecord], references: Iterator[References]) -> Iterator[SetRecord]:

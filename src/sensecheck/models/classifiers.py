@@ -262,10 +262,15 @@ class SmallClassifier:
 
 # ---- answers in words --------------------------------------------------------------------------------------------
 
+# "I cannot help with that" is no label, "it cannot be told" is.
+_TOLD = (
+    r"(?:tell|told|say|said|known?|infer(?:red)?|concluded?|determined?|decided?|judged?|established|verif(?:y|ied))\b"
+)
 # In order of trust: a word that only one label uses beats a bare yes or no.
 _NAMED = (
     (re.compile(r"\bnot[ _-]?entail(?:ed|ment|s)?\b|\bneutral(?:ity)?\b|\bundetermined\b"), 1),
-    (re.compile(r"\b(?:cannot|can't|can not|impossible to|not possible to|not enough|insufficient)\b"), 1),
+    (re.compile(rf"\b(?:cannot|can't|can not|impossible to|not possible to|unable to)(?: \w+)? {_TOLD}"), 1),
+    (re.compile(r"\b(?:not enough|insufficient) (?:information|evidence|context|details?)\b"), 1),
     (re.compile(r"\bcontradict(?:s|ed|ion|ory|ing)?\b"), 2),
     (re.compile(r"\bentail(?:s|ed|ment|ing)?\b|\bcan be inferred\b|\bimpl(?:y|ies|ied)\b"), 0),
 )

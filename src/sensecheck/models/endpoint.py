@@ -186,6 +186,7 @@ class Endpoint:
             reason = {
                 Fault.TIMEOUT: "timed out",
                 Fault.NO_CONNECTION: "no connection in time",
+                Fault.NO_SERVER: str(error),
                 Fault.TOO_LARGE: f"answered with more than {_MOST_ANSWER_BYTES} bytes",
             }.get(error.fault, f"connection failed ({error.name})")
             no_server = error.fault in (Fault.NO_SERVER, Fault.NO_CONNECTION)

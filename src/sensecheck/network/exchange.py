@@ -161,9 +161,12 @@ class Exchanges:
     def _broken(self, error: Exception) -> ExchangeError:
         if isinstance(error, ssl.SSLCertVerificationError):
             return ExchangeError(Fault.UNTRUSTED, error.verify_message, type(error).__name__)
-        nobody = isinstance(error, ConnectionRefusedError | socket.gaierror | UnicodeError)
+        if isinstance(error, ConnectionRefusedError):
+            return ExchangeError(Fault.NO_SERVER, "nobody listens there", type(error).__name__)
+        if isinstance(error, socket.gaierror | UnicodeError):
+            return ExchangeError(Fault.NO_SERVER, "there is no such host", type(error).__name__)
         words = _words(f"{type(error).__name__}: {error}", 300, self.secrets)
-        return ExchangeError(Fault.NO_SERVER if nobody else Fault.BROKEN, words, type(error).__name__)
+        return ExchangeError(Fault.BROKEN, words, type(error).__name__)
 
     # ---- connections
 

@@ -80,6 +80,10 @@ class Pairs:
                     pair = replace(pair, coarse=True)
                     self._coarse += 1
                 yield pair
+        lost = self._table.lost_lines()
+        if lost is not None and read:
+            for name, why in lost.select("id", "reason").iter_rows():
+                yield Pair(name, "", "", None, dict.fromkeys(self.sliced, ""), why, cluster=name)
         if read == 0:
             files = ", ".join(f.path for f in self._table.files)
             bad = self._table.only_bad()
@@ -147,7 +151,7 @@ class Pairs:
         return self._table.inputs()
 
     def notes(self) -> list[str]:
-        notes = [f"{f.path}: {f.bad:,} lines could not be read" for f in self._table.files if f.bad]
+        notes = []
         if self._repeated:
             pairs, ids = len(self._seen), len(self._seen) - self._repeated
             shared = f"{pairs:,} pairs share {ids:,} id{'s' if ids > 1 else ''}"

@@ -73,6 +73,7 @@ class Endpoint:
         self._lock = threading.Lock()
         self._timeouts_in_a_row = 0
         self._answered = False
+        self._understood = False  # whether SPARQL results ever came
 
     @property
     def fingerprint(self) -> str:
@@ -107,6 +108,14 @@ class Endpoint:
                 time.sleep(self.pause * (attempt + 1))
         return None
 
+    def _speaks_sparql(self) -> bool:
+        """Whether the simplest query is answered in JSON: a page in HTML for every query is no endpoint's."""
+        try:
+            reply = self._exchange("ASK {}", min(_CONNECT_SECONDS, self.limits.seconds))
+        except ExchangeError:
+            return True  # it is somebody else's turn to say so
+        return reply.status != 200 or _is_json(reply)
+
     def _alive(self) -> bool:
         status = self._probe()
         return status is not None and status < 500
@@ -132,6 +141,8 @@ class Endpoint:
                 if error.fault is Fault.TOO_LARGE:
                     return Failure(Reason.TOO_LARGE, str(error), time.monotonic() - started)
                 last_failure = str(error)
+                if error.fault is Fault.NO_SERVER and not self._answered and attempt:
+                    raise EndpointDeadError(f"{self.url} {self._silence_in_words()} ({last_failure})") from None
                 continue
             status = reply.status
             if status == 429 or (status >= 500 and not _ran_out_of_time(reply.body)):
@@ -140,10 +151,18 @@ class Endpoint:
                 continue
             if _is_refusal(status) and _is_refusal(self._probe() or 0):
                 refusal = f"HTTP {status}: {reply.start()}".rstrip(": ")
+                if 300 <= status < 400:
+                    refusal = f"HTTP {status} to {reply.header('Location') or 'nowhere'}; redirects are not followed"
                 raise EndpointDeadError(f"{self.url} refuses every query ({refusal})")
             self._timeouts_in_a_row = 0
             self._answered = True
             outcome = _interpret(reply, self.limits)
+            if isinstance(outcome, Answer):
+                self._understood = True
+            elif status == 200 and not self._understood and not _is_json(reply) and not self._speaks_sparql():
+                raise EndpointDeadError(
+                    f"{self.url} answers, but not with SPARQL results ({outcome.message}); is the address right?"
+                )
             outcome.seconds = time.monotonic() - started
             return outcome
         if not self._alive():
@@ -207,6 +226,10 @@ class Endpoint:
 
     def close(self) -> None:
         self._exchanges.close()
+
+
+def _is_json(reply: Reply) -> bool:
+    return reply.body.lstrip()[:1] == b"{"
 
 
 def _is_refusal(status: int) -> bool:

@@ -250,7 +250,7 @@ def test_columns_by_other_names(tmp_path: Path) -> None:
         ('[{"actions": "a"}]', r"p\.json: record 1: expected a gold query or a gold answer, got neither"),
         ('[{"actions": "a", "results": 7}]', r"results: expected a list of answers, got 7"),
         ('["text"]', r"record 1: expected an object, got 'text'"),
-        ("[1, 2", r"p\.json: is not JSON"),
+        ("[1, 2", r"p\.json:1: expected a JSON list of records, got a document that ends too early"),
         ("[]", r"there are no records"),
         ('"x"', r"expected a JSON list of records"),
     ],

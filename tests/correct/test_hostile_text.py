@@ -65,7 +65,7 @@ def test_a_hostile_file_is_measured_row_by_row(dialect, database, tmp_path):
         assert rows["gold"]["scored"] is False and rows["gold"]["reason"].startswith("gold query: ")
     assert "1 text held half a character (a lone surrogate): it was replaced by U+FFFD" in result.notes
     over = sum(row["not_normalised"] == "normal form: over budget" for row in rows.values())
-    assert f"{over} counted as another query (normal form: over budget)" in result.notes
+    assert f"normalised exact match counts {over} as another query (normal form: over budget)" in result.notes
 
 
 def test_the_command_line_ends_well_and_names_it(database, tmp_path, capsys):
@@ -73,7 +73,7 @@ def test_the_command_line_ends_well_and_names_it(database, tmp_path, capsys):
     (tmp_path / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert main(["correct", str(tmp_path / "predictions.jsonl"), "--database", str(database)]) == 0
     out = capsys.readouterr().out
-    assert "2 counted as another query (normal form: over budget)" in out
+    assert "normalised exact match counts 2 as another query (normal form: over budget)" in out
     assert "half a character" in out
 
 

@@ -184,7 +184,7 @@ def test_in_memory() -> None:
     assert error_of({"a": [1], "b": [1, 2]}) == "expected columns of the same length, got 1 in 'a' and 2 in 'b'."
     assert error_of([{"a": 1}, 5]) == "record 2: expected an object with named values, got int 5."
     assert error_of([{"a": 1}, {"a": "x"}]) == (
-        "record 2: a: expected a number, as before, got text 'x'. Give all values of the column the same kind."
+        "record 2: a: expected a number, as before, got text 'x'. Give all values of the column the same kind, or pass --skip-bad (skip_bad=True)."
     )
     assert error_of(5) == (
         "expected a path, a list of dicts, a dict of columns, or a Polars, pandas, Arrow or HF table, got int."
@@ -276,7 +276,7 @@ def test_json_errors() -> None:
         f"<stream>:2: expected a record, got a blank line between records. {SKIP}"
     )
     assert error_of('{"a": 1}\n{"a": "x"}\n') == (
-        "<stream>:2: a: expected a number, as before, got text 'x'. Give all values of the column the same kind."
+        "<stream>:2: a: expected a number, as before, got text 'x'. Give all values of the column the same kind, or pass --skip-bad (skip_bad=True)."
     )
     assert error_of('[{"a": 1},\n{"a"}]') == (
         "<stream>:2: expected a JSON array of objects, got '}]' at column 5 (a ':' should stand here). "

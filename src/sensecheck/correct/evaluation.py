@@ -220,7 +220,7 @@ class Correct(Instrument):
             result.notes.append(f"{unread} could not be read and were asked again")
         for why, count in sorted(self.reader.bad.items()):
             result.notes.append(f"{count:,} bad {'record' if count == 1 else 'records'}: {why}")
-        result.notes += _not_normalised(result.rows)
+        result.notes += [*_unanswered(result.rows), *_not_normalised(result.rows)]
         if f"{T2S}_low" in result.rows.schema:
             result.extra[T2S], notes = _ties(result.rows)
             result.notes += notes
@@ -325,7 +325,18 @@ def _not_normalised(rows: Measurements) -> list[str]:
     columns = concatenated(rows, ["em_normalised", NOT_NORMALISED])
     wrong = columns.filter(pl.col(NOT_NORMALISED).is_not_null() & pl.col("em_normalised").is_not_null())
     counts = wrong[NOT_NORMALISED].value_counts(sort=True)
-    return [f"{count:,} counted as another query ({why})" for why, count in counts.iter_rows()]
+    return [f"normalised exact match counts {count:,} as another query ({why})" for why, count in counts.iter_rows()]
+
+
+def _unanswered(rows: Measurements) -> list[str]:
+    """Why predictions gave no answer, and how many for each reason."""
+    if "outcome" not in rows.schema:
+        return []
+    columns = concatenated(rows, ["outcome", "scored"])
+    lost = columns.filter(pl.col("scored") & (pl.col("outcome") != "answered"))["outcome"].value_counts(sort=True)
+    return (
+        [f"without an answer: {', '.join(f'{count:,} {why}' for why, count in lost.iter_rows())}"] if len(lost) else []
+    )
 
 
 def _ties(rows: Measurements) -> tuple[dict[str, Any], list[str]]:

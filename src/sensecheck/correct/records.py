@@ -23,10 +23,25 @@ import polars as pl
 from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Names, Piece, Rows, fields_of
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
 from sensecheck.inputs.half_characters import whole_value
-from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, loads, no_document, not_utf8, read_document
+from sensecheck.inputs.json_arrays import (
+    NotAnArrayError,
+    array_pieces,
+    is_nested,
+    loads,
+    no_document,
+    not_utf8,
+    read_document,
+)
 from sensecheck.inputs.opening import Source, file_sources, is_path, names_files
 from sensecheck.inputs.reasons import Reason
-from sensecheck.inputs.tables import TableReader, bad_json_line, check_columns, check_names, detect_table_format
+from sensecheck.inputs.tables import (
+    TableReader,
+    bad_json_line,
+    check_columns,
+    check_names,
+    detect_table_format,
+    too_deep,
+)
 from sensecheck.report.asking import Asked
 from sensecheck.report.repeats import SAMPLE_COLUMNS, without_ids
 
@@ -250,15 +265,28 @@ class Reader:
         if names_files(self.data):
             for source in file_sources(self.data):
                 for rows, first, names in self._file(source):
-                    yield Piece(rows, source.name, first, names)
+                    yield Piece(self._shallow(rows, source.name, first), source.name, first, names)
                 self.files.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
         elif isinstance(self.data, Sequence) and all(isinstance(row, Mapping) for row in self.data):
             if self._in_memory is None:
-                self._in_memory = [whole_value(row) for row in self.data]
+                self._in_memory = [whole_value(row) for row in self._shallow(self.data, "", 1)]
             yield Piece(self._in_memory, "", 1, self._names_for(self._in_memory))
         else:
             for rows, first, names in self._tables(TableReader(self.data)):
                 yield Piece(rows, "", first, names)
+
+    def _shallow(self, rows: Rows, path: str, first: int) -> Rows:
+        """The rows, with an error in the place of one that is nested too deeply to be told."""
+        if isinstance(rows, pl.DataFrame) or not any(map(is_nested, rows)):
+            return rows
+        shallow: list[Any] = []
+        for place, row in enumerate(rows, first):
+            if is_nested(row):
+                row = too_deep(path=path or None, record=place, hint=SKIP_HINT)
+                if not self.asked.skip_bad:
+                    raise row
+            shallow.append(row)
+        return shallow
 
     def _names_for(self, rows: Sequence[Any]) -> Names:
         """The numbers of some records, which go on over all inputs; a blank line is no record and has none."""

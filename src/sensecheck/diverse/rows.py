@@ -15,10 +15,10 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import orjson
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
-from sensecheck.inputs.json_arrays import loads, not_utf8, read_document
+from sensecheck.inputs.json_arrays import is_nested, loads, not_utf8, read_document
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
 from sensecheck.inputs.reasons import Reason
-from sensecheck.inputs.tables import PLACE, RECORD, TableReader, bad_json_line
+from sensecheck.inputs.tables import PLACE, RECORD, TableReader, bad_json_line, too_deep
 
 # Names that people give to the two columns, in the order in which we look for them.
 HYPOTHESES_NAMES = ("hypotheses", "hypothesis", "responses", "predictions", "generations", "outputs")
@@ -167,7 +167,9 @@ def rows_in_memory(data: Any, columns: Mapping[str, str], log: ReadingLog, path:
     """The rows of a table in memory, or of a JSON document at `path`."""
     if isinstance(data, list | tuple) and data and all(isinstance(row, Mapping) for row in data):
         for number, row in enumerate(data, start=1):
-            yield Place(number, path), _renamed(row, columns)
+            deep = is_nested(row)
+            place = Place(number, path)
+            yield place, too_deep(path=path or None, record=number) if deep else _renamed(row, columns)
     else:
         yield from _table(data, columns, log, path)
 
@@ -214,7 +216,8 @@ def _json_lines(source: Source, columns: Mapping[str, str], log: ReadingLog) -> 
                 yield place, bad_json_line(source.name, number, error, Reason.BAD_JSON)
                 continue
             if isinstance(row, dict):
-                yield place, _renamed(row, columns)
+                deep = is_nested(row)
+                yield place, too_deep(path=source.name, line=number, hint=SKIP_HINT) if deep else _renamed(row, columns)
                 continue
             got = f"{shown(line, 60)} (not an object)"
             yield place, place.error(expected="a JSON object", got=got, hint=SKIP_HINT, reason=Reason.BAD_JSON)

@@ -45,7 +45,10 @@ def shown(content: object, limit: int = SHOWN) -> str:
     if isinstance(content, str):
         text = escaped(content[: limit + 1])
         return f"'{text[: limit - 3]}...'" if len(text) > limit else f"'{text}'"
-    text = escaped(repr(content))
+    try:
+        text = escaped(repr(content))
+    except (RecursionError, ValueError):  # nested a thousand deep, or a number of over 4,300 digits
+        text = f"something of type {type(content).__name__}"
     return f"{text[: limit - 3]}..." if len(text) > limit else text
 
 

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from sensecheck.inputs.errors import InputError, escaped
 from sensecheck.inputs.reasons import Reason
@@ -171,12 +171,13 @@ class _Watchdog:
 
     def _watch(self) -> None:
         looks_without_work = 0
-        starts: dict[_Post, tuple[float, float, int]] = {}  # what was used when an item was first seen
+        starts: dict[_Post, _Used] = {}  # when an item was first seen
         while True:
             time.sleep(self.look_seconds)
             working = [post for post in self._all_posts() if post.began]
             looks_without_work = 0 if working else looks_without_work + 1
-            starts = {post: self._judged(post, starts.get(post)) for post in working}
+            judged = {post: self._judged(post, starts.get(post)) for post in working}
+            starts = {post: used for post, used in judged.items() if used is not None}
             if looks_without_work > self.idle_looks:
                 self._alarm.clear()
                 self.asleep = True
@@ -193,24 +194,44 @@ class _Watchdog:
             except RuntimeError:  # a thread came or went meanwhile
                 continue
 
-    def _judged(self, post: _Post, start: tuple[float, float, int] | None) -> tuple[float, float, int]:
-        began = post.began
-        if start is None or start[0] != began:
-            return began, time.process_time(), _memory()
-        _, processor, memory = start
-        verdict = ""
-        if min(time.monotonic() - began, time.process_time() - processor) > SECONDS:
-            verdict = f"takes more than {SECONDS:g} s"
-        elif _memory() - memory > BYTES:
-            verdict = f"takes more than {BYTES >> 20:,} MB of memory"
-        if verdict:
-            with post.lock:
-                # Called again as long as it works on: an exception that falls into a finaliser is lost.
-                if post.began == began and time.monotonic() - post.called > _CALL_SECONDS:
-                    post.verdict, post.called = post.verdict or verdict, time.monotonic()
-                    thread = ctypes.c_ulong(post.thread)
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_CalledOffError))
-        return start
+    def _judged(self, post: _Post, start: _Used | None) -> _Used | None:
+        with post.lock:  # without it no item ends, and no thread: its clock can be read
+            began = post.began
+            if not began:
+                return None
+            now = _Used(began, _thread_seconds(post.thread), time.process_time(), _memory())
+            if start is None or start.began != began:
+                return now
+            verdict = ""
+            own = now.own - start.own
+            if min(time.monotonic() - began, own) > SECONDS:
+                verdict = f"takes more than {SECONDS:g} s"
+            # What other threads take is no fault of this one.
+            elif now.memory - start.memory > BYTES and 2 * own > now.processor - start.processor:
+                verdict = f"takes more than {BYTES >> 20:,} MB of memory"
+            # Called again as long as it works on: an exception that falls into a finaliser is lost.
+            if verdict and time.monotonic() - post.called > _CALL_SECONDS:
+                post.verdict, post.called = post.verdict or verdict, time.monotonic()
+                thread = ctypes.c_ulong(post.thread)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_CalledOffError))
+            return start
+
+
+class _Used(NamedTuple):
+    """What was used at one moment while an item is at work."""
+
+    began: float
+    own: float
+    """Seconds of the processor, by its thread"""
+    processor: float
+    """and by all threads."""
+    memory: int
+
+
+def _thread_seconds(thread: int) -> float:
+    """Seconds of the processor that a living thread has taken; of all threads where the system does not tell."""
+    clock_of = getattr(time, "pthread_getcpuclockid", None)
+    return time.process_time() if clock_of is None else time.clock_gettime(clock_of(thread))
 
 
 def _memory() -> int:

@@ -82,8 +82,11 @@ def is_deep(text: bytes, value: Any) -> bool:
         depths = np.cumsum(_STEPS[np.frombuffer(text[start : start + PIECE_BYTES], np.uint8)], dtype=np.int64)
         deepest = max(deepest, depth + int(depths.max()))
         depth += int(depths[-1])
-    if deepest <= DEEPEST:
-        return False
+    return deepest > DEEPEST and is_nested(value)
+
+
+def is_nested(value: Any) -> bool:
+    """Whether a value, whatever it was read from, is nested more than DEEPEST deep: Python fails from 1,000 on."""
     level = [value]
     for _ in range(DEEPEST + 1):
         level = [
@@ -92,6 +95,8 @@ def is_deep(text: bytes, value: Any) -> bool:
             if isinstance(item, dict | list)
             for inner in (item.values() if isinstance(item, dict) else item)
         ]
+        if not level:
+            return False
     return any(isinstance(item, dict | list) for item in level)
 
 

@@ -445,7 +445,7 @@ class TableReader:
         hint = "Is the file complete? One object per line (JSONL) is read too."
         document = read_document(text, source.name, "a JSON array of objects", hint=hint)
         if is_deep(text, document):
-            raise _too_deep(path=source.name)
+            raise too_deep(path=source.name)
         if isinstance(document, dict):
             if document and all(isinstance(column, list) for column in document.values()):
                 yield from self._columns_of(document, source.name, report)
@@ -505,13 +505,16 @@ class TableReader:
                     )
                     continue
                 if is_deep(line, row):
-                    self._refuse(report, _too_deep(path=report.path, line=number, hint=SKIP_HINT))
+                    self._refuse(report, too_deep(path=report.path, line=number, hint=SKIP_HINT))
                     continue
                 rows.append(row)
                 places.append(number)
                 numbers.append(report.records)
             if blank and block.data.endswith(b"\n"):
                 blank.pop()  # the empty part after the last line end is no line
+            for at, fault in self._odd_rows(rows, places, PLACE, report.path):
+                self._refuse(report, fault)
+                del rows[at], places[at], numbers[at]
             if rows:
                 frame = _frame_of(rows, places, PLACE, report.path, self._spelled)
                 yield frame, pl.Series(numbers, dtype=pl.Int64)
@@ -538,9 +541,24 @@ class TableReader:
                     )
                 record += 1
             report.records += len(batch)
+            for at, error in self._odd_rows(good, places, RECORD, path):
+                self._refuse(report, error)
+                del good[at], places[at]
             if good:
                 frame = _frame_of(good, places, RECORD, path, self._spelled)
                 yield frame, frame[RECORD]
+
+    def _odd_rows(
+        self, rows: list[dict[str, Any]], places: list[int], place: str, path: str
+    ) -> list[tuple[int, InputError]]:
+        """Where bad records are skipped: those whose values are of another kind than most, the last of them first."""
+        odd: dict[int, InputError] = {}
+        if self._skip_bad:
+            for name in dict.fromkeys(name for row in rows for name in row):
+                for at, error in _other_kinds(name, [row.get(name) for row in rows], places, place, path):
+                    if not (name in self._spelled and isinstance(rows[at][name], str | int | float)):
+                        odd.setdefault(at, error)
+        return sorted(odd.items(), reverse=True)
 
     def _columns_of(self, columns: Mapping[str, Any], path: str, report: TableReport) -> Iterator[Numbered]:
         lengths = {name: len(column) for name, column in columns.items()}
@@ -943,7 +961,7 @@ def bad_json_line(path: str, number: int, error: ValueError, always: Reason | No
     )
 
 
-def _too_deep(**place: Any) -> InputError:
+def too_deep(**place: Any) -> InputError:
     deepest = f"lists and objects at most {DEEPEST} deep inside one another"
     return InputError(expected=deepest, got="deeper ones", reason=Reason.BAD_JSON, **place)
 
@@ -1035,25 +1053,35 @@ def _line_or_record(place: str, at: int) -> dict[str, Any]:
 
 
 def _one_kind(name: str, column: list[Any], places: Sequence[int], place: str, path: str) -> None:
+    """Refuse a column whose values are not all of the kind of the first."""
+    kinds = [type(value) for value in column if value is not None]
+    for _, error in _other_kinds(name, column, places, place, path, usual=kinds[0] if kinds else None):
+        raise error
+
+
+def _other_kinds(
+    name: str, column: list[Any], places: Sequence[int], place: str, path: str, usual: type | None = None
+) -> Iterator[tuple[int, InputError]]:
+    """The values that are not of the usual kind (default: the most frequent), each with its error."""
     kinds = set(map(type, column)) - {type(None)}
     if len(kinds) <= 1 or kinds <= {int, float}:
         return
-    first: type | None = None
-    for at, value in zip(places, column, strict=True):
-        kind = float if type(value) is int else type(value)
-        if value is None:
-            continue
-        if first is None:
-            first = kind
-        elif kind is not first:
-            raise InputError(
-                path=path or None,
-                **_line_or_record(place, at),
-                field=name,
-                expected=f"{_KINDS.get(first, first.__name__)}, as before",
-                got=f"{_KINDS.get(kind, kind.__name__)} {shown(value, 60)}",
-                hint="Give all values of the column the same kind.",
-                reason=Reason.MIXED_KINDS,
+    found = [float if type(value) is int else type(value) for value in column]
+    usual = float if usual is int else usual
+    usual = usual or Counter(kind for kind in found if kind is not type(None)).most_common(1)[0][0]
+    for at, (kind, value) in enumerate(zip(found, column, strict=True)):
+        if value is not None and kind is not usual:
+            yield (
+                at,
+                InputError(
+                    path=path or None,
+                    **_line_or_record(place, places[at]),
+                    field=name,
+                    expected=f"{_KINDS.get(usual, usual.__name__)}, as before",
+                    got=f"{_KINDS.get(kind, kind.__name__)} {shown(value, 60)}",
+                    hint="Give all values of the column the same kind, or pass --skip-bad (skip_bad=True).",
+                    reason=Reason.MIXED_KINDS,
+                ),
             )
 
 

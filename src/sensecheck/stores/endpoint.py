@@ -109,12 +109,12 @@ class Endpoint:
         return None
 
     def _speaks_sparql(self) -> bool:
-        """Whether the simplest query is answered in JSON: a page in HTML for every query is no endpoint's."""
+        """Whether the simplest query is answered otherwise: a page for every query is no endpoint's."""
         try:
             reply = self._exchange("ASK {}", min(_CONNECT_SECONDS, self.limits.seconds))
         except ExchangeError:
             return True  # it is somebody else's turn to say so
-        return reply.status != 200 or _is_json(reply)
+        return reply.status != 200 or not _is_page(reply)
 
     def _alive(self) -> bool:
         status = self._probe()
@@ -159,7 +159,7 @@ class Endpoint:
             outcome = _interpret(reply, self.limits)
             if isinstance(outcome, Answer):
                 self._understood = True
-            elif status == 200 and not self._understood and not _is_json(reply) and not self._speaks_sparql():
+            elif status == 200 and not self._understood and _is_page(reply) and not self._speaks_sparql():
                 raise EndpointDeadError(
                     f"{self.url} answers, but not with SPARQL results ({outcome.message}); is the address right?"
                 )
@@ -228,8 +228,8 @@ class Endpoint:
         self._exchanges.close()
 
 
-def _is_json(reply: Reply) -> bool:
-    return reply.body.lstrip()[:1] == b"{"
+def _is_page(reply: Reply) -> bool:
+    return reply.body.lstrip()[:1] == b"<"
 
 
 def _is_refusal(status: int) -> bool:

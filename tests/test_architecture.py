@@ -20,7 +20,7 @@ LEVELS = [
     QUESTIONS | {"demo"},
     {"report", "plotting"},
     {"runs", "models", "stores", "engine"},
-    {"statistics", "inputs", "language"},
+    {"statistics", "inputs", "language", "network"},
 ]
 
 

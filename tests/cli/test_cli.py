@@ -214,8 +214,10 @@ def test_what_cannot_work_is_told_before_anything_is_measured(
 def test_nothing_scored_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pairs = tmp_path / "p.jsonl"
     pairs.write_text('{"query": "SELECT a FROM b", "sentence": "the a of b"}\n')
-    assert main(["faithful", str(pairs), "--language", "sparql"]) == 0
-    assert "Nothing could be scored: unreadable_query (1)" in capsys.readouterr().out
+    assert main(["faithful", str(pairs), "--language", "sparql"]) == 2
+    said = capsys.readouterr()
+    assert "Nothing could be scored: unreadable_query (1)" in said.out
+    assert said.err.startswith("sensecheck: error: Nothing could be scored: unreadable_query (1)")
     assert main(["faithful", str(pairs), "--schema", str(pairs)]) == 2
     assert "expected CREATE TABLE statements" in capsys.readouterr().err
 

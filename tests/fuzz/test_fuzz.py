@@ -84,3 +84,12 @@ def test_a_fault_is_found() -> None:
     assert kind(lambda: None) is None
     with bounded_memory(50 << 20):
         assert kind(lambda: bytearray(200 << 20)) == "memory"
+
+
+@pytest.mark.parametrize("question", ["correct", "faithful", "diverse", "robust", "calibrated"])
+def test_one_hostile_line_in_a_hundred_stops_no_run(question, tmp_path):
+    from tests.fuzz.hostile_run import run
+
+    found = run(question, 1000, tmp_path)
+    assert found["problems"] == []
+    assert sum(found["named"].values()) >= 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import sys
 import time
@@ -217,3 +218,118 @@ def test_a_run_that_ends_waits_for_no_second_try(server: Any, monkeypatch: pytes
     with pytest.raises(EndpointError, match="HTTP 401"):
         classifiers.Asked(EndpointClassifier(Endpoint(url(server), "m", concurrency=4))).answers(PAIRS[:4])
     assert time.monotonic() - started < 30
+
+
+def _answering(monkeypatch: pytest.MonkeyPatch, body: bytes, status: int = 200, **headers: str) -> None:
+    def answer(self: Any) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._send(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+
+    monkeypatch.setattr(faulty.Handler, "do_POST", answer)
+
+
+ODD = [
+    b'{"choices":[1]}',
+    b'{"choices":[null]}',
+    b'{"choices":["text"]}',
+    b'{"choices":[[]]}',
+    b'{"choices":{}}',
+    b'{"choices":[]}',
+    b"{}",
+    b"[]",
+    b"5",
+    b"null",
+    b"",
+    b'{"choices":[{"message":5}]}',
+    b'{"choices":[{"message":null}]}',
+    b'{"choices":[{"message":{"content":5}}]}',
+    b'{"choices":[{"message":{"content":[{"type":"text","text":"yes"}]}}]}',
+    b'{"choices":[{"message":{"content":false}}]}',
+    b'{"choices":[{"text":5}]}',
+    b"[" * 100_000,
+    b'{"choices":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    b'{"choices":[{"index":' + b"9" * 100_000 + b',"message":{"content":"yes"}}]}',
+    b'{"choices":[{"message":{"content":"\xff"}}]}',
+    b" " * (8 * 1024 * 1024 + 1),
+]
+
+
+@pytest.mark.parametrize("body", ODD, ids=lambda body: body[:60].decode("latin-1"))
+def test_odd_answers_are_faults_of_their_call(server: Any, monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+    _answering(monkeypatch, body)
+    endpoint = Endpoint(url(server), "m", tries=2, longest_pause=0.01)
+    asked = classifiers.Asked(EndpointClassifier(endpoint))
+    answers = asked.answers(PAIRS[:2])
+    assert [answer.label for answer in answers] == [None, None]
+    assert all((answer.failure or "").startswith("endpoint: answered") for answer in answers), answers
+    assert endpoint.requests == 4, "each is tried again"
+    assert generators.Asked(EndpointGenerator(endpoint)).statements([Request("A dog runs.", True, 5)]) == [None]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b'{"choices":[{"message":{"content":null,"refusal":"I will not."}}]}', "refused"),
+        (b'{"choices":[{"message":{"content":null,"tool_calls":[{}]},"finish_reason":"tool_calls"}]}', "tool_calls"),
+        (b'{"choices":[{"message":{"content":null},"finish_reason":"length"}]}', "length"),
+        (b'{"choices":[{"message":{}}]}', "no reason given"),
+        (b'{"choices":[{"text":null}]}', "no reason given"),
+        (b'{"choices":[{}]}', "no reason given"),
+    ],
+)
+def test_an_answer_without_text_is_named(server: Any, monkeypatch: pytest.MonkeyPatch, body: bytes, why: str) -> None:
+    """It is an answer: not asked for again, and however many there are, the endpoint is not dead."""
+    _answering(monkeypatch, body)
+    endpoint = Endpoint(url(server), "m", patience=3)
+    asked = classifiers.Asked(EndpointClassifier(endpoint))
+    assert {answer.label for answer in asked.answers(PAIRS)} == {None}
+    assert asked.failures == {f"endpoint: answered without text ({why})": len(PAIRS)}
+    assert endpoint.requests == len(PAIRS)
+
+
+def test_half_a_character_in_an_answer_is_replaced(
+    server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _answering(monkeypatch, b'{"choices":[{"message":{"content":"entailment \\ud83d \\ud83d\\ude00"}}]}')
+    with CallCache(tmp_path / "calls.sqlite") as cache:
+        answers = classifiers.Asked(EndpointClassifier(Endpoint(url(server), "m")), cache).answers(PAIRS[:1])
+    assert answers[0].label == 0
+    assert answers[0].text == "entailment \ufffd \U0001f600"
+
+
+@pytest.mark.parametrize("value", ["²", "inf", "nan", "1e308", "-1"])
+def test_a_pause_that_is_no_number(server: Any, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    _answering(monkeypatch, b"", 429, Retry_After=value)
+    endpoint = Endpoint(url(server), "m", tries=2, longest_pause=0.05)
+    started = time.monotonic()
+    assert classifiers.Asked(EndpointClassifier(endpoint)).answers(PAIRS[:1])[0].failure == "endpoint: HTTP 429"
+    assert time.monotonic() - started < 5
+
+
+def test_settings_and_repr_hold_no_secret() -> None:
+    extra = {"top_k": 4, "provider": {"api_key": "sk-hidden-1"}, "headers": {"Authorization": ["Bearer sk-hidden-2"]}}
+    endpoint = Endpoint("https://me:hunter2x@example.org/v1?api-version=3&api-key=sk-hidden-3", "m", extra=extra)
+    told = repr(endpoint) + endpoint.settings + endpoint.url + repr(EndpointClassifier(endpoint).identity)
+    assert "hidden" not in told and "hunter2x" not in told and "me:" not in told
+    assert '"top_k": 4' in endpoint.settings
+    assert endpoint.url == "https://example.org/v1?api-version=3"
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_a_prompt_that_is_refused_fails_alone(server: Any, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    usual = faulty.Handler.do_POST
+
+    def answer(self: Any) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if PAIRS[1][1].encode() in body:
+            self._send(status, b'{"error":"content filter"}')
+        else:
+            self.rfile = io.BytesIO(body)
+            usual(self)
+
+    monkeypatch.setattr(faulty.Handler, "do_POST", answer)
+    asked = classifiers.Asked(EndpointClassifier(Endpoint(url(server), "m", concurrency=1)))
+    answers = asked.answers(PAIRS[:6])
+    refused = [answer.failure for answer in answers if answer.failure]
+    assert refused and set(refused) == {f'endpoint: HTTP {status}: {{"error":"content filter"}}'}
+    assert sum(answer.label is not None for answer in answers) == 6 - len(refused) > 0

@@ -154,6 +154,8 @@ def test_a_run_that_measured_nothing_is_begun_anew(tmp_path, table):
     out = tmp_path / "run"
     with pytest.raises(ValueError, match="expected a column 'no'"):
         calibrated.evaluate(table, out=out, slices=["no"])
+    assert not out.exists()
+    RunDirectory.begin(out, {"question": "calibrated"})
     (out / ".manifest.json.partial").write_bytes(b"{")
     assert calibrated.evaluate(table, out=out, limit=50).rows.height == 50
     assert RunDirectory.open(out).manifest()["state"] == "complete"

@@ -27,6 +27,63 @@ ROWS = {
 }
 
 
+INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
+
+
+def results(*bindings: object, names: object = ("x",)) -> dict[str, object]:
+    return {"head": {"vars": names}, "results": {"bindings": list(bindings)}}
+
+
+def literal(**parts: object) -> dict[str, object]:
+    return {"x": {"type": "literal", "value": "7", **parts}}
+
+
+ODD_RESULTS: dict[str, object] = {
+    "a list": [],
+    "a number": 5,
+    "null": None,
+    "nothing": {},
+    "no results": {"head": {"vars": ["x"]}},
+    "no head": {"results": {"bindings": []}},
+    "head is a list": {"head": ["x"], "results": {"bindings": []}},
+    "results is a list": {"head": {"vars": ["x"]}, "results": []},
+    "bindings is an object": {"head": {"vars": ["x"]}, "results": {"bindings": {}}},
+    "vars is text": results(names="x"),
+    "vars of numbers": results(names=[5]),
+    "vars twice": results(names=["x", "x"]),
+    "a binding that is text": results("x"),
+    "a binding that is null": results(None),
+    "a term that is text": results({"x": "7"}),
+    "a value that is a number": results(literal(value=7)),
+    "a value that is null": results(literal(value=None)),
+    "a value that is a term": results({"x": {"type": "triple", "value": {"subject": {}}}}),
+    "no value": results({"x": {"type": "literal"}}),
+    "no type": results({"x": {"value": "7"}}),
+    "an unknown type": results({"x": {"type": "number", "value": "7"}}),
+    "a type that is a list": results({"x": {"type": ["uri"], "value": "7"}}),
+    "a datatype that is a number": results(literal(datatype=5)),
+    "a datatype that is a list": results(literal(datatype=[INTEGER])),
+    "a language that is a number": results(literal(**{"xml:lang": 5})),
+    "a language that is an object": results(literal(**{"xml:lang": {"en": 1}})),
+    "boolean is text": {"head": {}, "boolean": "false"},
+    "boolean is a number": {"head": {}, "boolean": 1},
+    "boolean is null": {"head": {}, "boolean": None},
+    "boolean and rows": {**results(), "boolean": True},
+    "old ask with a number": results({"__ASK_RETVAL": {"value": 1}}, names=["__ASK_RETVAL"]),
+    "old ask with text": results("1", names=["__ASK_RETVAL"]),
+}
+ODD_BODIES: dict[str, bytes] = {
+    "deep": b"[" * 100_000,
+    "deep and closed": b'{"boolean": ' + b"[" * 2000 + b"]" * 2000 + b"}",
+    "no UTF-8": b'{"head": {"vars": ["\xff"]}, "results": {"bindings": []}}',
+    "half a character": b'{"head": {"vars": ["\\ud800"]}, "results": {"bindings": []}}',
+    "a huge number": b'{"head": {}, "boolean": ' + b"9" * 50_000 + b"}",
+    "infinity": b'{"head": {}, "boolean": 1e999}',
+    "cut off": b'{"head": {"vars": ["x"]}, "results": {"bindings": [',
+    "empty": b"",
+}
+
+
 class Server(ThreadingHTTPServer):
     daemon_threads = True
 
@@ -35,6 +92,7 @@ class Server(ThreadingHTTPServer):
         self.asked: list[str] = []
         self.connections = 0
         self.refusing = 0  # the status with which all queries are turned away
+        self.said: tuple[Any, dict[str, str]] | None = None  # what all queries are answered
 
     def handle_error(self, *_: object) -> None:
         """A client that gave up is what is tested here."""
@@ -69,7 +127,9 @@ class Handler(BaseHTTPRequestHandler):
         query = parse_qs(self.rfile.read(length).decode())["query"][0]
         self.server.asked.append(query)
         seen = self.server.asked.count(query)
-        if self.server.refusing:
+        if self.server.said is not None:
+            self.reply(200, self.server.said[0], **self.server.said[1])
+        elif self.server.refusing:
             self.reply(self.server.refusing, b"who are you?")
         elif "too_often" in query and seen == 1:
             self.reply(429, b"slow down", Retry_After="0")
@@ -229,3 +289,100 @@ def test_a_dead_server_stops_the_run(server: Server) -> None:
 def test_an_address_must_be_one() -> None:
     with pytest.raises(ValueError, match="expected an address"):
         Endpoint("localhost:8890")
+
+
+@pytest.mark.parametrize("case", [*ODD_RESULTS, *ODD_BODIES])
+def test_odd_results_are_errors_of_the_endpoint(server: Server, case: str) -> None:
+    server.said = (ODD_BODIES[case] if case in ODD_BODIES else ODD_RESULTS[case], {})
+    outcome = ask(server, "x")
+    assert isinstance(outcome, Failure), outcome
+    assert outcome.reason == Reason.ENDPOINT_ERROR
+    assert "not SPARQL results in JSON" in outcome.message
+    assert outcome.message.isprintable() and len(outcome.message) < 600
+    assert len(server.asked) == 1
+
+
+def test_what_is_missing_may_be_null(server: Server) -> None:
+    server.said = (results(literal(datatype=None), literal(**{"xml:lang": None}), {"x": None}), {})
+    answer = ask(server, "x")
+    assert isinstance(answer, Answer)
+    assert [cell for (cell,) in answer.rows] == [
+        Term("literal", "7", "http://www.w3.org/2001/XMLSchema#string"),
+        Term("literal", "7", "http://www.w3.org/2001/XMLSchema#string"),
+        None,
+    ]
+
+
+@pytest.mark.parametrize("value", ["²", "many", "-1", "1e3", "9" * 5000])
+def test_a_row_limit_that_is_no_number(server: Server, value: str) -> None:
+    server.said = (results(), {"X_SPARQL_MaxRows": value})
+    outcome = ask(server, "x")
+    assert isinstance(outcome, Failure)
+    assert outcome.reason == Reason.ENDPOINT_ERROR
+
+
+def test_a_pause_that_is_no_number(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("sensecheck.stores.endpoint.time.sleep", pauses.append)
+    post = Handler.do_POST
+    for value in ("²", "inf", "nan", "1e308", "-1"):
+
+        def slow_down(self: Handler, value: str = value) -> None:
+            if b"ASK" in self.rfile.peek():
+                post(self)
+                return
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.reply(429, b"", Retry_After=value)
+
+        monkeypatch.setattr(Handler, "do_POST", slow_down)
+        outcome = ask(server, "x")
+        assert isinstance(outcome, Failure)
+        assert outcome.reason == Reason.ENDPOINT_ERROR
+    assert pauses and all(0 <= pause <= 30 for pause in pauses)
+
+
+@pytest.mark.parametrize(
+    "parts", [{"datatype": "urn:" + "d" * 200_000}, {"xml:lang": "l" * 200_000}, {"value": "v" * 200_000}]
+)
+def test_the_size_of_an_answer_counts_datatypes_and_languages(server: Server, parts: dict[str, str]) -> None:
+    from sensecheck.stores.endpoint import _read_results
+
+    reply: Any = type("Reply", (), {"has_secrets": False, "number": lambda self, name: None})()
+    rows = [literal(**parts) for _ in range(4)]
+    assert isinstance(_read_results(results(*rows, names=["x"]), reply, Limits(bytes=900_000)), Answer)
+    cut = _read_results(results(*rows, names=["x"]), reply, Limits(bytes=700_000))
+    assert isinstance(cut, Failure)
+    assert cut.reason == Reason.TOO_LARGE
+    server.said = (results(*rows, *rows), {})
+    outcome = ask(server, "x")
+    assert isinstance(outcome, Failure)
+    assert outcome.reason == Reason.TOO_LARGE
+
+
+def test_a_short_answer_that_is_a_large_table(server: Server) -> None:
+    server.said = (results(*[{}] * 10_000, names=[f"x{i}" for i in range(10_000)]), {})
+    outcome = ask(server, "x")
+    assert isinstance(outcome, Failure)
+    assert outcome.reason == Reason.TOO_LARGE
+
+
+def test_words_of_a_server_are_short_and_harmless(server: Server) -> None:
+    text = b"\x1b[31mred " + "\u202e".encode() + b"x" * 10_000
+
+    def say(self: Handler) -> None:
+        self.reply(400, text)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Handler, "do_POST", say)
+        outcome = ask(server, "x")
+    assert isinstance(outcome, Failure)
+    assert outcome.message.isprintable() and "\\x1b[31mred" in outcome.message and len(outcome.message) < 400
+
+
+@pytest.mark.parametrize(
+    "url", ["http://u:hunter2x/sparql", "http://u:hunter2x@/sparql", "ftp://u:hunter2x@h/", "http://[hunter2x@h"]
+)
+def test_an_address_that_is_none_is_told_without_its_password(url: str) -> None:
+    with pytest.raises(ValueError, match="expected an address") as raised:
+        Endpoint(url)
+    assert "hunter2x" not in str(raised.value)

@@ -8,14 +8,15 @@ import sqlite3
 import threading
 import time
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sensecheck.stores import Answer, Databases, Graph, Limits, Outcome, Request
+from sensecheck.stores import Answer, Databases, Failure, Graph, Limits, Outcome, Request
 
 LIMITS = Limits(seconds=0.6, memory=384 << 20, rows=10_000, bytes=8 << 20)
 CASES = tomllib.loads((Path(__file__).parent / "hostile.toml").read_text(encoding="utf-8"))
@@ -92,60 +93,83 @@ def end_of(outcome: Outcome) -> str:
     return "answer" if isinstance(outcome, Answer) else str(outcome.reason)
 
 
+Opens = Callable[[Limits], Graph | Databases]
+
+
 def run_suite(
     title: str,
-    store: Graph | Databases,
+    opens: Opens,
     cases: list[dict[str, Any]],
     watch: Watch,
     canary: Request,
     right: Answer,
 ) -> None:
     before = watch.snapshot()
-    first = store.execute(canary)
-    assert isinstance(first, Answer)
-    assert first.rows == right.rows
-    base = max(address_space(pid) for pid in store.pool.pids())
     table: list[str] = []
     wrong: list[str] = []
-    for case in cases:
-        request = Request(text_of(case, watch), canary.database)
-        peak = [0]
-        done = threading.Event()
-
-        def look(peak: list[int] = peak, done: threading.Event = done) -> None:
-            while not done.wait(0.02):
-                peak[0] = max(peak[0], *(address_space(pid) for pid in store.pool.pids()), 0)
-
-        observer = threading.Thread(target=look, daemon=True)
-        observer.start()
-        started = time.monotonic()
-        outcome = store.execute(request)
-        spent = time.monotonic() - started
-        done.set()
-        observer.join()
-        again = store.execute(canary)
-        end = end_of(outcome)
-        faults = []
-        right_ends = set(case["ends"])
-        if right_ends & {"answer", "memory", "too large"}:
-            right_ends.add("timeout")  # whatever takes work may, on a busy machine, take too long
-        if end not in right_ends:
-            faults.append(f"ended as {end}: {getattr(outcome, 'message', '')[:120]}")
-        if spent > LIMITS.seconds + 1:
-            faults.append(f"took {spent:.2f} s")
-        if peak[0] > base + LIMITS.memory + (64 << 20):
-            faults.append(f"took {peak[0] - base:,} bytes")
-        if not isinstance(again, Answer) or again.rows != right.rows:
-            faults.append(f"the next query got {again}")
-        note = "; ".join(faults) or "ok"
-        wrong += [f"{case['name']}: {note}"] if faults else []
-        extra = max(0, peak[0] - base) >> 20
-        table.append(f"{case['name'][:52]:52} {end:15} {spent:6.2f} s {extra:5} MB  {note}")
+    with ExitStack() as closing:
+        stores: dict[float, tuple[Graph | Databases, int]] = {}
+        for case in cases:
+            request = Request(text_of(case, watch), canary.database)
+            for seconds in (LIMITS.seconds, 4 * LIMITS.seconds, 16 * LIMITS.seconds):
+                if seconds not in stores:
+                    store = opens(replace(LIMITS, seconds=seconds))
+                    closing.callback(store.close)
+                    first = store.execute(canary)
+                    assert isinstance(first, Answer)
+                    assert first.rows == right.rows
+                    stores[seconds] = store, max(address_space(pid) for pid in store.pool.pids())
+                end, faults, only_slow, said = try_case(*stores[seconds], case, request, canary, right)
+                # A busy machine may need longer even to refuse: then it is asked again with more time, not forgiven.
+                if not only_slow:
+                    break
+            note = "; ".join(faults) or "ok"
+            wrong += [f"{case['name']}: {note}"] if faults else []
+            table.append(f"{case['name'][:52]:52} {end:15} {said}  {note}")
     print(f"\n{title}: {len(cases)} queries, limit {LIMITS.seconds:g} s and {LIMITS.memory >> 20} MB each")
     print("\n".join(table))
     assert not wrong, wrong
     assert watch.snapshot() == before, "something was written"
     assert not watch.knocks, "somebody connected"
+
+
+def try_case(
+    store: Graph | Databases, base: int, case: dict[str, Any], request: Request, canary: Request, right: Answer
+) -> tuple[str, list[str], bool, str]:
+    """How a query ended, what is wrong with that, whether all of it may be for want of time, and what it took."""
+    peak = [0]
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.02):
+            peak[0] = max(peak[0], *(address_space(pid) for pid in store.pool.pids()), 0)
+
+    observer = threading.Thread(target=look, daemon=True)
+    observer.start()
+    started = time.monotonic()
+    outcome = store.execute(request)
+    spent = time.monotonic() - started
+    done.set()
+    observer.join()
+    again = store.execute(canary)
+    end = end_of(outcome)
+    faults, slow = [], []
+    right_ends = set(case["ends"])
+    if right_ends & {"answer", "memory", "too large"}:
+        right_ends.add("timeout")  # whatever takes work may, on a busy machine, take too long
+    if end not in right_ends:
+        (slow if end == "timeout" else faults).append(f"ended as {end}: {getattr(outcome, 'message', '')[:120]}")
+    if spent > store.limits.seconds + 1:
+        slow.append(f"took {spent:.2f} s")
+    if peak[0] > base + LIMITS.memory + (64 << 20):
+        faults.append(f"took {peak[0] - base:,} bytes")
+    if not isinstance(again, Answer) or again.rows != right.rows:
+        (slow if end_of(again) == "timeout" else faults).append(f"the next query got {again}")
+    place = str(Path(request.database).parent)
+    if request.database and isinstance(outcome, Failure) and place in outcome.message.replace(f"{place}/out", ""):
+        faults.append(f"told where the store is: {outcome.message}")
+    only_slow = bool(slow) and not faults
+    return end, faults + slow, only_slow, f"{spent:6.2f} s {max(0, peak[0] - base) >> 20:5} MB"
 
 
 def test_sparql(watch: Watch) -> None:
@@ -156,11 +180,14 @@ def test_sparql(watch: Watch) -> None:
     graph.write_text("\n".join(dict.fromkeys(lines)) + "\n")
     canary = Request("SELECT (COUNT(*) AS ?n) WHERE { ?s <http://e/p> <http://e/s0> }")
     assert len(CASES["sparql"]) >= 30
-    with Graph(graph, limits=LIMITS, workers=1) as store:
-        assert isinstance(store, Graph)
+    with Graph(graph, workers=1) as store:
         found = store.execute(canary)
-        assert isinstance(found, Answer)
-        run_suite("SPARQL on Oxigraph", store, CASES["sparql"], watch, canary, found)
+    assert isinstance(found, Answer)
+
+    def opens(limits: Limits) -> Graph:
+        return Graph(graph, limits=limits, workers=1)
+
+    run_suite("SPARQL on Oxigraph", opens, CASES["sparql"], watch, canary, found)
 
 
 def test_sqlite(watch: Watch) -> None:
@@ -168,13 +195,21 @@ def test_sqlite(watch: Watch) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE item (id INTEGER, name TEXT, price REAL)")
         connection.executemany("INSERT INTO item VALUES (?, ?, ?)", [(i, f"name{i:05}", i / 7) for i in range(400)])
+        connection.execute("CREATE VIRTUAL TABLE words USING fts5(text)")
+        connection.execute("INSERT INTO words SELECT name || ' and more' FROM item")
+        connection.execute("CREATE VIRTUAL TABLE old_words USING fts4(text)")
+        connection.execute("INSERT INTO old_words SELECT name || ' and more' FROM item")
+        connection.execute("CREATE VIRTUAL TABLE boxes USING rtree(id, low, high)")
+        connection.execute("INSERT INTO boxes SELECT id, price, price + 1 FROM item")
     connection.close()
     cases = [case for case in CASES["sql"] if case.get("only", "sqlite") == "sqlite"]
     assert len(cases) >= 30
-    with Databases(path, limits=LIMITS, workers=1) as store:
-        assert isinstance(store, Databases)
-        canary = Request("SELECT count(*), sum(id) FROM item WHERE name LIKE 'NAME%'", str(path))
-        run_suite("SQL on SQLite", store, cases, watch, canary, Answer(rows=[(400, 79800)]))
+    canary = Request("SELECT count(*), sum(id) FROM item WHERE name LIKE 'NAME%'", str(path))
+
+    def opens(limits: Limits) -> Databases:
+        return Databases(path, limits=limits, workers=1)
+
+    run_suite("SQL on SQLite", opens, cases, watch, canary, Answer(rows=[(400, 79800)]))
 
 
 def test_duckdb(watch: Watch) -> None:
@@ -184,11 +219,14 @@ def test_duckdb(watch: Watch) -> None:
         connection.execute("CREATE TABLE item (id INTEGER, name TEXT, price DOUBLE)")
         connection.execute("INSERT INTO item SELECT i, 'name' || i, i / 7 FROM range(400) t(i)")
     cases = [case for case in CASES["sql"] if case.get("only", "duckdb") == "duckdb"]
-    with Databases(path, limits=LIMITS, workers=1) as store:
-        assert isinstance(store, Databases)
+    canary = Request("SELECT count(*), sum(id)::INT FROM item WHERE name LIKE 'name%'", str(path))
+
+    def opens(limits: Limits) -> Databases:
+        store = Databases(path, limits=limits, workers=1)
         assert store.dialect == "duckdb"
-        canary = Request("SELECT count(*), sum(id)::INT FROM item WHERE name LIKE 'name%'", str(path))
-        run_suite("SQL on DuckDB", store, cases, watch, canary, Answer(rows=[(400, 79800)]))
+        return store
+
+    run_suite("SQL on DuckDB", opens, cases, watch, canary, Answer(rows=[(400, 79800)]))
 
 
 def test_half_a_character_is_one_unscored_query(watch: Watch) -> None:
@@ -199,3 +237,10 @@ def test_half_a_character_is_one_unscored_query(watch: Watch) -> None:
     assert end_of(bad) == "syntax"
     assert isinstance(good, Answer)
     assert good.boolean
+
+
+def test_the_safety_page_counts_the_attacks() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "safety.md").read_text(encoding="utf-8")
+    on = {engine: sum(case.get("only", engine) == engine for case in CASES["sql"]) for engine in ("sqlite", "duckdb")}
+    told = f"{len(CASES['sparql'])} in SPARQL, {on['sqlite']} in SQL on SQLite and {on['duckdb']} on DuckDB"
+    assert told in page

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.reasons import Reason
+from sensecheck.runs.writing import write_named
 
 Floats = NDArray[np.float64]
 Method = Literal["temperature", "platt", "isotonic", "beta"]
@@ -79,9 +80,7 @@ class Recalibration:
         }
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        target = Path(path)
-        target.write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
-        return target
+        return write_named(path, (json.dumps(self.to_dict(), indent=2) + "\n").encode("utf-8"))
 
     def __str__(self) -> str:
         if self.method == "isotonic":

@@ -8,19 +8,17 @@ from __future__ import annotations
 import io
 import os
 import sys
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
-import zstandard
 
 from sensecheck.calibrated.answers import holds_answers
 from sensecheck.calibrated.logits import detect_format
 from sensecheck.calibrated.reading import InputFormat, Reading
 from sensecheck.inputs.errors import InputError
-from sensecheck.inputs.opening import file_sources, names_files, sources
+from sensecheck.inputs.opening import file_sources, names_files, sources, unpacked_start
 from sensecheck.inputs.reasons import Reason
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
@@ -141,7 +139,7 @@ def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
     if isinstance(data, io.BufferedIOBase):
         stream = data if isinstance(data, io.BufferedReader) else io.BufferedReader(data, _PEEK)
         head = stream.peek(_PEEK)
-        start = _inflated(head)
+        start = unpacked_start(head, _PEEK)
         kind = wanted if wanted != "auto" else "logprobs" if holds_answers(start) else str(detect_format(start))
         return stream, _logits_kind(kind)
     if wanted != "auto":
@@ -173,18 +171,3 @@ def _logits_kind(kind: str) -> str:
     if kind == "empty":
         raise InputError(path="-", expected="at least one record", got="an empty input", reason=Reason.EMPTY)
     return kind
-
-
-def _inflated(head: bytes) -> bytes:
-    """The text behind the first bytes of a stream that may be compressed."""
-    try:
-        if head[:2] == b"\x1f\x8b":
-            return zlib.decompressobj(wbits=31).decompress(head, _PEEK)
-        if head[:4] == b"\x28\xb5\x2f\xfd":
-            return zstandard.ZstdDecompressor().stream_reader(io.BytesIO(head)).read(_PEEK)
-    except (zlib.error, zstandard.ZstdError):
-        kind = "gzip" if head[:2] == b"\x1f\x8b" else "zstd"
-        raise InputError(
-            f"the {kind} data is corrupt", path="-", hint="Make or fetch it again.", reason=Reason.CORRUPT_COMPRESSION
-        ) from None
-    return head

@@ -73,6 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _say_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
     """A warning in one line, without the place in our code that gave it."""
+    if category.__name__ == "NothingScored":
+        return  # the last line says so, and the exit code
     if issubclass(category, instruments.InstrumentWarning):
         sys.stderr.write(f"sensecheck: note: {message}\n")
     else:
@@ -136,9 +138,10 @@ def _explain_failure(error: Exception, package: str) -> int:
 
 
 def _refuse(words: str) -> int:
+    from sensecheck.network.address import public_text
     from sensecheck.report.escaping import visible
 
-    sys.stderr.write(f"sensecheck: error: {visible(words)}\n")
+    sys.stderr.write(f"sensecheck: error: {visible(public_text(words))}\n")
     return BAD_INPUT
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import orjson
 
@@ -12,8 +14,9 @@ from sensecheck.cli.options import FORMATS, Parser, positive
 from sensecheck.report.comparison import Comparison, compare
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import outcome_words
-from sensecheck.report.result import load
+from sensecheck.report.result import Result, load
 from sensecheck.report.tables import decimal
+from sensecheck.runs.directory import damage_told
 
 _EXAMPLES = """
 examples:
@@ -54,6 +57,11 @@ def run(args: argparse.Namespace) -> int:
     if len(args.runs) < 2:
         raise ValueError(f"compare takes at least two run directories, got {len(args.runs)}")
     results = [load(path) for path in args.runs]
+    with damage_told(*map(Path, args.runs)):
+        return _compared(results, args)
+
+
+def _compared(results: Sequence[Result], args: argparse.Namespace) -> int:
     options = None
     if args.seed is not None or args.resamples is not None:
         first = results[0].options

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from pathlib import Path
 
@@ -12,8 +11,10 @@ from sensecheck.demo import names, path
 from sensecheck.demo.story import SCENES, SYSTEMS
 from sensecheck.report.comparison import Comparison, compare
 from sensecheck.report.overview import Cell, Row, overview_page
+from sensecheck.report.page import comparison_page
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Table, figures_table
+from sensecheck.runs.writing import replace_file
 from sensecheck.statistics.compare import Difference
 
 
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         target = Path(args.files)
         target.mkdir(parents=True, exist_ok=True)
         for name in names():
-            shutil.copy(path(name), target / name)
+            replace_file(target / name, path(name).read_bytes())
         sys.stdout.write(f"{len(names())} files in {target}\n")
         return 0
     out = Path(args.out)
@@ -61,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
         compared = comparisons.pairs[0]
         _briefly(compared, args.only is not None).print()
         judged += [(scene.question, d) for d in compared.differences if d.name in compared.a.question.headline]
-        page = comparisons.to_html(out / f"{scene.question}-comparison.html")
+        page = out / f"{scene.question}-comparison.html"
+        replace_file(page, comparison_page(comparisons).encode("utf-8"))
         cells = [
             Cell(system, result, f"{scene.question}-{system}/report.html")
             for system, result in zip(SYSTEMS, results, strict=True)
@@ -71,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     for sentence in takeaways(judged):
         sys.stdout.write(f"  {sentence}\n")
     index = out / "index.html"
-    index.write_text(overview_page("Larkhaven: two systems, five questions", SYSTEMS, rows), encoding="utf-8")
+    replace_file(index, overview_page("Larkhaven: two systems, five questions", SYSTEMS, rows).encode("utf-8"))
     reports = [out / cell.link for row in rows for cell in row.cells]
     sys.stdout.write(f"\nOverview, with links to everything: {index}\n")
     sys.stdout.write("\nReports:\n" + "".join(f"  {report}\n" for report in reports))

@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     from sensecheck.evaluation.example import example
     from sensecheck.evaluation.schema import schema
+    from sensecheck.runs.writing import replace_file
 
     packed = orjson.dumps(schema(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     if args.schema:
@@ -43,17 +44,15 @@ def run(args: argparse.Namespace) -> int:
     if target.exists() and not args.overwrite:
         raise ValueError(f"{target} already exists; pass --overwrite to replace it")
     target.write_text(example(demo=args.demo), encoding="utf-8")
-    (target.parent / SCHEMA).write_bytes(packed)
+    replace_file(target.parent / SCHEMA, packed)
     written = [str(target), str(target.parent / SCHEMA)]
     if args.demo:
-        import shutil
-
         from sensecheck import demo
 
         folder = target.parent / "demo"
         folder.mkdir(exist_ok=True)
         for name in demo.names():
-            shutil.copy(demo.path(name), folder / name)
+            replace_file(folder / name, demo.path(name).read_bytes())
         written.append(f"{folder}/ ({len(demo.names())} files)")
     sys.stdout.write("".join(f"  {w}\n" for w in written) + f"  next: sensecheck run {target}\n")
     return 0

@@ -11,7 +11,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
+from sensecheck.network.address import public_text
 from sensecheck.options import Parameter, alternatives, default_words, parameters, settings_of
+from sensecheck.report.escaping import visible
 from sensecheck.report.result import Result
 
 FORMATS = ("table", "json", "markdown", "latex")
@@ -39,7 +41,7 @@ class Parser(argparse.ArgumentParser):
             close = get_close_matches(wrong.split("=")[0], known, n=1)
             if close:
                 message += f". Did you mean {close[0]}?"
-        sys.stderr.write(f"sensecheck: error: {message} (see {self.prog} --help)\n")
+        sys.stderr.write(f"sensecheck: error: {public_text(message)} (see {self.prog} --help)\n")
         raise SystemExit(2)
 
 
@@ -259,6 +261,9 @@ def finish(result: Result, args: argparse.Namespace) -> int:
     failed = [words for words in (gate(result) for gate in gates) if words]
     for words in failed:
         sys.stderr.write(f"sensecheck: gate failed: {words}\n")
+    if nothing := result.nothing_scored():
+        sys.stderr.write(f"sensecheck: error: {visible(nothing)}\n")
+        return 2
     return 1 if failed else 0
 
 

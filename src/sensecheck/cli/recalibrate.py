@@ -10,7 +10,9 @@ import orjson
 
 from sensecheck.calibrated.recalibrated import recalibrate
 from sensecheck.cli.options import Parser, add_output, add_parameters, check_targets, read_gates, values
+from sensecheck.inputs.formulas import guarded_csv
 from sensecheck.report.escaping import visible
+from sensecheck.runs.writing import named_file, write_named
 
 _EXAMPLES = """
 examples:
@@ -77,6 +79,9 @@ def run(args: argparse.Namespace) -> int:
     failed = [words for words in (gate(recalibrated.after) for gate in gates) if words]
     for words in failed:
         sys.stderr.write(f"sensecheck: gate failed: {words}\n")
+    if nothing := recalibrated.after.nothing_scored():
+        sys.stderr.write(f"sensecheck: error: {visible(nothing)}\n")
+        return 2
     return 1 if failed else 0
 
 
@@ -86,9 +91,10 @@ def _written(table: object, target: Path) -> Path:
     assert isinstance(table, pl.DataFrame)
     kind = target.suffix.lower()
     if kind == ".csv":
-        table.write_csv(target)
-    elif kind in (".jsonl", ".ndjson"):
-        table.write_ndjson(target)
-    else:
-        table.write_parquet(target)
+        return write_named(target, guarded_csv(table))
+    with named_file(target) as stream:
+        if kind in (".jsonl", ".ndjson"):
+            table.write_ndjson(stream)
+        else:
+            table.write_parquet(stream)
     return target

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from sensecheck.cli.options import FORMATS, Parser
 from sensecheck.report.result import load
+from sensecheck.runs.directory import damage_told
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,8 +27,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
-    result = load(args.run).sliced(args.slice)
-    target = result.to_html(args.html or f"{args.run}/report.html")
-    result.show(args.format)
+    result = load(args.run)
+    with damage_told(Path(args.run)):
+        result = result.sliced(args.slice)
+        target = result.to_html(args.html or f"{args.run}/report.html")
+        result.show(args.format)
     (sys.stdout if args.format == "table" else sys.stderr).write(f"  report: {target}\n")
     return 0

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sensecheck import robust
@@ -114,16 +115,18 @@ def _generator(given: Mapping[str, Any]) -> Any:
 
 
 def _run_generate(args: argparse.Namespace) -> int:
+    from sensecheck.inputs.formulas import guarded_csv
     from sensecheck.robust.records import pairs_of
     from sensecheck.robust.statements import standardise
     from sensecheck.robust.steps import generate
+    from sensecheck.runs.writing import write_named
 
     given = values(args, robust.evaluate)
     pairs = pairs_of(given["data"], limit=given.get("limit"))
     hypotheses = list(dict.fromkeys(standardise(pair.hypothesis) for pair in pairs))
     with progress("generating", "calls", 2 * len(hypotheses)) as advance:
         statements = generate(hypotheses, args.size, _generator(given), given.get("cache"), advance)
-    statements.write_csv(args.output)
+    write_named(args.output, guarded_csv(statements))
     sys.stdout.write(f"  {len(statements):,} statements for {len(hypotheses):,} hypotheses: {args.output}\n")
     return 0
 
@@ -152,6 +155,9 @@ def _run_accuracy(args: argparse.Namespace) -> int:
         f"accuracy {rate.value:.4f}  95% [{low:.4f}, {high:.4f}]  ({rate.right:,} of {rate.answered:,} pairs; "
         f"{len(pairs) - len(gold):,} without gold, {rate.unanswered:,} without an answer)\n"
     )
+    if not rate.answered:
+        why = f"{len(pairs) - len(gold):,} pairs have no gold label, {rate.unanswered:,} got no answer"
+        raise ValueError(f"Nothing could be scored: {why}. Are the file and the options the right ones?")
     return 0
 
 
@@ -171,15 +177,17 @@ def _audit() -> argparse.ArgumentParser:
 def _run_audit(args: argparse.Namespace) -> int:
     from sensecheck.report.result import load
     from sensecheck.robust.audit import read_back, write_sheet
+    from sensecheck.runs.directory import damage_told
 
     if bool(args.output) == bool(args.read):
         raise ValueError("give either -o FILE (write a sheet) or --read FILE (read a filled one)")
     result = load(args.run)
-    if args.output:
-        count = write_sheet(result, args.output, args.n, args.seed)
-        sys.stdout.write(f"  {count:,} statements to check: {args.output}\n")
-        return 0
-    rates = read_back(result, args.read)
+    with damage_told(Path(args.run)):
+        if args.output:
+            count = write_sheet(result, args.output, args.n, args.seed)
+            sys.stdout.write(f"  {count:,} statements to check: {args.output}\n")
+            return 0
+        rates = read_back(result, args.read)
 
     def percent(value: float | None) -> str:
         return "–" if value is None else f"{value:.1%}"
@@ -205,8 +213,11 @@ def _table() -> argparse.ArgumentParser:
 def _run_table(args: argparse.Namespace) -> int:
     from sensecheck.report.result import load
     from sensecheck.robust.tables import model_table
+    from sensecheck.runs.directory import damage_told
 
-    table = model_table([load(run) for run in args.runs], args.data_set)
+    results = [load(run) for run in args.runs]
+    with damage_told(*map(Path, args.runs)):
+        table = model_table(results, args.data_set)
     if args.format == "table":
         table.print(sys.stdout)
     else:

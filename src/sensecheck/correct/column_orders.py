@@ -1,14 +1,15 @@
 """Is one table another with its columns in some other order?
 
-Columns are placed one after the other; a start is given up as soon as the rows cut off at the columns placed so far do
-not agree. Cells are numbers and rows are hashes here, so that each try is a few passes over the rows; a yes is checked
-cell by cell in the end. Tables made of columns that look alike have very many starts: the steps are counted.
+Columns are placed one after the other, the one with the fewest candidates first; a start is given up as soon as some
+column has no place where the rows, cut off there, agree. Cells are numbers and rows are hashes here, so that each look
+is a few passes over the rows; a yes is checked cell by cell in the end. Tables can be built that have very many starts
+all the same: the steps are counted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from sensecheck.inputs.guarding import OverBudgetError
 Row: TypeAlias = "tuple[Any, ...]"
 Codes: TypeAlias = NDArray[np.int64]
 Hashes: TypeAlias = NDArray[np.uint64]
+Rows: TypeAlias = tuple[Hashes, int]
 
 MOST_STEPS = 30_000_000
 """Rows looked at while orders of columns are tried: about a second."""
@@ -58,55 +60,53 @@ class _Search:
         self.steps = max(MOST_STEPS, 4 * len(gold) * self.width**2)
 
     def found(self) -> bool:
-        gold_start, start = (self._start(len(columns[0])) for columns in (self.gold, self.predicted))
-        shown = [_joined(start, column) for column in self.predicted]
-        candidates = []
-        for column in self.gold:
-            wanted = _joined(gold_start, column)
-            candidates.append([j for j, hashes in enumerate(shown) if self._agree(wanted, hashes)])
-        # The gold's columns in the order of their number of candidates: where there is one, nothing is tried.
-        self.places = sorted(range(self.width), key=lambda i: len(candidates[i]))
-        self.candidates = [candidates[i] for i in self.places]
-        if not all(self.candidates):
-            return False
-        self.wanted = []
-        hashes = gold_start
-        for place in self.places:
-            hashes = _joined(hashes, self.gold[place])
-            self.wanted.append(hashes)
-        return self._placed([], start)
+        starts = [self._start(len(columns[0])) for columns in (self.gold, self.predicted)]
+        return self._placed({}, starts[0], starts[1])
 
     def _start(self, rows: int) -> Hashes:
         start = np.zeros(rows, dtype=np.uint64)
         start[: self.fixed] = self.blocks
         return start
 
-    def _agree(self, wanted: Hashes, shown: Hashes) -> bool:
-        """Whether rows cut off behind some column may be the gold's rows cut off there."""
-        self.steps -= len(shown)
+    def _placed(self, placed: dict[int, int], wanted: Hashes, shown: Hashes) -> bool:
+        """Whether the other columns find their places too. `placed`: the gold's column → the predicted one; the hashes
+        are of the rows cut off at these columns."""
+        if len(placed) == self.width:
+            return self._proved(placed)
+        golds = self._cut_off(wanted, self.gold, placed.keys())
+        others = self._cut_off(shown, self.predicted, set(placed.values()))
+        if sorted(bag for _, bag in golds.values()) != sorted(bag for _, bag in others.values()):
+            return False  # some column is left over on either side
+        fitting = {i: self._fitting(golds[i], others) for i in golds}
+        # The column with the fewest candidates goes first: one without any ends the matter here.
+        place = min(fitting, key=lambda i: len(fitting[i]))
+        return any(self._placed({**placed, place: j}, golds[place][0], others[j][0]) for j in fitting[place])
+
+    def _cut_off(self, hashes: Hashes, columns: Sequence[Codes], placed: Collection[int]) -> dict[int, Rows]:
+        """The rows cut off behind each of the columns that have no place yet, and the bag of those that are fixed."""
+        self.steps -= len(hashes) * (len(columns) - len(placed))
         if self.steps < 0:
             raise OverBudgetError(f"columns that look alike could be in too many orders ({self.width} columns)")
-        if _bag(wanted[: self.fixed]) != _bag(shown[: self.fixed]):
+        longer = {i: _joined(hashes, column) for i, column in enumerate(columns) if i not in placed}
+        return {i: (rows, _bag(rows[: self.fixed])) for i, rows in longer.items()}
+
+    def _fitting(self, wanted: Rows, others: Mapping[int, Rows]) -> list[int]:
+        """The columns behind which the rows may be the gold's; of those that are the same cell by cell, one."""
+        fitting: dict[int, int] = {}
+        for j, shown in others.items():
+            if self.kinds[j] not in fitting and self._agree(wanted, shown):
+                fitting[self.kinds[j]] = j
+        return list(fitting.values())
+
+    def _agree(self, wanted: Rows, shown: Rows) -> bool:
+        if wanted[1] != shown[1]:
             return False
-        return not len(shown) > self.fixed or _is_part(shown[self.fixed :], wanted[self.fixed :])
+        rest = shown[0][self.fixed :]
+        return not len(rest) or _is_part(rest, wanted[0][self.fixed :])
 
-    def _placed(self, chosen: list[int], hashes: Hashes) -> bool:
-        depth = len(chosen)
-        if depth == self.width:
-            return self._proved(chosen)
-        tried: set[int] = set()
-        for j in self.candidates[depth]:
-            if j in chosen or self.kinds[j] in tried:
-                continue
-            tried.add(self.kinds[j])
-            longer = _joined(hashes, self.predicted[j])
-            if self._agree(self.wanted[depth], longer) and self._placed([*chosen, j], longer):
-                return True
-        return False
-
-    def _proved(self, chosen: Sequence[int]) -> bool:
-        gold = self._rows([self.gold[place] for place in self.places])
-        shown = self._rows([self.predicted[j] for j in chosen])
+    def _proved(self, placed: Mapping[int, int]) -> bool:
+        gold = self._rows([self.gold[i] for i in placed])
+        shown = self._rows([self.predicted[j] for j in placed.values()])
         if Counter(gold[: self.fixed]) != Counter(shown[: self.fixed]):
             return False
         return Counter(shown[self.fixed :]) <= Counter(gold[self.fixed :])

@@ -30,7 +30,7 @@ from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.measurements import Measurements, concatenated
-from sensecheck.stores import STANDARD_PREFIXES, Databases, Endpoint, Graph, Limits, Store
+from sensecheck.stores import STANDARD_PREFIXES, Databases, Endpoint, Graph, Limits, Store, limit_notes
 
 CACHE_NAME = "answers.db"
 SPICE_SLICES = ("question_type", "subtype", "context", "ellipsis", "multi_entity")
@@ -123,6 +123,7 @@ def evaluate(
             data, asked_for, distances=_distances(distances), batch_records=UNASKED_RECORDS if store is None else None
         )
         first_rows = reader.first_rows()
+        reader.check_fields(first_rows)
         reader.find_samples(first_rows)
         if shared.get("slices") is None and is_spice(first_rows):
             asked_for = replace(asked_for, slices=tuple(slicings(SPICE_SLICES)))
@@ -155,6 +156,7 @@ class Correct(Instrument):
         self.reader = reader
         self.choices = choices
         self.scorer = scorer
+        self.asks = scorer is not None
         self.settings = settings
         self.forms = NormalForms(choices) if choices.normalise else None
         if scorer is None:
@@ -208,9 +210,14 @@ class Correct(Instrument):
         return rows
 
     def finish(self, result: Result) -> None:
+        if self.scorer is not None:
+            result.notes += limit_notes(self.scorer.store)
         if self.scorer is not None and self.scorer.missing:
             first, *others = self.scorer.missing.values()
             result.notes.append(first + (f"; {len(others):,} others are missing too" if others else ""))
+        if self.scorer is not None and self.scorer.unreadable:
+            unread = f"{self.scorer.unreadable:,} kept answers in {self.scorer.cache_path}"
+            result.notes.append(f"{unread} could not be read and were asked again")
         for why, count in sorted(self.reader.bad.items()):
             result.notes.append(f"{count:,} bad {'record' if count == 1 else 'records'}: {why}")
         result.notes += _not_normalised(result.rows)

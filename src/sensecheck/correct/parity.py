@@ -21,6 +21,7 @@ from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.json_arrays import read_as_original
 from sensecheck.inputs.opening import identity, sources
 from sensecheck.inputs.reasons import Reason
+from sensecheck.network.address import public_address
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
 from sensecheck.report.result import Result
@@ -41,6 +42,7 @@ from sensecheck.stores import (
     Store,
     Term,
     answers,
+    limit_notes,
 )
 
 NO_INTERVAL = "parity with the original: it gives no interval"
@@ -173,7 +175,7 @@ class Spice(Instrument):
 
     def plan(self) -> Mapping[str, Any]:
         files = [place for place in (self.link, self.distances_file) if place and Path(place).is_file()]
-        return {"asked": self.link, "read": identity(files) if files else []}
+        return {"asked": public_address(self.link) if self.link else None, "read": identity(files) if files else []}
 
     def inputs(self) -> list[dict[str, Any]]:
         return self.files
@@ -208,7 +210,9 @@ class Spice(Instrument):
     def _run(self, link: str) -> dict[str, Outcome]:
         store = open_strict(link, workers=self.workers)
         try:
-            return run_queries(store, self.records)
+            outcomes = run_queries(store, self.records)
+            self.notes += limit_notes(store)
+            return outcomes
         except EndpointDeadError as error:
             raise Stopped(f"{error}. Start the server again and repeat the command.") from None
         finally:

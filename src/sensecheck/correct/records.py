@@ -22,6 +22,7 @@ import polars as pl
 
 from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Names, Piece, Rows, fields_of
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
+from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, loads, no_document, not_utf8, read_document
 from sensecheck.inputs.opening import Source, file_sources, is_path, names_files
 from sensecheck.inputs.reasons import Reason
@@ -136,6 +137,7 @@ class Reader:
         self._names: dict[tuple[str, ...], FieldNames] = {}
         self._begun: Iterator[Piece] | None = None
         self._numbered = 0  # records so far, over all inputs
+        self._in_memory: list[Any] | None = None
 
     def batches(self, done: int = 0) -> Iterator[Records]:
         """Batches from number `done` on."""
@@ -191,6 +193,23 @@ class Reader:
         listed = rows.to_dicts() if isinstance(rows, pl.DataFrame) else rows
         return [row for row in listed if isinstance(row, Mapping)]
 
+    def check_fields(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse what the user names and the first rows do not have, before anything is asked."""
+        check_names(self.asked.columns, [*NAMES, *self._kept])
+        fields = tuple(dict.fromkeys(name for row in rows for name in row))
+        if not fields:
+            return
+        path = next((source.name for source in file_sources(self.data)), "")
+        check_columns(self.asked.columns, fields, path)
+        for name in self._kept:
+            theirs = self.asked.columns.get(name, name)
+            if theirs not in fields and name != self.asked.repeat:
+                there = ", ".join(shown(field, 30) for field in fields[:12])
+                raise InputError(
+                    path=path or None, field=theirs, expected="a column of that name to slice by",
+                    got=f"the columns {there}", hint=did_you_mean(theirs, fields), reason=Reason.UNKNOWN_COLUMN,
+                )  # fmt: skip
+
     def find_samples(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Refuse rows without the column that tells samples of one example apart; without one named, look for it."""
         fields = tuple(dict.fromkeys(name for row in rows for name in row))
@@ -234,7 +253,9 @@ class Reader:
                     yield Piece(rows, source.name, first, names)
                 self.files.append({"path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes})
         elif isinstance(self.data, Sequence) and all(isinstance(row, Mapping) for row in self.data):
-            yield Piece(self.data, "", 1, self._names_for(self.data))
+            if self._in_memory is None:
+                self._in_memory = [whole_value(row) for row in self.data]
+            yield Piece(self._in_memory, "", 1, self._names_for(self._in_memory))
         else:
             for rows, first, names in self._tables(TableReader(self.data)):
                 yield Piece(rows, "", first, names)

@@ -48,6 +48,8 @@ class Scorer:
         self.cache_path = cache_path
         self.missing: dict[str, str] = {}
         """Databases that records name and the store does not have → what it says."""
+        self.unreadable = 0
+        """Kept answers that could not be read and were asked again."""
         self._cache: ResultCache | None = None
         self._plans: dict[str, GoldPlan] = {}
         self._cuts: dict[str, Cut | None] = {}
@@ -61,6 +63,7 @@ class Scorer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._cache is not None:
+            self.unreadable += self._cache.unreadable
             self._cache.close()
             self._cache = None
 

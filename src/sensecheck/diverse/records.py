@@ -41,6 +41,7 @@ from sensecheck.diverse.rows import (
     rows_of_file,
 )
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
+from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.opening import Source
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import PLACE, check_columns, check_names
@@ -98,7 +99,10 @@ class SetReader:
     ) -> None:
         if eos == "":
             raise InputError(field="eos", expected="a separator", got="an empty text", reason=Reason.EMPTY_EOS)
-        self.data, self.references, self.queries, self.eos = data, references, queries, eos
+        self.data, self.references, self.queries = (
+            given if are_files(given) else whole_value(given) for given in (data, references, queries)
+        )
+        self.eos = eos
         self.asked, self.donors = asked, donors
         self._wanted = [column for column in asked.carried if column != N_GROUPS]
         self._wanted += filter(None, [asked.weight, asked.cluster])

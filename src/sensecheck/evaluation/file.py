@@ -14,6 +14,7 @@ from sensecheck.evaluation.lines import Lines, Place, parsed
 from sensecheck.evaluation.options import OWN, Setting, intervals, options, takes_anything
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.reasons import Reason
+from sensecheck.network.address import public_text
 from sensecheck.report.question import question
 from sensecheck.report.repeats import NAME
 from sensecheck.statistics.figure import IntervalOptions
@@ -110,7 +111,10 @@ class _Checker:
 
     def wrong(self, place: Place, problem: str | None = None, **parts: Any) -> None:
         line = next((self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), None)
-        self.problems.append(InputError(problem, path=self.path, line=line, field=_spelled(place), **parts))
+        # A value that is repeated may be an address with a password in it.
+        told: dict[str, Any] = {name: public_text(part) for name, part in parts.items()}
+        problem = None if problem is None else public_text(problem)
+        self.problems.append(InputError(problem, path=self.path, line=line, field=_spelled(place), **told))
 
     def evaluation(self, path: Path) -> Evaluation:
         for key in self.content:

@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,13 +21,16 @@ from sensecheck.evaluation.file import Entry, Evaluation, with_secrets
 from sensecheck.evaluation.options import evaluator, options
 from sensecheck.inputs.errors import shown
 from sensecheck.inputs.opening import sources
+from sensecheck.network.address import public_text
 from sensecheck.options import parameters
 from sensecheck.report.comparison import Comparison, Comparisons, compare
 from sensecheck.report.overview import Cell, Row, overview_page
+from sensecheck.report.page import comparison_page
 from sensecheck.report.question import slicings
-from sensecheck.report.result import Result, load
-from sensecheck.runs.directory import MANIFEST, RunDirectory, RunError
+from sensecheck.report.result import NothingScored, Result, load
+from sensecheck.runs.directory import RunDirectory
 from sensecheck.runs.stopping import Stopped
+from sensecheck.runs.writing import MANIFEST, RunError, replace_file
 from sensecheck.statistics.compare import ComparisonError, Difference
 
 STATE = "evaluation.json"
@@ -90,7 +94,7 @@ class _Work:
             self.result.rows.append(row)
         if not self.dry:
             self.out.mkdir(parents=True, exist_ok=True)
-            _write(
+            replace_file(
                 self.out / INDEX,
                 overview_page(self.evaluation.title, self.evaluation.systems, self.result.rows).encode(),
             )
@@ -110,6 +114,7 @@ class _Work:
             if complete:
                 self.result.unchanged.append(label)
                 self.say(f"{label}: unchanged")
+                self._tell_nothing(entry, label, result)
             return Cell(system, result, _link(folder, self.out), "" if result else "not measured yet"), False
         if self.dry:
             if lacking := _lacking(entry, given):
@@ -119,6 +124,10 @@ class _Work:
             self.result.measured.append(label)
             self.say(f"{label}: would be measured")
             return Cell(system, None, "", "would be measured"), False
+        if linked := next((place for place in (folder.parent, folder) if place.is_symlink()), None):
+            problem = f"{linked} is a link, and nothing is written through links in a folder of runs; remove it"
+            self.result.failed[label] = f"{self.evaluation.path}:{entry.line}: {label}: {problem}"
+            return Cell(system, None, "", problem), False
         started = time.monotonic()
         going_on = kept.get("fingerprint") == mark and _state_of(folder) == "running" and not self.force
         self._remember(folder, mark)
@@ -128,13 +137,19 @@ class _Work:
             self.result.stopped[label] = str(error)
             return Cell(system, None, "", f"stopped: {error}"), False
         except (ValueError, KeyError, OSError, ImportError, OverflowError) as error:
-            words = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+            words = public_text(str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
             where = f"{self.evaluation.path}:{entry.line}: {label}: {words}"
             self.result.failed[label] = where
             return Cell(system, None, "", words), False
         self.result.measured.append(label)
         self.say(f"{label}: measured in {time.monotonic() - started:.1f} s")
+        self._tell_nothing(entry, label, result)
         return Cell(system, result, _link(folder, self.out), ""), True
+
+    def _tell_nothing(self, entry: Entry, label: str, result: Result | None) -> None:
+        """A run that scored nothing failed, though its pages are there to be looked at."""
+        if result is not None and (nothing := result.nothing_scored()):
+            self.result.failed[label] = f"{self.evaluation.path}:{entry.line}: {label}: {nothing}"
 
     def _measure(self, entry: Entry, system: str, given: Mapping[str, Any], folder: Path, going_on: bool) -> Result:
         function = evaluator(entry.question)
@@ -155,11 +170,11 @@ class _Work:
         if isinstance(slices, list):
             call["slices"] = slicings(slices)
         try:
-            result = function(**call)
+            result = _called(function, call)
         except RunError:
             if not going_on:
                 raise
-            result = function(**{**call, "resume": False, "overwrite": True})
+            result = _called(function, {**call, "resume": False, "overwrite": True})
         assert isinstance(result, Result)
         if result.directory is None:
             result.save(folder, overwrite=True)
@@ -181,12 +196,14 @@ class _Work:
         mark = self._comparison_mark(runs)
         kept = self.state["comparisons"].get(folder.as_posix(), {})
         if kept.get("mark") == mark and page.exists() and not fresh and not self.force:
-            pairs = [
-                Comparison(runs[0], other, (names[0], name), [_restored(d) for d in differences])
-                for other, name, differences in zip(runs[1:], names[1:], kept["differences"], strict=True)
-            ]
-            row.comparison, row.link = Comparisons(runs, names, pairs), _link(page, self.out)
-            return
+            # What was remembered may have been changed: then the runs are compared again.
+            with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+                pairs = [
+                    Comparison(runs[0], other, (names[0], name), [_restored(d) for d in differences])
+                    for other, name, differences in zip(runs[1:], names[1:], kept["differences"], strict=True)
+                ]
+                row.comparison, row.link = Comparisons(runs, names, pairs), _link(page, self.out)
+                return
         try:
             comparisons: Comparisons = compare(runs)
         except ComparisonError as error:
@@ -196,7 +213,7 @@ class _Work:
         for pair, name in zip(comparisons.pairs, names[1:], strict=True):
             pair.names = (names[0], name)
         row.comparison, row.link = comparisons, _link(page, self.out)
-        comparisons.to_html(page)
+        replace_file(page, comparison_page(comparisons).encode("utf-8"))
         self.state["comparisons"][folder.as_posix()] = {
             "mark": mark,
             "differences": [[d.to_dict() for d in pair.differences] for pair in comparisons.pairs],
@@ -222,7 +239,7 @@ class _Work:
         """Changes when a figure could: options, interval choices, the version, the content of every file named."""
         files = {path: self._hash(path) for value in _strings(given) for path in _files(value)}
         intervals = {k: v for k, v in vars(self.evaluation.intervals).items() if k != "jobs"}
-        told = [instruments.version(entry.question), entry.question, system, given, intervals, files]
+        told = [instruments.version(entry.question), entry.question, system, _public(given), intervals, files]
         return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
 
     def _hash(self, path: str) -> str:
@@ -241,7 +258,12 @@ class _Work:
             state = {}
         if not isinstance(state, dict) or state.get("schema") != _SCHEMA:
             state = {"schema": _SCHEMA}
-        return {"cells": {}, "comparisons": {}, **state}
+        # Without what was remembered, or with what somebody wrote in its place, all is measured again.
+        return {
+            "schema": _SCHEMA,
+            "cells": _remembered(state, "cells"),
+            "comparisons": _remembered(state, "comparisons"),
+        }
 
     def _remember(self, folder: Path, mark: str) -> None:
         self.state["cells"][folder.as_posix()] = {"fingerprint": mark}
@@ -249,7 +271,18 @@ class _Work:
 
     def _write_state(self) -> None:
         self.out.mkdir(parents=True, exist_ok=True)
-        _write(self.out / STATE, orjson.dumps(self.state, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        replace_file(self.out / STATE, orjson.dumps(self.state, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def _called(function: Callable[..., Any], call: Mapping[str, Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingScored)  # it is told with the label of the entry
+        return function(**call)
+
+
+def _remembered(state: Mapping[str, Any], part: str) -> dict[str, Any]:
+    kept = state.get(part)
+    return {k: v for k, v in kept.items() if isinstance(v, dict)} if isinstance(kept, dict) else {}
 
 
 def _restored(plain: Mapping[str, Any]) -> Difference:
@@ -304,6 +337,15 @@ def _there(key: str, text: str) -> bool:
     return named or "://" in text or Path(text).exists() or bool(_files(text))
 
 
+def _public(value: Any) -> Any:
+    """Options without what an address says of who asks: with another password the same is measured."""
+    if isinstance(value, Mapping):
+        return {key: _public(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_public(inner) for inner in value]
+    return public_text(value) if isinstance(value, str) else value
+
+
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -354,9 +396,3 @@ def _state_of(folder: Path) -> str:
 def _link(path: Path, out: Path) -> str:
     target = path / "report.html" if path.suffix != ".html" else path
     return target.relative_to(out).as_posix()
-
-
-def _write(path: Path, content: bytes) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(content)
-    partial.replace(path)

@@ -31,6 +31,7 @@ BYTES = 300 << 20
 """Memory that one item may add in one stage."""
 
 _SHOWN = 200
+_CALL_SECONDS = 1.0  # between two calls to the same item: the first has arrived by then, wherever it fell
 
 
 class OverBudgetError(RuntimeError):
@@ -94,7 +95,7 @@ class _CalledOffError(BaseException):
 class _Post:
     """What the watchdog knows of a thread."""
 
-    __slots__ = ("__weakref__", "began", "lock", "thread", "verdict")
+    __slots__ = ("__weakref__", "began", "called", "lock", "thread", "verdict")
 
     def __init__(self) -> None:
         self.thread = threading.get_ident()
@@ -102,6 +103,8 @@ class _Post:
         """When the item at work began; 0 while none is."""
         self.verdict = ""
         """Why the item was called off."""
+        self.called = 0.0
+        """When it was called off last."""
         self.lock = threading.Lock()
 
 
@@ -121,12 +124,14 @@ def watched(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
             failure = error
         with post.lock:
             post.began = 0.0
-        while post.verdict and not isinstance(failure, _CalledOffError):
-            time.sleep(0)  # called off at the last moment: the exception is on its way, and must not meet the next item
+        if post.verdict and not isinstance(failure, _CalledOffError):
+            # Called off at the last moment: the exception is on its way, and must not meet the next item.
+            for _ in range(100):
+                time.sleep(0.001)
     except _CalledOffError as error:
         failure = error
-    if isinstance(failure, _CalledOffError):
-        verdict, post.verdict, post.began = post.verdict, "", 0.0
+    if post.verdict:
+        verdict, post.verdict, post.began, post.called = post.verdict, "", 0.0, 0.0
         raise OverBudgetError(verdict)
     if failure is not None:
         raise failure
@@ -200,8 +205,9 @@ class _Watchdog:
             verdict = f"takes more than {BYTES >> 20:,} MB of memory"
         if verdict:
             with post.lock:
-                if post.began == began and not post.verdict:
-                    post.verdict = verdict
+                # Called again as long as it works on: an exception that falls into a finaliser is lost.
+                if post.began == began and time.monotonic() - post.called > _CALL_SECONDS:
+                    post.verdict, post.called = post.verdict or verdict, time.monotonic()
                     thread = ctypes.c_ulong(post.thread)
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(_CalledOffError))
         return start

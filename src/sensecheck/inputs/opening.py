@@ -7,6 +7,7 @@ is taken on the way.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import hashlib
 import io
@@ -30,9 +31,19 @@ BLOCK_BYTES = 8 * 1024 * 1024
 MAX_LINE_BYTES = 256 * 1024 * 1024
 """A longer line is an error: it is almost always a file without line ends, and would not fit in memory."""
 
-# A zstd frame can expand 30,000 times and its decoder has no output limit, so it is fed in small sips.
-_RAW_BYTES = {"plain": 1024 * 1024, "gzip": 256 * 1024, "zstd": 16 * 1024}
+MAX_DOCUMENT_BYTES = 4 * 1024**3
+"""Text that a document may have that is held whole."""
+
+MAX_UNPACKED_BYTES = 128 * 1024 * 1024
+MAX_EXPANSION = 100
+"""A packed document that is held whole may have the first, or the second times its packed size: few bytes may unpack to
+more than any machine holds."""
+
+_RAW_BYTES = {"plain": 1024 * 1024, "gzip": 256 * 1024, "zstd": 256 * 1024}
 _PIECE_BYTES = 4 * 1024 * 1024
+_BLANK_BYTES = 1024 * 1024
+# zstd's decoder has no limit on what it gives at once, but no block unpacks to more than this: it is fed so many.
+_ZSTD_BLOCK_BYTES = 128 * 1024
 _COUNTED_BYTES = 256 * 1024
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -98,6 +109,8 @@ class Source:
             else:
                 open_line.append(piece)
                 open_bytes += len(piece)
+            if open_bytes > BLOCK_BYTES:
+                self._refuse_binary(piece, line)  # before more of it is held
             if open_bytes > max_line_bytes:
                 raise InputError(
                     path=self.name,
@@ -109,6 +122,12 @@ class Source:
                 )
             if whole_bytes >= block_bytes:
                 block = self._block(whole_lines, line)
+                if len(block.data) >= _BLANK_BYTES and block.data.isspace():
+                    # Readers remember where blank lines are, until a record follows.
+                    raise InputError(
+                        path=self.name, line=line, expected="records", got=f"{len(block.data):,} bytes of blank lines",
+                        hint="Is this the right file?", reason=Reason.BLANK_LINE,
+                    )  # fmt: skip
                 whole_lines, whole_bytes = [], 0
                 line += _line_ends(block.data)
                 yield block
@@ -119,17 +138,29 @@ class Source:
         """The whole decompressed text at once, for documents that cannot be cut into lines."""
         pieces: list[bytes] = []
         total = 0
+        most = MAX_DOCUMENT_BYTES if max_bytes is None else max_bytes
         for piece in self._text(_PIECE_BYTES, digest=True):
             total += len(piece)
-            if max_bytes is not None and total > max_bytes:
-                raise document_too_large(self.name, "a document", max_bytes)
+            if total > most:
+                raise document_too_large(self.name, "a document", most)
+            self.check_expansion(total)
+            self._refuse_binary(piece, 1)
             pieces.append(piece)
         return self._block(pieces, 1).data
 
+    def check_expansion(self, unpacked: int) -> None:
+        """Refuse a packed document that is held whole and unpacks to far more than it has."""
+        if self.compression != "plain" and unpacked > max(MAX_UNPACKED_BYTES, MAX_EXPANSION * self.raw_bytes):
+            raise document_too_large(
+                self.name, f"a document that unpacks to at most {MAX_EXPANSION} times its size, or", MAX_UNPACKED_BYTES
+            )
+
     def pieces(self) -> Iterator[bytes]:
         """The decompressed text in pieces that end anywhere, for documents that their reader cuts itself."""
-        line = 1
+        line, total = 1, 0
         for piece in self._text(_PIECE_BYTES, digest=True):
+            total += len(piece)
+            self.check_expansion(total)  # its reader holds all of a document that it cannot cut
             yield self._block([piece], line).data
             line += _line_ends(piece)
 
@@ -229,7 +260,7 @@ class Source:
             if self.compression == "gzip":
                 yield from self._gunzipped(chunk, raw, piece_bytes)
             elif self.compression == "zstd":
-                yield from self._unzstd(chunk, raw)
+                yield from self._unzstd(chunk, raw, piece_bytes)
             else:
                 for start in range(0, len(chunk), piece_bytes):
                     yield chunk[start : start + piece_bytes] if len(chunk) > piece_bytes else chunk
@@ -259,25 +290,75 @@ class Source:
                 if not chunk:
                     raise self._truncated("gzip")
 
-    def _unzstd(self, chunk: bytes, raw: Iterator[bytes]) -> Iterator[bytes]:
+    def _unzstd(self, chunk: bytes, raw: Iterator[bytes], piece_bytes: int) -> Iterator[bytes]:
         decoder = zstandard.ZstdDecompressor().decompressobj()
-        while True:
+        for part, ends in self._zstd_parts(chunk, raw, max(piece_bytes // _ZSTD_BLOCK_BYTES, 1)):
             try:
-                piece = decoder.decompress(chunk)
+                piece = decoder.decompress(part)
             except zstandard.ZstdError as error:
                 raise self._corrupt("zstd", error) from None
             if piece:
                 yield piece
-            chunk = decoder.unused_data if decoder.eof else b""
-            if decoder.eof:
+            if ends:
                 decoder = zstandard.ZstdDecompressor().decompressobj()
-                chunk = chunk or next(raw, b"")
-                if not chunk:
-                    return
-            else:
-                chunk = next(raw, b"")
-                if not chunk:
+
+    def _zstd_parts(self, data: bytes, raw: Iterator[bytes], most_blocks: int) -> Iterator[tuple[bytes, bool]]:
+        """Packed data cut between blocks (RFC 8878): up to so many at a time, and whether a frame ends with them.
+
+        What is no zstd is handed on as it is, for the decoder to say so.
+        """
+        at = 0
+
+        def has(count: int) -> bool:
+            nonlocal data, at
+            while len(data) - at < count:
+                more = next(raw, b"")
+                if not more:
+                    return False
+                data, at = data[at:] + more, 0
+            return True
+
+        while has(1):
+            if not has(5):
+                raise self._truncated("zstd")
+            magic = data[at : at + 4]
+            if magic[1:] == b"\x2a\x4d\x18" and magic[0] >> 4 == 5:  # a frame to be passed over
+                if not has(8):
                     raise self._truncated("zstd")
+                left = int.from_bytes(data[at + 4 : at + 8], "little")
+                at += 8
+                while left:
+                    if not has(1):
+                        raise self._truncated("zstd")
+                    passed = min(left, len(data) - at)
+                    at, left = at + passed, left - passed
+                continue
+            if magic != _ZSTD_MAGIC:
+                yield data[at:], False
+                raise self._bad_compression("zstd", "is corrupt (other data follows)", Reason.CORRUPT_COMPRESSION)
+            flags = data[at + 4]
+            single = flags >> 5 & 1
+            size = (single, 2, 4, 8)[flags >> 6]
+            header = 5 + (1 - single) + (0, 1, 2, 4)[flags & 3] + size
+            if not has(header):
+                raise self._truncated("zstd")
+            length, blocks, last = header, 0, False  # what is taken from `at` on, up to a block's end
+            while not last:
+                if not has(length + 3):
+                    raise self._truncated("zstd")
+                word = int.from_bytes(data[at + length : at + length + 3], "little")
+                last, kind, content = bool(word & 1), word >> 1 & 3, word >> 3
+                if content > _ZSTD_BLOCK_BYTES:
+                    raise self._bad_compression("zstd", "is corrupt (a block is too long)", Reason.CORRUPT_COMPRESSION)
+                block = 3 + (1 if kind == 1 else content) + (4 if last and flags >> 2 & 1 else 0)
+                if blocks == most_blocks or (blocks and len(data) - at - length < block):
+                    yield data[at : at + length], False
+                    at, length, blocks = at + length, 0, 0
+                if not has(length + block):
+                    raise self._truncated("zstd")
+                length, blocks = length + block, blocks + 1
+            yield data[at : at + length], True
+            at += length
 
     def _corrupt(self, kind: str, error: Exception) -> InputError:
         return self._bad_compression(kind, f"is corrupt ({escaped(str(error))})", Reason.CORRUPT_COMPRESSION)
@@ -309,8 +390,13 @@ class Source:
     def _block(self, pieces: Sequence[bytes | memoryview], first_line: int) -> Block:
         """The pieces as one block, once they are known to be text."""
         data = b"".join(pieces)
+        self._refuse_binary(data, first_line)
+        return Block(data, first_line)
+
+    def _refuse_binary(self, data: bytes, first_line: int) -> None:
+        """One NUL among many lines is a fault of its line, which whoever reads it finds; many are no text."""
         zero = data.find(b"\0")
-        if zero >= 0:
+        if zero >= 0 and 256 * data.count(b"\0", zero, zero + _PROBED_BYTES) > min(len(data) - zero, _PROBED_BYTES):
             raise InputError(
                 path=self.name,
                 line=first_line + data.count(b"\n", 0, zero),
@@ -319,9 +405,9 @@ class Source:
                 hint="Is this the right file?",
                 reason=Reason.BINARY,
             )
-        return Block(data, first_line)
 
 
+_PROBED_BYTES = 1 << 16  # behind the first NUL byte
 _TESTERS = {"gzip": "gzip -t", "zstd": "zstd -t"}
 
 
@@ -332,6 +418,18 @@ def _compression(head: bytes) -> str:
     if head.startswith(_ZSTD_MAGIC):
         return "zstd"
     return "plain"
+
+
+def unpacked_start(head: bytes, most_bytes: int) -> bytes:
+    """The text behind the first bytes of a stream that may be packed: up to so many bytes, as far as they go."""
+    source = Source("-", stream=io.BytesIO(head))
+    text = b""
+    with contextlib.suppress(InputError):  # it ends in the middle, of course
+        for piece in source._decompressed(source._raw(digest=False), most_bytes):
+            text += piece
+            if len(text) >= most_bytes:
+                break
+    return text
 
 
 def _line_ends(data: bytes) -> int:

@@ -30,6 +30,8 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, shown
+from sensecheck.inputs.formulas import OUR_HEADERS, unguarded_cells
+from sensecheck.inputs.half_characters import whole, whole_value
 from sensecheck.inputs.json_arrays import DEEPEST, OURS, in_words, is_deep, loads, not_utf8, read_document
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
 from sensecheck.inputs.reasons import Reason
@@ -242,6 +244,7 @@ class TableReader:
     header: whether the first line of CSV, TSV or text holds names; "auto" looks.
     limit: read at most this many rows in all.
     skip_bad: count lines that cannot be read instead of raising an `InputError`.
+    guarded: CSV is a table that we wrote, with marks before what looks like a formula (known by its header, or said).
     spelled: columns of names that some write as numbers (labels): both may stand in one column, and become text.
 
     >>> reader = TableReader(io.BytesIO(b"conf,right\\n0.9,yes\\n0.4,no\\n"), columns={"confidence": "conf"})
@@ -263,6 +266,7 @@ class TableReader:
         limit: int | None = None,
         skip_bad: bool = False,
         spelled: Sequence[str] = (),
+        guarded: bool = False,
         block_bytes: int = BLOCK_BYTES,
         batch_rows: int = BATCH_ROWS,
     ) -> None:
@@ -284,6 +288,7 @@ class TableReader:
         self._limit = limit
         self._skip_bad = skip_bad
         self._spelled = frozenset(spelled)
+        self._guarded = guarded
         self._block_bytes = block_bytes
         self._batch_rows = batch_rows
         self.files: list[TableReport] = []
@@ -317,6 +322,18 @@ class TableReader:
             }
             for file in self.files
         ]  # fmt: skip
+
+    def only_bad(self) -> str:
+        """What there was where every record was bad: how many, and why; nothing where there was none at all."""
+        bad = sum(file.bad for file in self.files)
+        if not bad:
+            return ""
+        reasons: dict[str, int] = {}
+        for file in self.files:
+            for record in file.bad_records:
+                reasons[record.reason] = reasons.get(record.reason, 0) + 1
+        most = sorted(reasons.items(), key=_second, reverse=True)[:3]
+        return f"only bad ones: {', '.join(f'{reason} ({count:,})' for reason, count in most)}, {bad:,} in all"
 
     def lost_lines(self, like: pl.DataFrame | None = None) -> pl.DataFrame | None:
         """A row of measurements for every line that could not be read, where bad ones are skipped: counted, not lost.
@@ -535,11 +552,8 @@ class TableReader:
                 got=f"{few} in {shown(short, 40)} and {many} in {shown(long, 40)}",
                 reason=Reason.RAGGED_COLUMNS,
             )
-        try:
-            frame = pl.DataFrame(dict(columns), strict=True, nan_to_null=False)
-        except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
-            frame = None
-        if frame is None or pl.Object in frame.dtypes:
+        frame = _polars(columns, strict=True)
+        if frame is None:
             records = list(range(1, max(lengths.values(), default=0) + 1))
             for name, column in columns.items():
                 _one_kind(name, list(column), records, RECORD, path)
@@ -566,6 +580,8 @@ class TableReader:
                 numbers = pl.int_range(report.records + 1, report.records + len(lines) + 1, eager=True)
                 report.records += len(lines)
                 frame, good = self._cells(lines, places, names, separator, report)
+                if kind == "csv" and (self._guarded or tuple(names) in OUR_HEADERS):
+                    frame = unguarded_cells(frame)
                 yield frame, numbers.filter(good)
 
     def _lines_of(
@@ -895,6 +911,7 @@ def _joined(blocks: Iterator[Block], source: Source) -> bytes:
     total = 0
     for block in blocks:
         total += len(block.data)
+        source.check_expansion(total)
         if total > _MAX_DOCUMENT_BYTES:
             raise document_too_large(source.name, "a JSON document", _MAX_DOCUMENT_BYTES)
         pieces.append(block.data)
@@ -960,13 +977,21 @@ def _frame_of(
             ]
         _one_kind(name, column, places, place, path)
         columns[name] = column
-    try:
-        frame = pl.DataFrame(columns, schema_overrides={place: pl.Int64}, strict=False, nan_to_null=False)
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
-        frame = None
-    if frame is None or pl.Object in frame.dtypes:
+    frame = _polars(columns, schema_overrides={place: pl.Int64}, strict=False)
+    if frame is None:
         raise _no_column(columns, place, path)
     return frame
+
+
+def _polars(columns: Mapping[str, Any], **options: Any) -> pl.DataFrame | None:
+    """The columns as a frame; None where they cannot be columns."""
+    try:
+        frame = pl.DataFrame(dict(columns), nan_to_null=False, **options)
+    except UnicodeEncodeError:  # half a character; files have none any more
+        return _polars({whole(name): whole_value(list(column)) for name, column in columns.items()}, **options)
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+        return None
+    return None if pl.Object in frame.dtypes else frame
 
 
 def _no_column(columns: Mapping[str, list[Any]], place: str, path: str) -> InputError:

@@ -116,7 +116,10 @@ def sql_normal_form(text: str, dialect: str = "sqlite", *, set_semantics: bool =
     With `set_semantics` an outermost DISTINCT makes no difference. A form too large to compare raises OverBudgetError.
     """
     try:
-        statements = sqlglot.parse(text, read=dialect)
+        try:
+            statements = sqlglot.parse(text, read=dialect)
+        except ValueError:  # it makes a number of 0xff…, and Python has a bound on the digits of one
+            return None
         if len(statements) != 1 or not isinstance(statements[0], exp.Query):
             return None
         return Shape(_Reader(text, dialect, statements[0]).whole(set_semantics))

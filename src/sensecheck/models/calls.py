@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from sensecheck.inputs.half_characters import whole_value
+from sensecheck.runs.databases import MAX_ANSWER_BYTES, CacheError, faults_of, open_kept
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (
@@ -26,6 +27,7 @@ CREATE TABLE IF NOT EXISTS calls (
     PRIMARY KEY (model_id, text)
 ) WITHOUT ROWID;
 """
+_TABLES = {"models": ("id", "model", "revision", "prompt"), "calls": ("model_id", "text", "answer")}
 _LOOKUP_SIZE = 500  # below SQLite's oldest limit on bound values
 
 
@@ -43,22 +45,28 @@ class CallCache:
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = None if path is None else Path(path)
-        if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._db = sqlite3.connect(":memory:" if self.path is None else str(self.path), timeout=60)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        # A killed process loses nothing that was committed; only a power cut could lose the last commits.
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.executescript(_SCHEMA)
+        if self.path is None:
+            self._db = sqlite3.connect(":memory:")
+            self._db.executescript(_SCHEMA)
+        else:
+            self._db = open_kept(self.path, _SCHEMA, _TABLES, timeout=60)
         self._ids: dict[Identity, int] = {}
+        self.unreadable = 0
+        """Kept answers that could not be read: they count as not kept, and are asked again."""
 
     def _id(self, identity: Identity) -> int:
         if identity not in self._ids:
             key = (identity.model, identity.revision, identity.prompt)
-            with self._db:
+            with faults_of(self.path), self._db:
                 self._db.execute("INSERT OR IGNORE INTO models (model, revision, prompt) VALUES (?, ?, ?)", key)
-            row = self._db.execute("SELECT id FROM models WHERE model=? AND revision=? AND prompt=?", key).fetchone()
-            self._ids[identity] = int(row[0])
+                row = self._db.execute(
+                    "SELECT id FROM models WHERE model=? AND revision=? AND prompt=?", key
+                ).fetchone()
+            if row is None or not isinstance(row[0], int):
+                raise CacheError(
+                    f"{self.path} is damaged: a model in it has no number; remove it or name another --cache"
+                )
+            self._ids[identity] = row[0]
         return self._ids[identity]
 
     def get(self, identity: Identity, texts: Iterable[str]) -> dict[str, Any]:
@@ -68,9 +76,18 @@ class CallCache:
         for start in range(0, len(all_texts), _LOOKUP_SIZE):
             part: Sequence[str] = all_texts[start : start + _LOOKUP_SIZE]
             placeholders = ",".join("?" * len(part))
-            query = f"SELECT text, answer FROM calls WHERE model_id=? AND text IN ({placeholders})"
-            for text, answer in self._db.execute(query, (model_id, *part)):
-                answers[text] = json.loads(answer)
+            # Whatever somebody put there, no more than so many bytes are read.
+            query = (
+                f"SELECT text, CASE WHEN length(answer) <= {MAX_ANSWER_BYTES} THEN CAST(answer AS BLOB) END "
+                f"FROM calls WHERE model_id=? AND text IN ({placeholders})"
+            )
+            with faults_of(self.path):
+                rows = self._db.execute(query, (model_id, *part)).fetchall()
+            for text, answer in rows:
+                try:
+                    answers[text] = json.loads(answer)
+                except (ValueError, TypeError, RecursionError):
+                    self.unreadable += 1
         return answers
 
     def put(self, identity: Identity, answers: Mapping[str, Any]) -> None:
@@ -79,14 +96,15 @@ class CallCache:
         rows = [
             (model_id, text, json.dumps(whole_value(answer), ensure_ascii=False)) for text, answer in answers.items()
         ]
-        with self._db:
+        with faults_of(self.path), self._db:
             self._db.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", rows)
 
     def count(self, identity: Identity | None = None) -> int:
-        if identity is None:
-            return int(self._db.execute("SELECT count(*) FROM calls").fetchone()[0])
-        query = "SELECT count(*) FROM calls WHERE model_id=?"
-        return int(self._db.execute(query, (self._id(identity),)).fetchone()[0])
+        with faults_of(self.path):
+            if identity is None:
+                return int(self._db.execute("SELECT count(*) FROM calls").fetchone()[0])
+            query = "SELECT count(*) FROM calls WHERE model_id=?"
+            return int(self._db.execute(query, (self._id(identity),)).fetchone()[0])
 
     def close(self) -> None:
         self._db.close()

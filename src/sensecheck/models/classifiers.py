@@ -66,9 +66,22 @@ class Answer:
         return {k: v for k, v in (("l", self.label), ("s", self.logits), ("t", self.text)) if v is not None}
 
     @classmethod
-    def restored(cls, value: Mapping[str, Any]) -> Answer:
-        logits = value.get("s")
-        return cls(value.get("l"), None if logits is None else tuple(logits), value.get("t"), value.get("f"))
+    def restored(cls, value: Any) -> Answer | None:
+        """An answer that was kept; None where it is none, as anybody may have written the file."""
+        if not isinstance(value, Mapping):
+            return None
+        label, logits, text, failure = (value.get(name) for name in "lstf")
+        sound = (
+            (label is None or (type(label) is int and label in (0, 1, 2)))
+            and (logits is None or (isinstance(logits, list) and len(logits) == 3 and all(map(_is_number, logits))))
+            and all(words is None or isinstance(words, str) for words in (text, failure))
+            and not (label is None and text is None and failure is None)
+        )
+        return cls(label, None if logits is None else tuple(logits), text, failure) if sound else None
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
 
 
 Batch = list[tuple[int, Answer]]
@@ -109,7 +122,13 @@ class Asked:
         """One answer a pair, in order. A failed call is an answer without a label, and is not kept."""
         texts = [pair_text(pair) for pair in pairs]
         pair_by_text: dict[str, Pair] = dict(zip(texts, pairs, strict=True))
-        answer_by_text = {t: Answer.restored(v) for t, v in self.cache.get(self.identity, pair_by_text).items()}
+        answer_by_text: dict[str, Answer] = {}
+        for text, kept in self.cache.get(self.identity, pair_by_text).items():
+            restored = Answer.restored(kept)
+            if restored is None:
+                self.cache.unreadable += 1
+            else:
+                answer_by_text[text] = restored
         if progress is not None:
             progress(sum(text in answer_by_text for text in texts))
         unanswered = [text for text in pair_by_text if text not in answer_by_text]

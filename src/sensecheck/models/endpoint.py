@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible URL, by the standard library alone: chat or completions, many calls at once, patient.
+"""Any OpenAI-compatible URL: chat or completions, many calls at once, patient.
 
 An endpoint answers 429 and 500, hangs up and stalls; none of that may stop a run or cost an answer twice. What can pass
 (429, 5xx, a broken or late connection) is tried again after a growing, jittered pause, and a 429 holds every worker
@@ -7,15 +7,11 @@ back; what cannot (400, 401, 404) ends the run with the endpoint's own words.
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import random
-import socket
-import ssl
 import threading
 import time
-import urllib.parse
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -26,14 +22,19 @@ from sensecheck.models.classifiers import Answer, Batch, Pair, read_answer
 from sensecheck.models.generators import Request, StatementBatch
 from sensecheck.models.listing import statements_in
 from sensecheck.models.prompts import LIST_PROMPTS, NLI_PROMPT, fill
+from sensecheck.network.address import Address, public_address
+from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
+from sensecheck.network.scrubbing import secrets_in, without_secrets
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
 _RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _MOST_ANSWER_BYTES = 8 * 1024 * 1024
-
-
+_CONNECT_SECONDS = 10.0
+"""An address that swallows connections is found out sooner than an answer that takes its time."""
+_PROMPT_STATUSES = frozenset((400, 413, 422))
+"""What may be wrong with one prompt alone; a run ends when nothing else comes."""
 _CONNECTION_TRIES = 3
 """How often a server that has never answered is tried when nobody listens at its address."""
 
@@ -56,9 +57,20 @@ class _PassingError(Exception):
         """there is no server at the address at all"""
 
 
+class _PromptError(Exception):
+    """The endpoint takes no exception to us but to what it is asked: too long, filtered, malformed."""
+
+
+class _NoTextError(Exception):
+    """The model answered, but not in words: it refused, called a tool, or spent all its tokens before the answer."""
+
+
 @dataclass
 class Endpoint:
-    """Where to ask and how. `url` ends in /chat/completions or /completions, or is the base (…/v1) of a chat API."""
+    """Where to ask and how. `url` ends in /chat/completions or /completions, or is the base (…/v1) of a chat API.
+
+    User and password in it are sent in place of the key, and left out of `url` afterwards, as are secret parameters.
+    """
 
     url: str
     model: str
@@ -74,24 +86,26 @@ class Endpoint:
     temperature: float = 0.0
     max_tokens: int = 512
     seed: int | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        parts = urllib.parse.urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{self.url!r} is not an http(s) URL of an OpenAI-compatible endpoint")
-        path = parts.path.rstrip("/")
-        if not path.endswith("/completions"):
-            path += "/chat/completions"
-        self.chat = path.endswith("/chat/completions")
-        self._url_parts, self._path = parts, path + (f"?{parts.query}" if parts.query else "")
-        self._local = threading.local()
+        try:
+            address = Address(self.url)
+        except ValueError:
+            raise ValueError(
+                f"{public_address(self.url)!r} is not an http(s) URL of an OpenAI-compatible endpoint"
+            ) from None
+        self.url = address.public
+        address.path = address.path.rstrip("/")
+        if not address.path.endswith("/completions"):
+            address.path += "/chat/completions"
+        self.chat = address.path.endswith("/chat/completions")
+        self._exchanges = Exchanges(address, connect_seconds=_CONNECT_SECONDS, most_bytes=_MOST_ANSWER_BYTES)
+        self._exchanges.secrets.add(secrets_in(self.extra))
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         """set while a run ends before its calls do: nobody waits to try again for an answer that nobody takes"""
         self._next_call_at = 0.0
-        # An address that swallows connections is found out sooner than an answer that takes its time.
-        self._connect_seconds = min(self.timeout, 10.0)
         self._answered = False
         self._failures_in_a_row = 0
         self.requests = 0
@@ -100,7 +114,7 @@ class Endpoint:
     @property
     def settings(self) -> str:
         """What an answer depends on besides the model and the prompt; the address is not of it."""
-        extra = f" {json.dumps(self.extra, sort_keys=True)}" if self.extra else ""
+        extra = f" {json.dumps(without_secrets(self.extra), sort_keys=True)}" if self.extra else ""
         seed = "" if self.seed is None else f" seed={self.seed}"
         kind = "chat" if self.chat else "completions"
         return f"{kind} temperature={self.temperature} max_tokens={self.max_tokens}{seed}{extra}"
@@ -110,7 +124,8 @@ class Endpoint:
     def complete(
         self, prompt: str, *, n: int = 1, temperature: float | None = None, seed: int | None = None
     ) -> list[str]:
-        """The endpoint's texts for a prompt, after as many tries as it takes; _PassingError when they ran out."""
+        """The endpoint's texts for a prompt, after as many tries as it takes; _PassingError when they ran out, and
+        _PromptError where the prompt is refused."""
         body = self._body(prompt, n, temperature, seed)
         for attempt in range(self.tries):
             self._wait_for_turn()
@@ -155,84 +170,38 @@ class Endpoint:
         if call_at > now:
             self._stopping.wait(call_at - now)
 
-    def _connection(self) -> http.client.HTTPConnection:
-        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            host, port = self._url_parts.hostname or "", self._url_parts.port
-            if self._url_parts.scheme == "https":
-                context = ssl.create_default_context()
-                connection = http.client.HTTPSConnection(host, port, timeout=self._connect_seconds, context=context)
-            else:
-                connection = http.client.HTTPConnection(host, port, timeout=self._connect_seconds)
-            try:
-                connection.connect()
-            except TimeoutError:
-                raise _PassingError("no connection in time", no_server=True) from None
-            connection.sock.settimeout(self.timeout)
-            connection.timeout = self.timeout  # also where http.client opens the connection anew by itself
-            self._local.connection = connection
-        return connection
-
-    def _drop_connection(self) -> None:
-        connection = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
-
-    def _post(self, body: bytes) -> dict[str, Any]:
+    def _post(self, body: bytes) -> Reply:
+        """The endpoint's answer; what it may not give at once, or for good, is raised."""
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        key = os.environ.get(self.key_variable, "")
-        if key:
+        key = os.environ.get(self.key_variable, "").strip()
+        if key and self._exchanges.address.authorization is None:
             headers["Authorization"] = f"Bearer {key}"
         with self._lock:
             self.requests += 1
-        deadline = time.monotonic() + self.timeout
         try:
-            connection = self._connection()
-            connection.request("POST", self._path, body, headers)
-            response = connection.getresponse()
-            # A server that drips one byte a second keeps every read alive: the deadline is for the whole answer.
-            pieces: list[bytes] = []
-            while piece := response.read1(65536):
-                pieces.append(piece)
-                if time.monotonic() > deadline:
-                    raise TimeoutError
-                if sum(map(len, pieces)) > _MOST_ANSWER_BYTES:
-                    raise EndpointError(f"{self.url} answered with more than {_MOST_ANSWER_BYTES} bytes")
-            data, status = b"".join(pieces), response.status
-            response.close()  # read1 leaves the response open at its end, and the connection could not be used again
-            announced_size = response.headers.get("Content-Length")
-            if announced_size is not None and announced_size.isdigit() and len(data) < int(announced_size):
-                raise http.client.IncompleteRead(data)
-        except (TimeoutError, http.client.HTTPException, OSError) as fault:
-            self._drop_connection()
-            if isinstance(fault, ssl.SSLCertVerificationError):
-                raise EndpointError(
-                    f"{self.url}: its certificate is not trusted here: {fault.verify_message}"
-                ) from None
-            timed_out = isinstance(fault, TimeoutError)
-            no_server = isinstance(fault, (ConnectionRefusedError, socket.gaierror))
-            reason = "timed out" if timed_out else f"connection failed ({type(fault).__name__})"
-            raise _PassingError(reason, no_server=no_server) from fault
-        if response.will_close:
-            self._drop_connection()
-        if status == 200:
-            try:
-                value = json.loads(data)
-            except (ValueError, RecursionError) as fault:
-                raise _PassingError("answered with something that is not JSON") from fault
-            if isinstance(value, dict):
-                self._answered = True
-                return value
-            raise _PassingError("answered with something that is not a JSON object")
-        if status in _RETRIED_STATUSES:
-            pause = _seconds(response.headers.get("Retry-After"))
-            if status == 429:
+            reply = self._exchanges.post(body, headers, self.timeout)
+        except ExchangeError as error:
+            if error.fault is Fault.UNTRUSTED:
+                raise EndpointError(f"{self.url}: its certificate is not trusted here: {error}") from None
+            reason = {
+                Fault.TIMEOUT: "timed out",
+                Fault.NO_CONNECTION: "no connection in time",
+                Fault.TOO_LARGE: f"answered with more than {_MOST_ANSWER_BYTES} bytes",
+            }.get(error.fault, f"connection failed ({error.name})")
+            no_server = error.fault in (Fault.NO_SERVER, Fault.NO_CONNECTION)
+            raise _PassingError(reason, no_server=no_server) from error
+        if reply.status == 200:
+            return reply
+        if reply.status in _RETRIED_STATUSES:
+            pause = reply.pause()
+            if reply.status == 429:
                 with self._lock:
                     self._next_call_at = max(self._next_call_at, time.monotonic() + min(pause, self.longest_pause))
-            raise _PassingError(f"HTTP {status}", pause)
-        explanation = data[:500].decode("utf-8", "replace").strip()
-        raise EndpointError(f"{self.url} refused the call: HTTP {status}: {explanation}{self._advice(status)}")
+            raise _PassingError(f"HTTP {reply.status}", pause)
+        words = f"HTTP {reply.status}: {reply.start(500)}{self._advice(reply.status)}"
+        if reply.status in _PROMPT_STATUSES:
+            raise _PromptError(words)
+        raise EndpointError(f"{self.url} refused the call: {words}")
 
     def _advice(self, status: int) -> str:
         if status in (401, 403):
@@ -242,19 +211,48 @@ class Endpoint:
                 "--key-variable names another variable)"
             )
         if status == 404:
-            return f" (is {self._path} the right path, and {self.model!r} the model's name there?)"
+            return f" (is {self._exchanges.address.path} the right path, and {self.model!r} the model's name there?)"
         return ""
 
-    def _texts(self, value: dict[str, Any]) -> list[str]:
+    def _texts(self, reply: Reply) -> list[str]:
+        try:
+            value = json.loads(reply.body)
+        except (ValueError, RecursionError) as fault:
+            raise _PassingError("answered with something that is not JSON") from fault
+        if not isinstance(value, dict):
+            raise _PassingError("answered with something that is not a JSON object")
+        self._answered = True
         choices = value.get("choices")
         if not isinstance(choices, list) or not choices:
             raise _PassingError("answered without choices")
-        texts = []
-        for choice in choices:
-            message = choice.get("message") if isinstance(choice, dict) else None
-            text = message.get("content") if isinstance(message, dict) else choice.get("text")
-            texts.append(text if isinstance(text, str) else "")
-        return texts
+        return [self._text(choice, reply) for choice in choices]
+
+    def _text(self, choice: Any, reply: Reply) -> str:
+        said = choice.get("message", choice) if isinstance(choice, dict) else None
+        if not isinstance(said, dict):
+            raise _PassingError("answered with a choice that is no object")
+        text = said.get("content", said.get("text"))
+        if text is None:
+            why = "refused" if said.get("refusal") else choice.get("finish_reason")
+            raise _NoTextError(f"answered without text ({reply.words(str(why or 'no reason given'), 40)})")
+        if not isinstance(text, str):
+            raise _PassingError("answered with a text that is none")
+        # Half a character (a lone surrogate) can be said in JSON, and be written nowhere.
+        whole = text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return reply.plain(whole)
+
+    def _lose_patience(self, errors: Sequence[Exception]) -> None:
+        """End it all when nothing but faults comes."""
+        failures = self._failures_in_a_row
+        refused = next((error for error in errors if isinstance(error, _PromptError)), None)
+        # One prompt may be refused, be it the first; an endpoint that refuses before it ever answered is set up wrong.
+        if refused is not None and failures >= (self.patience if self._answered else min(self.patience, 3)):
+            raise EndpointError(f"{self.url} refused {failures} calls in a row, the last one with {refused}")
+        if failures >= self.patience:
+            fault = next(error for error in errors if isinstance(error, _PassingError | _PromptError))
+            raise EndpointGoneError(
+                f"{self.url} has failed {failures} calls in a row, each tried {self.tries} times: {fault}"
+            )
 
     # -- many calls -------------------------------------------------------------------------------------------
 
@@ -282,21 +280,17 @@ class Endpoint:
                     for future in completed:
                         index = running.pop(future)
                         error = future.exception()
-                        if isinstance(error, _PassingError):
+                        if isinstance(error, _PassingError | _PromptError | _NoTextError):
                             batch.append((index, error))
-                            self._failures_in_a_row += 1
+                            failures = self._failures_in_a_row + 1
+                            self._failures_in_a_row = 0 if isinstance(error, _NoTextError) else failures
                         elif error is not None:
                             raise error
                         else:
                             batch.append((index, future.result()))
                             self._failures_in_a_row = 0
                     yield batch
-                    if self._failures_in_a_row >= self.patience:
-                        raise EndpointGoneError(
-                            f"{self.url} has failed {self._failures_in_a_row} calls in a row, "
-                            f"each tried {self.tries} times: "
-                            f"{next(str(fault) for _, fault in batch if isinstance(fault, _PassingError))}"
-                        )
+                    self._lose_patience([error for _, error in batch if isinstance(error, Exception)])
                     # Only now: whoever takes the answers has put them on disk, so what a kill can cost is never more
                     # than the calls that may run at once.
                     fill_up()
@@ -306,13 +300,7 @@ class Endpoint:
                     future.cancel()
                 pool.shutdown()
                 self._stopping.clear()
-
-
-def _seconds(value: str | None) -> float:
-    try:
-        return max(0.0, float(value or 0))
-    except ValueError:
-        return 1.0  # a date: rare, and a second is polite
+                self._exchanges.close()
 
 
 class EndpointClassifier:

@@ -62,7 +62,13 @@ class Asked:
     ) -> list[list[str] | None]:
         keys = [request.key() for request in requests]
         request_by_key = dict(zip(keys, requests, strict=True))
-        statements_by_key: dict[str, list[str] | None] = dict(self.cache.get(self.identity, request_by_key))
+        statements_by_key: dict[str, list[str] | None] = {}
+        for key, kept in self.cache.get(self.identity, request_by_key).items():
+            # Anybody may have written the file.
+            if isinstance(kept, list) and all(isinstance(text, str) for text in kept):
+                statements_by_key[key] = kept
+            else:
+                self.cache.unreadable += 1
         if progress is not None:
             progress(sum(key in statements_by_key for key in keys))
         unanswered = [key for key in request_by_key if key not in statements_by_key]

@@ -39,6 +39,7 @@ from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.models.fixed_width import integer_rows, probability_rows, stretch
 from sensecheck.models.token_budget import padded, plan
+from sensecheck.runs.writing import append_to, new_file, refuse_link
 
 Mode = Literal["forced", "generated"]
 Precision = Literal["model", "float32", "tf32", "bfloat16", "float16"]
@@ -61,6 +62,7 @@ _PART_FIELDS_IN_WORDS = {
     "examples": "the number of examples",
     "sha256": "the tokens of the examples (sha256)",
 }
+_MOST_HEADER_BYTES = 1 << 20
 _FLOAT32_BYTES = 256 << 20  # float32 copies of logits are made for this many bytes at a time
 _MISSING_EXTRA = "collecting logits needs the extra `models`: pip install 'sensecheck[models]'"
 
@@ -684,18 +686,21 @@ class _PartFile:
         if resume and self.path.exists():
             self._read_finished_lines(fingerprint)
         else:
-            self.path.write_bytes(self.header)
+            with new_file(self.path) as stream:
+                stream.write(self.header)
             self.size = len(self.header)
         self.resumed = len(self.line_positions)
         self.stream: BinaryIO | None = None
 
     def _read_finished_lines(self, fingerprint: dict[str, Any]) -> None:
+        refuse_link(self.path)
         with self.path.open("rb") as stream:
-            first_line = stream.readline()
+            first_line = stream.readline(_MOST_HEADER_BYTES)
             try:
                 stored = json.loads(first_line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 stored = {}
+            stored = stored if isinstance(stored, dict) else {}
             expected = {"schema": _PART_SCHEMA, **fingerprint}
             differing = [name for name, value in expected.items() if stored.get(name) != value]
             if differing:
@@ -712,13 +717,19 @@ class _PartFile:
                 if not line.endswith(b"\n"):
                     break  # the interruption came in the middle of this one
                 number, _, body = line.partition(b"\t")
+                if not number.isdigit() or len(number) > 18 or not body.startswith(b"{"):
+                    raise InputError(
+                        path=str(self.path), line=len(self.line_positions) + 2,
+                        expected="a finished answer of the interrupted run", got=shown(line, 40),
+                        hint="Delete this file to start again.", reason=Reason.OTHER_RUN,
+                    )  # fmt: skip
                 self.line_positions[int(number)] = (self.size + len(number) + 1, len(body))
                 self.size += len(line)
-        with self.path.open("r+b") as stream:
+        with append_to(self.path) as stream:
             stream.truncate(self.size)
 
     def __enter__(self) -> _PartFile:
-        self.stream = self.path.open("ab")
+        self.stream = append_to(self.path)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -740,7 +751,7 @@ class _PartFile:
         """Put the lines in the order of the input, and let the file appear whole."""
         sorted_path = self.target.with_name(self.target.name + ".sorting")
         compressed = self.target.suffix == ".gz"
-        with self.path.open("rb") as source, sorted_path.open("wb") as raw:
+        with self.path.open("rb") as source, new_file(sorted_path) as raw:
             out: Any = gzip.GzipFile("", "wb", 6, raw, mtime=0) if compressed else raw
             for number in range(count):
                 start, size = self.line_positions[number]
@@ -757,7 +768,13 @@ def _already_collected(path: Path) -> Collected:
     with _opened(path) as stream:
         for line in stream:
             sequences += 1
-            tokens += len(json.loads(line)["labels"])
+            try:
+                tokens += len(json.loads(line)["labels"])
+            except (ValueError, KeyError, TypeError, RecursionError):
+                raise InputError(
+                    path=str(path), line=sequences, expected="a line of .logits", got=shown(line, 40),
+                    hint="Pass overwrite (--overwrite) to collect it again.", reason=Reason.EXISTS,
+                ) from None  # fmt: skip
     return Collected(path, sequences, tokens, sequences)
 
 

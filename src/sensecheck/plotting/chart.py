@@ -10,6 +10,7 @@ from typing import Any
 
 from sensecheck.inputs.errors import escaped
 from sensecheck.plotting.svg import Axes, number, safe, style_sheet
+from sensecheck.runs.writing import write_named
 
 
 @dataclass(frozen=True)
@@ -62,17 +63,17 @@ class Chart:
         target = Path(path)
         kind = target.suffix.lower()
         if kind == ".svg":
-            target.write_text(self.svg(), encoding="utf-8")
+            write_named(target, self.svg().encode("utf-8"))
         elif kind in (".html", ".htm"):
             page = (
                 f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{safe(self.title)}</title></head>'
                 f"<body>{self.svg()}</body></html>"
             )
-            target.write_text(page, encoding="utf-8")
+            write_named(target, page.encode("utf-8"))
         elif kind in (".png", ".pdf"):
             converter = _converter()
             data = converter.svg_to_png(self.svg(), scale=scale) if kind == ".png" else converter.svg_to_pdf(self.svg())
-            target.write_bytes(data)
+            write_named(target, data)
         else:
             raise ValueError(
                 f"cannot save a picture as {kind or 'a file without ending'}: use .svg, .html, .png or .pdf"

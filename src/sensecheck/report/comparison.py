@@ -16,6 +16,7 @@ from sensecheck.report.examples import outcome_words
 from sensecheck.report.pairing import Pairing, pairing
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Cell, Table, decimal, probability
+from sensecheck.runs.writing import write_named
 from sensecheck.statistics.compare import ALPHA, ComparisonError, Difference, holm
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import RESERVED, concatenated
@@ -403,9 +404,7 @@ class Comparisons:
         """Write the comparison page: one file that opens from disk."""
         from sensecheck.report.page import comparison_page
 
-        target = Path(path)
-        target.write_text(comparison_page(self), encoding="utf-8")
-        return target
+        return write_named(path, comparison_page(self).encode("utf-8"))
 
     def __repr__(self) -> str:
         return "\n".join(repr(pair) for pair in self.pairs)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ import numpy as np
 import orjson
 import polars as pl
 
+from sensecheck.inputs.guarding import Fault, caught
 from sensecheck.report.escaping import readable, visible
 from sensecheck.statistics.hashing import hash_ids, scramble, seed_key
 from sensecheck.statistics.measurements import RESERVED, Measurements
@@ -195,13 +196,26 @@ def _together(rows: pl.DataFrame, key: str) -> pl.DataFrame:
 def shown_pages(question: Question, frame: pl.DataFrame) -> list[Mapping[str, Any]]:
     """The question's own view of each example; for a question without one, its texts."""
     if question.example_page is not None:
-        pages = list(question.example_page(frame))
+        pages = _pages(question.example_page, frame)
         if len(pages) != len(frame):
             raise ValueError(f"{question.name}: example_page gave {len(pages)} examples for {len(frame)} rows")
         for page in pages[:1]:
             _check_page(question.name, page)
         return pages
     return plain_pages(frame)
+
+
+def _pages(
+    example_page: Callable[[pl.DataFrame], Sequence[Mapping[str, Any]]], frame: pl.DataFrame
+) -> list[Mapping[str, Any]]:
+    """The views of all examples; where making them fails, one after the other, so that one of them fails alone."""
+    made = caught("showing the example", example_page, frame)
+    if not isinstance(made, Fault):
+        return list(made)
+    if len(frame) > 1:
+        return [page for place in range(len(frame)) for page in _pages(example_page, frame.slice(place, 1))]
+    parts = [{"label": "not shown", "spans": [[made.message, "bad"]]}]
+    return [{"title": str(frame["id"][0]), "parts": parts}]
 
 
 def _check_page(question: str, page: Mapping[str, Any]) -> None:

@@ -8,15 +8,17 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import polars as pl
 
 from sensecheck import instruments
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.opening import file_sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import WEIGHT_HINT, TableBatch, TableReader
@@ -24,12 +26,13 @@ from sensecheck.instruments import InstrumentError
 from sensecheck.report.asking import Asked
 from sensecheck.report.question import Question
 from sensecheck.report.repeats import check_columns, example_ids, repeats, sample_column, samples_in, taken
-from sensecheck.report.result import Result
+from sensecheck.report.result import NothingScored, Result
 from sensecheck.runs.collecting import Batch, Collected, collect
+from sensecheck.runs.directory import damage_told
 from sensecheck.runs.signature import Method, Signature
 from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import IntervalOptions
-from sensecheck.statistics.measurements import Measurements
+from sensecheck.statistics.measurements import RESERVED, Measurements
 
 
 class Instrument(ABC):
@@ -40,6 +43,10 @@ class Instrument(ABC):
     """The original whose figures this reproduces: its figures are point values, and nothing is resampled."""
     anew: bool = False
     """Whether all is measured again when a run is resumed: what costs time (answers of a model) is kept elsewhere."""
+
+    asks: bool = False
+    """Whether measuring asks a model or a store, whose answers are kept in the run's folder: then `check` refuses
+    columns that are not there, before anything is asked."""
 
     def __init__(self, data: Any, asked: Asked) -> None:
         self.data = data
@@ -87,8 +94,10 @@ class Instrument(ABC):
 
     def _clustered(self, done: int) -> Iterator[Batch]:
         """The batches; samples of one example are a cluster where nothing else says what belongs together."""
-        for batch in self.batches(done):
+        for number, batch in enumerate(self.batches(done)):
             rows = batch.measurements
+            if number == 0 and not self.original:
+                _refuse_missing(rows, self.asked.sliced)
             if self.asked.repeat is not None and not {"cluster", "unit"} & set(rows.columns):
                 batch = Batch(rows.with_columns(cluster=pl.col("id").cast(pl.String)), batch.examples)
             yield batch
@@ -105,8 +114,15 @@ class Instrument(ABC):
         }  # fmt: skip
         collected = collect(
             self._clustered, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite, anew=self.anew,
-            progress=asked.progress,
+            asks=self.asks, progress=asked.progress,
         )  # fmt: skip
+        # What an interrupted run left may have been changed since.
+        old = collected.directory if asked.resume else None
+        with nullcontext() if old is None else damage_told(old.path):
+            return self._result(collected, method, version)
+
+    def _result(self, collected: Collected, method: dict[str, Any], version: str) -> Result:
+        asked = self.asked
         rows = collected.measurements
         if asked.weight is not None:
             _refuse_weightless(rows, asked.weight)
@@ -142,7 +158,20 @@ class Instrument(ABC):
         result.notes += [*given_up(rows), *asked.mended.notes()]
         if collected.directory is not None:
             result.store()
+        if nothing := result.nothing_scored():
+            warnings.warn(nothing, NothingScored, stacklevel=2)
         return result
+
+
+def _refuse_missing(rows: pl.DataFrame, sliced: Sequence[str]) -> None:
+    """Refuse a slice by what is not measured with these options, before the rest is."""
+    for name in sliced:
+        if name not in rows.columns:
+            raise InputError(
+                f"cannot slice by {shown(name)}: the measurements have no such column",
+                hint=did_you_mean(name, [c for c in rows.columns if c not in RESERVED]) or None,
+                reason=Reason.UNKNOWN_COLUMN,
+            )
 
 
 def _refuse_weightless(rows: Measurements, name: str) -> None:
@@ -248,8 +277,8 @@ class TableInstrument(Instrument):
         if not count:
             files = file_sources(self.data)
             raise InputError(
-                path=files[0].name if len(files) == 1 else None, expected="at least one record", got="none",
-                hint="The input holds nothing to measure.", reason=Reason.EMPTY,
+                path=files[0].name if len(files) == 1 else None, expected="at least one record",
+                got=self.table.only_bad() or "none", hint="The input holds nothing to measure.", reason=Reason.EMPTY,
             )  # fmt: skip
         if done <= number and batch is not None and any(file.bad for file in self.table.files):
             # A resumed run may have measured all but these: the last batch says which columns they have.

@@ -14,13 +14,15 @@ from typing import IO, TYPE_CHECKING, Any
 import orjson
 import polars as pl
 
-from sensecheck.inputs.errors import did_you_mean
+from sensecheck.inputs.errors import did_you_mean, shown
 from sensecheck.plotting.chart import Chart
 from sensecheck.report.question import Question, question, slicings
 from sensecheck.report.repeats import Repeats
+from sensecheck.report.stored import ShapeError, check_inputs, check_summary
 from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table, titled, told
-from sensecheck.runs.directory import REPORT, RunDirectory, RunError
+from sensecheck.runs.directory import REPORT, SUMMARY, RunDirectory, Shards, damaged
 from sensecheck.runs.signature import Signature
+from sensecheck.runs.writing import MANIFEST, RunError, write_named
 from sensecheck.statistics.compare import ALPHA, ComparisonError, compare, flips, scored_differences
 from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import Figure, IntervalOptions
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from sensecheck.report.comparison import Comparison
 
 SUMMARY_SCHEMA = "sensecheck.summary/1"
+
+
+class NothingScored(UserWarning):
+    """An evaluation in which no row could be scored. The command line ends with exit code 2 instead."""
 
 
 @dataclass
@@ -258,15 +264,23 @@ class Result:
     def verdict(self) -> list[str]:
         verdict = self.question.verdict(self) if self.question.verdict else []
         said = [verdict] if isinstance(verdict, str) else list(verdict)
-        if self.figures and not any(f.n for f in self.figures):
-            reasons = max((f.unscored for f in self.figures), key=lambda u: sum(u.values()), default={})
-            why = ", ".join(
-                f"{reason} ({count:,})" for reason, count in sorted(reasons.items(), key=lambda r: -r[1])[:3]
-            )
-            said.insert(
-                0, f"Nothing could be scored{': ' + why if why else ''}. Are the file and the options the right ones?"
-            )
+        if nothing := self._nothing():
+            said.insert(0, nothing)
         return said
+
+    def nothing_scored(self) -> str:
+        """Where no row counts in any figure: a sentence that says so, with the reasons and how many rows have each.
+
+        An original's figures are what they are: of a run under `--as`, nothing is said.
+        """
+        return "" if "as" in self.signature.method else self._nothing()
+
+    def _nothing(self) -> str:
+        if not self.figures or any(f.n for f in self.figures):
+            return ""
+        reasons = max((f.unscored for f in self.figures), key=lambda u: sum(u.values()), default={})
+        why = ", ".join(f"{reason} ({count:,})" for reason, count in sorted(reasons.items(), key=lambda r: -r[1])[:3])
+        return f"Nothing could be scored{': ' + why if why else ''}. Are the file and the options the right ones?"
 
     def show(self, form: str = "table", stream: IO[str] | None = None) -> None:
         """Print the figures: table, json, markdown or latex."""
@@ -303,9 +317,7 @@ class Result:
         """Write the report: one file that opens from disk."""
         from sensecheck.report.page import page
 
-        target = Path(path)
-        target.write_text(page(self), encoding="utf-8")
-        return target
+        return write_named(path, page(self).encode("utf-8"))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the whole run directory."""
@@ -347,7 +359,7 @@ def load(path: str | os.PathLike[str]) -> Result:
     stored = run.summary()
     if str(stored.get("schema")) != SUMMARY_SCHEMA:
         raise RunError(
-            f"{run.path}: summary.json has schema {stored.get('schema')!r}; this version reads {SUMMARY_SCHEMA!r}. "
+            f"{run.path}: {SUMMARY} has schema {shown(stored.get('schema'))}; this version reads {SUMMARY_SCHEMA!r}. "
             "Measure again with this version (--overwrite), or read it with the one that wrote it."
         )
     if "intervals" not in stored:
@@ -355,6 +367,7 @@ def load(path: str | os.PathLike[str]) -> Result:
             f"{run.path} was written by an earlier version, which recorded less about how it measured; "
             "measure again with --overwrite (overwrite=True)"
         )
+    rows, inputs = _checked(run, stored)
     signature = Signature.from_dict(stored["signature"])
     asked = question(str(stored["question"]))
     import numpy as np
@@ -367,10 +380,31 @@ def load(path: str | os.PathLike[str]) -> Result:
     )
     options = IntervalOptions(**{**stored["intervals"], "seed": int(stored["intervals"]["seed"])})
     return Result(
-        asked, signature, estimates, run.measurements(), run.examples(), options, stored["notes"],
-        run.manifest().get("inputs", []), run, dict(stored.get("extra", {})),
+        asked, signature, estimates, rows, run.examples(), options, stored["notes"],
+        inputs, run, dict(stored.get("extra", {})),
         Repeats.from_dict(stored["repeats"], _figure) if "repeats" in stored else None,
     )  # fmt: skip
+
+
+def _checked(run: RunDirectory, stored: Mapping[str, Any]) -> tuple[Shards, list[dict[str, Any]]]:
+    """The measurements and the inputs of a run, once all that is said of them fits together."""
+    inputs = run.manifest().get("inputs", [])
+    for name, check, content in ((SUMMARY, check_summary, stored), (MANIFEST, check_inputs, inputs)):
+        try:
+            check(content)
+        except ShapeError as error:
+            raise damaged(run.path / name, str(error)) from None
+    question_name, signed = stored["question"], stored["signature"]
+    if signed["question"] != question_name or not set(signed["defaults"]) <= set(signed["method"]):
+        raise damaged(run.path / SUMMARY, "its signature does not fit it")
+    if not 0.5 <= stored["intervals"]["level"] < 1 or stored["intervals"]["replicates"] < 20:
+        raise damaged(run.path / SUMMARY, "its intervals cannot have been made")
+    rows = run.measurements()
+    if rows.height != stored["rows"]:
+        raise damaged(
+            run.path / SUMMARY, f"it speaks of {stored['rows']:,} rows, and the files beside it hold {rows.height:,}"
+        )
+    return rows, inputs
 
 
 def _figure(plain: Mapping[str, Any]) -> Figure:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from sensecheck.inputs.errors import shown
+from sensecheck.inputs.formulas import guarded_csv
 from sensecheck.inputs.tables import TableReader
 from sensecheck.models.classifiers import LabelError, label_of
 from sensecheck.report.result import Result
 from sensecheck.robust.measure import LABELS, marks
+from sensecheck.runs.writing import write_named
 from sensecheck.statistics.measurements import concatenated
 
 COLUMNS = (
@@ -83,7 +84,7 @@ def write_sheet(result: Result, path: str | os.PathLike[str], n: int = 100, seed
         schema=dict.fromkeys(COLUMNS, pl.String),
         strict=False,
     )
-    Path(path).write_text(frame.write_csv(), encoding="utf-8")
+    write_named(path, guarded_csv(frame))
     return len(chosen)
 
 
@@ -99,7 +100,7 @@ def read_back(result: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
     known = {(r["row"], str(r["slot"])): r for r in all_rows}
     seen: set[tuple[str, int]] = set()
     counts = {True: [0, 0, 0], False: [0, 0, 0]}  # checked, fair, broken after correction
-    for batch in TableReader(path):
+    for batch in TableReader(path, guarded=True):
         batch.require(["row", "slot"])
         for i, sheet in enumerate(batch.frame.iter_rows(named=True)):
             row = known.get((str(sheet["row"]), str(sheet["slot"])))

@@ -213,3 +213,5 @@ def _notes(pairs: Pairs, model: classifiers.Asked, generator: generators.Asked) 
         yield f"{len(model.unread):,} answers held no label that could be read, such as {shown(model.example)}"
     if generator.failed:
         yield f"{generator.failed:,} calls to the generator got no answer"
+    if model.cache.unreadable:
+        yield f"{model.cache.unreadable:,} kept answers in {model.cache.path} could not be read and were asked again"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
-from pathlib import Path
 from typing import Any
+
+from sensecheck.runs.writing import named_file
 
 HOMES = {"snli": "snli", "anli": "anli", "mnli": "SetFit/mnli", "qnli": "SetFit/qnli"}
 
@@ -48,13 +49,13 @@ def fetch(name: str, target: str | os.PathLike[str], split: str = "validation", 
 def write_pairs(rows: Any, target: str | os.PathLike[str]) -> int:
     """Rows of any of the data sets → JSONL in one spelling."""
     count = 0
-    with Path(target).open("w", encoding="utf-8") as out:
+    with named_file(target) as out:
         for row in rows:
             record = {
                 "premise": row.get("premise", row.get("text1")),
                 "hypothesis": row.get("hypothesis", row.get("text2")),
                 "label": row.get("label_text", row["label"]),
             }
-            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+            out.write((json.dumps(record, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
             count += 1
     return count

@@ -21,6 +21,7 @@ class ModelInstrument(Instrument):
     """One run that asks a model and a generator. Nothing that was answered is asked again."""
 
     question = QUESTION
+    asks = True
 
     def __init__(self, data: Any, asked: Asked, systems: Systems, choices: Plan) -> None:
         # Rows come in large batches, each after many calls: progress is told by call instead.
@@ -32,6 +33,7 @@ class ModelInstrument(Instrument):
 
     def check(self) -> None:
         check_columns(self.data, self.asked.repeat, self.asked.columns, ids=ALIASES["id"])
+        self.pairs.begin()
 
     def answers(self) -> AbstractContextManager[tuple[classifiers.Asked, generators.Asked]]:
         """The model and the generator, to be asked. Only for `batches`: by then the run's folder is begun, and, with

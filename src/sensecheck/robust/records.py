@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Any, Unpack
 
 from sensecheck.inputs.errors import InputError, shown
@@ -37,6 +38,7 @@ class Pairs:
         self._coarse = 0
         self._seen: set[str] = set()
         self._repeated = 0
+        self._begun: Iterator[TableBatch] | None = None
         self._table = TableReader(
             data,
             columns=asked.columns,
@@ -46,11 +48,22 @@ class Pairs:
             spelled=[*ALIASES["label"], *filter(None, [asked.columns.get("label")])],
         )
 
+    def begin(self) -> None:
+        """Read the first pairs, and refuse columns that are not there, before anything is asked."""
+        batches = iter(self._table)
+        first = list(islice(batches, 1))
+        for batch in first:
+            for ours in ALIASES:
+                self._column(batch, ours)
+            batch.require(self.sliced)
+        self._begun = chain(first, batches)
+
     def __iter__(self) -> Iterator[Pair]:
         seen: set[str] = set()
         self._seen, self._repeated = seen, 0
         read = self._coarse = 0
-        for batch in self._table:
+        batches, self._begun = self._begun or iter(self._table), None
+        for batch in batches:
             assert batch.record_numbers is not None
             names = {ours: self._column(batch, ours) for ours in ALIASES}
             batch.require(self.sliced)
@@ -69,8 +82,9 @@ class Pairs:
                 yield pair
         if read == 0:
             files = ", ".join(f.path for f in self._table.files)
+            bad = self._table.only_bad()
             raise InputError(
-                "there is no pair to read",
+                f"there is no pair to read{', ' + bad if bad else ''}",
                 path=files or None,
                 hint="Each pair is a line of JSON or a row of a table with a premise, a hypothesis and a label.",
                 reason=Reason.EMPTY,
@@ -156,7 +170,7 @@ def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> l
     from sensecheck.robust.statements import standardise
 
     rows = []
-    for batch in TableReader(data, columns=columns, asked=["hypothesis", "polarity", "statement"]):
+    for batch in TableReader(data, columns=columns, asked=["hypothesis", "polarity", "statement"], guarded=True):
         batch.require(["hypothesis", "polarity", "statement"])
         frame = batch.frame
         hypotheses, statements = batch.texts("hypothesis").to_list(), batch.texts("statement").to_list()

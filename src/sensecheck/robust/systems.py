@@ -18,6 +18,7 @@ from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import CallableClassifier, Classifier, SmallClassifier, TableClassifier, read_answer
 from sensecheck.models.generators import CallableGenerator, Generator, RuleGenerator, StoredStatements
 from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT
+from sensecheck.network.address import public_address
 from sensecheck.options import Option
 from sensecheck.robust.statements import standardise
 from sensecheck.runs.signature import Method
@@ -152,9 +153,10 @@ def _endpoint(url: str, access: Access, **settings: Any) -> Any:
     name = fragment or access.model_name
     if not name:
         raise InputError(
-            f"which model of {url}?", hint="Name it after a #: https://host/v1#model-name, or with --model-name.",
+            f"which model of {public_address(url)}?",
+            hint="Name it after a #: https://host/v1#model-name, or with --model-name.",
             reason=Reason.BAD_OPTION,
-        )  # fmt: skip
+        )
     return Endpoint(
         url, name, key_variable=access.key_variable, concurrency=access.concurrency, timeout=access.timeout,
         tries=access.tries, per_minute=access.per_minute, **settings,

@@ -6,13 +6,15 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from sensecheck.runs.directory import HELD_ROWS, RunDirectory, Shards
+from sensecheck.runs.directory import HELD_ROWS, RunDirectory, Shards, damage_told
 from sensecheck.statistics.measurements import Frames, Measurements
 
 # Rows up to which ids are looked at for repeats.
@@ -49,18 +51,30 @@ def collect(
     resume: bool = False,
     overwrite: bool = False,
     anew: bool = False,
+    asks: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Collected:
     """Measure everything. `batches(done)` yields the batches from number `done` on, always cut the same way; with
-    `anew`, a run that is resumed starts with the first again.
+    `anew`, a run that is resumed starts with the first again. With `asks`, measuring asks others, whose answers are
+    kept in the run's folder; without, the folder is made once the first batch is there: a slip of the pen leaves none.
     """
-    if out is not None:
+    if out is not None and not resume and not asks:
+        RunDirectory.check(out, overwrite=overwrite)
+        source = batches(0)
+        first = list(islice(source, 1))
+        run = RunDirectory.begin(out, plan or {}, overwrite=overwrite)
+        collected = _into(run, lambda done: chain(first, source), 0, progress)
+    elif out is not None:
         run = RunDirectory.begin(out, plan or {}, resume=resume, overwrite=overwrite)
         collected = _into(run, batches, 0 if anew else run.completed(), progress)
     else:
         collected = _held(batches, progress)
     # A column that the user names says it all.
-    return collected if (plan or {}).get("cluster") else _by_id(collected)
+    if (plan or {}).get("cluster"):
+        return collected
+    old = collected.directory if resume else None
+    with nullcontext() if old is None else damage_told(old.path):
+        return _by_id(collected)
 
 
 def _by_id(collected: Collected) -> Collected:

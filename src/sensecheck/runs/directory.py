@@ -1,6 +1,6 @@
 """A run is a directory.
 
-    manifest.json               options, signature, versions, inputs with their sha256, times, state
+    manifest.json               options, signature, versions, inputs and shards with their sha256, times, state
     measurements-00000.parquet  one row for every example; first column `id`
     examples-00000.parquet      the examples' texts, for reading and for the report
     summary.json                the figures; no times, so that equal runs give equal files
@@ -13,8 +13,10 @@ result of one batch of input, so the shards that exist say where to go on.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import platform
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -25,18 +27,44 @@ import orjson
 import polars as pl
 
 from sensecheck._version import __version__
+from sensecheck.network.address import public_text
+from sensecheck.runs.stopping import Stopped
+from sensecheck.runs.writing import MANIFEST, RunError, remove, replace_file, replacing
 
 HELD_ROWS = 1_000_000
 """Rows of measurements that are held in memory; more are read from their files each time."""
-MANIFEST = "manifest.json"
+MOST_BYTES = 256 * 1024 * 1024
+"""A longer manifest or summary is none of ours."""
 SUMMARY = "summary.json"
 REPORT = "report.html"
 MANIFEST_SCHEMA = "sensecheck.manifest/1"
+_KEPT_ANSWERS = re.compile(r".+\.(?:sqlite|db)(?:-wal|-shm|-journal)?")
 _PLAIN = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
 
 
-class RunError(ValueError):
-    """A run directory that cannot be used as asked; the message says what to do."""
+KINDS = ("measurements", "examples")
+REMEDY = "measure again with --overwrite (overwrite=True)"
+"""What to do about a run that cannot be read."""
+
+
+def damaged(path: Path, what: str) -> RunError:
+    """A file of a run that is not as it was written."""
+    return RunError(f"{path} is damaged: {what}; {REMEDY}")
+
+
+@contextlib.contextmanager
+def damage_told(*runs: Path) -> Iterator[None]:
+    """Figures are made of files that anybody may have changed: what nobody foresaw is told as damage to them."""
+    try:
+        yield
+    except (ValueError, OSError, ImportError, MemoryError, Stopped):
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        which = " or ".join(map(str, runs))
+        raise RunError(
+            f"{which} cannot be read as a run of this version: a file in it was changed or is damaged "
+            f"({type(error).__name__}); {REMEDY}"
+        ) from error
 
 
 class RunDirectory:
@@ -55,30 +83,18 @@ class RunDirectory:
         plan it was begun with.
         """
         run = cls(path)
-        if run.path.exists() and not run.path.is_dir():
-            raise RunError(f"{run.path} is a file; --out (out=) takes a directory")
-        # A run that was stopped before anything was measured (a bad option, say) is in nobody's way.
-        occupied = run.path.is_dir() and any(run.path.iterdir()) and not run._is_bare()
-        if occupied and not run.is_run():
-            raise RunError(f"{run.path} is not empty and holds no run; choose another directory for --out (out=)")
+        occupied = run._refuse(resume=resume, overwrite=overwrite)
         if occupied and resume:
             run._check_plan(plan)
             run._clear_leftovers()
-            run._write(MANIFEST, {**run.manifest(), "state": "running"})
+            # The plan anew: an earlier version may have written an address with its password into it.
+            run._write(MANIFEST, {**run.manifest(), "state": "running", "plan": _jsonable(plan)})
             return run
-        if occupied and overwrite:
+        if occupied:
             for name in [MANIFEST, SUMMARY, REPORT]:
-                (run.path / name).unlink(missing_ok=True)
-            for shard in [*run.shards("measurements"), *run.shards("examples")]:
-                shard.unlink()
-        elif occupied:
-            state = run.manifest().get("state")
-            advice = (
-                "--resume (resume=True) to complete it"
-                if state == "running"
-                else "--overwrite (overwrite=True) to replace it"
-            )
-            raise RunError(f"{run.path} already holds a {state} run; pass {advice}, or choose another directory")
+                remove(run.path / name)
+            for shard in [*run.shards("measurements"), *run.shards("examples"), *run.path.glob(".*.partial")]:
+                remove(shard)
         run.path.mkdir(parents=True, exist_ok=True)
         run._write(
             MANIFEST,
@@ -93,6 +109,33 @@ class RunDirectory:
             },
         )
         return run
+
+    def _refuse(self, *, resume: bool, overwrite: bool) -> bool:
+        """Refuse a place that cannot be used as asked, and change nothing; whether a run is there already."""
+        if self.path.exists() and not self.path.is_dir():
+            raise RunError(f"{self.path} is a file; --out (out=) takes a directory")
+        # A run that was stopped before anything was measured (a bad option, say) is in nobody's way.
+        occupied = self.path.is_dir() and any(self.path.iterdir()) and not self._is_bare(answers=not resume)
+        if occupied and not self.is_run():
+            if os.path.lexists(self.path / MANIFEST):
+                raise RunError(
+                    f"{self.path} is not empty, and its {MANIFEST} cannot be read as that of a run; "
+                    "choose another directory for --out (out=), or remove this one"
+                )
+            raise RunError(f"{self.path} is not empty and holds no run; choose another directory for --out (out=)")
+        if occupied and not resume and not overwrite:
+            replaced = "--overwrite (overwrite=True) to replace it"
+            if self.manifest().get("state") == "running":
+                what, advice = "an unfinished run", f"--resume (resume=True) to complete it, {replaced}"
+            else:
+                what, advice = "a complete run", replaced
+            raise RunError(f"{self.path} already holds {what}; pass {advice}, or choose another directory")
+        return occupied
+
+    @classmethod
+    def check(cls, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Refuse what `begin` would refuse for a new run, before anything is read or written."""
+        cls(path)._refuse(resume=False, overwrite=overwrite)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RunDirectory:
@@ -110,13 +153,18 @@ class RunDirectory:
         except (OSError, ValueError):
             return False
 
-    def _is_bare(self) -> bool:
-        """Whether nothing but the manifest of an unfinished run is here."""
+    def _is_bare(self, *, answers: bool) -> bool:
+        """Whether nothing but the manifest of an unfinished run is here (and `answers`, which are good for any run)."""
         names = {p.name for p in self.path.iterdir() if not (p.name.startswith(".") and p.name.endswith(".partial"))}
+        if answers and MANIFEST in names:
+            names = {name for name in names if not _KEPT_ANSWERS.fullmatch(name)}
         return not names or (names == {MANIFEST} and self.is_run() and self.manifest().get("state") == "running")
 
     def _check_plan(self, plan: Mapping[str, Any]) -> None:
-        changes = _changes(self.manifest().get("plan", {}), _jsonable(plan))
+        begun = self.manifest().get("plan", {})
+        if not isinstance(begun, dict):
+            raise damaged(self.path / MANIFEST, f"its plan is no JSON object but {_kind(begun)}")
+        changes = _changes(begun, _jsonable(plan))
         if changes:
             raise RunError(
                 f"{self.path} was started differently and cannot be resumed: {'; '.join(changes)}. "
@@ -125,28 +173,38 @@ class RunDirectory:
 
     def _clear_leftovers(self) -> None:
         for leftover in self.path.glob(".*.partial"):
-            leftover.unlink()
+            remove(leftover)
         # Texts are renamed before measurements: a shard of texts alone belongs to a batch that was cut off.
         for extra in self.shards("examples")[self.completed() :]:
-            extra.unlink()
+            remove(extra)
 
     # -- files -----------------------------------------------------------------------------------------------
 
     def manifest(self) -> dict[str, Any]:
-        loaded = orjson.loads((self.path / MANIFEST).read_bytes())
-        if not isinstance(loaded, dict):
-            raise ValueError(f"{self.path / MANIFEST} does not hold a JSON object")
-        return loaded
+        return self._read(MANIFEST)
 
     def summary(self) -> dict[str, Any]:
-        try:
-            loaded: dict[str, Any] = orjson.loads((self.path / SUMMARY).read_bytes())
-        except FileNotFoundError:
+        if not os.path.lexists(self.path / SUMMARY):
             raise RunError(
                 f"{self.path} has no {SUMMARY}: the run did not finish; complete it with --resume (resume=True)"
-            ) from None
+            )
+        return self._read(SUMMARY)
+
+    def _read(self, name: str) -> dict[str, Any]:
+        path = self.path / name
+        # What is no plain file (a pipe, a device) could be read forever.
+        if not path.is_file():
+            raise damaged(path, "it is no plain file" if os.path.lexists(path) else "it is missing")
+        with path.open("rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise damaged(path, f"it has more than {MOST_BYTES:,} bytes")
+        try:
+            loaded = orjson.loads(content)
         except ValueError:
-            raise RunError(f"{self.path / SUMMARY} is damaged; run again with --overwrite (overwrite=True)") from None
+            raise damaged(path, "it is no JSON") from None
+        if not isinstance(loaded, dict):
+            raise damaged(path, f"it holds no JSON object but {_kind(loaded)}")
         return loaded
 
     def shards(self, kind: str) -> list[Path]:
@@ -178,27 +236,32 @@ class RunDirectory:
                 "state": "complete",
                 "signature": _jsonable(summary.get("signature")),
                 "inputs": _jsonable(list(inputs)),
+                "shards": {path.name: _digest(path) for kind in KINDS for path in self.shards(kind)},
                 "finished": _now(),
             },
         )
 
     def write_text(self, name: str, text: str) -> Path:
-        with _replacing(self.path / name) as partial:
-            partial.write_text(text, encoding="utf-8")
+        replace_file(self.path / name, text.encode("utf-8"))
         return self.path / name
 
     def _write(self, name: str, content: Mapping[str, Any]) -> None:
-        with _replacing(self.path / name) as partial:
-            partial.write_bytes(orjson.dumps(content, option=_PLAIN))
+        replace_file(self.path / name, orjson.dumps(content, option=_PLAIN))
 
     # -- reading ---------------------------------------------------------------------------------------------
 
     def measurements(self) -> Shards:
-        return Shards(self.shards("measurements"), held_rows=HELD_ROWS)
+        return Shards(self.shards("measurements"), held_rows=HELD_ROWS, digests=self._digests())
 
     def examples(self) -> Shards | None:
         shards = self.shards("examples")
-        return Shards(shards) if shards else None
+        return Shards(shards, digests=self._digests()) if shards else None
+
+    def _digests(self) -> Mapping[str, str]:
+        """What a complete run says of its shards; an unfinished one says nothing."""
+        manifest = self.manifest()
+        known = manifest.get("shards") if manifest.get("state") == "complete" else None
+        return known if isinstance(known, dict) else {}
 
     def discard(self) -> None:
         """Remove the whole directory (used for temporary runs only)."""
@@ -212,9 +275,15 @@ class Shards:
     Up to `held_rows` rows in all, a column that was read or written is held, so that no file is read twice for it.
     """
 
-    def __init__(self, paths: Sequence[Path], *, held_rows: int = 0) -> None:
+    def __init__(self, paths: Sequence[Path], *, held_rows: int = 0, digests: Mapping[str, str] | None = None) -> None:
         if not paths:
             raise RunError("the run holds no measurements yet")
+        for path in paths:
+            if not path.is_file():
+                raise damaged(path, "it is no plain file")
+            # A byte that was changed need not be met by the reader of Parquet: it would be another figure.
+            if digests and digests.get(path.name) != _digest(path):
+                raise damaged(path, f"it is not the file that {MANIFEST} speaks of")
         self.paths = list(paths)
         self._held_rows = held_rows
         self._held: dict[Path, pl.DataFrame] = {}
@@ -228,19 +297,22 @@ class Shards:
     @property
     def schema(self) -> pl.Schema:
         if self._schema is None:
-            self._schema = pl.Schema(pl.read_parquet_schema(self.paths[0]))
+            self._schema = _schema_of(self.paths[0])
         return self._schema
 
     @property
     def height(self) -> int:
         if self._height is None:
-            self._height = int(pl.scan_parquet(self.paths).select(pl.len()).collect().item())
+            try:
+                self._height = int(pl.scan_parquet(self.paths).select(pl.len()).collect().item())
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+                self._height = sum(map(_height_of, self.paths))  # says which of them
         return self._height
 
     def rewrite(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
         """Change every shard: the last first, as the first one's columns stand for all."""
         for path in reversed(self.paths):
-            changed = change(pl.read_parquet(path, memory_map=False))
+            changed = change(_frame_of(path))
             _write_parquet(path, changed)
             if path in self._held:
                 self._held[path] = changed
@@ -251,30 +323,56 @@ class Shards:
         holds = bool(self._held_rows) and self.height <= self._held_rows
         for path in self.paths:
             if not holds:
-                yield pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
+                yield _frame_of(path, columns)
                 continue
-            wanted = list(pl.read_parquet_schema(path) if columns is None else columns)
+            wanted = list(_schema_of(path) if columns is None else columns)
             if path not in self._held:
-                self._held[path] = pl.read_parquet(path, columns=wanted, memory_map=False)
+                self._held[path] = _frame_of(path, wanted)
             held = self._held[path]
             missing = [column for column in wanted if column not in held.columns]
             if missing:
-                held = held.hstack(pl.read_parquet(path, columns=missing, memory_map=False).get_columns())
+                held = held.hstack(_frame_of(path, missing).get_columns())
                 self._held[path] = held
             yield held.select(wanted)
 
 
-@contextlib.contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """Another name to write a file under; it is renamed once it is whole."""
-    partial = target.with_name(f".{target.name}.partial")
-    yield partial
-    partial.replace(target)
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _frame_of(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    with _shard_read(path):
+        return pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
+
+
+def _schema_of(path: Path) -> pl.Schema:
+    with _shard_read(path):
+        return pl.Schema(pl.read_parquet_schema(path))
+
+
+def _height_of(path: Path) -> int:
+    with _shard_read(path):
+        return int(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
 def _write_parquet(target: Path, frame: pl.DataFrame) -> None:
-    with _replacing(target) as partial:
-        frame.write_parquet(partial, compression="zstd", compression_level=1, statistics=False)
+    with replacing(target) as stream:
+        frame.write_parquet(stream, compression="zstd", compression_level=1, statistics=False)
+
+
+@contextlib.contextmanager
+def _shard_read(path: Path) -> Iterator[None]:
+    """A file that is no Parquet, or not the one that was written, is told by its name."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        if not path.is_file():
+            raise damaged(path, "it is missing" if not os.path.lexists(path) else "it is no plain file") from None
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        words = " ".join(str(error).split())
+        raise damaged(path, f"it cannot be read as Parquet ({words[:200]})") from None
 
 
 def _now() -> str:
@@ -290,16 +388,36 @@ def _changes(begun: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
     """What differs between two plans, each in a few words: the option, what it was, what it is now."""
     changes = []
     for key in dict.fromkeys([*begun, *current]):
-        was, now = begun.get(key), current.get(key)
+        was, now = _public(begun.get(key)), _public(current.get(key))
         if was == now:
             continue
         if key == "method" and isinstance(was, dict) and isinstance(now, dict):
             changes += _changes(was, now)
-        elif key == "inputs" and all(isinstance(i, dict) for i in [*(was or []), *(now or [])]):
+        elif key == "inputs" and _are_files(was or []) and _are_files(now or []):
             changes += _changed_files({i["path"]: i for i in was or []}, {i["path"]: i for i in now or []})
         else:
             changes.append(f"{key} was {_spelled(was)}, now {_spelled(now)}")
     return changes
+
+
+def _public(value: Any) -> Any:
+    """A part of a plan as it may be told: who asks an endpoint is no part of the work."""
+    return public_text(value) if isinstance(value, str) else value
+
+
+def _are_files(listed: Any) -> bool:
+    """Whether these are files as a plan lists them: what somebody changed is not."""
+    return isinstance(listed, list) and all(
+        isinstance(file, dict)
+        and isinstance(file.get("path"), str)
+        and all(type(file.get(name)) is int and 0 <= file[name] < 1 << 62 for name in ("bytes", "modified"))
+        for file in listed
+    )
+
+
+def _kind(value: Any) -> str:
+    kinds = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+    return kinds.get(type(value), "an object" if value else "nothing")
 
 
 def _changed_files(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -1,7 +1,7 @@
 """Where queries run: SQLite, DuckDB, Oxigraph, a SPARQL endpoint. Bounded, killable, read-only."""
 
 from .cache import ResultCache
-from .cached import Store, answers
+from .cached import Store, answers, limit_notes
 from .embedded import Databases, Graph
 from .endpoint import Endpoint
 from .limits import Limits
@@ -27,4 +27,5 @@ __all__ = [
     "StoreError",
     "Term",
     "answers",
+    "limit_notes",
 ]

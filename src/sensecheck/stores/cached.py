@@ -27,6 +27,13 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
+def limit_notes(store: Store) -> list[str]:
+    """What a run must say where the system did not let the workers have all their bounds."""
+    limits_not_set = getattr(store, "limits_not_set", None)  # an endpoint is bounded elsewhere
+    unset = limits_not_set() if callable(limits_not_set) else []
+    return [f"this system lets queries run only with {'; and with '.join(unset)} (docs/safety.md)"] if unset else []
+
+
 _BATCH = 64
 
 

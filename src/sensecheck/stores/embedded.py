@@ -41,6 +41,10 @@ class _Embedded:
     def execute_many(self, requests: Iterable[Request]) -> list[Outcome]:
         return self.pool.execute_many(requests)
 
+    def limits_not_set(self) -> list[str]:
+        """Bounds that the system did not let the workers have, each with what still holds; known once queries ran."""
+        return list(self.pool.not_set)
+
     def close(self) -> None:
         self.pool.close()
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import http.client
 import queue
-import re
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +12,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import orjson
 
 from sensecheck.language.sparql.tree import RDF, XSD
+from sensecheck.network.address import Address, public_address
+from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
 
 from .limits import Limits
 from .outcomes import Answer, Cell, EndpointDeadError, Failure, Outcome, Reason, Request, Term
@@ -21,12 +21,7 @@ from .sparql_gate import STANDARD_PREFIXES, admit, prefixes_print
 
 _MEDIA_TYPE = "application/sparql-results+json"
 _CONNECT_SECONDS = 5.0
-# Parameters of an address that say who asks, not what is asked.
-_SECRET = re.compile(r"key|token|secret|passw|pwd|auth|credential|sig(nature)?$|user|login|session", re.IGNORECASE)
-
-
-class _GoneError(Exception):
-    """The connection failed before an answer came."""
+_STRING, _LANGUAGE_STRING = XSD + "string", RDF + "langString"
 
 
 class Endpoint:
@@ -35,7 +30,8 @@ class Endpoint:
     A 5xx answer, "too many requests" (429) and a lost connection are tried again with growing pauses. When they
     persist, a trivial query decides whether this query or the server is to blame: the first is an `endpoint error`,
     the second raises EndpointDeadError, so that a run stops instead of scoring zeros. The same goes for a server that
-    is there and refuses: no rights, nothing at that address, a redirect.
+    is there and refuses: no rights, nothing at that address, a redirect. User and password in the address are sent as
+    a header; `url` is the address without them and without secret parameters.
     """
 
     language = "sparql"
@@ -53,10 +49,12 @@ class Endpoint:
         services: Iterable[str] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"endpoint {url!r}: expected an address like http://localhost:8890/sparql")
-        self.url = url
+        try:
+            address = Address(url)
+        except ValueError:
+            shown = public_address(url)
+            raise ValueError(f"endpoint {shown!r}: expected an address like http://localhost:8890/sparql") from None
+        self.url = address.public
         self.limits = limits or Limits()
         self.prefixes = STANDARD_PREFIXES if prefixes is None else dict(prefixes)
         self.concurrency = max(1, concurrency)
@@ -65,17 +63,13 @@ class Endpoint:
         self.tolerant = tolerant
         self.services = frozenset(services)
         self.sent = 0  # requests that reached the wire, retries and probes included
-        self._host, self._port = parts.hostname, parts.port
-        self._secure = parts.scheme == "https"
-        self._target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._headers = {
             "Accept": _MEDIA_TYPE,
             "Content-Type": "application/x-www-form-urlencoded",
             "User-Agent": "sensecheck",
             **(headers or {}),
         }
-        self._local = threading.local()
-        self._connections: list[http.client.HTTPConnection] = []
+        self._exchanges = Exchanges(address, connect_seconds=_CONNECT_SECONDS, most_bytes=self.limits.bytes)
         self._lock = threading.Lock()
         self._timeouts_in_a_row = 0
         self._answered = False
@@ -91,75 +85,26 @@ class Endpoint:
         'https://example.org:8890/sparql?default-graph-uri=urn%3Ag'
         """
         parts = urlsplit(self.url)
-        kept = urlencode([(name, value) for name, value in parse_qsl(parts.query) if not _SECRET.search(name)])
+        kept = urlencode(parse_qsl(parts.query))
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{host}{port}{parts.path}" + (f"?{kept}" if kept else "")
 
     # ---- one exchange
 
-    def _connection(self) -> http.client.HTTPConnection:
-        connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection_class = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            connection = connection_class(self._host, self._port, timeout=min(_CONNECT_SECONDS, self.limits.seconds))
-            self._local.connection = connection
-            with self._lock:
-                self._connections.append(connection)
-        return connection
-
-    def _exchange(self, text: str, seconds: float) -> tuple[int, http.client.HTTPMessage, bytes]:
-        """Status, headers and body, within `seconds` in all."""
-        deadline = time.monotonic() + seconds
-        connection = self._connection()
+    def _exchange(self, text: str, seconds: float) -> Reply:
         with self._lock:
             self.sent += 1
-        try:
-            if connection.sock is None:
-                connection.timeout = min(_CONNECT_SECONDS, seconds)
-                connection.connect()
-            assert connection.sock is not None
-            connection.sock.settimeout(seconds)
-            connection.request("POST", self._target, urlencode({"query": text}).encode(), self._headers)
-            response = connection.getresponse()
-            pieces: list[bytes] = []
-            size = 0
-            while True:
-                seconds_left = deadline - time.monotonic()
-                if seconds_left <= 0:
-                    raise TimeoutError
-                if connection.sock is not None:
-                    connection.sock.settimeout(seconds_left)
-                piece = response.read1(1 << 18)
-                if not piece:
-                    break
-                pieces.append(piece)
-                size += len(piece)
-                if size > self.limits.bytes:
-                    connection.close()
-                    return 413, response.headers, b""
-            if response.length not in (None, 0):
-                raise http.client.IncompleteRead(b"")
-            response.close()  # read to its end: the connection itself stays for the next query
-            return response.status, response.headers, b"".join(pieces)
-        except TimeoutError:
-            connecting = connection.sock is None
-            connection.close()
-            if connecting:
-                raise _GoneError("no connection in time") from None
-            raise
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
-            raise _GoneError(f"{type(error).__name__}: {error}") from error
+        return self._exchanges.post(urlencode({"query": text}).encode(), self._headers, seconds)
 
     def _probe(self) -> int | None:
         for attempt in range(2):
             try:
-                status, _, _ = self._exchange("ASK {}", min(_CONNECT_SECONDS, self.limits.seconds))
-            except (_GoneError, TimeoutError):
+                return self._exchange("ASK {}", min(_CONNECT_SECONDS, self.limits.seconds)).status
+            except ExchangeError as error:
+                if error.fault is Fault.TOO_LARGE:
+                    return 200  # there is somebody, whatever it says
                 time.sleep(self.pause * (attempt + 1))
-                continue
-            return status
         return None
 
     def _alive(self) -> bool:
@@ -180,26 +125,25 @@ class Endpoint:
             if attempt:
                 time.sleep(min(max(asked_pause, self.pause * 2 ** (attempt - 1)), 30.0))
             try:
-                status, headers, body = self._exchange(admitted.text, self.limits.seconds)
-            except _GoneError as gone:
-                last_failure = str(gone)
+                reply = self._exchange(admitted.text, self.limits.seconds)
+            except ExchangeError as error:
+                if error.fault is Fault.TIMEOUT:
+                    return self._timed_out(time.monotonic() - started)
+                if error.fault is Fault.TOO_LARGE:
+                    return Failure(Reason.TOO_LARGE, str(error), time.monotonic() - started)
+                last_failure = str(error)
                 continue
-            except TimeoutError:
-                return self._timed_out(time.monotonic() - started)
-            if status >= 500 and not _ran_out_of_time(body):
-                last_failure = f"HTTP {status}: {_start_of(body)}"
-                continue
-            if status == 429:
-                last_failure = f"HTTP {status}: {_start_of(body)}"
-                retry_after = headers.get("Retry-After", "")
-                asked_pause = float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
+            status = reply.status
+            if status == 429 or (status >= 500 and not _ran_out_of_time(reply.body)):
+                last_failure = f"HTTP {status}: {reply.start()}"
+                asked_pause = reply.pause() if status == 429 else asked_pause
                 continue
             if _is_refusal(status) and _is_refusal(self._probe() or 0):
-                refusal = f"HTTP {status}: {_start_of(body)}".rstrip(": ")
+                refusal = f"HTTP {status}: {reply.start()}".rstrip(": ")
                 raise EndpointDeadError(f"{self.url} refuses every query ({refusal})")
             self._timeouts_in_a_row = 0
             self._answered = True
-            outcome = _interpret(status, headers, body, self.limits)
+            outcome = _interpret(reply, self.limits)
             outcome.seconds = time.monotonic() - started
             return outcome
         if not self._alive():
@@ -221,29 +165,20 @@ class Endpoint:
 
         When the server dies, what was answered before is yielded first, then EndpointDeadError is raised.
         """
-        jobs: queue.SimpleQueue[tuple[int, Request] | None] = queue.SimpleQueue()
-        outcomes: queue.SimpleQueue[tuple[int, Outcome | BaseException] | None] = queue.SimpleQueue()
+        jobs = iter(list(enumerate(requests)))  # of a list: threads may take from it at the same time
+        outcomes: queue.SimpleQueue[tuple[int, Outcome] | BaseException | None] = queue.SimpleQueue()
         stopping = threading.Event()
-        for job in enumerate(requests):
-            jobs.put(job)
 
         def serve() -> None:
             try:
-                while not stopping.is_set() and not jobs.empty():
-                    try:
-                        job = jobs.get_nowait()
-                    except queue.Empty:
+                for index, request in jobs:
+                    if stopping.is_set():
                         break
-                    assert job is not None
-                    try:
-                        outcomes.put((job[0], self.execute(job[1])))
-                    except BaseException as error:
-                        stopping.set()
-                        outcomes.put((job[0], error))
+                    outcomes.put((index, self.execute(request)))
+            except BaseException as error:
+                stopping.set()
+                outcomes.put(error)
             finally:
-                connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-                if connection is not None:
-                    connection.close()
                 outcomes.put(None)
 
         threads = [threading.Thread(target=serve, daemon=True) for _ in range(self.concurrency)]
@@ -253,15 +188,16 @@ class Endpoint:
         first_error: BaseException | None = None
         try:
             while running:
-                numbered_outcome = outcomes.get()
-                if numbered_outcome is None:
+                outcome = outcomes.get()
+                if outcome is None:
                     running -= 1
-                elif isinstance(numbered_outcome[1], BaseException):
-                    first_error = first_error or numbered_outcome[1]
+                elif isinstance(outcome, BaseException):
+                    first_error = first_error or outcome
                 else:
-                    yield numbered_outcome[0], numbered_outcome[1]
+                    yield outcome
         finally:
             stopping.set()
+            self._exchanges.close()
         if first_error is not None:
             raise first_error
 
@@ -270,19 +206,11 @@ class Endpoint:
         return [outcomes[index] for index in range(len(outcomes))]
 
     def close(self) -> None:
-        with self._lock:
-            for connection in self._connections:
-                connection.close()
-            self._connections.clear()
-        self._local = threading.local()
+        self._exchanges.close()
 
 
 def _is_refusal(status: int) -> bool:
     return 300 <= status < 400 or status in (401, 403, 404, 405, 407)
-
-
-def _start_of(body: bytes) -> str:
-    return " ".join(body[:300].decode("utf-8", "replace").split())
 
 
 def _ran_out_of_time(body: bytes) -> bool:
@@ -293,60 +221,98 @@ def _ran_out_of_time(body: bytes) -> bool:
     return any(sign in lowered for sign in signs)
 
 
-def _interpret(status: int, headers: http.client.HTTPMessage, body: bytes, limits: Limits) -> Outcome:
-    if status == 413:
-        return Failure(Reason.TOO_LARGE, f"an answer of more than {limits.bytes:,} bytes")
-    if 300 <= status < 400:
-        location = headers.get("Location")
-        return Failure(Reason.ENDPOINT_ERROR, f"HTTP {status} to {location}: redirects are not followed")
-    if status == 408:
-        return Failure(Reason.TIMEOUT, f"HTTP {status}: {_start_of(body)}")
-    if status != 200:
-        text = _start_of(body)
-        lowered = text.lower()
-        if _ran_out_of_time(body):
-            return Failure(Reason.TIMEOUT, f"HTTP {status}: {text}")
-        if status == 400 and any(sign in lowered for sign in ("syntax", "pars", "malformed", "expected", "sp030")):
-            return Failure(Reason.SYNTAX, text)
-        return Failure(Reason.ENDPOINT_ERROR, f"HTTP {status}: {text}")
+def _interpret(reply: Reply, limits: Limits) -> Outcome:
+    if reply.status != 200:
+        return _failure(reply, limits)
     # Virtuoso says 200 and sends what it had when its own time was up.
-    sql_state = headers.get("X-SQL-State", "")
+    sql_state = reply.header("X-SQL-State")
     if sql_state.startswith("S1TAT"):
-        return Failure(Reason.TIMEOUT, f"partial result: {headers.get('X-SQL-Message', sql_state)}")
+        return Failure(Reason.TIMEOUT, f"partial result: {reply.header('X-SQL-Message') or sql_state}")
     try:
-        data = orjson.loads(body)
-        answer = _read_results(data)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return Failure(Reason.ENDPOINT_ERROR, f"the answer is not SPARQL results in JSON ({error}): {_start_of(body)}")
-    max_rows = headers.get("X-SPARQL-MaxRows", "")
-    if max_rows.isdigit() and len(answer.rows) >= int(max_rows):
-        return Failure(Reason.TOO_LARGE, f"the endpoint sends at most {max_rows} rows")
-    if len(answer.rows) > limits.rows:
-        return Failure(Reason.TOO_LARGE, f"more than {limits.rows:,} rows")
-    return answer
+        return _read_results(orjson.loads(reply.body), reply, limits)
+    except ValueError as error:
+        why = reply.words(str(error), 100)
+        return Failure(Reason.ENDPOINT_ERROR, f"the answer is not SPARQL results in JSON ({why}): {reply.start()}")
 
 
-def _read_results(data: Any) -> Answer:
+def _failure(reply: Reply, limits: Limits) -> Failure:
+    text = reply.start()
+    told = f"HTTP {reply.status}: {text}"
+    if reply.status == 413:
+        return Failure(Reason.TOO_LARGE, f"an answer of more than {limits.bytes:,} bytes")
+    if 300 <= reply.status < 400:
+        where = reply.header("Location") or "nowhere"
+        return Failure(Reason.ENDPOINT_ERROR, f"HTTP {reply.status} to {where}: redirects are not followed")
+    if reply.status == 408 or _ran_out_of_time(reply.body):
+        return Failure(Reason.TIMEOUT, told)
+    syntax_signs = ("syntax", "pars", "malformed", "expected", "sp030")
+    if reply.status == 400 and any(sign in text.lower() for sign in syntax_signs):
+        return Failure(Reason.SYNTAX, text)
+    return Failure(Reason.ENDPOINT_ERROR, told)
+
+
+def _read_results(data: Any, reply: Reply, limits: Limits) -> Outcome:
+    """SPARQL results in JSON. ValueError where they are not what the standard says."""
+    if not isinstance(data, dict):
+        raise ValueError("no object")
     if "boolean" in data:
-        return Answer(boolean=bool(data["boolean"]))
-    columns = list(data["head"]["vars"])
-    bindings = data["results"]["bindings"]
-    if columns == ["__ASK_RETVAL"] or columns == ["__ask_retval"]:
+        if not isinstance(data["boolean"], bool) or "results" in data:
+            raise ValueError("a boolean that is none, or beside rows")
+        return Answer(boolean=data["boolean"])
+    columns = _part(_part(data, "head", dict), "vars", list)
+    bindings = _part(_part(data, "results", dict), "bindings", list)
+    if not all(isinstance(column, str) for column in columns) or len(set(columns)) < len(columns):
+        raise ValueError("vars that are no names, or the same twice")
+    if columns in (["__ASK_RETVAL"], ["__ask_retval"]):
         # Virtuoso answers ASK as a SELECT over this variable.
-        value = bindings[0][columns[0]]["value"] if bindings else "0"
+        value = _part(_part(bindings[0], columns[0], dict), "value", str) if bindings else "0"
         return Answer(boolean=value in ("1", "true"))
-    rows: list[tuple[Cell, ...]] = [tuple([_term(b.get(column)) for column in columns]) for b in bindings]
+    most_rows = reply.number("X-SPARQL-MaxRows")
+    if most_rows is not None and len(bindings) >= most_rows:
+        return Failure(Reason.TOO_LARGE, f"the endpoint sends at most {most_rows} rows")
+    if len(bindings) > limits.rows:
+        return Failure(Reason.TOO_LARGE, f"more than {limits.rows:,} rows")
+    # A few names and many empty bindings are a short text and a large table: empty cells count too.
+    size = 8 * len(columns) * len(bindings)
+    rows: list[tuple[Cell, ...]] = []
+    for binding in bindings if size <= limits.bytes else ():
+        if not isinstance(binding, dict):
+            raise ValueError("a binding that is no object")
+        row: list[Cell] = []
+        for column in columns:
+            term = binding.get(column)
+            if term is not None:
+                term, term_size = _term(term, reply)
+                size += term_size
+            row.append(term)
+        rows.append(tuple(row))
+    if size > limits.bytes:
+        return Failure(Reason.TOO_LARGE, f"an answer of more than {limits.bytes:,} bytes")
     return Answer(columns, rows)
 
 
-def _term(binding: dict[str, str] | None) -> Term | None:
-    if binding is None:
-        return None
-    kind = binding["type"]
+def _part(value: Any, name: str, kind: type) -> Any:
+    part = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(part, kind):
+        raise ValueError(f"no {name}")
+    return part
+
+
+def _term(binding: Any, reply: Reply) -> tuple[Term, int]:
+    """A term, and how much of the answer it is."""
+    if not isinstance(binding, dict):
+        raise ValueError("a term that is no object")
+    kind, value = binding.get("type"), binding.get("value")
+    datatype, language = binding.get("datatype") or "", binding.get("xml:lang") or ""
+    if not (isinstance(value, str) and isinstance(datatype, str) and isinstance(language, str)):
+        raise ValueError("a term with a value, datatype or language that is no text")
+    size = len(value) + len(datatype) + len(language)
+    if reply.has_secrets:
+        value, datatype, language = reply.plain(value), reply.plain(datatype), reply.plain(language)
     if kind == "uri":
-        return Term("iri", binding["value"])
+        return Term("iri", value), size
     if kind == "bnode":
-        return Term("blank", binding["value"])
-    language = binding.get("xml:lang", "").lower()
-    datatype = binding.get("datatype") or (RDF + "langString" if language else XSD + "string")
-    return Term("literal", binding["value"], datatype, language)
+        return Term("blank", value), size
+    if kind not in ("literal", "typed-literal"):
+        raise ValueError("a term that is neither uri, bnode nor literal")
+    return Term("literal", value, datatype or (_LANGUAGE_STRING if language else _STRING), language.lower()), size

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sqlite3
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 from sensecheck.language.sparql.tree import XSD
 
 from .limits import Limits
-from .outcomes import HALF_CHARACTER, Failure, Reason, encode_cell, encode_outcome
+from .outcomes import HALF_CHARACTER, Failure, Reason, encode_cell, encode_outcome, too_many_bytes
 from .sparql_gate import admit
-from .sql_gate import READING_STATEMENTS, Authorizer, leading_keyword
+from .sql_gate import (
+    READING_STATEMENTS,
+    Authorizer,
+    declare_virtual_tables,
+    is_reading,
+    leading_keyword,
+    machinery,
+)
 
-_CHUNK = 512
+_ROWS_AT_ONCE = 512
+_BYTES_AT_ONCE = 1 << 20
+_USUAL_DATATYPE = 64
 
 
 class Engine(Protocol):
@@ -28,6 +41,10 @@ class Engine(Protocol):
         ...
 
     def answer(self, text: str, database: str) -> dict[str, Any]: ...
+
+    def places(self, database: str) -> list[str]:
+        """The folders of the store, which no message may name."""
+        ...
 
 
 def make(config: dict[str, Any]) -> Engine:
@@ -43,7 +60,7 @@ def make(config: dict[str, Any]) -> Engine:
 
 
 def _failure(reason: Reason, message: str) -> dict[str, Any]:
-    return encode_outcome(Failure(reason, message[:500]))
+    return encode_outcome(Failure(reason, message))
 
 
 def _too_long(text: str, limits: Limits) -> dict[str, Any]:
@@ -56,7 +73,15 @@ def _too_many_rows(limits: Limits) -> dict[str, Any]:
 
 
 def _too_many_bytes(limits: Limits) -> dict[str, Any]:
-    return _failure(Reason.TOO_LARGE, f"an answer of more than {limits.bytes:,} bytes")
+    return encode_outcome(too_many_bytes(limits))
+
+
+def _folders(path: str) -> list[str]:
+    return [str(Path(path).parent), str(Path(path).resolve().parent)]
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 class OxigraphEngine:
@@ -114,12 +139,15 @@ class OxigraphEngine:
         except (RuntimeError, ValueError, OSError) as error:
             return _failure(Reason.ENGINE_ERROR, str(error))
 
+    def places(self, database: str) -> list[str]:
+        return [folder for path in self.paths for folder in _folders(path)]
+
     def _rows(self, solutions: Any) -> dict[str, Any]:
-        from pyoxigraph import BlankNode, NamedNode
+        from pyoxigraph import BlankNode, Literal, NamedNode
 
         columns = [variable.value for variable in solutions.variables]
         rows: list[list[Any]] = []
-        size = 0
+        size = sum(map(_bytes, columns))
         limit_rows, limit_bytes = self.limits.rows, self.limits.bytes
         for solution in solutions:
             if len(rows) >= limit_rows:
@@ -133,9 +161,14 @@ class OxigraphEngine:
                     row.append(["iri", term.value])
                 elif isinstance(term, BlankNode):
                     row.append(["blank", term.value])
+                elif isinstance(term, Literal):
+                    datatype, language = term.datatype.value, term.language or ""
+                    row.append(["literal", term.value, datatype, language])
+                    if len(datatype) + len(language) > _USUAL_DATATYPE:  # STRDT and STRLANG make them of any text
+                        size += _bytes(datatype) + _bytes(language)
                 else:
-                    row.append(["literal", term.value, term.datatype.value, term.language or ""])
-                size += len(term.value) + 16
+                    return _failure(Reason.ENGINE_ERROR, "a triple as a value is not compared")
+                size += _bytes(term.value) + 16
             if size > limit_bytes:
                 return _too_many_bytes(self.limits)
             rows.append(row)
@@ -175,15 +208,26 @@ def _decompressed(path: str) -> Any:
     return zstandard.open(path, "rb")
 
 
-def _cells(batch: list[tuple[Any, ...]]) -> tuple[list[list[Any]], int]:
-    encoded = [[encode_cell(cell) for cell in row] for row in batch]
-    size = 0
-    for row in batch:
-        size += 8 * len(row)
-        for cell in row:
-            if isinstance(cell, str | bytes):
-                size += len(cell)
-    return encoded, size
+def _rows(cursor: Any, columns: list[str], limits: Limits) -> dict[str, Any]:
+    """All rows of a cursor, fetched a few at a time while they are long; or that they are too much."""
+    rows: list[list[Any]] = []
+    size = sum(map(_bytes, columns))
+    at_once = 1
+    while size <= limits.bytes and (batch := cursor.fetchmany(at_once)):
+        size_before = size
+        for row in batch:
+            cells = [encode_cell(cell) for cell in row]
+            rows.append(cells)
+            size += 8 * len(cells)
+            for cell in cells:
+                if isinstance(cell, str):
+                    size += _bytes(cell)
+                elif isinstance(cell, dict):  # a blob, a list, a number that JSON does not have
+                    size += len(cell["b"]) // 2 if "b" in cell else sum(map(_bytes, cell.values()))
+        if len(rows) > limits.rows:
+            return _too_many_rows(limits)
+        at_once = max(1, min(_ROWS_AT_ONCE, _BYTES_AT_ONCE * len(batch) // (size - size_before + 1)))
+    return {"columns": columns, "rows": rows} if size <= limits.bytes else _too_many_bytes(limits)
 
 
 class SqliteEngine:
@@ -211,8 +255,7 @@ class SqliteEngine:
         connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 500)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        # A table-valued function declares itself on first use, which looks like a write to the authorizer.
-        connection.execute("SELECT 1 FROM json_each('[]'), json_tree('[]')").fetchall()
+        declare_virtual_tables(connection)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         return connection
 
@@ -232,24 +275,16 @@ class SqliteEngine:
             cursor = connection.execute(text)
             if cursor.description is None:
                 return _failure(Reason.REFUSED, "the statement returns no rows")
-            columns = [column[0] for column in cursor.description]
-            rows: list[list[Any]] = []
-            bytes_read = 0
-            while batch := cursor.fetchmany(_CHUNK):
-                encoded, batch_bytes = _cells(batch)
-                rows += encoded
-                bytes_read += batch_bytes
-                if len(rows) > self.limits.rows:
-                    return _too_many_rows(self.limits)
-                if bytes_read > self.limits.bytes:
-                    return _too_many_bytes(self.limits)
-            return {"columns": columns, "rows": rows}
+            return _rows(cursor, [column[0] for column in cursor.description], self.limits)
         except UnicodeEncodeError:
             return _failure(Reason.SYNTAX, HALF_CHARACTER)
         except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
             return self._failure_of(error, authorizer)
         finally:
             connection.close()
+
+    def places(self, database: str) -> list[str]:
+        return _folders(database)
 
     def _failure_of(self, error: Exception, authorizer: Authorizer) -> dict[str, Any]:
         message = str(error)
@@ -280,6 +315,19 @@ _STATEMENTS = frozenset(
 )
 
 
+class _Zone(ZoneInfo):
+    def localize(self, moment: Any, is_dst: bool = False) -> Any:
+        return moment.replace(tzinfo=self)
+
+
+def _time_zones() -> ModuleType:
+    """What DuckDB asks the package pytz for when it hands out a time with its zone; without it the query fails."""
+    module = ModuleType("pytz")
+    module.timezone = _Zone  # type: ignore[attr-defined]
+    module.utc = _Zone("UTC")  # type: ignore[attr-defined]
+    return module
+
+
 _OPEN_DATABASES = 2  # each holds some 70 MB of address space
 
 
@@ -293,6 +341,8 @@ class DuckdbEngine:
     def load(self) -> dict[str, Any]:
         import duckdb  # noqa: F401  (the import is what all workers share; a database must not cross a fork)
 
+        if importlib.util.find_spec("pytz") is None:
+            sys.modules["pytz"] = _time_zones()
         return {}
 
     def start(self) -> None:
@@ -340,27 +390,19 @@ class DuckdbEngine:
             return _failure(Reason.SYNTAX, HALF_CHARACTER)
         if "\0" in text:
             return _failure(Reason.SYNTAX, "the query contains a null character")
-        cursor = self._connect(database).cursor()
+        cursor: Any = None
         try:
+            cursor = self._connect(database).cursor()
             statements = cursor.extract_statements(text)
             if len(statements) != 1:
                 complaint = "more than one statement" if statements else "no statement"
                 return _failure(Reason.REFUSED if statements else Reason.SYNTAX, complaint)
-            if statements[0].type != duckdb.StatementType.SELECT:
+            if not is_reading(cursor, text, statements[0]):
                 return _failure(Reason.REFUSED, f"only SELECT statements are run, not {statements[0].type.name}")
+            if objection := machinery(text):
+                return _failure(Reason.REFUSED, f"not allowed: {objection}")
             cursor.execute(statements[0])
-            columns = [column[0] for column in cursor.description or ()]
-            rows: list[list[Any]] = []
-            bytes_read = 0
-            while batch := cursor.fetchmany(_CHUNK):
-                encoded, batch_bytes = _cells(batch)
-                rows += encoded
-                bytes_read += batch_bytes
-                if len(rows) > self.limits.rows:
-                    return _too_many_rows(self.limits)
-                if bytes_read > self.limits.bytes:
-                    return _too_many_bytes(self.limits)
-            return {"columns": columns, "rows": rows}
+            return _rows(cursor, [column[0] for column in cursor.description or ()], self.limits)
         except duckdb.ParserException as error:
             too_deep = "depth" in str(error).lower()
             return _failure(Reason.REFUSED if too_deep else Reason.SYNTAX, str(error))
@@ -370,17 +412,33 @@ class DuckdbEngine:
             return _failure(Reason.MEMORY, str(error))
         except duckdb.Error as error:
             message = str(error)
-            if "disabled" in message or "read-only" in message or "not allowed" in message:
+            if any(sign in message for sign in ("bad_alloc", "bad allocation", "Cannot allocate memory")):
+                return _failure(Reason.MEMORY, message)
+            if cursor is not None and any(sign in message for sign in ("disabled", "read-only", "not allowed")):
                 return _failure(Reason.REFUSED, message)
-            return _failure(Reason.ENGINE_ERROR, message)
+            # After an error that DuckDB did not foresee it answers nothing more: the next query gets a new worker.
+            broken = isinstance(error, duckdb.FatalException | duckdb.InternalException)
+            return {**_failure(Reason.ENGINE_ERROR, message), "retire": broken}
         finally:
-            cursor.close()
+            if cursor is not None:
+                cursor.close()
+
+    def places(self, database: str) -> list[str]:
+        return _folders(database)
 
 
 def address_space() -> int:
     """Bytes of address space this process holds now."""
+    return _pages(0) * os.sysconf("SC_PAGE_SIZE")
+
+
+def resident() -> int:
+    """Bytes of memory this process holds now."""
+    return _pages(1) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _pages(column: int) -> int:
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return int(Path("/proc/self/statm").read_text().split()[column])
     except OSError:  # no /proc: the cap is then counted from nothing
         return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")

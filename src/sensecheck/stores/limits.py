@@ -34,5 +34,10 @@ class Limits:
             if value <= 0:
                 raise ValueError(f"limit {name} must be above 0, not {value}")
 
+    @property
+    def message_bytes(self) -> int:
+        """Bytes that a whole answer may take on its way from a worker: numbers are longer as text than in memory."""
+        return 4 * self.bytes + (1 << 20)
+
     def key(self) -> str:
         return f"{self.seconds:g}s {self.memory}B {self.rows}r {self.bytes}b"

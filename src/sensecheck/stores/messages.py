@@ -9,6 +9,12 @@ from typing import Any
 import orjson
 
 LENGTH = struct.Struct("<I")
+MOST_BYTES = 64 << 20
+"""Of a message that is no answer: a request, a setting, a report of how a process fares."""
+
+
+class MessageError(ValueError):
+    """A message that the other side cannot have meant."""
 
 
 def receive(channel: socket.socket) -> Any:
@@ -16,8 +22,16 @@ def receive(channel: socket.socket) -> Any:
     header = _receive_exactly(channel, LENGTH.size)
     if header is None:
         return None
-    body = _receive_exactly(channel, LENGTH.unpack(header)[0])
-    return None if body is None else orjson.loads(body)
+    size = LENGTH.unpack(header)[0]
+    if size > MOST_BYTES:
+        raise MessageError(f"a message of {size:,} bytes")
+    body = _receive_exactly(channel, size)
+    if body is None:
+        return None
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise MessageError(str(error)) from None
 
 
 def _receive_exactly(channel: socket.socket, size: int) -> bytes | None:

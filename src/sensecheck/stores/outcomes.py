@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sensecheck.inputs.reasons import Reason as Reason
 
+from .limits import Limits
+
 HALF_CHARACTER = "the query contains half a character (a lone surrogate)"
 
 # Running the same query again, with more generous limits or on another day, may end otherwise.
@@ -44,6 +46,10 @@ class Failure:
 
 
 Outcome: TypeAlias = Answer | Failure
+
+
+def too_many_bytes(limits: Limits) -> Failure:
+    return Failure(Reason.TOO_LARGE, f"an answer of more than {limits.bytes:,} bytes")
 
 
 class Request(NamedTuple):

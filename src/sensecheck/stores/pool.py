@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import socket
 import subprocess
 import sys
@@ -17,8 +18,8 @@ from typing import Any
 import orjson
 
 from .limits import Limits
-from .messages import LENGTH, receive
-from .outcomes import HALF_CHARACTER, Failure, Outcome, Reason, Request, decode_outcome
+from .messages import LENGTH, MessageError, receive
+from .outcomes import HALF_CHARACTER, Failure, Outcome, Reason, Request, decode_outcome, too_many_bytes
 
 _NURSERY_PROGRAM = """
 import json, sys
@@ -29,6 +30,9 @@ main(int(sys.argv[1]))
 # What a query may take beyond its limit before the worker is killed: time to send what it found.
 _GRACE_SECONDS = 0.25
 _START_SECONDS = 60.0
+# A crash at less than one in so many of the bytes allowed is not for want of memory.
+_SHARE_AT_CRASH = 16
+_OUT_OF_MEMORY_STATUS = 12  # as in `worker`, which cannot be imported everywhere
 
 
 class StoreError(ValueError):
@@ -44,6 +48,8 @@ class _Worker:
     started: float = 0.0
     served: int = 0
     retiring: bool = False  # it holds so much memory that the next query would pay for it
+    broken: Failure | None = None  # what it sent cannot be an answer: why
+    resident: int = 0  # bytes of memory it held before its first query
 
 
 class WorkerPool:
@@ -59,6 +65,7 @@ class WorkerPool:
         self._finalizer: weakref.finalize[..., Any] | None = None
         self.facts: dict[str, Any] = {}
         self.replaced = 0  # workers that had to be killed or died
+        self.not_set: dict[str, None] = {}  # bounds that this system did not let the workers have, in words
 
     # ---- processes
 
@@ -66,6 +73,11 @@ class WorkerPool:
         """Start the nursery and load the store; what it says of the store."""
         if self._control is not None:
             return self.facts
+        if not hasattr(os, "fork"):
+            raise StoreError(
+                "queries on a graph file or a database need Linux or macOS, where a query can be bounded and stopped; "
+                "a SPARQL endpoint can be asked from everywhere"
+            )
         our_end, their_end = socket.socketpair()
         self._nursery = subprocess.Popen(
             [sys.executable, "-c", _NURSERY_PROGRAM, str(their_end.fileno()), json.dumps(sys.path)],
@@ -89,7 +101,7 @@ class WorkerPool:
         try:
             our_end.sendall(LENGTH.pack(len(body)) + body)
             reply = receive(our_end)
-        except ConnectionError:
+        except (ConnectionError, MessageError):
             reply = None
         if reply is None:
             self.close()
@@ -100,6 +112,7 @@ class WorkerPool:
                 raise ModuleNotFoundError(_missing_extra(reply["error"]))
             raise StoreError(reply["error"])
         self.facts = reply["ready"]
+        self.not_set |= dict.fromkeys(reply["not_set"])
         return self.facts
 
     def close(self) -> None:
@@ -124,7 +137,10 @@ class WorkerPool:
     def _command(self, command: str, descriptor: int | None = None) -> dict[str, Any]:
         assert self._control is not None
         socket.send_fds(self._control, [command.encode()], [] if descriptor is None else [descriptor])
-        reply = receive(self._control)
+        try:
+            reply = receive(self._control)
+        except (ConnectionError, MessageError):
+            reply = None
         if reply is None:
             raise StoreError("the process that starts workers has died")
         return reply  # type: ignore[no-any-return]
@@ -137,24 +153,25 @@ class WorkerPool:
         our_end.settimeout(_START_SECONDS)
         try:
             ready = receive(our_end)
-        except OSError:
+        except (OSError, MessageError):
             ready = None
         if ready is None:
             self._command(f"kill {pid}")
             our_end.close()
             raise StoreError("a worker process did not start")
         our_end.setblocking(False)
-        worker = _Worker(pid, our_end)
+        self.not_set |= dict.fromkeys(ready["not_set"])
+        worker = _Worker(pid, our_end, resident=ready["resident"])
         self._workers.append(worker)
         return worker
 
-    def _end_worker(self, worker: _Worker, verb: str) -> int:
-        """End a worker; how it ended (negative: by that signal)."""
+    def _end_worker(self, worker: _Worker, verb: str) -> dict[str, Any]:
+        """End a worker; how it ended: its status (negative: by that signal) and the most memory it held."""
         self._workers.remove(worker)
-        status = int(self._command(f"{verb} {worker.pid}")["status"])
+        ending = self._command(f"{verb} {worker.pid}")
         worker.channel.close()
         self.replaced += 1
-        return status
+        return ending
 
     # ---- queries
 
@@ -221,7 +238,10 @@ class WorkerPool:
             outcome = self._read_reply(worker)
             if outcome is None:
                 continue
-            if worker.job >= 0:  # it died over this job
+            if worker.broken is not None:
+                selector.unregister(worker.channel)
+                self._end_worker(worker, "kill")
+            elif worker.job >= 0:  # it died over this job
                 selector.unregister(worker.channel)
                 outcome = self._why_it_died(worker)
             elif worker.retiring:
@@ -289,29 +309,43 @@ class WorkerPool:
                 received += piece
                 if len(received) >= LENGTH.size:
                     size = LENGTH.unpack_from(received)[0]
-                    if size > 16 * self.limits.bytes:
-                        return Failure(Reason.TOO_LARGE, f"an answer of more than {self.limits.bytes:,} bytes")
+                    if size > self.limits.message_bytes:
+                        worker.broken = too_many_bytes(self.limits)
+                        return worker.broken
                     if len(received) >= LENGTH.size + size:
-                        reply = orjson.loads(memoryview(received)[LENGTH.size :])
-                        outcome = decode_outcome(reply)
-                        out_of_memory = isinstance(outcome, Failure) and outcome.reason == Reason.MEMORY
-                        worker.retiring = out_of_memory or bool(reply.get("retire"))
-                        worker.job = -1
-                        worker.served += 1
-                        worker.received = bytearray()
-                        return outcome
+                        return self._whole_reply(worker)
         except BlockingIOError:
             return None
         except ConnectionError:
             return Failure(Reason.ENGINE_ERROR, "the worker process ended")
 
+    def _whole_reply(self, worker: _Worker) -> Outcome:
+        try:
+            reply = orjson.loads(memoryview(worker.received)[LENGTH.size :])
+            outcome = decode_outcome(reply)
+            retiring = bool(reply.get("retire"))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            # Workers send nothing of the kind; one that an engine's fault has overwritten might.
+            worker.broken = Failure(Reason.ENGINE_ERROR, "the worker process sent something that is no answer")
+            return worker.broken
+        worker.retiring = retiring or (isinstance(outcome, Failure) and outcome.reason == Reason.MEMORY)
+        worker.job = -1
+        worker.served += 1
+        worker.received = bytearray()
+        return outcome
+
     def _why_it_died(self, worker: _Worker) -> Failure:
         seconds = time.monotonic() - worker.started
-        status = self._end_worker(worker, "end")
-        if status in (-6, -9, 1):  # an allocation that failed aborts; the kernel kills
-            return Failure(Reason.MEMORY, f"more than {self.limits.memory:,} bytes of memory", seconds)
-        if status == -24:
+        ending = self._end_worker(worker, "end")
+        status = int(ending["status"])
+        if status == -signal.SIGXCPU or (status == -signal.SIGKILL and seconds > self.limits.seconds):
             return _timeout(self.limits, seconds)
+        # An allocation that failed aborts, or its missing result is used as if it were there; the kernel kills.
+        no_memory = status in (-signal.SIGABRT, -signal.SIGKILL, _OUT_OF_MEMORY_STATUS)
+        if status in (-signal.SIGSEGV, -signal.SIGBUS):
+            no_memory = (int(ending["resident"]) - worker.resident) * _SHARE_AT_CRASH > self.limits.memory
+        if no_memory:
+            return Failure(Reason.MEMORY, f"more than {self.limits.memory:,} bytes of memory", seconds)
         return Failure(Reason.ENGINE_ERROR, f"the engine crashed (status {status})", seconds)
 
 

@@ -10,35 +10,70 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import resource
 import signal
 import socket
 import sys
 import time
+from typing import Any
 
 import orjson
 
 from . import engines
 from .limits import Limits
 from .messages import LENGTH, receive, send
-from .outcomes import Failure, Reason, encode_outcome
+from .outcomes import Failure, Reason, encode_outcome, too_many_bytes
 
 _CLONE_NEWNET = 0x40000000
 _CLONE_NEWUSER = 0x10000000
 _PR_SET_PDEATHSIG = 1
+_MESSAGE_CHARACTERS = 500
 
 
-def _restrict_process() -> None:
-    """No network, no files written, no core dumps, nothing on the standard streams."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+# How a worker ends that had no memory left to say so.
+OUT_OF_MEMORY_STATUS = 12
+
+
+def leave_network() -> str:
+    """Go where no network is; why that cannot be, or "". Ordinary users may do so only before they start threads."""
+    # A network namespace of its own has no interface that is up.
+    flags = _CLONE_NEWNET if os.geteuid() == 0 else _CLONE_NEWNET | _CLONE_NEWUSER
+    try:
+        refused = ctypes.CDLL(None, use_errno=True).unshare(flags) != 0
+    except (OSError, AttributeError):
+        return "this system has no network namespaces"
+    return os.strerror(ctypes.get_errno()) if refused else ""
+
+
+def set_limit(kind: int, most: int) -> str:
+    """Bound what this process may take; why that cannot be, or ""."""
+    try:
+        hard = resource.getrlimit(kind)[1]
+        if hard != resource.RLIM_INFINITY:
+            most = min(most, hard)
+        resource.setrlimit(kind, (most, most))
+    except (ValueError, OSError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return ""
+
+
+def cap_memory(most: int) -> str:
+    """Bound the address space of this process; why that cannot be, or ""."""
+    if sys.platform == "darwin":
+        return "macOS does not enforce one"
+    return set_limit(resource.RLIMIT_AS, most)
+
+
+def _restrict_process() -> list[str]:
+    """No files written, no core dumps. What could not be had, in words."""
+    set_limit(resource.RLIMIT_CORE, 0)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    with contextlib.suppress(OSError, AttributeError):
-        # A network namespace of its own has no interface that is up. Without the right to make one, the
-        # gate that refuses SERVICE and file functions is still there.
-        flags = _CLONE_NEWNET if os.geteuid() == 0 else _CLONE_NEWNET | _CLONE_NEWUSER
-        ctypes.CDLL(None, use_errno=True).unshare(flags)
+    refused = set_limit(resource.RLIMIT_FSIZE, 0)
+    if not refused:
+        return []
+    return [f"no bar on writing files ({refused}): stores are still opened read-only, and only reading queries run"]
 
 
 def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> None:
@@ -50,45 +85,65 @@ def _work(channel: socket.socket, engine: engines.Engine, limits: Limits) -> Non
     except Exception as error:
         opening_error = f"the store could not be opened: {error}"
     bytes_at_start = engines.address_space()
-    most_bytes = bytes_at_start + limits.memory
-    send(channel, {"ready": True})
-    with contextlib.suppress(ValueError, OSError):  # not every system bounds the address space
-        resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
+    refused = cap_memory(bytes_at_start + limits.memory)
+    unset = [f"no cap on memory ({refused}): time and the size of answers are still bounded"] if refused else []
+    send(channel, {"ready": True, "not_set": unset, "resident": engines.resident()})
     while (request := receive(channel)) is not None:
         started = time.perf_counter()
         usage = resource.getrusage(resource.RUSAGE_SELF)
         cpu_seconds = int(usage.ru_utime + usage.ru_stime + limits.seconds) + 2
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, resource.RLIM_INFINITY))
+        with contextlib.suppress(ValueError, OSError):  # the pool has its own clock
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        database = request["database"]
         if opening_error:
-            send(channel, encode_outcome(Failure(Reason.ENGINE_ERROR, opening_error)))
+            send(channel, _without_paths(encode_outcome(Failure(Reason.ENGINE_ERROR, opening_error)), engine, database))
             continue
         try:
-            reply = engine.answer(request["text"], request["database"])
+            reply = _without_paths(engine.answer(request["text"], database), engine, database)
             reply["seconds"] = time.perf_counter() - started
             # What an allocator keeps to itself is missing from the next query's share.
-            reply["retire"] = engines.address_space() - bytes_at_start > limits.memory * 3 // 4
+            taken = engines.address_space() - bytes_at_start
+            reply["retire"] = reply.get("retire", False) or taken > limits.memory * 3 // 4
             body = orjson.dumps(reply)
+            if len(body) > limits.message_bytes:
+                body = orjson.dumps({**encode_outcome(too_many_bytes(limits)), "retire": True})
         except MemoryError:
             reply = encode_outcome(Failure(Reason.MEMORY, "more memory than the limit allows"))
             body = orjson.dumps(reply)
         except Exception as error:
             # A worker that meets an error nobody foresaw says so and goes on.
-            reply = encode_outcome(Failure(Reason.ENGINE_ERROR, f"{type(error).__name__}: {error}"[:500]))
-            body = orjson.dumps(reply)
+            no_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
+            reason = Reason.MEMORY if no_memory else Reason.ENGINE_ERROR
+            reply = encode_outcome(Failure(reason, f"{type(error).__name__}: {error}"))
+            body = orjson.dumps(_without_paths(reply, engine, database))
         channel.sendall(LENGTH.pack(len(body)) + body)
+
+
+def _without_paths(reply: dict[str, Any], engine: engines.Engine, database: str) -> dict[str, Any]:
+    """A reply whose message says nothing of where the store or this program lies."""
+    message = reply.get("message")
+    if message is not None:
+        for folder in sorted({*engine.places(database), *sys.path}, key=len, reverse=True):
+            if len(folder) > 1:
+                message = message.replace(f"{folder}{os.sep}", "").replace(folder, "…")
+        reply["message"] = message[:_MESSAGE_CHARACTERS].encode("utf-8", "replace").decode()
+    return reply
 
 
 def _nursery(control: socket.socket) -> None:
     config = receive(control)
     limits = Limits(**config["limits"])
+    # First of all: reading a store may start threads.
+    refused = leave_network()
+    unset = [f"no network namespace ({refused}): whatever would connect is still refused"] if refused else []
     try:
         engine = engines.make(config)
         facts = engine.load()
     except Exception as error:
         send(control, {"error": str(error) or type(error).__name__, "kind": type(error).__name__})
         return
-    _restrict_process()
-    send(control, {"ready": facts})
+    unset += _restrict_process()
+    send(control, {"ready": facts, "not_set": unset})
     children: set[int] = set()
     try:
         while True:
@@ -105,6 +160,10 @@ def _nursery(control: socket.socket) -> None:
                         with socket.socket(fileno=descriptors[0]) as channel:
                             _work(channel, engine, limits)
                         exit_code = 0
+                    except MemoryError:
+                        exit_code = OUT_OF_MEMORY_STATUS
+                    except OSError as error:
+                        exit_code = OUT_OF_MEMORY_STATUS if error.errno == errno.ENOMEM else 1
                     finally:
                         # Never unwind into the nursery's own loop.
                         os._exit(exit_code)
@@ -113,16 +172,12 @@ def _nursery(control: socket.socket) -> None:
                 send(control, {"pid": pid})
             elif verb == "end":
                 pid = int(pid_text)
-                final_status = 0
+                final_status, most_resident = 0, 0
                 if pid in children:
                     # A worker that has closed its end is gone or about to be: it is given a moment to say how.
-                    wait_status = _wait_briefly(pid)
-                    if wait_status is None:
-                        os.kill(pid, signal.SIGKILL)
-                        wait_status = os.waitpid(pid, 0)[1]
-                    final_status = wait_status
+                    final_status, most_resident = _wait_briefly(pid)
                     children.discard(pid)
-                send(control, {"status": os.waitstatus_to_exitcode(final_status)})
+                send(control, {"status": os.waitstatus_to_exitcode(final_status), "resident": most_resident})
             elif verb == "kill":
                 pid = int(pid_text)
                 if pid in children:
@@ -137,13 +192,17 @@ def _nursery(control: socket.socket) -> None:
                 os.waitpid(pid, 0)
 
 
-def _wait_briefly(pid: int) -> int | None:
+def _wait_briefly(pid: int) -> tuple[int, int]:
+    """How a process ended, and the most bytes that it ever held in memory."""
     for _ in range(100):
-        ended_pid, status = os.waitpid(pid, os.WNOHANG)
+        ended_pid, status, usage = os.wait4(pid, os.WNOHANG)
         if ended_pid:
-            return status
+            break
         time.sleep(0.005)
-    return None
+    else:
+        os.kill(pid, signal.SIGKILL)
+        _, status, usage = os.wait4(pid, 0)
+    return status, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def main(descriptor: int) -> None:

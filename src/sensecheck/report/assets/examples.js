@@ -434,10 +434,11 @@
   const copied = (button, words) => document.dispatchEvent(new CustomEvent("copy-text", { detail: { button, words } }));
 
   // -- download ----------------------------------------------------------------------------------------------------
-  // A text that begins like a formula is marked as text, so that no spreadsheet runs what a model wrote.
+  // A text that begins like a formula is marked as text, so that no spreadsheet runs what a model wrote (as in
+  // inputs/formulas.py: one more apostrophe where there are some, so that taking one off gives the text back).
   const quoted = (value, plain) => {
     let words = String(value);
-    if (!plain && /^[=+\-@\t\r]/.test(words)) words = "'" + words;
+    if (!plain && /^'*[=+\-@\t\r]/.test(words)) words = "'" + words;
     return /[",\n\r;]/.test(words) ? '"' + words.replace(/"/g, '""') + '"' : words;
   };
   const csv = () => {

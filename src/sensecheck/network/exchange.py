@@ -1,0 +1,304 @@
+"""One HTTP exchange after another, each within its time and size, over connections that are kept alive.
+
+Every wait (for the connection, the TLS handshake, room to send, the next piece of the answer) is for what is left of
+one deadline, so that no server can stretch an exchange by dripping. Whatever a server does wrong is an `ExchangeError`.
+What it says is taken out of a `Reply` without the secrets that were sent to it.
+"""
+
+from __future__ import annotations
+
+import enum
+import http.client
+import io
+import math
+import queue
+import re
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sensecheck.inputs.errors import escaped
+from sensecheck.network.address import Address
+from sensecheck.network.scrubbing import Secrets
+
+_HEAD_BYTES = 1 << 18
+"""Bytes that may come before an answer's body: status lines and headers."""
+_PIECE = 1 << 18
+_LONGEST_WAIT = 1e6
+"""Seconds; a socket takes no infinite number of them."""
+_DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?", re.ASCII)
+_IN_HEADER = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
+
+class Fault(enum.Enum):
+    NO_SERVER = "nobody listens at the address"
+    NO_CONNECTION = "no connection in time"
+    UNTRUSTED = "the certificate is not trusted"
+    TIMEOUT = "no whole answer in time"
+    TOO_LARGE = "an answer over the limit"
+    BROKEN = "the connection broke, or what came is no HTTP"
+
+
+class ExchangeError(Exception):
+    """No whole answer came; `fault` says of which kind, `name` in a word what happened."""
+
+    def __init__(self, fault: Fault, message: str, name: str = "") -> None:
+        super().__init__(message)
+        self.fault = fault
+        self.name = name
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A whole answer. Its words are for people: without secrets, in one line, short, harmless on a terminal."""
+
+    status: int
+    body: bytes
+    _headers: http.client.HTTPMessage
+    _secrets: Secrets
+
+    def header(self, name: str, limit: int = 300) -> str:
+        """A header's words; empty where it is missing."""
+        return self.words(str(self._headers.get(name, "")), limit)
+
+    def number(self, name: str) -> int | None:
+        """A header that counts something; None where it is missing. ValueError where it is no number."""
+        value = self._headers.get(name)
+        if value is None:
+            return None
+        if not _DIGITS.fullmatch(str(value).strip()):
+            raise ValueError(f"{name}: {self.header(name, 40)}")
+        return int(value)
+
+    def start(self, limit: int = 300) -> str:
+        """The first words of the body."""
+        # A secret that the cut would leave half of must be seen whole before it.
+        window = 20 * limit + self._secrets.longest
+        text = self.body[:window].decode("utf-8", "replace")
+        if len(self.body) > window:
+            text = self._secrets.out_of(text)[: -self._secrets.longest]
+        return self.words(text, limit)
+
+    def words(self, text: str, limit: int = 300) -> str:
+        """What the server, or a parser of its answer, said."""
+        return _words(text, limit, self._secrets)
+
+    def pause(self) -> float:
+        """Seconds to wait before the next try, as far as the server says so."""
+        value = str(self._headers.get("Retry-After", "0")).strip()
+        return float(value) if _NUMBER.fullmatch(value) else 1.0  # a date: rare, and a second is polite
+
+    @property
+    def has_secrets(self) -> bool:
+        return self._secrets.any_in_answers
+
+    def plain(self, text: str) -> str:
+        """A text out of the answer itself, without secrets."""
+        return self._secrets.out_of_answer(text)
+
+
+def _words(text: str, limit: int, secrets: Secrets) -> str:
+    return escaped(" ".join(secrets.out_of(text).split())[:limit])[:limit]
+
+
+class Exchanges:
+    """POSTs to one address, from as many threads as like to; connections are kept for the next exchange."""
+
+    def __init__(self, address: Address, *, connect_seconds: float, most_bytes: int) -> None:
+        self.address = address
+        self.secrets = Secrets(address.secrets)
+        self._first_lines = (f"POST {address.target} HTTP/1.1", f"Host: {address.host_header}")
+        self._connect_seconds = connect_seconds
+        self._most_bytes = most_bytes
+        self._idle: list[_Connection] = []
+        self._tls: ssl.SSLContext | None = None
+        self._lock = threading.Lock()
+
+    def post(self, body: bytes, headers: Mapping[str, str], seconds: float) -> Reply:
+        """The whole answer within `seconds`. User and password of the address go along, unless `headers` say others."""
+        deadline = time.monotonic() + seconds
+        if self.address.authorization is not None and "authorization" not in map(str.lower, headers):
+            headers = {**headers, "Authorization": self.address.authorization}
+        self.secrets.add_headers(headers)
+        request = self._head(len(body), headers) + body
+        connection: _Connection | None = None
+        is_reusable = False
+        try:
+            connection = self._kept_connection() or self._connected(deadline)
+            response = connection.ask(request, deadline)
+            content = _body(response, self._most_bytes)
+            is_reusable = not response.will_close
+        except TimeoutError:
+            raise ExchangeError(Fault.TIMEOUT, f"no answer within {seconds:g} s", "TimeoutError") from None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise self._broken(error) from None
+        finally:
+            if is_reusable and connection is not None:
+                self._idle.append(connection)
+            elif connection is not None:
+                connection.hang_up()
+        return Reply(response.status, content, response.headers, self.secrets)
+
+    def close(self) -> None:
+        """Close the connections that no exchange uses."""
+        while self._idle:
+            self._idle.pop().hang_up()
+
+    def _head(self, length: int, headers: Mapping[str, str]) -> bytes:
+        lines = [*self._first_lines, "Accept-Encoding: identity", f"Content-Length: {length}"]
+        for name, value in headers.items():
+            if not _IN_HEADER.fullmatch(name + value):
+                # Not what it holds: it may be a key.
+                raise ValueError(f"the header {name!r} cannot be sent: it has signs that no header may have")
+            lines.append(f"{name}: {value}")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+    def _broken(self, error: Exception) -> ExchangeError:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return ExchangeError(Fault.UNTRUSTED, error.verify_message, type(error).__name__)
+        nobody = isinstance(error, ConnectionRefusedError | socket.gaierror | UnicodeError)
+        words = _words(f"{type(error).__name__}: {error}", 300, self.secrets)
+        return ExchangeError(Fault.NO_SERVER if nobody else Fault.BROKEN, words, type(error).__name__)
+
+    # ---- connections
+
+    def _kept_connection(self) -> _Connection | None:
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return None
+            if connection.is_quiet():
+                return connection
+            connection.hang_up()
+
+    def _connected(self, deadline: float) -> _Connection:
+        until = min(deadline, time.monotonic() + self._connect_seconds)
+        try:
+            sock = self._reached(min(self._connect_seconds, _seconds_until(deadline)))
+            if self.address.secure:
+                sock.settimeout(_seconds_until(until))
+                # Where the handshake fails, this closes the socket.
+                sock = self._tls_context().wrap_socket(sock, server_hostname=self.address.host)
+        except TimeoutError:
+            raise ExchangeError(Fault.NO_CONNECTION, "no connection in time", "TimeoutError") from None
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return _Connection(sock)
+
+    def _reached(self, seconds: float) -> socket.socket:
+        """A connected socket. Nothing bounds the time that looking up a name takes, so a thread of its own does that.
+
+        The thread ends by itself; a socket that it finds too late is closed with the queue that nobody holds any more.
+        """
+        found: queue.SimpleQueue[socket.socket | Exception] = queue.SimpleQueue()
+
+        def reach() -> None:
+            try:
+                found.put(socket.create_connection((self.address.host, self.address.port), seconds))
+            except Exception as error:
+                found.put(error)
+
+        threading.Thread(target=reach, name="connecting", daemon=True).start()
+        try:
+            reached = found.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeoutError from None
+        if isinstance(reached, Exception):
+            raise reached
+        return reached
+
+    def _tls_context(self) -> ssl.SSLContext:
+        with self._lock:
+            self._tls = self._tls or ssl.create_default_context()
+        return self._tls
+
+
+class _Connection(io.RawIOBase):
+    """A socket that waits for no longer than the deadline of the exchange at hand. http.client reads from it."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._deadline = math.inf
+        self._head_left = 0.0
+
+    def ask(self, request: bytes, deadline: float) -> http.client.HTTPResponse:
+        """Send, and read the answer up to its body."""
+        self._deadline, self._head_left = deadline, _HEAD_BYTES
+        unsent = memoryview(request)
+        while unsent:
+            self._socket.settimeout(_seconds_until(deadline))
+            unsent = unsent[self._socket.send(unsent[:_PIECE]) :]
+        response = http.client.HTTPResponse(self, method="POST")  # type: ignore[arg-type]
+        response.begin()
+        self._head_left = math.inf
+        _check_head(response)
+        return response
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        self._socket.settimeout(_seconds_until(self._deadline))
+        received = self._socket.recv_into(buffer)
+        self._head_left -= received
+        if self._head_left < 0:
+            raise http.client.HTTPException(f"more than {_HEAD_BYTES:,} bytes of headers")
+        return received
+
+    def is_quiet(self) -> bool:
+        """Whether nothing has come since the last answer: neither the end nor words that nobody asked for."""
+        if isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+            return False
+        if not hasattr(select, "poll"):
+            return not select.select([self._socket], [], [], 0)[0]
+        waiting = select.poll()
+        waiting.register(self._socket, select.POLLIN)
+        return not waiting.poll(0)
+
+    def close(self) -> None:
+        """The stream of one answer ends: the socket stays for the next."""
+
+    def hang_up(self) -> None:
+        self._socket.close()
+
+
+def _check_head(response: http.client.HTTPResponse) -> None:
+    """Refuse what http.client lets pass, and what would leave the connection with half an answer in it."""
+    if response.status < 200:
+        raise http.client.HTTPException(f"HTTP {response.status} is no answer")
+    lengths = response.headers.get_all("Content-Length", [])
+    if any(not _DIGITS.fullmatch(length.strip()) for length in lengths) or len(set(lengths)) > 1:
+        raise http.client.HTTPException(f"a length that is none: {', '.join(lengths)}")
+    if response.headers.get("Transfer-Encoding", "chunked").lower() != "chunked":
+        raise http.client.HTTPException(f"an encoding that is not known: {response.headers['Transfer-Encoding']}")
+
+
+def _body(response: http.client.HTTPResponse, most_bytes: int) -> bytes:
+    pieces: list[bytes] = []
+    size = response.length or 0  # what is announced
+    if size <= most_bytes:
+        size = 0
+        while size <= most_bytes and (piece := response.read1(_PIECE)):
+            pieces.append(piece)
+            size += len(piece)
+    if size > most_bytes:
+        raise ExchangeError(Fault.TOO_LARGE, f"an answer of more than {most_bytes:,} bytes")
+    if response.length:
+        raise http.client.IncompleteRead(b"", response.length)
+    response.close()
+    return b"".join(pieces)
+
+
+def _seconds_until(deadline: float) -> float:
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError
+    return min(seconds, _LONGEST_WAIT)

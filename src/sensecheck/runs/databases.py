@@ -1,0 +1,69 @@
+"""SQLite files in which answers are kept: opened with care, and told in one message where they cannot be used."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sensecheck.runs.writing import refuse_linked_database
+
+MAX_ANSWER_BYTES = 256 * 1024 * 1024
+"""A kept answer that takes more, unpacked, is none of ours: it is asked again."""
+
+
+class CacheError(ValueError):
+    """A file of kept answers that cannot be used; the message says what to do."""
+
+
+def open_kept(path: Path, schema: str, tables: Mapping[str, Sequence[str]], **how: Any) -> sqlite3.Connection:
+    """Open, or make, a file of answers: `tables` are its tables with their columns."""
+    refuse_linked_database(path)
+    if path.exists() and not path.is_file():
+        raise CacheError(f"{path} is no file; answers are kept in a file (--cache)")
+    connection: sqlite3.Connection | None = None
+    try:
+        with faults_of(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            connection = sqlite3.connect(path, **how)
+            _refuse_foreign(path, connection, tables)
+            connection.execute("PRAGMA journal_mode=WAL")
+            # A killed process loses nothing that was committed; only a power cut could lose the last commits.
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.executescript(schema)
+            _refuse_foreign(path, connection, tables)
+    except BaseException:
+        if connection is not None:
+            connection.close()
+        raise
+    assert connection is not None
+    return connection
+
+
+@contextmanager
+def faults_of(path: Path | None) -> Iterator[None]:
+    """What SQLite says of a file becomes one message that names it."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+            raise CacheError(f"{path} is in use by another process; wait for it, or name another --cache") from None
+        raise CacheError(
+            f"{path} cannot be used to keep answers ({error}): it is no SQLite file, or is damaged; remove it (what "
+            "was kept is then asked again) or name another with --cache (cache=)"
+        ) from None
+
+
+def _refuse_foreign(path: Path, connection: sqlite3.Connection, tables: Mapping[str, Sequence[str]]) -> None:
+    """A file with other tables is somebody's database, and nothing is written to it."""
+    names = [str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite%'")]
+    for name in names:
+        columns = [str(row[1]) for row in connection.execute("SELECT * FROM pragma_table_info(?)", (name,))]
+        if columns != list(tables.get(name, ())):
+            what = "with other columns" if name in tables else "that is none of ours"
+            raise CacheError(
+                f"{path} is a SQLite file with a table {name!r} {what}: no answers are kept in it; name another file "
+                "with --cache (cache=), or remove this one"
+            )

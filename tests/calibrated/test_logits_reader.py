@@ -520,7 +520,7 @@ def test_optional_columns_are_checked_when_asked_for() -> None:
         f"<stream>:1: input_str: expected text, got a number. {SKIP}"
     )
     table = read_logits(stream(GOOD, {**GOOD, "input_str": "\ud800"}), with_input_str=True)
-    assert table.columns.input_str == [None, "\ud800"]
+    assert table.columns.input_str == [None, "\ufffd"]
 
 
 def test_blank_lines() -> None:

@@ -71,18 +71,18 @@ class OverTimeError(BaseException):
     """The alarm went off. Nothing in the code under test may catch it."""
 
 
-def judge(target: Callable[[], object]) -> Verdict:
+def judge(target: Callable[[], object], hard_seconds: float = HARD_SECONDS) -> Verdict:
     """Call a target and look at what came."""
     said: list[warnings.WarningMessage] = []
     started = time.process_time()
     message = ""
     finding: Finding | None = None
     try:
-        with warnings.catch_warnings(record=True) as said, _alarm(HARD_SECONDS):
+        with warnings.catch_warnings(record=True) as said, _alarm(hard_seconds):
             warnings.simplefilter("always")
             target()
     except OverTimeError as error:
-        finding = Finding("slow", _innermost(error), f"not done after {HARD_SECONDS:g} s")
+        finding = Finding("slow", _innermost(error), f"not done after {hard_seconds:g} s")
     except MemoryError as error:
         finding = Finding("memory", _innermost(error), f"asked for more than {MEMORY_BYTES:,} bytes: {error}"[:300])
     except (KeyboardInterrupt, GeneratorExit):

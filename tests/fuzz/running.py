@@ -14,7 +14,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -27,6 +27,8 @@ from tests.fuzz.targets import TARGETS, Target
 
 CORPUS = Path(__file__).parent / "corpus"
 PROCESS_MUTATIONS = 2_000
+PROCESS_SECONDS = 60.0
+"""Of the clock, for a process of its own: it may have to load a large library first."""
 PATIENCE = float(os.environ.get("FUZZ_PATIENCE", "10"))
 """Seconds spent on making one finding small."""
 _SILENT_SECONDS = 4 * HARD_SECONDS
@@ -65,7 +67,7 @@ def judged(target: Target, case: Case, folder: Path) -> Verdict:
     path = folder / case.name
     path.write_bytes(case.data)
     with _standard_error() as said:
-        verdict = judge(lambda: target.call(path))
+        verdict = judge(lambda: target.call(path), HARD_SECONDS if not target.process else PROCESS_SECONDS)
     noise = said()
     if verdict.finding is None and "panicked at" in noise:
         verdict.finding = Finding("noise", "standard error", noise[:200])
@@ -107,7 +109,8 @@ def run(
     with workplace() as folder:
         for finding in warm(target, folder):
             outcome.findings[finding.key] = (finding, target.seeds()[0], 1)
-        with bounded_memory():
+        # A process has its own address space, and would be given what is left of ours.
+        with bounded_memory() if not target.process else nullcontext():
             started = time.process_time()
             for number in range(first, first + mutations):
                 if place is not None:

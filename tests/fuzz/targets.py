@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
-from email.message import Message
 from functools import cache
+from http.client import HTTPMessage
 from pathlib import Path
 from typing import Any
 
@@ -755,35 +755,32 @@ def _sparql_replies(path: Path) -> None:
     from sensecheck.correct.answer_sets import count_of, flat_values, row_set, verdict_of
     from sensecheck.stores import endpoint
     from sensecheck.stores.limits import Limits
-    from sensecheck.stores.outcomes import Answer, decode_outcome, encode_outcome
+    from sensecheck.stores.outcomes import Answer, Failure, decode_outcome, encode_outcome
 
-    headers = Message()
-    body = path.read_bytes()
     for status in (200, 400, 500):
-        outcome = endpoint._interpret(status, headers, body, Limits())  # type: ignore[arg-type]
+        outcome = endpoint._interpret(_reply(path, status), Limits())
         if isinstance(outcome, Answer):
             row_set(outcome), count_of(outcome), verdict_of(outcome), flat_values(outcome)
+        elif isinstance(outcome, Failure):
+            str(outcome.message)
         decode_outcome(json.loads(json.dumps(encode_outcome(outcome))))
+
+
+def _reply(path: Path, status: int = 200) -> Any:
+    from sensecheck.network.exchange import Reply, Secrets
+
+    return Reply(status, path.read_bytes(), HTTPMessage(), Secrets())
 
 
 @target("model replies", lambda: [seeds.as_json("reply.json", one) for one in seeds.MODEL_REPLIES], owner="servers")
 def _model_replies(path: Path) -> None:
     from sensecheck.models.classifiers import read_answer
-    from sensecheck.models.endpoint import Endpoint, _PassingError
+    from sensecheck.models.endpoint import Endpoint, _NoTextError, _PassingError
 
-    endpoint = Endpoint("http://localhost:9/v1", "m")
-    try:
-        value = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        return  # told before it comes here
-    if not isinstance(value, dict):
-        return
-    try:
-        texts = endpoint._texts(value)
-    except _PassingError:
-        return
-    for text in texts:
-        read_answer(text)
+    # Faults of one reply: the caller asks again, or tells them as an error of the endpoint.
+    with suppress(_PassingError, _NoTextError):
+        for text in Endpoint("http://localhost:9/v1", "m")._texts(_reply(path)):
+            read_answer(text)
 
 
 @target("model answers", lambda: _texts("answer", seeds.ANSWERS), owner="servers")

@@ -22,6 +22,7 @@ import simdjson
 from sensecheck.calibrated.logits_layout import AlikeLines, Lines, plain_value
 from sensecheck.calibrated.logits_plan import Floats, Plan, Run, Tokens, Variant
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.json_arrays import DIGITS, in_words
 from sensecheck.inputs.reasons import Reason
 
@@ -373,6 +374,8 @@ def _json_object(line: bytes, place: _Place) -> tuple[dict[str, Any], list[str]]
 
     try:
         record = json.loads(text, object_pairs_hook=noting_members)
+        if "\\u" in text:
+            record = whole_value(record)
     except json.JSONDecodeError as error:
         rest = text[error.pos :].strip()
         if not rest or error.msg.startswith("Unterminated string"):

@@ -128,6 +128,11 @@ def _explain_failure(error: Exception, package: str) -> int:
     )
     if isinstance(error, told):
         words = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+        if isinstance(error, OSError) and error.strerror and error.filename is not None:
+            from sensecheck.inputs.errors import shown
+
+            # The system's own error, which nobody met on the way: its number says nothing to anyone.
+            words = f"{shown(str(error.filename), 300)[1:-1]}: {error.strerror}. Check the path and its permissions."
         return _refuse(words)
     sys.stderr.write(
         f"sensecheck: this is a fault in {package or 'sensecheck itself'}: "

@@ -36,7 +36,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> Any:
         if message.startswith("unrecognized arguments:"):
-            wrong = message.split(":", 1)[1].split()[0]
+            wrong = (message.split(":", 1)[1].split() or ["''"])[0]  # an empty argument
             known = [o for a in self._actions for o in a.option_strings]
             close = get_close_matches(wrong.split("=")[0], known, n=1)
             if close:

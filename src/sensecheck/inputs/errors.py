@@ -15,6 +15,8 @@ SHOWN = 120
 _LONGEST_NAME = 200
 """Longest name of a field that a message repeats."""
 
+_LONGEST_PATH = 1000
+
 SKIP_HINT = "Fix the line or pass --skip-bad (skip_bad=True) to count it as unscored."
 """The hint of every error that concerns one line and that skipping can get past."""
 
@@ -113,7 +115,8 @@ class InputError(ValueError):
         super().__init__(self._message())
 
     def _message(self) -> str:
-        where = escaped(self.path) if self.path else ""
+        path = self.path or ""
+        where = escaped(path if len(path) <= _LONGEST_PATH else f"{path[: _LONGEST_PATH - 3]}...")
         if self.line is not None:
             where = f"{where}:{self.line}" if where else f"line {self.line}"
         if self.record is not None:

@@ -452,10 +452,13 @@ def _looks_like_utf16(head: bytes) -> bool:
     return any(even) != any(odd)  # one half all zero, the other not
 
 
+_LONGEST_PATH = 4096
+
+
 def _not_found(name: str) -> InputError:
     hint = "Check the path"
     parent = Path(name).parent
-    if parent.is_dir():
+    if len(name) < _LONGEST_PATH and parent.is_dir():
         near = did_you_mean(Path(name).name, _listing(parent))
         hint = near or f"{hint} (its folder exists)"
     return InputError(
@@ -564,9 +567,13 @@ def _sources_of(item: PathInput | BinaryIO) -> list[Source]:
         if name == "-":
             return [Source("<stdin>", stream=sys.stdin.buffer)]
         path = Path(name)
+        try:
+            is_there = path.exists()
+        except (OSError, ValueError):  # longer than a name can be, or with a NUL in it
+            raise _not_found(name) from None
         if path.is_dir():
             raise _is_directory(name)
-        if path.exists():
+        if is_there:
             return [Source(name, path=path)]
         if glob.has_magic(name):
             # Path.glob takes no absolute patterns

@@ -161,3 +161,49 @@ def test_symmetric_queries_are_given_up_in_steps():
     match = forms.match(f"SELECT * WHERE {{ {one} }}", f"SELECT * WHERE {{ {two} }}")
     assert match.same is False
     assert time.process_time() - begin < 10
+
+
+# ---- what an attacker found
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json"])
+def test_a_record_nested_a_thousand_deep_is_a_bad_record(suffix, tmp_path, capsys):
+    deep = '{"id": ' + "[" * 990 + "]" * 990 + f', "gold": "{GOLD}", "prediction": "{GOLD}"}}'
+    good = json.dumps({"id": "good", "gold": GOLD, "prediction": GOLD})
+    path = tmp_path / f"p.{suffix}"
+    path.write_text(f"{good}\n{deep}\n" if suffix == "jsonl" else f"[{good},\n{deep}]")
+    assert main(["correct", str(path)]) == 2
+    assert "lists and objects at most 32 deep inside one another" in capsys.readouterr().err
+    assert main(["correct", str(path), "--skip-bad"]) == 0
+    assert "1 bad record" in capsys.readouterr().out
+
+
+def test_equal_answers_of_many_columns_are_equal_in_any_order():
+    from sensecheck.correct.answer_sets import best_column_order, row_set
+    from sensecheck.stores import Answer, Term
+
+    def table(turned: bool) -> Answer:
+        rows = [tuple([Term("literal", str(i if i == j else 0)) for j in range(9)]) for i in range(1, 10)]
+        return Answer([f"c{j}" for j in range(9)], [row[::-1] for row in rows] if turned else rows)
+
+    wanted = row_set(table(turned=False))
+    assert best_column_order(wanted, table(turned=True)) == wanted
+
+
+def test_part_of_an_answer_counts_under_its_best_order():
+    from sensecheck.correct.answer_sets import best_column_order, row_set
+    from sensecheck.stores import Answer, Term
+
+    def answer(rows) -> Answer:
+        return Answer(["a", "b", "c"], [tuple([Term("literal", cell) for cell in row]) for row in rows])
+
+    gold = row_set(answer([("x", "1", "p"), ("y", "2", "q"), ("z", "3", "r")]))
+    shown = best_column_order(gold, answer([("p", "x", "1"), ("q", "y", "2"), ("s", "w", "9")]))
+    assert len(gold & shown) == 2
+    assert best_column_order(gold, Answer(["a", "b", "c"], [])) == set()
+
+
+def test_predictions_without_an_answer_are_counted_by_reason(database):
+    rows = [{"gold": GOLD, "prediction": text} for text in ("SELEC", "SELECT x FROM person", "DROP TABLE person", GOLD)]
+    notes = evaluate(rows, database=database).notes
+    assert [note for note in notes if note.startswith("without an answer: ")], notes

@@ -262,3 +262,22 @@ def test_a_document_that_is_a_text_is_no_path(tmp_path: Path) -> None:
     assert refused(path) == (
         f"{path}: expected {{query: [hypothesis]}}, lists of hypotheses, or records, got {shown(str(other), 60)}."
     )
+
+
+def test_a_bad_record_is_skipped_whatever_its_references(tmp_path):
+    from sensecheck.diverse import evaluate
+
+    records = tmp_path / "d.jsonl"
+    records.write_text(
+        '{"id":"a","query":"is it good ?","hypotheses":["yes ."]}\n'
+        '{"id":"b","query":"is it good ?","hypotheses":["no .", null]}\n'
+        '{"id":"c","query":"is it\n'
+        '{"id":"d","query":"is it god ?","hypotheses":["yes ."]}\n'
+    )
+    references = tmp_path / "refs.json"
+    references.write_text('{"is it good ?": [["yes ."], ["no ."]]}')
+    with pytest.raises(InputError):
+        evaluate(records, references=references)
+    result = evaluate(records, references=references, skip_bad=True)
+    assert (result["mds"].n, sum(result["mds"].unscored.values())) == (1, 3)
+    assert result["mds"].unscored["unknown_query"] == 1

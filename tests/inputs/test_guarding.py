@@ -145,3 +145,32 @@ def test_an_item_that_swallows_the_call_is_called_again_and_never_waited_for(imp
     assert done == 1 or done.over_budget
     assert guarded("x", lambda: 7) == 7
     assert time.monotonic() - begin < 5
+
+
+def test_an_item_is_not_blamed_for_other_threads(impatient):
+    held: list[bytearray] = []
+
+    def fill() -> None:
+        for _ in range(120):
+            held.append(bytearray(b"x" * (1 << 20)))
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=fill)
+    thread.start()
+    assert guarded("x", time.sleep, 0.5) is None
+    thread.join()
+
+
+def test_a_value_of_another_kind_is_a_bad_record_where_those_are_skipped(tmp_path):
+    import json
+
+    from sensecheck.calibrated import evaluate
+
+    rows = [{"id": f"r{i}", "confidence": 0.5, "correct": i % 2} for i in range(20)]
+    rows[0]["id"], rows[7]["confidence"] = 5, "x"
+    path = tmp_path / "c.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match="same kind, or pass --skip-bad"):
+        evaluate(path)
+    result = evaluate(path, skip_bad=True)
+    assert (result["accuracy"].n, result["accuracy"].unscored) == (18, {"mixed_kinds": 2})

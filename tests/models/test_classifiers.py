@@ -213,3 +213,18 @@ def test_the_small_model(shared: Path) -> None:
 def test_gold_labels_are_not_guessed(word: str) -> None:
     with pytest.raises(ValueError, match="not an NLI label"):
         label_of(word)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("As an AI I cannot.", None),
+        ("I'm sorry, I can't help with that.", None),
+        ("It cannot be determined from the premise.", 1),
+        ("it is not possible to tell", 1),
+        ("There is not enough information.", 1),
+        ("I am unable to say.", 1),
+    ],
+)
+def test_a_refusal_is_no_label(text: str, label: int | None) -> None:
+    assert read_answer(text) == label

@@ -389,3 +389,17 @@ def test_an_address_that_is_none_is_told_without_its_password(url: str) -> None:
     with pytest.raises(ValueError, match="expected an address") as raised:
         Endpoint(url)
     assert "hunter2x" not in str(raised.value)
+
+
+def test_a_server_that_shows_a_page_for_every_query_stops_the_run(server: Server) -> None:
+    server.said = (b"<!doctype html><title>Welcome</title>", {})
+    with pytest.raises(EndpointDeadError, match=r"answers, but not with SPARQL results .*; is the address right\?"):
+        ask(server, "x")
+    assert len(server.asked) == 2
+
+
+def test_an_address_where_nobody_listens_is_told_soon() -> None:
+    begin = time.monotonic()
+    with pytest.raises(EndpointDeadError, match=r"does not answer; is the address right\? \(nobody listens there\)"):
+        Endpoint("http://127.0.0.1:9/sparql").execute(Request("ASK {}"))
+    assert time.monotonic() - begin < 5

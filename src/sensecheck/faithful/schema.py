@@ -80,7 +80,7 @@ def spider_entry(entry: Any, path: str = "schema", record: int = 1) -> Mapping[s
                 reason=Reason.BAD_SCHEMA,
             )  # fmt: skip
     tables = entry["table_names_original"]
-    lists: list[tuple[str, int]] = [("table_names_original", 0), ("column_names_original", 0)]
+    lists: list[tuple[str, int | None]] = [("table_names_original", None), ("column_names_original", None)]
     lists += [("table_names", len(tables))] if "table_names" in entry and isinstance(tables, list) else []
     columns = entry["column_names_original"]
     if isinstance(columns, list):
@@ -98,7 +98,7 @@ def spider_entry(entry: Any, path: str = "schema", record: int = 1) -> Mapping[s
                 raise bad(
                     f"{what} for every item" + (f", tables 0 to {len(tables) - 1}" if is_pairs else ""), item, key
                 )
-        if length and len(items) != length:
+        if length is not None and len(items) != length:
             raise InputError(
                 path=path, record=record, field=key, expected=f"{length} items, as many as in {key}_original"
                 if key != "column_types" else f"{length} items, one for each column", got=str(len(items)),

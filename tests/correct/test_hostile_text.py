@@ -26,6 +26,7 @@ HOSTILE = {
     "doubling names": (CHAIN, "wrong", "normal form: over budget"),
     "deep": ("SELECT " + "(" * 3000 + "1" + ")" * 3000, "wrong", "normal form: over budget"),
     "long": ("SELECT " + ",".join(["age"] * 40_000) + " FROM person", "wrong", "normal form: over budget"),
+    "joins": ("SELECT name FROM person" + " JOIN person" * 60, "wrong", "normal form: over budget"),
     "right": ("select name, age from PERSON", "right", ""),
 }
 
@@ -73,7 +74,7 @@ def test_the_command_line_ends_well_and_names_it(database, tmp_path, capsys):
     (tmp_path / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert main(["correct", str(tmp_path / "predictions.jsonl"), "--database", str(database)]) == 0
     out = capsys.readouterr().out
-    assert "normalised exact match counts 2 as another query (normal form: over budget)" in out
+    assert "normalised exact match counts 3 as another query (normal form: over budget)" in out
     assert "half a character" in out
 
 

@@ -15,11 +15,11 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import sqlglot
 from sqlglot import exp
 
 from sensecheck.correct.column_orders import fits_pool, same_blocks, same_columns
 from sensecheck.inputs.guarding import guarded
+from sensecheck.language.sql_parsing import parse_sql
 from sensecheck.stores import Answer
 
 Row: TypeAlias = "tuple[Any, ...]"
@@ -149,7 +149,9 @@ def plan_gold(sql: str, dialect: str = "sqlite") -> GoldPlan:
 
 
 def _plan(sql: str, dialect: str) -> GoldPlan:
-    tree = sqlglot.parse_one(sql, read=dialect)
+    tree = next(iter(parse_sql(sql, dialect)), None)
+    if tree is None:
+        return GoldPlan()
     order = tree.args.get("order")
     if order is None:
         return GoldPlan()

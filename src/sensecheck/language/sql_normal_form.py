@@ -22,6 +22,7 @@ import sqlglot
 from sqlglot import exp
 
 from .isomorphism import Node, Shape, Tree, bag, node
+from .sql_parsing import parse_sql
 
 Outputs: TypeAlias = "list[str] | None"  # names of a query's columns; None where a * hides some
 
@@ -117,7 +118,7 @@ def sql_normal_form(text: str, dialect: str = "sqlite", *, set_semantics: bool =
     """
     try:
         try:
-            statements = sqlglot.parse(text, read=dialect)
+            statements = parse_sql(text, dialect)
         except ValueError:  # it makes a number of 0xff…, and Python has a bound on the digits of one
             return None
         if len(statements) != 1 or not isinstance(statements[0], exp.Query):

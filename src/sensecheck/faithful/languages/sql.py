@@ -17,12 +17,12 @@ _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
 def _through_sqlglot(text: str, dialect: str | None) -> Query:
     """Read with sqlglot and rewrite in plain SQL, for dialects and forms that the fast reader does not know."""
-    import sqlglot
     from sqlglot.errors import SqlglotError
 
+    from sensecheck.language.sql_parsing import parse_sql
+
     try:
-        tree = sqlglot.parse_one(text, read=dialect)
-        plain = tree.sql(dialect="sqlite")
+        plain = parse_sql(text, dialect)[0].sql(dialect="sqlite")
     except (SqlglotError, RecursionError, ValueError, AssertionError, AttributeError, TypeError, IndexError) as error:
         raise UnreadableQueryError(Reason.UNREADABLE_QUERY, f"not SQL that can be read: {str(error)[:200]}") from error
     try:

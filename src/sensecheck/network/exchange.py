@@ -79,9 +79,9 @@ class Reply:
         """The first words of the body."""
         # A secret that the cut would leave half of must be seen whole before it.
         window = 20 * limit + self._secrets.longest
-        text = self.body[:window].decode("utf-8", "replace")
+        text = self._secrets.out_of_bytes(self.body[:window])
         if len(self.body) > window:
-            text = self._secrets.out_of(text)[: -self._secrets.longest]
+            text = text[: -self._secrets.longest]
         return self.words(text, limit)
 
     def words(self, text: str, limit: int = 300) -> str:
@@ -97,9 +97,9 @@ class Reply:
     def has_secrets(self) -> bool:
         return self._secrets.any_in_answers
 
-    def plain(self, text: str) -> str:
-        """A text out of the answer itself, without secrets."""
-        return self._secrets.out_of_answer(text)
+    def repeats_secret(self, text: str) -> bool:
+        """Whether a text out of the answer itself holds what nobody may keep."""
+        return self._secrets.are_repeated_in(text)
 
 
 def _words(text: str, limit: int, secrets: Secrets) -> str:
@@ -111,7 +111,7 @@ class Exchanges:
 
     def __init__(self, address: Address, *, connect_seconds: float, most_bytes: int) -> None:
         self.address = address
-        self.secrets = Secrets(address.secrets)
+        self.secrets = Secrets(address.secrets, address.names)
         self._first_lines = (f"POST {address.target} HTTP/1.1", f"Host: {address.host_header}")
         self._connect_seconds = connect_seconds
         self._most_bytes = most_bytes

@@ -160,6 +160,19 @@ MALFORMED = {
     "chunk of words": OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
     "endless chunk size": OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"1" * 100_000,
     "chunk without end": OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}",
+    "a chunk that is not closed": OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}0\r\n\r\n",
+    "a chunk closed otherwise": OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}XX0\r\n\r\n",
+    "a chunk that is longer": OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{}\r\n0\r\n\r\n",
+    "chunk +2": OK + b"Transfer-Encoding: chunked\r\n\r\n+2\r\n{}\r\n0\r\n\r\n",
+    "chunk 0_2": OK + b"Transfer-Encoding: chunked\r\n\r\n0_2\r\n{}\r\n0\r\n\r\n",
+    "chunk 0x2": OK + b"Transfer-Encoding: chunked\r\n\r\n0x2\r\n{}\r\n0\r\n\r\n",
+    "chunk of no size": OK + b"Transfer-Encoding: chunked\r\n\r\n\r\n{}\r\n0\r\n\r\n",
+    "huge chunk": OK + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{}",
+    "two encodings": OK + b"Transfer-Encoding: chunked\r\n" * 2 + b"\r\n2\r\n{}\r\n0\r\n\r\n",
+    "an encoding and chunked": OK + b"Transfer-Encoding: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    "empty encoding": OK + b"Transfer-Encoding:\r\n\r\n{}",
+    "length and chunks": OK + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    "many trailers": OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"X: y\r\n" * 100_000,
     "unknown encoding": OK + b"Transfer-Encoding: gzip, chunked\r\n\r\n{}",
     "no status": b"hello\r\n\r\n",
     "status ²": "HTTP/1.1 2²0 OK\r\n\r\n{}".encode("latin-1"),
@@ -180,6 +193,19 @@ def test_what_is_no_answer_is_one_kind_of_error(case: str) -> None:
     assert isinstance(error, ExchangeError), error
     assert error.fault is Fault.BROKEN, error
     assert str(error).isprintable() and len(str(error)) < 500
+
+
+@pytest.mark.parametrize("size", [b"-5\r\n", b"-1\r\n", b"f" * 16 + b"\r\n", b"1" * 100_000])
+def test_a_chunk_size_that_is_none_is_not_waited_for(size: bytes) -> None:
+    def stay(caller: Caller) -> None:
+        caller.request()
+        caller.send(OK + b"Transfer-Encoding: chunked\r\n\r\n" + size)
+        caller.wait()
+
+    started = time.monotonic()
+    error = ask(stay, seconds=5)
+    assert isinstance(error, ExchangeError) and error.fault is Fault.BROKEN
+    assert time.monotonic() - started < 2
 
 
 def test_chunks_and_an_answer_without_length() -> None:
@@ -288,6 +314,26 @@ def test_words_that_nobody_asked_for_are_no_answer_to_the_next_question() -> Non
             assert client.post(b"q", {}, LIMIT).body == b"{}"
             time.sleep(0.2)
         assert server.connections == 3
+        client.close()
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.05])
+def test_who_once_said_too_much_is_asked_on_new_connections(pause: float) -> None:
+    def chatty(caller: Caller) -> None:
+        while request := caller.request():
+            body = request[-1:]
+            caller.send(reply(body) + (b"" if pause else reply(b"wrong")))
+            caller.wait(pause)
+            if pause:
+                caller.send(reply(b"wrong"))
+
+    with RawServer(chatty) as server:
+        client = exchanges(server)
+        assert client.post(b"0", {}, LIMIT).body == b"0"
+        time.sleep(0.2)
+        for question in b"12345":
+            assert client.post(bytes([question]), {}, LIMIT).body == bytes([question])
+        assert server.connections == 6
         client.close()
 
 

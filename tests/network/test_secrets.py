@@ -17,9 +17,13 @@ import zstandard
 from tests.network.raw_server import Caller, RawServer, Script, reply
 
 from sensecheck.cli import main
-from sensecheck.network.address import Address, public_address, public_text
-from sensecheck.network.scrubbing import MASK, Secrets
+from sensecheck.models.endpoint import Endpoint as ModelEndpoint
+from sensecheck.models.endpoint import EndpointClassifier
+from sensecheck.network.address import Address, is_key, is_secret, is_secret_header, public_address, public_text
+from sensecheck.network.exchange import Exchanges
+from sensecheck.network.scrubbing import MASK, REPEATED, Secrets
 from sensecheck.runs.directory import RunDirectory
+from sensecheck.stores import Answer, Endpoint, Failure, Reason, Request
 
 USER, PASSWORD, KEY = "someone-here", "hunter2/x+y pass", "K3y/of=the+door"
 ADDRESS_KEY = quote(KEY, safe="")
@@ -148,7 +152,9 @@ def test_a_run_on_an_endpoint_holds_no_secret(
     assert f"http://127.0.0.1:{server.port}/sparql?graph=g" in manifest["plan"]["store"]
     if case == "rows":
         assert code == 0
-        assert MASK in everything_in(out)
+        found = everything_in(out)
+        assert REPEATED in found and "endpoint error" in found
+        assert MASK not in found, "no answer is changed"
 
 
 @pytest.mark.parametrize("status", [b"401 No", b"403 No", b"302 Found", b"429 Slow down", b"500 Oops"])
@@ -275,7 +281,8 @@ def test_a_run_on_a_model_holds_no_secret(
     def script(caller: Caller) -> None:
         while request := caller.request():
             calls.append(1)
-            body = json.dumps({"choices": [{"message": {"content": f"entailment {echo}"}}]}).encode()
+            repeated = echo if case == "an answer" and len(calls) % 2 else ""
+            body = json.dumps({"choices": [{"message": {"content": f"entailment {repeated}"}}]}).encode()
             if case == "no text":
                 choice = {"message": {"content": None}, "finish_reason": echo}
                 body = json.dumps({"choices": [choice if len(calls) % 2 else {"text": "entailment"}]}).encode()
@@ -299,7 +306,9 @@ def test_a_run_on_a_model_holds_no_secret(
     assert not secrets_in(told)
     assert not secrets_in(everything_in(out))
     if case == "an answer":
-        assert MASK in everything_in(out)
+        found = everything_in(out)
+        assert REPEATED in found
+        assert MASK not in found, "no answer is changed"
 
 
 def test_which_model_is_asked_without_the_secret(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -382,21 +391,189 @@ def test_an_address_taken_apart() -> None:
     assert address.target == "/sp%20arql?x=%C3%A9&key=a%2Fb"
     assert (address.host, address.port, address.host_header) == ("example.org", 443, "example.org")
     assert address.authorization == "Basic " + base64.b64encode(b"me:p@w").decode()
-    assert {"p@w", "a/b", "a%2Fb", "me"} <= set(address.secrets)
+    assert {"p@w", "a/b", "a%2Fb", "me:p@w"} <= set(address.secrets)
+    assert "me" in address.names and "me" not in address.secrets
     assert "p%40w" not in repr(address) and "a%2Fb" not in repr(address)
 
 
 def test_short_secrets_change_no_answer_and_no_word() -> None:
     secrets = Secrets(["1", "no"])
-    assert secrets.out_of_answer("1 no answer") == "1 no answer"
+    assert not secrets.are_repeated_in("1 no answer")
     assert secrets.out_of("error 1: nobody said no") == f"error {MASK}: nobody said {MASK}"
 
 
 def test_a_secret_is_not_cut_in_half() -> None:
     body = b" " * 5_990 + b"x" + KEY.encode() * 30
     with RawServer(_sparql(lambda query: reply(body, b"400 Bad"))) as server:
-        from sensecheck.stores import Endpoint, Failure, Request
-
         outcome = Endpoint(address(server)).execute(Request(QUERY % 1))
     assert isinstance(outcome, Failure)
     assert "K3y" not in outcome.message
+
+
+# ---- what is a secret, and where it is looked for
+
+
+def _outcome(url: str, text: bytes, headers: dict[str, str] | None = None) -> object:
+    with RawServer(_sparql(lambda query: reply(text))) as server:
+        store = Endpoint(url.replace("HOST", f"127.0.0.1:{server.port}"), headers=headers)
+        try:
+            return store.execute(Request(QUERY % 1))
+        finally:
+            store.close()
+
+
+def test_the_name_of_the_client_may_stand_in_an_answer() -> None:
+    outcome = _outcome("http://wikidata:pw@HOST/sparql", _rows("wikidata by sensecheck, a longer word: wikidata:pw"))
+    assert isinstance(outcome, Answer)
+    assert outcome.rows[0][0].value == "wikidata by sensecheck, a longer word: wikidata:pw"
+    outcome = _outcome("http://HOST/sparql", _rows("a client of my own"), {"User-Agent": "a client of my own"})
+    assert isinstance(outcome, Answer)
+
+
+@pytest.mark.parametrize("echo", [PASSWORD, PASSWORD.upper(), BASIC, quote(quote(PASSWORD)), PASSWORD.encode().hex()])
+def test_an_answer_that_repeats_a_password_is_an_error_of_the_endpoint(echo: str) -> None:
+    for text in (
+        _rows(f"so {echo} it is"),
+        json.dumps({"head": {"vars": [echo]}, "results": {"bindings": []}}).encode(),
+    ):
+        outcome = _outcome(f"http://{USER_INFO}@HOST/sparql", text)
+        assert isinstance(outcome, Failure)
+        assert (outcome.reason, outcome.message) == (Reason.ENDPOINT_ERROR, REPEATED)
+
+
+def test_a_model_that_repeats_the_key_gives_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    texts = iter([KEY.lower(), "entailment"])
+
+    def script(caller: Caller) -> None:
+        while caller.request():
+            caller.send(reply(json.dumps({"choices": [{"text": next(texts)}]}).encode()))
+
+    with RawServer(script) as server:
+        endpoint = ModelEndpoint(f"http://127.0.0.1:{server.port}/v1", "m", concurrency=1, extra={"user": "entailment"})
+        model = EndpointClassifier(endpoint)
+        answers = dict(item for batch in model.stream([("a", "b"), ("c", "d")]) for item in batch)
+    assert answers[0].failure == f"endpoint: {REPEATED}" and answers[0].label is None
+    assert answers[1].text == "entailment" and not answers[1].failure
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Authorization", "proxy-authorization", "Cookie", "X-Api-Key", "api-key", "X-Auth-Token", "Ocp-Subscription-Key"],
+)
+def test_headers_that_are_secret(name: str) -> None:
+    assert is_secret_header(name)
+
+
+@pytest.mark.parametrize("name", ["User-Agent", "user-agent", "Accept", "Content-Type", "Host", "Accept-Encoding"])
+def test_headers_that_are_not(name: str) -> None:
+    assert not is_secret_header(name) and not is_secret(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pass", "pwd", "bearer", "jwt", "access", "code", "otp", "pin", "sig", "sas", "apikey", "key", "access_token",
+     "apiKey", "APIKey", "API_KEY", "sas-token", "key1", "X-Amz-Signature", "userPassword", "accesstoken", "sessionid",
+     "clientSecret", "OAuth2Token", "dbpassword", "auth", "tokens"],
+)  # fmt: skip
+def test_names_of_secrets(name: str) -> None:
+    assert is_key(name) and is_secret(name)
+    assert public_address(f"http://h/sparql?a=b&{name}=1") == "http://h/sparql?a=b"
+    assert public_address(f"h/sparql?a=b&{name}=1") == "h/sparql?a=b"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["default-graph-uri", "format", "timeout", "named-graph-uri", "encoding", "passage", "keyword", "monkey", "codec",
+     "author", "tokenizer", "unicode", "spin", "design", "usage", "query", "accession", "compass"],
+)  # fmt: skip
+def test_names_of_what_is_no_secret(name: str) -> None:
+    assert not is_secret(name)
+    assert public_address(f"http://h/sparql?{name}=1") == f"http://h/sparql?{name}=1"
+
+
+def test_a_long_name_takes_no_time() -> None:
+    assert not is_secret("username" * 5000 + "z") and not is_secret("keysid" * 9 + "z")
+    assert public_text("a:" * 100_000 + "@") and public_text("a" * 200_000 + "@")
+
+
+@pytest.mark.parametrize(
+    ("written", "public"),
+    [
+        ("bob:SECRET@host:80/sparql", "host:80/sparql"),
+        ("bob:SEC/RET@host/sparql?graph=g&key=SECRET", "host/sparql?graph=g"),
+        ("http:/bob:SECRET@host/sparql", "http:/host/sparql"),
+        ("http://bob:SECRET@host:port/sparql?key=SECRET", "http://host:…/sparql"),
+        ("ftp://bob:SECRET@host/sparql", "ftp://host/sparql"),
+        ("//bob:SECRET@host/sparql", "//host/sparql"),
+    ],
+)
+def test_addresses_that_cannot_be_asked(
+    written: str, public: str, records: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert public_address(written) == public
+    with pytest.raises(ValueError, match="expected an address") as raised:
+        Endpoint(written)
+    assert repr(public) in str(raised.value)
+    with pytest.raises(ValueError, match="not an http") as raised:
+        ModelEndpoint(written, "m")
+    assert "SEC" not in str(raised.value) and "RET" not in str(raised.value)
+    if not written.startswith(("/", "http:/b")):
+        assert public_text(f"see '{written}'") == f"see '{public}'"
+
+
+def test_a_text_with_an_at_sign_is_no_address() -> None:
+    for text in ("mail: me@example.org/x", "git@github.com:a/b", "at 10:30 @ home", "a:b@c", "http://h/@me:x/y"):
+        assert public_text(text) == text
+
+
+# ---- spellings in messages
+
+SIGNS = 'pä ss/&+"word'
+MIXED = {
+    "as it is": SIGNS,
+    "upper case": SIGNS.upper(),
+    "percent": quote(SIGNS, safe=""),
+    "percent twice": quote(quote(SIGNS, safe=""), safe=""),
+    "percent in Latin-1": quote(SIGNS.encode("latin-1"), safe=""),
+    "form": quote_plus(SIGNS),
+    "decimal": "".join(f"&#{ord(sign)};" for sign in SIGNS),
+    "hexadecimal": "".join(f"&#x{ord(sign):X};" for sign in SIGNS),
+    "some of them": "&#112;" + SIGNS[1:].replace("w", "%77").replace("&", "&amp;"),
+    "by name": html.escape(SIGNS),
+    "JSON": "".join(f"\\u{ord(sign):04x}" for sign in SIGNS),
+    "escaped": json.dumps(SIGNS)[1:-1].replace("/", "\\/"),
+    "hex": SIGNS.encode().hex().upper(),
+    "base64": base64.b64encode(SIGNS.encode()).decode(),
+    "base64 of both": base64.b64encode(f"me:{SIGNS}".encode()).decode().rstrip("="),
+    "URL-safe base64 of both": base64.urlsafe_b64encode(f"me:{SIGNS}".encode()).decode(),
+    "base64 in Latin-1": base64.b64encode(SIGNS.encode("latin-1")).decode(),
+    "UTF-8 read as Latin-1": SIGNS.encode().decode("latin-1"),
+}
+
+
+@pytest.mark.parametrize("case", MIXED)
+def test_spellings_in_messages(case: str) -> None:
+    where = Address(f"http://me:{quote(SIGNS, safe='')}@h/")
+    assert Secrets(where.secrets, where.names).out_of(f"<{MIXED[case]}>").replace("=", "") == f"<{MASK}>"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_bytes_that_are_no_utf_8(encoding: str) -> None:
+    with RawServer(_sparql(lambda query: reply(f"no <{SIGNS}>".encode(encoding), b"418 Teapot"))) as server:
+        store = Exchanges(
+            Address(f"http://me:{quote(SIGNS, safe='')}@127.0.0.1:{server.port}/"), connect_seconds=5, most_bytes=1000
+        )
+        got = store.post(b"query=x", {}, 5)
+        store.close()
+    assert got.start() == f"no <{MASK}>"
+
+
+def test_secrets_of_half_characters_and_of_settings() -> None:
+    secrets = Secrets(["\ud800 half of it", "\udcff"])
+    assert secrets.out_of("\ud800 half of it") == MASK
+    secrets.add_settings({"user": "a name of somebody", "provider": {"api_key": ["a key of somebody"]}})
+    assert secrets.out_of("a name of somebody, a key of somebody") == f"{MASK}, {MASK}"
+    assert secrets.are_repeated_in("A KEY of somebody") and not secrets.are_repeated_in("a name of somebody")
+    secrets.add_headers({"Cookie": "a=the first one; b=the second one", "User-Agent": "somebody's agent"})
+    assert secrets.out_of("the second one") == MASK and secrets.out_of("somebody's agent") == "somebody's agent"

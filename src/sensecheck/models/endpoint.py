@@ -24,7 +24,7 @@ from sensecheck.models.listing import statements_in
 from sensecheck.models.prompts import LIST_PROMPTS, NLI_PROMPT, fill
 from sensecheck.network.address import Address, public_address
 from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
-from sensecheck.network.scrubbing import secrets_in, without_secrets
+from sensecheck.network.scrubbing import REPEATED, without_secrets
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -62,7 +62,8 @@ class _PromptError(Exception):
 
 
 class _NoTextError(Exception):
-    """The model answered, but not in words: it refused, called a tool, or spent all its tokens before the answer."""
+    """The model answered, but not in words that can be kept: it refused, called a tool, spent all its tokens before the
+    answer, or repeated a key."""
 
 
 @dataclass
@@ -101,7 +102,7 @@ class Endpoint:
             address.path += "/chat/completions"
         self.chat = address.path.endswith("/chat/completions")
         self._exchanges = Exchanges(address, connect_seconds=_CONNECT_SECONDS, most_bytes=_MOST_ANSWER_BYTES)
-        self._exchanges.secrets.add(secrets_in(self.extra))
+        self._exchanges.secrets.add_settings(self.extra)
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         """set while a run ends before its calls do: nobody waits to try again for an answer that nobody takes"""
@@ -240,7 +241,9 @@ class Endpoint:
             raise _PassingError("answered with a text that is none")
         # Half a character (a lone surrogate) can be said in JSON, and be written nowhere.
         whole = text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return reply.plain(whole)
+        if reply.has_secrets and reply.repeats_secret(whole):
+            raise _NoTextError(REPEATED)
+        return whole
 
     def _lose_patience(self, errors: Sequence[Exception]) -> None:
         """End it all when nothing but faults comes."""

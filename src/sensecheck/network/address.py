@@ -6,19 +6,65 @@ import base64
 import re
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
-# Parameters of an address (and headers) that say who asks, not what is asked.
-_SECRET = re.compile(
-    r"key|token|secret|passw|pwd|auth|credential|sig(nature)?$|user|login|session|cookie", re.IGNORECASE
+# Words in the names of parameters and settings that say who asks, not what is asked.
+_SECRET_WORDS = (
+    "key|token|secret|password|passwd|passwort|passphrase|passcode|pass|pwd|pw|oauth|auth|authorization|authentication"
+    "|bearer|jwt|access|code|otp|totp|pin|signature|sig|sas|credential|cred|cookie|session|sessid|sid"
 )
-_USER_INFO = re.compile(r"//[^/?#]*@")
-_HTTP = re.compile(r"https?://[^\s'\"<>`]+", re.IGNORECASE)
+_NAME_WORDS = "user|login"
+_BESIDE_THEM = "api|app|id|my|client|private|refresh|shared|subscription|name|uid|x"
+# Words may be glued together (`apikey`, `accesstoken`), but only known ones: `monkey` and `keyword` are no keys.
+_SECRET = re.compile(f"(?:{_BESIDE_THEM}|{_NAME_WORDS})*(?:{_SECRET_WORDS})s?(?:{_SECRET_WORDS}|{_BESIDE_THEM})*s?")
+_NAME = re.compile(f"(?:{_BESIDE_THEM})*(?:{_NAME_WORDS})s?(?:{_BESIDE_THEM})*")
+_UNMISTAKABLE = re.compile("passw|secret|credential|apikey|api_key")
+_LETTERS = re.compile("[a-z]+")
+_CAMEL_CASE = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LONGEST_WORD = 60
+"""Letters; a longer one is no name, and may take a pattern long."""
+# Headers have names of their own.
+_SECRET_HEADER = re.compile("key|token|secret|passw|auth|cookie|credential|session|jwt|bearer|signature")
+_PUBLIC_HEADERS = frozenset(("user-agent", "accept", "accept-encoding", "accept-language", "content-type", "host"))
+_USER_INFO = re.compile(r"//([^/?#]*)@")
+# Addresses in a text: with a scheme, or somebody's name and password before a host with its port or path. Each part is
+# bounded, so that no text takes long.
+_ADDRESS = re.compile(
+    r"https?://[^\s'\"<>`]+"
+    r"|(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}://[^\s'\"<>`]+"
+    r"|(?<![\w.%+~-])[\w.%+~-]{1,100}:(?:(?!//)[^\s'\"<>`@]){1,200}@[\w.-]{1,255}(?::\d|/)[^\s'\"<>`]*",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile("https?:/*|[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
 # What a request line may hold as it stands: everything that is printed in ASCII, but no space.
 _AS_IT_STANDS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 
+def _words(name: str) -> set[str]:
+    words = {*_LETTERS.findall(name.lower()), *(word.lower() for word in _CAMEL_CASE.findall(name))}
+    return {word for word in words if len(word) <= _LONGEST_WORD}
+
+
+def is_key(name: str) -> bool:
+    """Whether what goes by this name (a parameter, a setting) opens something: a password, a key, a token.
+
+    >>> [is_key(name) for name in ("apiKey", "sas-token", "keyword", "user")]
+    [True, True, False, False]
+    """
+    return any(_SECRET.fullmatch(word) for word in _words(name)) or bool(_UNMISTAKABLE.search(name.lower()))
+
+
 def is_secret(name: str) -> bool:
-    """Whether what goes by this name (a parameter, a header, a setting) is nobody's business."""
-    return _SECRET.search(name) is not None
+    """Whether what goes by this name (a parameter, a setting) is nobody's business: a key, or who asks."""
+    if name.lower() in _PUBLIC_HEADERS:
+        return False
+    return is_key(name) or any(_NAME.fullmatch(word) for word in _words(name))
+
+
+def is_secret_header(name: str) -> bool:
+    """
+    >>> is_secret_header("X-Auth-Token"), is_secret_header("User-Agent")
+    (True, False)
+    """
+    return name.lower() not in _PUBLIC_HEADERS and bool(_SECRET_HEADER.search(name.lower()))
 
 
 def _parameters(query: str) -> list[tuple[str, str, str, str]]:
@@ -48,6 +94,8 @@ def public_address(url: str) -> str:
         _ = parts.port
     except ValueError:
         return _guessed(url)
+    if not parts.netloc and "@" in url:
+        return _guessed(url)
     host, query = parts.netloc.rpartition("@")[2], _public_query(parts.query)
     fragment = _public_query(parts.fragment)
     if (host, query, fragment) == (parts.netloc, parts.query, parts.fragment):
@@ -61,19 +109,28 @@ def _public_query(query: str) -> str:
 
 
 def _guessed(url: str) -> str:
-    """What looks public in an address that is none: a password may hold any sign."""
-    scheme, mark, rest = url.partition("//")
-    rest = re.split("[?#]", rest.rpartition("@")[2])[0]
-    return scheme + mark + re.sub(r":[^/]*[^/\d][^/]*", ":…", rest, count=1)
+    """What looks public in an address that is none: a password may hold any sign.
+
+    >>> _guessed("bob:pw@host:80/sparql?graph=g&key=1")
+    'host:80/sparql?graph=g'
+    """
+    start = _SCHEME.match(url)
+    scheme = start[0] if start else ""
+    host, *query = re.split("([?#])", url[len(scheme) :].rpartition("@")[2])
+    shown = scheme + re.sub(r":[^/]*[^/\d][^/]*", ":…", host, count=1)
+    for mark, part in zip(query[::2], query[1::2], strict=True):
+        public = _public_query(part)
+        shown += mark + public if public else ""
+    return shown
 
 
 def public_text(text: str) -> str:
-    """The text with every http address in it made public.
+    """The text with every address in it made public.
 
     >>> public_text("no data in 'http://me:pw@localhost/sparql'")
     "no data in 'http://localhost/sparql'"
     """
-    return _HTTP.sub(lambda match: public_address(match[0]), text) if "://" in text else text
+    return _ADDRESS.sub(lambda match: public_address(match[0]), text) if "://" in text or "@" in text else text
 
 
 class Address:
@@ -93,14 +150,33 @@ class Address:
         self.path, self.query = parts.path, parts.query
         self.authorization: str | None = None
         self.secrets: list[str] = []
+        self.names: list[str] = []
+        """who asks: not to be told, but no word that could not stand in an answer"""
         for *_, name, value in _parameters(parts.query):
-            if _says_who(name, value):
+            if not _says_who(name, value):
+                continue
+            if is_key(unquote_plus(name)):
                 self.secrets += [value, unquote_plus(value)]
+            elif is_secret(unquote_plus(name)):
+                self.names += [value, unquote_plus(value)]
+            else:
+                for user_info in _USER_INFO.findall(unquote_plus(value)):
+                    self._add_user_info(user_info)
         if "@" in parts.netloc:
             written = parts.netloc.rpartition("@")[0]
             user, _, password = map(unquote, written.partition(":"))
             self.authorization = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
-            self.secrets += [written, user, password, f"{user}:{password}"]
+            self._add_user_info(written)
+
+    def _add_user_info(self, written: str) -> None:
+        user, _, password = map(unquote, written.partition(":"))
+        if password:
+            self.secrets += [written, password, f"{user}:{password}"]
+            self.names.append(user)
+        else:
+            # A user without a password is known by the name alone: that is what a key looks like.
+            self.secrets += [written, user]
+            self.names.append(f"{user}:")
 
     @property
     def target(self) -> str:

@@ -18,7 +18,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sensecheck.inputs.errors import escaped
@@ -32,6 +32,9 @@ _LONGEST_WAIT = 1e6
 """Seconds; a socket takes no infinite number of them."""
 _DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?", re.ASCII)
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
+_CHUNK_LINE = 1 << 12
+"""Bytes that may say how long a chunk is."""
 _IN_HEADER = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
@@ -79,9 +82,9 @@ class Reply:
         """The first words of the body."""
         # A secret that the cut would leave half of must be seen whole before it.
         window = 20 * limit + self._secrets.longest
-        text = self.body[:window].decode("utf-8", "replace")
+        text = self._secrets.out_of_bytes(self.body[:window])
         if len(self.body) > window:
-            text = self._secrets.out_of(text)[: -self._secrets.longest]
+            text = text[: -self._secrets.longest]
         return self.words(text, limit)
 
     def words(self, text: str, limit: int = 300) -> str:
@@ -97,9 +100,9 @@ class Reply:
     def has_secrets(self) -> bool:
         return self._secrets.any_in_answers
 
-    def plain(self, text: str) -> str:
-        """A text out of the answer itself, without secrets."""
-        return self._secrets.out_of_answer(text)
+    def repeats_secret(self, text: str) -> bool:
+        """Whether a text out of the answer itself holds what nobody may keep."""
+        return self._secrets.are_repeated_in(text)
 
 
 def _words(text: str, limit: int, secrets: Secrets) -> str:
@@ -111,11 +114,12 @@ class Exchanges:
 
     def __init__(self, address: Address, *, connect_seconds: float, most_bytes: int) -> None:
         self.address = address
-        self.secrets = Secrets(address.secrets)
+        self.secrets = Secrets(address.secrets, address.names)
         self._first_lines = (f"POST {address.target} HTTP/1.1", f"Host: {address.host_header}")
         self._connect_seconds = connect_seconds
         self._most_bytes = most_bytes
         self._idle: list[_Connection] = []
+        self._says_more_than_asked = False
         self._tls: ssl.SSLContext | None = None
         self._lock = threading.Lock()
 
@@ -132,7 +136,8 @@ class Exchanges:
             connection = self._kept_connection() or self._connected(deadline)
             response = connection.ask(request, deadline)
             content = _body(response, self._most_bytes)
-            is_reusable = not response.will_close
+            self._says_more_than_asked |= connection.has_read_too_much(response)
+            is_reusable = not response.will_close and self._is_still_usable(connection)
         except TimeoutError:
             raise ExchangeError(Fault.TIMEOUT, f"no answer within {seconds:g} s", "TimeoutError") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -176,9 +181,18 @@ class Exchanges:
                 connection = self._idle.pop()
             except IndexError:
                 return None
-            if connection.is_quiet():
+            if self._is_still_usable(connection):
                 return connection
             connection.hang_up()
+
+    def _is_still_usable(self, connection: _Connection) -> bool:
+        """Whether the next thing to come will be the answer to the next question, as far as can be told.
+
+        HTTP does not say which question a reply belongs to. Where a server was ever seen to say more than it was
+        asked, each question gets a connection of its own.
+        """
+        self._says_more_than_asked |= connection.has_unasked_words()
+        return not self._says_more_than_asked and connection.is_quiet()
 
     def _connected(self, deadline: float) -> _Connection:
         until = min(deadline, time.monotonic() + self._connect_seconds)
@@ -228,10 +242,11 @@ class _Connection(io.RawIOBase):
         self._socket = sock
         self._deadline = math.inf
         self._head_left = 0.0
+        self._is_over = False
 
     def ask(self, request: bytes, deadline: float) -> http.client.HTTPResponse:
         """Send, and read the answer up to its body."""
-        self._deadline, self._head_left = deadline, _HEAD_BYTES
+        self._deadline, self._head_left, self._is_over = deadline, _HEAD_BYTES, False
         unsent = memoryview(request)
         while unsent:
             self._socket.settimeout(_seconds_until(deadline))
@@ -248,7 +263,9 @@ class _Connection(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
+        if self._is_over:
+            return None
         self._socket.settimeout(_seconds_until(self._deadline))
         received = self._socket.recv_into(buffer)
         self._head_left -= received
@@ -266,6 +283,21 @@ class _Connection(io.RawIOBase):
         waiting.register(self._socket, select.POLLIN)
         return not waiting.poll(0)
 
+    def has_read_too_much(self, response: http.client.HTTPResponse) -> bool:
+        """Whether more than the answer came with it."""
+        self._is_over = True  # what was read is looked at; nothing is waited for
+        return bool(response.fp.peek(1))
+
+    def has_unasked_words(self) -> bool:
+        """Whether the server said more after its answer."""
+        if isinstance(self._socket, ssl.SSLSocket):
+            return self._socket.pending() > 0
+        self._socket.settimeout(0)
+        try:
+            return bool(self._socket.recv(1, socket.MSG_PEEK))
+        except OSError:
+            return False  # nothing there, or a broken connection, which is not quiet
+
     def close(self) -> None:
         """The stream of one answer ends: the socket stays for the next."""
 
@@ -277,27 +309,65 @@ def _check_head(response: http.client.HTTPResponse) -> None:
     """Refuse what http.client lets pass, and what would leave the connection with half an answer in it."""
     if response.status < 200:
         raise http.client.HTTPException(f"HTTP {response.status} is no answer")
-    lengths = response.headers.get_all("Content-Length", [])
-    if any(not _DIGITS.fullmatch(length.strip()) for length in lengths) or len(set(lengths)) > 1:
+    lengths = [length.strip() for length in response.headers.get_all("Content-Length", [])]
+    if not all(map(_DIGITS.fullmatch, lengths)) or len(set(lengths)) > 1:
         raise http.client.HTTPException(f"a length that is none: {', '.join(lengths)}")
-    if response.headers.get("Transfer-Encoding", "chunked").lower() != "chunked":
-        raise http.client.HTTPException(f"an encoding that is not known: {response.headers['Transfer-Encoding']}")
+    encodings = response.headers.get_all("Transfer-Encoding", [])
+    if encodings and [encoding.strip().lower() for encoding in encodings] != ["chunked"]:
+        raise http.client.HTTPException(f"an encoding that is not known: {', '.join(encodings)}")
+    if encodings and lengths:
+        raise http.client.HTTPException("both a length and chunks")
 
 
 def _body(response: http.client.HTTPResponse, most_bytes: int) -> bytes:
-    pieces: list[bytes] = []
-    size = response.length or 0  # what is announced
-    if size <= most_bytes:
-        size = 0
-        while size <= most_bytes and (piece := response.read1(_PIECE)):
-            pieces.append(piece)
-            size += len(piece)
+    reader = response.fp
+    if response.headers.get("Transfer-Encoding") is not None and response.status not in (204, 304):
+        pieces = _chunks(reader, most_bytes)
+    elif response.length is not None:
+        pieces = _exactly(reader, response.length, most_bytes)
+    else:
+        pieces = iter(lambda: reader.read1(_PIECE), b"")
+    body, size = [], 0
+    for piece in pieces:
+        body.append(piece)
+        size += len(piece)
+        _check_size(size, most_bytes)
+    return b"".join(body)
+
+
+def _chunks(reader: io.BufferedReader, most_bytes: int) -> Iterator[bytes]:
+    while True:
+        line = reader.readline(_CHUNK_LINE)
+        found = _CHUNK.fullmatch(line)
+        if found is None:
+            raise http.client.HTTPException(f"a chunk without its size: {line[:40]!r}")
+        size = int(found[1], 16)
+        if size == 0:
+            break
+        yield from _exactly(reader, size, most_bytes)
+        if reader.read(2) != b"\r\n":
+            raise http.client.HTTPException("a chunk that is longer or shorter than it says")
+    left = _HEAD_BYTES
+    # Some servers hang up without the empty line: all of the answer is there.
+    while (line := reader.readline(left)) not in (b"\r\n", b"\n", b""):
+        left -= len(line)
+        if left <= 0:
+            raise http.client.HTTPException(f"more than {_HEAD_BYTES:,} bytes after the last chunk")
+
+
+def _exactly(reader: io.BufferedReader, size: int, most_bytes: int) -> Iterator[bytes]:
+    _check_size(size, most_bytes)  # what is announced is believed at once
+    while size:
+        piece = reader.read(min(size, _PIECE))
+        if not piece:
+            raise http.client.IncompleteRead(b"", size)
+        size -= len(piece)
+        yield piece
+
+
+def _check_size(size: int, most_bytes: int) -> None:
     if size > most_bytes:
         raise ExchangeError(Fault.TOO_LARGE, f"an answer of more than {most_bytes:,} bytes")
-    if response.length:
-        raise http.client.IncompleteRead(b"", response.length)
-    response.close()
-    return b"".join(pieces)
 
 
 def _seconds_until(deadline: float) -> float:

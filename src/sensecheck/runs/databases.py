@@ -51,7 +51,7 @@ def faults_of(path: Path | None) -> Iterator[None]:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             raise CacheError(f"{path} is in use by another process; wait for it, or name another --cache") from None
         raise CacheError(
-            f"{path} cannot be used to keep answers ({error}): it is no SQLite file, or is damaged; remove it (what "
+            f"{path} cannot be used to keep answers: it is no SQLite file, or is damaged; remove it (what "
             "was kept is then asked again) or name another with --cache (cache=)"
         ) from None
 

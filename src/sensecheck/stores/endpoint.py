@@ -14,6 +14,7 @@ import orjson
 from sensecheck.language.sparql.tree import RDF, XSD
 from sensecheck.network.address import Address, public_address
 from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
+from sensecheck.network.scrubbing import REPEATED
 
 from .limits import Limits
 from .outcomes import Answer, Cell, EndpointDeadError, Failure, Outcome, Reason, Request, Term
@@ -228,6 +229,10 @@ class Endpoint:
         self._exchanges.close()
 
 
+class _RepeatedSecretError(Exception):
+    """An answer that holds a key may neither be kept nor be changed: figures would follow from the change."""
+
+
 def _is_page(reply: Reply) -> bool:
     return reply.body.lstrip()[:1] == b"<"
 
@@ -253,6 +258,8 @@ def _interpret(reply: Reply, limits: Limits) -> Outcome:
         return Failure(Reason.TIMEOUT, f"partial result: {reply.header('X-SQL-Message') or sql_state}")
     try:
         return _read_results(orjson.loads(reply.body), reply, limits)
+    except _RepeatedSecretError:
+        return Failure(Reason.ENDPOINT_ERROR, REPEATED)
     except ValueError as error:
         why = reply.words(str(error), 100)
         return Failure(Reason.ENDPOINT_ERROR, f"the answer is not SPARQL results in JSON ({why}): {reply.start()}")
@@ -286,6 +293,8 @@ def _read_results(data: Any, reply: Reply, limits: Limits) -> Outcome:
     bindings = _part(_part(data, "results", dict), "bindings", list)
     if not all(isinstance(column, str) for column in columns) or len(set(columns)) < len(columns):
         raise ValueError("vars that are no names, or the same twice")
+    if reply.has_secrets and reply.repeats_secret("\n".join(columns)):
+        raise _RepeatedSecretError
     if columns in (["__ASK_RETVAL"], ["__ask_retval"]):
         # Virtuoso answers ASK as a SELECT over this variable.
         value = _part(_part(bindings[0], columns[0], dict), "value", str) if bindings else "0"
@@ -330,8 +339,8 @@ def _term(binding: Any, reply: Reply) -> tuple[Term, int]:
     if not (isinstance(value, str) and isinstance(datatype, str) and isinstance(language, str)):
         raise ValueError("a term with a value, datatype or language that is no text")
     size = len(value) + len(datatype) + len(language)
-    if reply.has_secrets:
-        value, datatype, language = reply.plain(value), reply.plain(datatype), reply.plain(language)
+    if reply.has_secrets and reply.repeats_secret(f"{value}\n{datatype}\n{language}"):
+        raise _RepeatedSecretError
     if kind == "uri":
         return Term("iri", value), size
     if kind == "bnode":

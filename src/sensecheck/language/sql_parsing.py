@@ -1,7 +1,7 @@
 """SQL read by sqlglot, in a bounded number of steps.
 
 Its parser goes back where a reading fails and tries another; where readings nest (`JOIN a JOIN b JOIN …` without ON)
-the tries double with every table. Every step forth and back is one call of `_advance`, so that is where they are counted.
+the tries double with every table. Every step forth and back is one call of `_advance`: there they are counted.
 """
 
 from __future__ import annotations

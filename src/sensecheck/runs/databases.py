@@ -47,7 +47,7 @@ def faults_of(path: Path | None) -> Iterator[None]:
     """What SQLite says of a file becomes one message that names it."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             raise CacheError(f"{path} is in use by another process; wait for it, or name another --cache") from None
         raise CacheError(

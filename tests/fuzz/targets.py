@@ -9,8 +9,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
 from http.client import HTTPMessage
@@ -843,12 +843,21 @@ def _outcome(code: int, words: str) -> None:
         raise ExitError(f"raw words {raw[0]!r}: {words[-300:]}")
 
 
+@contextmanager
+def _without(*heavy: str) -> Iterator[None]:
+    """Packages that cannot be imported inside: loading them takes seconds. Other tests of the process need them again."""
+    absent = [name for name in heavy if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in absent:
+            sys.modules.pop(name, None)
+
+
 @target("command lines", _command_lines, owner="cli")
 def _command_line(path: Path) -> None:
     from sensecheck.cli import main
-
-    for heavy in ("torch", "transformers"):
-        sys.modules.setdefault(heavy, None)  # type: ignore[arg-type]  # loading them takes seconds, and is not the matter here
 
     arguments = _arguments(path)
     if any(word in argument for argument in arguments for word in _NEVER) or "-" in arguments:
@@ -858,7 +867,7 @@ def _command_line(path: Path) -> None:
     before = Path.cwd()
     os.chdir(path.parent)
     try:
-        with redirect_stdout(out), redirect_stderr(err):
+        with redirect_stdout(out), redirect_stderr(err), _without("torch", "transformers"):
             try:
                 code: Any = main(arguments)
             except SystemExit as ended:

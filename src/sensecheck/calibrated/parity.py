@@ -50,6 +50,14 @@ class Choices:
     mended: bool = False
 
 
+def _original_fails(makes: str) -> InputError:
+    return InputError(
+        f"the original's reader makes {makes}",
+        hint="Without --as, the file is read with a message for the line at fault.",
+        reason=Reason.ORIGINAL_FAILS,
+    )
+
+
 class CalibrationMetric(Instrument):
     """calibration_metric's five figures; where it raises, the figure is unscored with that reason."""
 
@@ -73,21 +81,23 @@ class CalibrationMetric(Instrument):
 
     def batches(self, done: int) -> Iterator[Batch]:
         self.confidence, self.correct = self._read()
-        count = len(self.confidence)
         if np.ndim(self.confidence) != 1 or np.shape(self.confidence) != np.shape(self.correct):
-            raise InputError(
-                f"the original's reader makes {np.size(self.confidence):,} confidences and {np.size(self.correct):,} "
-                "marks of being right from this input, which it cannot pair",
-                hint="Without --as, the file is read with a message for the line at fault.",
-                reason=Reason.ORIGINAL_FAILS,
+            raise _original_fails(
+                f"{np.size(self.confidence):,} confidences and {np.size(self.correct):,} marks of being right from "
+                "this input, which it cannot pair"
             )
+        try:
+            confidence = self.confidence.astype(np.float64)
+        except (ValueError, TypeError):
+            raise _original_fails("confidences from this input that are no numbers") from None
+        count = len(self.confidence)
         yield Batch(
             pl.DataFrame(
                 {
                     "id": [str(i) for i in range(1, count + 1)],
                     "scored": np.ones(count, dtype=bool),
                     "reason": pl.Series([None] * count, dtype=pl.String),
-                    "confidence": self.confidence.astype(np.float64),
+                    "confidence": confidence,
                     "correct": self.correct,
                 }
             )

@@ -303,9 +303,9 @@ class TableReader:
                 return
             for frame, numbers in frames:
                 if remaining is not None:
-                    frame = frame.head(remaining)
-                    numbers = numbers.head(remaining)
-                    remaining -= len(frame)
+                    taken = min(remaining, len(frame))
+                    frame, numbers = frame.head(taken), numbers.head(taken)
+                    remaining -= taken
                 report.rows += len(frame)
                 if len(frame):
                     yield TableBatch(self._renamed(frame, report.path), report.path, numbers + before)

@@ -19,7 +19,7 @@ MODULES = [
 # What a newcomer calls first has an example; a module that loses all of its examples would pass unseen otherwise.
 SHOWN = {
     "sensecheck.inputs.errors": ["InputError", "did_you_mean", "escaped", "shown"],
-    "sensecheck.inputs.formulas": ["guarded", "unguarded"],
+    "sensecheck.inputs.formulas": ["marked", "unmarked"],
     "sensecheck.inputs.fingerprints": ["of_value"],
     "sensecheck.inputs.guarding": ["guarded"],
     "sensecheck.inputs.half_characters": ["whole"],

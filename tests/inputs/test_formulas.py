@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sensecheck import robust
 from sensecheck.cli import main
-from sensecheck.inputs.formulas import guarded, guarded_csv, unguarded, unguarded_cells
+from sensecheck.inputs.formulas import marked, marked_csv, unmarked, unmarked_cells
 from sensecheck.inputs.tables import read_table
 from sensecheck.robust.audit import write_sheet
 from sensecheck.robust.records import statements_in_file
@@ -39,23 +39,23 @@ CELLS = [
 
 @given(st.text(alphabet=st.sampled_from("'=+-@\t\r01.ex \n\""), max_size=8) | st.text(max_size=20))
 def test_taking_the_mark_off_gives_back_what_was_written(cell: str) -> None:
-    assert unguarded(guarded(cell)) == cell
-    frame = unguarded_cells(pl.DataFrame({"a": [guarded(cell)]}))
+    assert unmarked(marked(cell)) == cell
+    frame = unmarked_cells(pl.DataFrame({"a": [marked(cell)]}))
     assert frame["a"].to_list() == [cell]
-    assert not guarded(cell).startswith(("=", "@", "\t", "\r"))
+    assert not marked(cell).startswith(("=", "@", "\t", "\r"))
 
 
 @pytest.mark.parametrize("cell", ["-0.5", "+1", "-3e-7", "-.5"])
 def test_numbers_stay_numbers(cell: str) -> None:
-    assert guarded(cell) == cell
+    assert marked(cell) == cell
 
 
 def test_a_table_for_people(tmp_path: Path) -> None:
-    written = guarded_csv(pl.DataFrame({"=name": CELLS, "number": [-0.5] * len(CELLS)}))
+    written = marked_csv(pl.DataFrame({"=name": CELLS, "number": [-0.5] * len(CELLS)}))
     path = tmp_path / "t.csv"
     path.write_bytes(written)
     cells = pl.read_csv(path)["'=name"].fill_null("").to_list()
-    assert cells == [guarded(cell) for cell in CELLS]
+    assert cells == [marked(cell) for cell in CELLS]
     assert pl.read_csv(path)["number"].to_list() == [-0.5] * len(CELLS)
 
 

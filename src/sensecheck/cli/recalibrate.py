@@ -10,7 +10,7 @@ import orjson
 
 from sensecheck.calibrated.recalibrated import recalibrate
 from sensecheck.cli.options import Parser, add_output, add_parameters, check_targets, read_gates, values
-from sensecheck.inputs.formulas import guarded_csv
+from sensecheck.inputs.formulas import marked_csv
 from sensecheck.report.escaping import visible
 from sensecheck.runs.writing import named_file, write_named
 
@@ -91,7 +91,7 @@ def _written(table: object, target: Path) -> Path:
     assert isinstance(table, pl.DataFrame)
     kind = target.suffix.lower()
     if kind == ".csv":
-        return write_named(target, guarded_csv(table))
+        return write_named(target, marked_csv(table))
     with named_file(target) as stream:
         if kind in (".jsonl", ".ndjson"):
             table.write_ndjson(stream)

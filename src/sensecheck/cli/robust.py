@@ -115,7 +115,7 @@ def _generator(given: Mapping[str, Any]) -> Any:
 
 
 def _run_generate(args: argparse.Namespace) -> int:
-    from sensecheck.inputs.formulas import guarded_csv
+    from sensecheck.inputs.formulas import marked_csv
     from sensecheck.robust.records import pairs_of
     from sensecheck.robust.statements import standardise
     from sensecheck.robust.steps import generate
@@ -126,7 +126,7 @@ def _run_generate(args: argparse.Namespace) -> int:
     hypotheses = list(dict.fromkeys(standardise(pair.hypothesis) for pair in pairs))
     with progress("generating", "calls", 2 * len(hypotheses)) as advance:
         statements = generate(hypotheses, args.size, _generator(given), given.get("cache"), advance)
-    write_named(args.output, guarded_csv(statements))
+    write_named(args.output, marked_csv(statements))
     sys.stdout.write(f"  {len(statements):,} statements for {len(hypotheses):,} hypotheses: {args.output}\n")
     return 0
 

@@ -18,32 +18,32 @@ _MARKED = re.compile(r"'+[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def guarded(cell: str) -> str:
+def marked(cell: str) -> str:
     """The cell as it is written, so that no spreadsheet runs it; a number stays one.
 
-    >>> [guarded(cell) for cell in ("=1+1", "-0.5", "plain", "'=1+1")]
+    >>> [marked(cell) for cell in ("=1+1", "-0.5", "plain", "'=1+1")]
     ["'=1+1", '-0.5', 'plain', "''=1+1"]
     """
     return f"'{cell}" if _FORMULA.match(cell) and not _NUMBER.fullmatch(cell) else cell
 
 
-def unguarded(cell: str) -> str:
+def unmarked(cell: str) -> str:
     """What was written, from the cell.
 
-    >>> [unguarded(guarded(cell)) for cell in ("=1+1", "-0.5", "plain", "'=1+1", "'quoted'")]
+    >>> [unmarked(marked(cell)) for cell in ("=1+1", "-0.5", "plain", "'=1+1", "'quoted'")]
     ['=1+1', '-0.5', 'plain', "'=1+1", "'quoted'"]
     """
     return cell[1:] if _MARKED.match(cell) else cell
 
 
-def guarded_csv(frame: pl.DataFrame) -> bytes:
+def marked_csv(frame: pl.DataFrame) -> bytes:
     """A table as CSV for people."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    marked = frame.with_columns(pl.col(name).map_elements(guarded, return_dtype=pl.String) for name in texts)
-    return marked.rename(guarded).write_csv().encode("utf-8")
+    harmless = frame.with_columns(pl.col(name).map_elements(marked, return_dtype=pl.String) for name in texts)
+    return harmless.rename(marked).write_csv().encode("utf-8")
 
 
-def unguarded_cells(frame: pl.DataFrame) -> pl.DataFrame:
+def unmarked_cells(frame: pl.DataFrame) -> pl.DataFrame:
     """A table that was read from CSV that we wrote."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     return frame.with_columns(pl.col(name).str.replace(r"^'('*[=+\-@\t\r])", "${1}") for name in texts)

@@ -30,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, shown
-from sensecheck.inputs.formulas import OUR_HEADERS, unguarded_cells
+from sensecheck.inputs.formulas import OUR_HEADERS, unmarked_cells
 from sensecheck.inputs.half_characters import whole, whole_value
 from sensecheck.inputs.json_arrays import DEEPEST, OURS, in_words, is_deep, loads, not_utf8, read_document
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
@@ -244,7 +244,7 @@ class TableReader:
     header: whether the first line of CSV, TSV or text holds names; "auto" looks.
     limit: read at most this many rows in all.
     skip_bad: count lines that cannot be read instead of raising an `InputError`.
-    guarded: CSV is a table that we wrote, with marks before what looks like a formula (known by its header, or said).
+    marked: CSV is a table that we wrote, with marks before what looks like a formula (known by its header, or said).
     spelled: columns of names that some write as numbers (labels): both may stand in one column, and become text.
 
     >>> reader = TableReader(io.BytesIO(b"conf,right\\n0.9,yes\\n0.4,no\\n"), columns={"confidence": "conf"})
@@ -266,7 +266,7 @@ class TableReader:
         limit: int | None = None,
         skip_bad: bool = False,
         spelled: Sequence[str] = (),
-        guarded: bool = False,
+        marked: bool = False,
         block_bytes: int = BLOCK_BYTES,
         batch_rows: int = BATCH_ROWS,
     ) -> None:
@@ -288,7 +288,7 @@ class TableReader:
         self._limit = limit
         self._skip_bad = skip_bad
         self._spelled = frozenset(spelled)
-        self._guarded = guarded
+        self._marked = marked
         self._block_bytes = block_bytes
         self._batch_rows = batch_rows
         self.files: list[TableReport] = []
@@ -598,8 +598,8 @@ class TableReader:
                 numbers = pl.int_range(report.records + 1, report.records + len(lines) + 1, eager=True)
                 report.records += len(lines)
                 frame, good = self._cells(lines, places, names, separator, report)
-                if kind == "csv" and (self._guarded or tuple(names) in OUR_HEADERS):
-                    frame = unguarded_cells(frame)
+                if kind == "csv" and (self._marked or tuple(names) in OUR_HEADERS):
+                    frame = unmarked_cells(frame)
                 yield frame, numbers.filter(good)
 
     def _lines_of(

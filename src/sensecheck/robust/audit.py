@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sensecheck.inputs.errors import shown
-from sensecheck.inputs.formulas import guarded_csv
+from sensecheck.inputs.formulas import marked_csv
 from sensecheck.inputs.tables import TableReader
 from sensecheck.models.classifiers import LabelError, label_of
 from sensecheck.report.result import Result
@@ -84,7 +84,7 @@ def write_sheet(result: Result, path: str | os.PathLike[str], n: int = 100, seed
         schema=dict.fromkeys(COLUMNS, pl.String),
         strict=False,
     )
-    write_named(path, guarded_csv(frame))
+    write_named(path, marked_csv(frame))
     return len(chosen)
 
 
@@ -100,7 +100,7 @@ def read_back(result: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
     known = {(r["row"], str(r["slot"])): r for r in all_rows}
     seen: set[tuple[str, int]] = set()
     counts = {True: [0, 0, 0], False: [0, 0, 0]}  # checked, fair, broken after correction
-    for batch in TableReader(path, guarded=True):
+    for batch in TableReader(path, marked=True):
         batch.require(["row", "slot"])
         for i, sheet in enumerate(batch.frame.iter_rows(named=True)):
             row = known.get((str(sheet["row"]), str(sheet["slot"])))

@@ -174,7 +174,7 @@ def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> l
     from sensecheck.robust.statements import standardise
 
     rows = []
-    for batch in TableReader(data, columns=columns, asked=["hypothesis", "polarity", "statement"], guarded=True):
+    for batch in TableReader(data, columns=columns, asked=["hypothesis", "polarity", "statement"], marked=True):
         batch.require(["hypothesis", "polarity", "statement"])
         frame = batch.frame
         hypotheses, statements = batch.texts("hypothesis").to_list(), batch.texts("statement").to_list()

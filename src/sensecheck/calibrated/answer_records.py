@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from sensecheck.calibrated.measure import combined
 from sensecheck.calibrated.reading import Reading
 from sensecheck.calibrated.records import Records
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.opening import Source, sources
-from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.reasons import UNMATCHED, Reason
 from sensecheck.inputs.tables import check_columns, check_names
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
@@ -38,29 +39,40 @@ class AnswerRecords(Records):
         if asked.weight is not None:
             raise InputError("answers with log-probabilities have no weights", field="weight", reason=Reason.BAD_OPTION)
         check_names(asked.columns, ["id", "correct", "gold", *asked.wanted])
-        self._sources = list(sources(self.data))
         left = asked.limit
         record = 0
-        for source in self._sources:
-            text = b"".join(bytes(block.data) for block in source.blocks(_BLOCK))
+        for path, items in self._files():
             answers: list[Answer] = []
-            for number, item, error in parsed(text, source.name, asked.skip_bad):
+            for number, item, error in items:
                 if left is not None and left <= 0:
                     break
                 record += 1
                 try:
                     if error is not None:
                         raise error
-                    answers += answers_of(item, number, source.name, asked.columns, str(record))
+                    answers += answers_of(item, number, path, asked.columns, str(record))
                 except InputError as bad:
-                    if not asked.skip_bad:
+                    if not asked.skip_bad and bad.reason not in UNMATCHED:
                         raise
                     self._bad[bad.reason] = self._bad.get(bad.reason, 0) + 1
                     answers.append(Answer(f"{record} (bad)", str(record), "", [], None, None, {}, bad.reason))
                 left = None if left is None else left - 1
             if answers:
-                check_columns(asked.columns, dict.fromkeys(name for a in answers for name in a.fields), source.name)
+                check_columns(asked.columns, dict.fromkeys(name for a in answers for name in a.fields), path)
                 yield self._batch(answers)
+
+    def _files(self) -> Iterator[tuple[str, Iterable[tuple[int, Any, InputError | None]]]]:
+        """The objects of every file, with their places; those without a partner among golds come as their error."""
+        if isinstance(self.data, Gathered):
+            given = self.data
+            objects = [(given.place_of(row), item, None) for row, item in enumerate(given.dictionaries())]
+            lost = [(one.line or 0, None, InputError(reason=Reason(one.reason))) for one in given.bad]
+            yield given.path, [*objects, *lost]
+            return
+        self._sources = list(sources(self.data))
+        for source in self._sources:
+            text = b"".join(bytes(block.data) for block in source.blocks(_BLOCK))
+            yield source.name, parsed(text, source.name, self.asked.skip_bad)
 
     def _batch(self, answers: list[Answer]) -> Batch:
         lengths = np.asarray([len(a.logprobs) for a in answers], dtype=np.int64)
@@ -124,4 +136,6 @@ class AnswerRecords(Records):
         return "logprobs"
 
     def inputs(self) -> list[dict[str, Any]]:
+        if isinstance(self.data, Gathered):
+            return self.data.inputs
         return [{"path": s.name, "sha256": s.sha256, "bytes": s.raw_bytes, "format": self.kind} for s in self._sources]

@@ -21,8 +21,7 @@ from sensecheck.inputs.json_arrays import loads
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import MARKS
 
-GOLD_NAMES = ("gold", "target", "reference", "answer", "expected")
-_MARKS = (b'"logprobs"', b'"token_logprobs"', b'"completion_probabilities"')
+GOLD_NAMES = ("gold", "gold_answer", "target", "reference", "answer", "expected")
 
 
 @dataclass
@@ -39,11 +38,6 @@ class Answer:
     fields: dict[str, Any]
     reason: str = ""
     """Why it has no confidence, where it has none."""
-
-
-def holds_answers(first: bytes) -> bool:
-    """Whether a file's first block is JSON with log-probabilities."""
-    return first.lstrip()[:1] in (b"{", b"[") and any(mark in first for mark in _MARKS) and b'"top_logits"' not in first
 
 
 def parsed(text: bytes, path: str, skip_bad: bool = False) -> Iterator[tuple[int, Any, InputError | None]]:

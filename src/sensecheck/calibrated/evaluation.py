@@ -10,8 +10,10 @@ from sensecheck.calibrated.figures import DEFAULT_BINS, DEFAULT_COVERAGES, DEFAU
 from sensecheck.calibrated.question import QUESTION
 from sensecheck.calibrated.reading import ReadConfidences, Reading, reading
 from sensecheck.calibrated.records import Records, opened
+from sensecheck.calibrated.table_records import CORRECT_NAMES
 from sensecheck.calibrated.token_kinds import KIND
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.needs import Judged, Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, as_original, asked, evaluator
@@ -30,7 +32,18 @@ _NOT_THE_ORIGINALS = (
 _ORIGINALS = ("binning", "weighted", "weight_key", "mended")
 
 
-@evaluator(only_as_original=_ORIGINALS, never_as_original=_NOT_THE_ORIGINALS)
+_NEEDS = Needs(
+    "calibrated",
+    own=("logprobs",),
+    judged=Judged(
+        ("prediction", "predicted", "answer", "output", "response", "pred", "text"),
+        ("gold", "gold_answer", "gold_label", "target", "reference", "expected", "answer", "label"),
+        CORRECT_NAMES,
+    ),
+)
+
+
+@evaluator(only_as_original=_ORIGINALS, never_as_original=_NOT_THE_ORIGINALS, needs=_NEEDS)
 def evaluate(
     data: Annotated[Any, FILES] = None,
     *,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from sensecheck.calibrated.measure import AGGREGATES, Aggregate
 from sensecheck.calibrated.token_kinds import TokenKinds
@@ -27,10 +27,6 @@ _reading = partial(Option, group="reading")
 class ReadConfidences(WeighedRows, total=False):
     """Keywords of whatever reads what `calibrated` reads."""
 
-    input_format: Annotated[
-        InputFormat,
-        _reading("the files' format (default: recognised by content)", choices=INPUT_FORMATS, default="auto"),
-    ]
     scale: Annotated[
         Scale,
         _reading(
@@ -90,11 +86,16 @@ class Reading:
                 )
 
 
+def _own_format(name: str) -> InputFormat:
+    """The format as this question knows it; files of others have become records before."""
+    return cast("InputFormat", name) if name in INPUT_FORMATS else "auto"
+
+
 def reading(given: ReadConfidences) -> Reading:
     """How inputs are read, with the defaults filled in."""
     kinds = given.get("token_kinds")
     return Reading(
-        given.get("input_format", "auto"),
+        _own_format(given.get("input_format") or "auto"),
         given.get("scale", "auto"),
         given.get("level", "token"),
         given.get("aggregate", "product"),

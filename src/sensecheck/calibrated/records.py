@@ -14,10 +14,11 @@ from typing import Any
 
 import polars as pl
 
-from sensecheck.calibrated.answers import holds_answers
 from sensecheck.calibrated.logits import detect_format
 from sensecheck.calibrated.reading import InputFormat, Reading
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.formats.plain import holds_answers
+from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.opening import file_sources, names_files, sources, unpacked_start
 from sensecheck.inputs.reasons import Reason
 from sensecheck.report.asking import Asked
@@ -132,6 +133,8 @@ class Records(ABC):
 
 def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
     """The input and its format; standard input is looked at without being used up."""
+    if isinstance(data, Gathered):
+        return data, data.format if data.format == "logprobs" else "memory"
     if not names_files(data):
         return data, "memory"
     if isinstance(data, (str, os.PathLike)) and str(data) == "-":

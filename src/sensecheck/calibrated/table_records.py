@@ -24,7 +24,7 @@ from sensecheck.runs.collecting import Batch
 _CONFIDENCE_NAMES = (
     "confidence", "conf", "prob", "probability", "score", "confidence_level", "p", "top_prob", "max_prob",
 )  # fmt: skip
-_CORRECT_NAMES = ("correct", "is_correct", "label", "grade", "accuracy", "acc", "hit", "target")
+CORRECT_NAMES = ("correct", "is_correct", "label", "grade", "accuracy", "acc", "hit", "target")
 # float32 softmax may exceed 1 by rounding alone.
 _ROUNDING = 1e-6
 
@@ -74,7 +74,7 @@ class TableRecords(Records):
             whole, self.classes = unpacked(batch, packed, self.classes)
             batch = replace(batch, frame=batch.frame.with_columns(whole["confidence"], whole["correct"]))
         confidence_name = _column(batch, "confidence", _CONFIDENCE_NAMES)
-        correct_name = _column(batch, "correct", _CORRECT_NAMES, taken=confidence_name)
+        correct_name = _column(batch, "correct", CORRECT_NAMES, taken=confidence_name)
         scored = pl.Series("scored", [True] * len(batch.frame))
         reason = pl.Series("reason", [None] * len(batch.frame), dtype=pl.String)
         values, scored, reason = self._careful(batch, confidence_name, "numbers", scored, reason)

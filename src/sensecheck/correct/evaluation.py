@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Unpack
 import numpy as np
 import polars as pl
 
+from sensecheck.correct.fields import PREDICTED
 from sensecheck.correct.figures import NOT_NORMALISED
 from sensecheck.correct.measure import CONVENTIONS, T2S, Choices, NormalForms, measure, texts
 from sensecheck.correct.question import QUESTION
@@ -20,6 +21,7 @@ from sensecheck.correct.records import UNASKED_RECORDS, Language, Reader, Record
 from sensecheck.correct.scoring import Scorer
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import RECORD, TableBatch
 from sensecheck.options import Option
@@ -42,7 +44,10 @@ _where = partial(Option, group="where queries run")
 _comparing = partial(Option, group="comparing")
 
 
-@evaluator()
+@evaluator(
+    needs=Needs("correct", nested=True, predicted=PREDICTED),
+    once_called={"gold": ("gold_from", ("auto", "query", "answers"))},
+)
 def evaluate(
     data: Annotated[Any, FILES],
     *,
@@ -82,7 +87,7 @@ def evaluate(
         Sequence[str],
         _comparing("also judge as this evaluator does (repeatable)", flag="--convention", choices=CONVENTIONS),
     ] = (),
-    gold: Annotated[
+    gold_from: Annotated[
         Literal["auto", "query", "answers"],
         _comparing(
             "the gold answer: run the gold query, or take the answers in the file (default: answers where given)"
@@ -130,7 +135,7 @@ def evaluate(
         choices = Choices(
             language=language or _language(store) or reader.language_of(first_rows),
             normalise=normalise,
-            gold=gold,
+            gold=gold_from,
             conventions=tuple(dict.fromkeys(conventions)),
             ignore_distinct=ignore_distinct,
             coerce=coerce,

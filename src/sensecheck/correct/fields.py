@@ -17,20 +17,47 @@ from sensecheck.inputs.reasons import Reason
 
 # Our name → the names it is known by in files, the first that is there wins.
 NAMES: dict[str, tuple[str, ...]] = {
-    "id": ("id", "qname", "question_id", "turnID"),
-    "prediction": ("prediction", "predicted", "actions", "pred", "predicted_query", "generated_query", "output"),
-    "gold": ("gold", "sparql_delex", "gold_query", "gold_sparql", "gold_sql", "query", "sql", "sparql"),
+    "id": ("id", "qname", "question_id", "turnID", "instance_id", "_id", "custom_id"),
+    "prediction": (
+        "prediction",
+        "predicted",
+        "actions",
+        "pred",
+        "predicted_query",
+        "generated_query",
+        "predicted_sql",
+        "pred_sql",
+        "generated_sql",
+        "predicted_sparql",
+        "generated_sparql",
+        "generated",
+        "output",
+    ),
+    "gold": (
+        "gold",
+        "sparql_delex",
+        "gold_query",
+        "gold_sparql",
+        "gold_sql",
+        "golden",
+        "query",
+        "sql",
+        "sparql",
+        "sparql_query",
+    ),
     "question_type": ("question_type", "type"),
     "subtype": ("description", "subtype", "sub_type"),
-    "question": ("question", "utterance", "nl"),
+    "question": ("question", "utterance", "nl", "nlq", "corrected_question"),
     "answer": ("answer",),
     "results": ("results", "gold_answers", "answers"),
     "turn": ("turnID", "turn_id", "turn"),
     "distance": ("distance", "context_distance"),
-    "database": ("database", "db_id", "db"),
+    "database": ("database", "gold_db_id", "db_id", "db", "db_name"),
     "conversation": ("conversation", "conversation_id", "dialogue"),
 }
 PLACES = {ours: place for place, ours in enumerate(NAMES)}
+PREDICTED = {"prediction": (*NAMES["prediction"], *NAMES["gold"])}
+"""What only predictions bring where golds stand in another file: there, a field `query` is what was predicted."""
 
 Rows = Sequence[Any] | pl.DataFrame
 """Rows as they come: dictionaries, with an error in the place of one that could not be read; or a table."""

@@ -22,6 +22,7 @@ import polars as pl
 
 from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Names, Piece, Rows, fields_of
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
+from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.json_arrays import (
     NotAnArrayError,
@@ -33,7 +34,7 @@ from sensecheck.inputs.json_arrays import (
     read_document,
 )
 from sensecheck.inputs.opening import Source, file_sources, is_path, names_files
-from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.reasons import UNMATCHED, Reason
 from sensecheck.inputs.tables import (
     TableReader,
     bad_json_line,
@@ -262,7 +263,9 @@ class Reader:
     def _pieces(self) -> Iterator[Piece]:
         self.files.clear()
         self._numbered = 0
-        if names_files(self.data):
+        if isinstance(self.data, Gathered):
+            yield from self._gathered(self.data)
+        elif names_files(self.data):
             for source in file_sources(self.data):
                 for rows, first, names in self._file(source):
                     yield Piece(self._shallow(rows, source.name, first), source.name, first, names)
@@ -274,6 +277,15 @@ class Reader:
         else:
             for rows, first, names in self._tables(TableReader(self.data)):
                 yield Piece(rows, "", first, names)
+
+    def _gathered(self, data: Gathered) -> Iterator[Piece]:
+        self.files += data.inputs
+        rows = data.dictionaries()
+        yield Piece(rows, data.path, 1, self._names_for(rows))
+        if data.bad:
+            faults = [InputError(reason=Reason(one.reason)) for one in data.bad]
+            names = [one.id or f"{Path(one.path).name}:{one.line} (bad)" for one in data.bad]
+            yield Piece(faults, data.path, len(data) + 1, names)
 
     def _shallow(self, rows: Rows, path: str, first: int) -> Rows:
         """The rows, with an error in the place of one that is nested too deeply to be told."""
@@ -451,6 +463,9 @@ class Reader:
         return {} if name is None or name in self._kept else {name: fields.others(name, required=False)}
 
     def _put_fault(self, records: Records, row: int, name: str, error: InputError) -> None:
+        if error.reason in UNMATCHED:
+            records.replace(row, Record(name, None, fault=error.reason))
+            return
         if not self.asked.skip_bad or error.reason == Reason.UNKNOWN_COLUMN:
             raise error
         why = error.reason if error.reason != Reason.OTHER_KIND else f"{error.field or 'record'} {error.reason}"
@@ -471,7 +486,9 @@ class Reader:
         given = self.asked.columns.get(ours)
         if given is not None:
             return given if given in fields else None
-        return next((name for name in NAMES[ours] if name in fields), None)
+        # Spelled as we do, or as headers of tables are: `PREDICTED SQL`.
+        spelled = {name.strip().lower().replace(" ", "_"): name for name in reversed(fields)} | {f: f for f in fields}
+        return next((spelled[name] for name in NAMES[ours] if name in spelled), None)
 
 
 def is_spice(rows: Sequence[Mapping[str, Any]]) -> bool:

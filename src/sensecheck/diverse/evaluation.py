@@ -23,6 +23,8 @@ from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.opening import file_sources, identity
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option
@@ -39,7 +41,7 @@ _aligning = partial(Option, group="how responses are aligned with groups of refe
 _figures = partial(Option, group="figures")
 
 
-@evaluator()
+@evaluator(needs=Needs("diverse", nested=True, texts_are_data=True))
 def evaluate(
     data: Annotated[
         Any,
@@ -153,7 +155,8 @@ class Diverse(Instrument):
 
     def __init__(self, reader: SetReader, options: MeasureOptions) -> None:
         # A list of plain texts is responses here, and not files as elsewhere.
-        super().__init__(reader.data if are_files(reader.data) else None, reader.asked)
+        named = are_files(reader.data) or isinstance(reader.data, Gathered)
+        super().__init__(reader.data if named else None, reader.asked)
         self.reader = reader
         self.options = options
         self._any_references = False

@@ -37,10 +37,12 @@ from sensecheck.diverse.rows import (
     kind_of,
     lines,
     opened,
+    renamed,
     rows_in_memory,
     rows_of_file,
 )
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
+from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.opening import Source
 from sensecheck.inputs.reasons import Reason
@@ -277,6 +279,9 @@ class SetReader:
     # -- hypotheses --------------------------------------------------------------------------------------------
 
     def _hypotheses(self) -> Iterator[SetRecord]:
+        if isinstance(self.data, Gathered):
+            yield from self._gathered(self.data)
+            return
         if not are_files(self.data):
             yield from self._held(self.data)
             return
@@ -289,6 +294,19 @@ class SetReader:
                     record.id = str(number)
                 yield record
         self._check_eos()
+
+    def _gathered(self, data: Gathered) -> Iterator[SetRecord]:
+        self.log.files += data.inputs
+        rows = (
+            (Place(data.place_of(row), data.path, data.place), renamed(fields, self.asked.columns))
+            for row, fields in enumerate(data.dictionaries())
+        )
+        for number, record in enumerate(self._table(rows), 1):
+            if not record.named:
+                record.id = str(number)
+            yield record
+        for one in data.bad:
+            yield SetRecord(one.id or f"{called(one.path, 'line')}:{one.line} (bad)", (), reason=one.reason)
 
     def _file(self, source: Source) -> Iterator[SetRecord]:
         kind = kind_of(source)

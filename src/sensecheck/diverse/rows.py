@@ -85,7 +85,6 @@ class _Peeked(Source):
     def __init__(self, name: str, stream: Any) -> None:
         held = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, 1 << 16)
         super().__init__(name, stream=cast("BinaryIO", held))
-        self.stream = held
         self._first = held.peek(4096)
 
     def head(self, size: int = 16) -> bytes:
@@ -169,7 +168,7 @@ def rows_in_memory(data: Any, columns: Mapping[str, str], log: ReadingLog, path:
         for number, row in enumerate(data, start=1):
             deep = is_nested(row)
             place = Place(number, path)
-            yield place, too_deep(path=path or None, record=number) if deep else _renamed(row, columns)
+            yield place, too_deep(path=path or None, record=number) if deep else renamed(row, columns)
     else:
         yield from _table(data, columns, log, path)
 
@@ -217,12 +216,12 @@ def _json_lines(source: Source, columns: Mapping[str, str], log: ReadingLog) -> 
                 continue
             if isinstance(row, dict):
                 deep = is_nested(row)
-                yield place, too_deep(path=source.name, line=number, hint=SKIP_HINT) if deep else _renamed(row, columns)
+                yield place, too_deep(path=source.name, line=number, hint=SKIP_HINT) if deep else renamed(row, columns)
                 continue
             got = f"{shown(line, 60)} (not an object)"
             yield place, place.error(expected="a JSON object", got=got, hint=SKIP_HINT, reason=Reason.BAD_JSON)
     log.file(source, "jsonl")
 
 
-def _renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+def renamed(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
     return {**row, **{ours: row[theirs] for ours, theirs in columns.items() if theirs in row}}

@@ -13,6 +13,7 @@ from sensecheck.faithful.question import QUESTION
 from sensecheck.faithful.records import FIELDS, identity_of, load_schemas, pairs_of, schema_print
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.options import Option
@@ -27,7 +28,7 @@ _judging = partial(Option, group="judging")
 _as_blec = partial(Option, group="with --as blec")
 
 
-@evaluator()
+@evaluator(needs=Needs("faithful"))
 def evaluate(
     data: Annotated[Any, FILES] = None,
     *,

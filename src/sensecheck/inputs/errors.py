@@ -77,6 +77,8 @@ class BadRecord:
     line: int | None
     reason: str
     message: str
+    id: str = ""
+    """What it is called, where that is known."""
 
 
 class InputError(ValueError):

@@ -23,6 +23,7 @@ import numpy as np
 import zstandard
 
 from sensecheck.inputs.errors import InputError, did_you_mean, escaped, shown
+from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.reasons import Reason
 
 BLOCK_BYTES = 8 * 1024 * 1024
@@ -163,6 +164,11 @@ class Source:
             self.check_expansion(total)  # its reader holds all of a document that it cannot cut
             yield self._block([piece], line).data
             line += _line_ends(piece)
+
+    @property
+    def stream(self) -> BinaryIO | None:
+        """The open stream that it is, if it is one."""
+        return self._stream
 
     def head(self, size: int = 16) -> bytes:
         """The first raw bytes of a file, without consuming anything; empty for streams."""
@@ -517,11 +523,12 @@ def file_sources(data: object) -> list[Source]:
 
 def identity(data: object) -> list[dict[str, Any]]:
     """What must not change between an interrupted run and its resumption: the files behind the data, if any."""
+    named = data.files if isinstance(data, Gathered) else [source.path for source in file_sources(data)]
     files = []
-    for source in file_sources(data):
-        if source.path is not None:
-            stat = source.path.stat()
-            files.append({"path": str(source.path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
+    for path in named:
+        if path is not None:
+            stat = path.stat()
+            files.append({"path": str(path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
     return files
 
 

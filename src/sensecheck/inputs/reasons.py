@@ -35,6 +35,7 @@ class Reason(StrEnum):
     LINE_TOO_LONG = "line_too_long"
     SYNTAX = "syntax"
     MIXED = "mixed"
+    AMBIGUOUS_FORMAT = "ambiguous_format"
     MIXED_KINDS = "mixed_kinds"
     MIXED_RUNS = "mixed_runs"
     MIXED_VARIANTS = "mixed_variants"
@@ -62,6 +63,9 @@ class Reason(StrEnum):
     OTHER_KIND = "of another kind"  # read behind the name of a field: "prediction of another kind"
     MISSING_KEY = "missing_key"
     KEY_TWICE = "key_twice"
+    KEYS_DIFFER = "keys_differ"
+    NO_GOLD_FOR_KEY = "no gold for its key"
+    NO_PREDICTION_FOR_KEY = "no prediction for its key"
     MISSING_TEXT = "missing_text"
     NOT_A_TEXT = "not_a_text"
     NOT_A_NUMBER = "not_a_number"
@@ -142,3 +146,7 @@ class Reason(StrEnum):
     SAME_ROWS = "same_rows"
     NOT_A_RECALIBRATION = "not_a_recalibration"
     ORIGINAL_FAILS = "original_fails"
+
+
+UNMATCHED = (Reason.NO_GOLD_FOR_KEY, Reason.NO_PREDICTION_FOR_KEY)
+"""Of records whose golds stand in another file: unscored, whether bad records are skipped or not."""

@@ -31,9 +31,13 @@ import polars as pl
 
 from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_mean, shown
 from sensecheck.inputs.formulas import OUR_HEADERS, unmarked_cells
+from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole, whole_value
 from sensecheck.inputs.json_arrays import DEEPEST, OURS, in_words, is_deep, loads, not_utf8, read_document
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
+from sensecheck.inputs.places import PLACE as PLACE
+from sensecheck.inputs.places import RECORD as RECORD
+from sensecheck.inputs.places import line_or_record
 from sensecheck.inputs.reasons import Reason
 
 FORMATS = ("auto", "csv", "tsv", "text", "jsonl", "json", "parquet")
@@ -41,9 +45,6 @@ Format = Literal["auto", "csv", "tsv", "text", "jsonl", "json", "parquet"]
 
 BATCH_ROWS = 65_536
 """Rows per batch of what does not come in blocks of text."""
-
-PLACE = "_line"
-RECORD = "_record"
 
 _KEPT_BAD_RECORDS = 1000
 _MAX_DOCUMENT_BYTES = 4 * 1024**3
@@ -115,7 +116,7 @@ class TableBatch:
     def error(self, row: int, **parts: Any) -> InputError:
         """An `InputError` about a row of this batch (counted from 0), with its line or record filled in."""
         at = int(self.frame[self.place][row])
-        return InputError(path=self.path or None, **_line_or_record(self.place, at), **parts)
+        return InputError(path=self.path or None, **line_or_record(self.place, at), **parts)
 
     def require(self, names: Iterable[str]) -> None:
         """Raise for a column that is not there, with the nearest name that is."""
@@ -315,6 +316,8 @@ class TableReader:
 
     def inputs(self) -> list[dict[str, Any]]:
         """What was read, for a run's manifest: each input with its digest and its counts."""
+        if isinstance(self._data, Gathered):
+            return self._data.inputs
         return [
             {
                 "path": file.path or "(memory)", "sha256": file.sha256, "bytes": file.raw_bytes, "format": file.format,
@@ -344,7 +347,7 @@ class TableReader:
         reasons: list[str] = []
         for file in self.files:
             name = Path(file.path).name or "data"
-            ids += [f"{name}:{record.line} (bad)" for record in file.bad_records]
+            ids += [record.id or f"{name}:{record.line} (bad)" for record in file.bad_records]
             reasons += [record.reason for record in file.bad_records]
             unnamed = file.bad - len(file.bad_records)
             ids += [f"{name}: unreadable line {number} (bad)" for number in range(1, unnamed + 1)]
@@ -361,7 +364,9 @@ class TableReader:
         return pl.concat([like.clear(), lost], how="diagonal_relaxed")
 
     def _inputs(self) -> Iterator[tuple[TableReport, Iterator[Numbered]]]:
-        if names_files(self._data):
+        if isinstance(self._data, Gathered):
+            yield self._gathered(self._data)
+        elif names_files(self._data):
             for source in file_sources(self._data):
                 yield self._file(source)
         else:
@@ -741,7 +746,30 @@ class TableReader:
         _refuse_own_name(names, PLACE, report.path)
         return empty_as_null.insert_column(0, place), good
 
-    # --- in memory ---
+    # --- gathered before, or in memory ---
+
+    def _gathered(self, data: Gathered) -> tuple[TableReport, Iterator[Numbered]]:
+        report = TableReport(data.path, data.format, "as gathered", bad=len(data.bad), bad_records=list(data.bad))
+        return report, self._gathered_frames(data, report)
+
+    def _gathered_frames(self, data: Gathered, report: TableReport) -> Iterator[Numbered]:
+        for start in range(0, len(data), self._batch_rows):
+            stop = min(start + self._batch_rows, len(data))
+            numbers = list(range(start + 1, stop + 1))
+            places = list(data.places[start:stop]) if len(data.places) else list(numbers)
+            report.records += stop - start
+            if isinstance(data.rows, pl.DataFrame):
+                _refuse_own_name(data.rows.columns, data.place, data.path)
+                frame = data.rows[start:stop].insert_column(0, pl.Series(data.place, places, dtype=pl.Int64))
+                yield frame, pl.Series(numbers, dtype=pl.Int64)
+                continue
+            rows = [dict(row) for row in data.rows[start:stop]]
+            for at, error in self._odd_rows(rows, places, data.place, data.path):
+                self._refuse(report, error)
+                del rows[at], places[at], numbers[at]
+            if rows:
+                frame = _frame_of(rows, places, data.place, data.path, self._spelled)
+                yield frame, pl.Series(numbers, dtype=pl.Int64)
 
     def _in_memory(self, data: Any) -> Iterator[Numbered]:
         if isinstance(data, pl.LazyFrame):
@@ -1021,7 +1049,7 @@ def _no_column(columns: Mapping[str, list[Any]], place: str, path: str) -> Input
         row = bisect_left(range(1, len(column)), True, key=lambda rows: not _fits(column[:rows]))
         return InputError(
             path=path or None,
-            **_line_or_record(place, places[row]),
+            **line_or_record(place, places[row]),
             field=name,
             expected="values built alike in all records",
             got=kind_and_value(column[row]),
@@ -1047,11 +1075,6 @@ def _fits(column: list[Any]) -> bool:
     return len(series) == len(column) and series.dtype != pl.Object
 
 
-def _line_or_record(place: str, at: int) -> dict[str, Any]:
-    """Where a row is, as the parts of an `InputError`: `place` is the column that counts."""
-    return {"line" if place == PLACE else "record": at}
-
-
 def _one_kind(name: str, column: list[Any], places: Sequence[int], place: str, path: str) -> None:
     """Refuse a column whose values are not all of the kind of the first."""
     kinds = [type(value) for value in column if value is not None]
@@ -1075,7 +1098,7 @@ def _other_kinds(
                 at,
                 InputError(
                     path=path or None,
-                    **_line_or_record(place, places[at]),
+                    **line_or_record(place, places[at]),
                     field=name,
                     expected=f"{_KINDS.get(usual, usual.__name__)}, as before",
                     got=f"{_KINDS.get(kind, kind.__name__)} {shown(value, 60)}",

@@ -16,6 +16,8 @@ from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar
 
 from sensecheck.inputs import half_characters
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.opening import identity, is_path
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option, Parameter, alternatives, described, flat_signature, parameters, takes_anything
@@ -64,6 +66,22 @@ class EveryQuestion(TypedDict, total=False):
             "(by itself where they differ in sample or epoch)", metavar="COLUMN",
         ),
     ]  # fmt: skip
+    gold: Annotated[
+        Any,
+        _measured("golds that stand in another file, of any format that is read; see --on", metavar="FILE"),
+    ]
+    on: Annotated[
+        str | None,
+        _measured(
+            "the field by which --gold is joined; THEIRS=GOLDS where names differ; line: by place (default: a field "
+            "that names the example in both, else by place)", metavar="KEY",
+        ),
+    ]  # fmt: skip
+    input_format: Annotated[
+        str,
+        _measured("the files' format (default: recognised by content; `sensecheck formats` lists them)", metavar="NAME",
+                  default="auto"),
+    ]  # fmt: skip
     limit: Annotated[int | None, _measured("only the first N records", metavar="N", at_least=1)]
     skip_bad: Annotated[bool, _measured("count bad records as unscored instead of stopping", default=False)]
     options: Annotated[IntervalOptions | None, Option("how intervals are made", group="intervals")]
@@ -91,6 +109,7 @@ class Asked:
     cluster: str | None = None
     repeat: str | None = None
     """The column that tells the samples of one example apart."""
+    input_format: str = "auto"
     limit: int | None = None
     skip_bad: bool = False
     intervals: IntervalOptions = field(default_factory=IntervalOptions)
@@ -133,6 +152,7 @@ class Asked:
             "weight": self.weight,
             "cluster": self.cluster,
             "repeat": self.repeat,
+            "input_format": self.input_format,
             "limit": self.limit,
             "skip_bad": self.skip_bad,
         }
@@ -157,6 +177,7 @@ def asked(shared: EveryQuestion) -> Asked:
         weight=_column(given, "weight"),
         cluster=_column(given, "cluster"),
         repeat=_column(given, "repeat"),
+        input_format=given.get("input_format") or "auto",
         limit=given.get("limit"),
         skip_bad=bool(given.get("skip_bad")),
         intervals=given.get("options") or IntervalOptions(),
@@ -181,6 +202,8 @@ def file_name(data: Any) -> str:
     >>> file_name(["runs/a.jsonl", "runs/b.jsonl"])
     'a.jsonl and 1 more'
     """
+    if isinstance(data, Gathered):
+        data = data.path or [str(path) for path in data.files] or data
     if is_path(data):
         text = os.fspath(data)
         return "stdin" if text == "-" else Path(text).name or text
@@ -195,18 +218,27 @@ _R = TypeVar("_R")
 
 
 def evaluator(
-    *, only_as_original: Iterable[str] = (), never_as_original: Iterable[str] = ()
+    *,
+    only_as_original: Iterable[str] = (),
+    never_as_original: Iterable[str] = (),
+    needs: Needs | None = None,
+    once_called: Mapping[str, tuple[str, Sequence[str]]] | None = None,
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Makes an `evaluate`: its help lists every keyword, and one that it does not know is refused.
 
     only_as_original: parameters that have a meaning only with `parity`. never_as_original: those that have none then.
     Either is refused where it would do nothing: a figure must not look as if it had been heeded.
+    needs: how its records are gathered from files and golds; without it, the data come as they were given.
+    once_called: a parameter's former name → its present one, and the values that are meant.
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(function)
         def evaluate(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             known = parameters(function)
+            for former, (present, values) in (once_called or {}).items():
+                if isinstance(kwargs.get(former), str) and kwargs[former] in values:
+                    kwargs[present] = kwargs.pop(former)
             _refuse_unknown(function, kwargs, known)
             kwargs.update(_truths(kwargs, known))
             _refuse_values(kwargs, known)
@@ -217,7 +249,10 @@ def evaluator(
             else:
                 why = f"has no meaning with --as {parity}: leave one out"
                 # No original knows of samples.
-                _refuse_idle(kwargs, known, [*never_as_original, *(["repeat"] if "repeat" in known else [])], why)
+                idle = [name for name in ("repeat", "gold", "on") if name in known]
+                _refuse_idle(kwargs, known, [*never_as_original, *idle], why)
+            if needs is not None and parity is None:
+                return _with_gathered(function, needs, args, kwargs)
             return function(*args, **kwargs)
 
         evaluate.__signature__ = flat_signature(function)  # type: ignore[attr-defined]
@@ -225,6 +260,27 @@ def evaluator(
         return evaluate
 
     return decorate
+
+
+def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _R:
+    """Call with the data as the question reads them."""
+    data, rest = (args[0], args[1:]) if args else (kwargs.pop("data", None), ())
+    gold, on = kwargs.pop("gold", None), kwargs.pop("on", None)
+    mended = half_characters.Tally()
+    half_characters.count_in(mended)
+    if data is None:
+        if gold is not None:
+            raise InputError("--gold (gold=) needs predictions to be joined to", reason=Reason.BAD_OPTION)
+        return function(**kwargs)
+    from sensecheck.inputs.gathering import gathered
+
+    data = gathered(
+        data, needs, gold=gold, on=on, input_format=kwargs.get("input_format") or "auto",
+        skip_bad=bool(kwargs.get("skip_bad")), samples=bool(kwargs.get("repeat")),
+    )  # fmt: skip
+    if isinstance(data, Gathered):
+        data.notes += mended.notes()
+    return function(data, *rest, **kwargs)
 
 
 def originals(parity: Parameter) -> tuple[str, ...]:

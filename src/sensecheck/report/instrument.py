@@ -19,6 +19,7 @@ import polars as pl
 
 from sensecheck import instruments
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.opening import file_sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import WEIGHT_HINT, TableBatch, TableReader
@@ -106,7 +107,8 @@ class Instrument(ABC):
         """Measure, estimate, and keep."""
         asked = self.asked
         self.check()
-        method = {**({"as": self.original} if self.original else {}), **self.method()}
+        gathered = self.data.method if isinstance(self.data, Gathered) else {}
+        method = {**({"as": self.original} if self.original else {}), **self.method(), **gathered}
         version = instruments.version(self.question.name)
         plan = {
             "question": self.question.name, "version": version, "method": method,
@@ -148,7 +150,8 @@ class Instrument(ABC):
         _refuse_repeated(self.question.name, [statistic.name for statistic in result.statistics])
         result.estimates = self.estimates(result)
         # An original's figures are point values: it does not matter to them which rows belong together.
-        result.notes = [*self.notes, *unsure, *([] if self.original or samples else _shared_ids(collected))]
+        gathered = self.data.notes if isinstance(self.data, Gathered) else []
+        result.notes = [*gathered, *self.notes, *unsure, *([] if self.original or samples else _shared_ids(collected))]
         if samples is not None:
             result.repeats = repeats(
                 rows, result.statistics, self.question.headline, samples, slices=asked.slices, options=intervals

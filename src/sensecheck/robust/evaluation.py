@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Unpack
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.models import classifiers, generators
 from sensecheck.models.probe import probe
@@ -20,7 +21,7 @@ from sensecheck.report.result import Result
 from sensecheck.robust.instrument import ModelInstrument
 from sensecheck.robust.measure import FUNNEL_COLUMNS, funnel, histograms, measure
 from sensecheck.robust.pipeline import Pipeline, Plan, in_batches
-from sensecheck.robust.records import Pairs
+from sensecheck.robust.records import ALIASES, Pairs
 from sensecheck.robust.statements import CANDIDATES, KEEP, TRIES
 from sensecheck.robust.systems import RULES, SMALL, Access, Systems, classifier, settings_line
 from sensecheck.robust.systems import generator as generator_of
@@ -47,7 +48,10 @@ _models = partial(Option, group="models")
 _judging = partial(Option, group="how statements are judged")
 
 
-@evaluator(never_as_original=("directions", "keep", "candidates", "regenerate", "only_correct", "cosine", "slices"))
+@evaluator(
+    never_as_original=("directions", "keep", "candidates", "regenerate", "only_correct", "cosine", "slices"),
+    needs=Needs("robust", decided=ALIASES["label"]),
+)
 def evaluate(
     data: Annotated[Any, replace(FILES, help="files or globs of pairs; - is standard input")],
     *,

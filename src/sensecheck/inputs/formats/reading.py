@@ -1,0 +1,64 @@
+"""What readers of formats share: lines of text and whole documents, with errors that name their place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sensecheck.inputs.errors import SKIP_HINT, InputError
+from sensecheck.inputs.formats.registry import Row
+from sensecheck.inputs.json_arrays import is_deep, is_nested, loads, not_utf8, read_document
+from sensecheck.inputs.opening import Source
+from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.tables import bad_json_line, kind_and_value, too_deep
+
+NO_SUCH_DOCUMENT = "Is the file complete? `sensecheck look FILE` says what a file holds."
+
+
+def lines(source: Source) -> Iterator[tuple[int, str]]:
+    """The lines of a text with their numbers, without the ends of lines."""
+    for block in source.blocks():
+        try:
+            text = block.data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise not_utf8(error, source.name, block.first_line) from None
+        parts = text.split("\n")
+        if parts[-1] == "":
+            parts.pop()
+        for number, part in enumerate(parts, block.first_line):
+            yield number, part.removesuffix("\r")
+
+
+def objects(source: Source) -> Iterator[Row]:
+    """The objects of JSON lines; a line that is none comes as its error."""
+    for block in source.blocks():
+        for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+            if line.strip():
+                yield number, object_of(line, source.name, number)
+
+
+def object_of(line: bytes, path: str, number: int) -> Mapping[str, Any] | InputError:
+    try:
+        value = loads(line)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        return bad_json_line(path, number, error)
+    if not isinstance(value, dict):
+        return not_an_object(value, path, line=number)
+    return too_deep(path=path, line=number, hint=SKIP_HINT) if is_nested(value) else value
+
+
+def not_an_object(value: Any, path: str, **place: int) -> InputError:
+    return InputError(
+        path=path, **place, expected="a JSON object", got=kind_and_value(value), hint=SKIP_HINT,  # type: ignore[arg-type]
+        reason=Reason.NOT_AN_OBJECT,
+    )  # fmt: skip
+
+
+def document(source: Source, expected: str) -> Any:
+    """The whole of a file as one JSON document."""
+    text = source.read()
+    value = read_document(text, source.name, expected, hint=NO_SUCH_DOCUMENT)
+    if is_deep(text, value):
+        raise too_deep(path=source.name)
+    return value

@@ -1,0 +1,125 @@
+"""Predicted and gold queries as text-to-SQL benchmarks keep them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sensecheck.inputs.errors import SKIP_HINT, InputError
+from sensecheck.inputs.formats.reading import document, lines
+from sensecheck.inputs.formats.registry import Format, Row
+from sensecheck.inputs.formats.start import UNFINISHED, Start
+from sensecheck.inputs.opening import Source
+from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.tables import kind_and_value
+
+POSITION = "position"
+"""The field of records that are numbered by their place in the data set, from 0, and have no other name."""
+BIRD_MARK = "\t----- bird -----\t"
+
+_STATEMENT = re.compile(r"\s*(select|with|values|insert|update|delete|prefix|base|ask|construct|describe)\b", re.I)
+_NAME = re.compile(r"[\w.-]+")
+
+
+# ---- a statement a line
+
+
+def _is_statements(start: Start) -> str:
+    """Most of the first lines begin a statement."""
+    if start.kind != "text" or start.ending in ("csv", "tsv", "jsonl", "json") or not start.lines:
+        return ""
+    begun = sum(bool(_STATEMENT.match(line)) for line in start.lines)
+    return "its lines begin with SELECT and the like" if 2 * begun > len(start.lines) else ""
+
+
+def _statements(source: Source) -> Iterator[Row]:
+    """A record for each line; of a blank one, an empty record: a conversation ends there, or nothing was predicted."""
+    held = list(lines(source))
+    named = [line.rpartition("\t")[2] for _, line in held if line.strip()]
+    # What stands behind the last tab is a database in all lines or in none: queries may hold tabs themselves.
+    has_databases = bool(named) and 2 * sum(map(_is_name, named)) > len(named)
+    for number, line in held:
+        if not line.strip():
+            yield number, {}
+            continue
+        query, tab, database = line.rpartition("\t")
+        if has_databases and tab and _is_name(database):
+            yield number, {"query": query.removesuffix(BIRD_MARK.rstrip("\t")).strip(), "db_id": database.strip()}
+        else:
+            yield number, {"query": line.strip()}
+
+
+def _is_name(text: str) -> bool:
+    return bool(_NAME.fullmatch(text.strip())) and not _STATEMENT.match(text)
+
+
+# ---- queries by position or id
+
+
+def _is_queries(start: Start) -> str:
+    """An object of texts, of which most are queries."""
+    if start.kind != "object" and not (start.kind == "lines" and len(start.members) == 1):
+        return ""
+    values = [value for value in start.members.values() if value is not UNFINISHED]
+    texts = [value for value in values if isinstance(value, str)]
+    others = [value for value in values if not isinstance(value, str) and not _is_nothing(value)]
+    if not texts or others:
+        return ""
+    if any(BIRD_MARK in text for text in texts):
+        return "its members are queries with BIRD's mark"
+    begun = sum(bool(_STATEMENT.match(text.strip("` \n"))) for text in texts)
+    return "its members are queries" if 2 * begun > len(texts) else ""
+
+
+def _is_nothing(value: Any) -> bool:
+    """What programs write where they got no query: nothing, or the number 0."""
+    return value is None or (value == 0 and not isinstance(value, str))
+
+
+def _queries(source: Source) -> Iterator[Row]:
+    members = document(source, "a JSON object of queries")
+    if not isinstance(members, dict):
+        raise InputError(
+            path=source.name, expected="a JSON object of queries by position or id", got=kind_and_value(members),
+            reason=Reason.NOT_AN_OBJECT,
+        )  # fmt: skip
+    numbers = [int(key) for key in members if key.isascii() and key.isdigit()]
+    by_position = sorted(numbers) == list(range(len(members)))
+    items = sorted(members.items(), key=lambda item: int(item[0])) if by_position else list(members.items())
+    for number, (key, value) in enumerate(items, 1):
+        yield number, _query(key, value, POSITION if by_position else "id", source.name, number)
+
+
+def _query(key: str, value: Any, called: str, path: str, number: int) -> Mapping[str, Any] | InputError:
+    if _is_nothing(value):
+        return {called: key, "query": None}
+    if not isinstance(value, str):
+        return InputError(
+            path=path, record=number, field=key, expected="a query, or 0 where there is none",
+            got=kind_and_value(value), hint=SKIP_HINT, reason=Reason.NOT_A_TEXT,
+        )  # fmt: skip
+    query, mark, database = value.partition(BIRD_MARK)
+    return {called: key, "query": query, **({"db_id": database.strip()} if mark else {})}
+
+
+FORMATS = (
+    Format(
+        "sql",
+        "a statement a line, with or without a tab and its database: Spider, SParC, CoSQL (blank lines part "
+        "conversations), BIRD's gold",
+        ("correct",),
+        _is_statements,
+        _statements,
+        counts_lines=True,
+        example="sensecheck correct predicted.sql --gold gold.sql --database database/",
+    ),
+    Format(
+        "queries",
+        "a JSON object of queries by position or id: BIRD's predict_dev.json (0: nothing was predicted)",
+        ("correct",),
+        _is_queries,
+        _queries,
+        example="sensecheck correct predict_dev.json --gold dev.json --database dev_databases/",
+    ),
+)

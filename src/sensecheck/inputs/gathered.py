@@ -1,0 +1,81 @@
+"""Records that were gathered from files before a question sees them: read from some layout, or joined with golds.
+
+Every room takes them in place of paths; messages still name the file and line, manifests the files and their digests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sensecheck.inputs.errors import BadRecord, InputError
+from sensecheck.inputs.places import RECORD, line_or_record
+
+Fields = Sequence[Mapping[str, Any]] | pl.DataFrame
+
+
+@dataclass
+class Gathered:
+    """Records in the order of their files. An empty one is a blank line, which means something in some layouts."""
+
+    rows: Fields
+    path: str = ""
+    """The file, where it is one."""
+    place: str = RECORD
+    places: Sequence[int] = ()
+    """The line or record of each; none: they are numbered from 1."""
+    format: str = "table"
+    inputs: list[dict[str, Any]] = field(default_factory=list)
+    """The files, with their digests."""
+    bad: list[BadRecord] = field(default_factory=list)
+    """What could not be read, where bad records are skipped, or has no partner."""
+    files: list[Path] = field(default_factory=list)
+    """All files behind them, golds too."""
+    notes: list[str] = field(default_factory=list)
+    method: dict[str, Any] = field(default_factory=dict)
+    """What a signature says of how they were made."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def names(self) -> list[str]:
+        if isinstance(self.rows, pl.DataFrame):
+            return self.rows.columns
+        return list(dict.fromkeys(name for row in self.rows for name in row))
+
+    def place_of(self, row: int) -> int:
+        return int(self.places[row]) if len(self.places) else row + 1
+
+    def column(self, name: str) -> list[Any]:
+        if isinstance(self.rows, pl.DataFrame):
+            return self.rows[name].to_list()
+        return [row.get(name) for row in self.rows]
+
+    def dictionaries(self) -> Sequence[Mapping[str, Any]]:
+        return self.rows.to_dicts() if isinstance(self.rows, pl.DataFrame) else self.rows
+
+    def taken(self, rows: Sequence[int]) -> Gathered:
+        """These rows alone."""
+        if isinstance(self.rows, pl.DataFrame):
+            kept: Fields = self.rows[list(rows)]
+        else:
+            kept = [self.rows[row] for row in rows]
+        places = [self.place_of(row) for row in rows]
+        return Gathered(kept, self.path, self.place, places, self.format, self.inputs, self.bad)
+
+    def without_blanks(self) -> Gathered:
+        blank = self.blanks()
+        return self if not blank else self.taken([row for row in range(len(self)) if row not in blank])
+
+    def blanks(self) -> set[int]:
+        if isinstance(self.rows, pl.DataFrame):
+            return set()
+        return {row for row, fields in enumerate(self.rows) if not fields}
+
+    def error(self, row: int, problem: str | None = None, **parts: Any) -> InputError:
+        return InputError(problem, path=self.path or None, **line_or_record(self.place, self.place_of(row)), **parts)

@@ -1,0 +1,317 @@
+"""From what a user names to what a question reads: files of any layout become records, golds are joined to them.
+
+Files that a question reads itself (tables, and its own formats) are left to it, unless golds stand in another file.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from sensecheck.inputs import fingerprints
+from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.formats.plain import TABLES
+from sensecheck.inputs.formats.reading import document, object_of
+from sensecheck.inputs.formats.registry import AUTO, Format, Row, named, recognised
+from sensecheck.inputs.formats.start import MOST_BYTES, Start
+from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.half_characters import whole_value
+from sensecheck.inputs.joining import merged, paired
+from sensecheck.inputs.needs import Judged, Needs
+from sensecheck.inputs.opening import Source, is_path, names_files, sources
+from sensecheck.inputs.places import PLACE, RECORD
+from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.tables import TableReader, detect_table_format, kind_and_value
+
+
+def gathered(
+    data: Any,
+    needs: Needs,
+    *,
+    input_format: str = AUTO,
+    gold: Any = None,
+    on: str | None = None,
+    skip_bad: bool = False,
+    samples: bool = False,
+) -> Any:
+    """The data as the question reads them: as they are, or gathered here.
+
+    samples: several predictions of one key are samples of one example.
+    """
+    if on is not None and gold is None:
+        raise InputError(
+            "--on (on=) says by which field golds are joined: it needs --gold FILE (gold=)", reason=Reason.BAD_OPTION
+        )
+    chosen = None if input_format == AUTO else named(input_format)
+    if chosen is not None and not chosen.fits(needs.question):
+        raise InputError(
+            field="input_format", expected=f"a format that {needs.question} reads",
+            got=f"{chosen.name}, which is for {' and '.join(chosen.questions)}",
+            hint="`sensecheck formats` lists them.", reason=Reason.BAD_OPTION,
+        )  # fmt: skip
+    data = _lookable(data)
+    predictions = _records(data, needs, chosen, skip_bad, always=gold is not None)
+    if predictions is None:
+        return data
+    if gold is None:
+        return predictions.without_blanks()
+    golds = _records(_lookable(gold), needs, None, False, always=True)
+    assert golds is not None
+    return _joined(predictions, golds, needs, on, samples)
+
+
+# ---- one side
+
+
+def _lookable(data: Any) -> Any:
+    """Standard input as a stream whose beginning can be looked at without being used up."""
+    if is_path(data) and os.fspath(data) == "-":
+        return io.BufferedReader(
+            sys.stdin.buffer.raw if hasattr(sys.stdin.buffer, "raw") else sys.stdin.buffer, MOST_BYTES
+        )
+    return data
+
+
+def _records(data: Any, needs: Needs, chosen: Format | None, skip_bad: bool, *, always: bool) -> Gathered | None:
+    """The records of the data; nothing where the question reads them itself, unless that must be `always`."""
+    if not names_files(data) or (needs.texts_are_data and _is_texts(data)):
+        return _in_memory(data, needs, skip_bad) if always else None
+    files = sources(data)
+    layouts = [chosen or _layout(source, needs) for source in files]
+    if not always and all(layout is None or layout.rows is None for layout in layouts):
+        return None
+    parts = [_read(source, layout, needs, skip_bad) for source, layout in zip(files, layouts, strict=True)]
+    return parts[0] if len(parts) == 1 else _concatenated(parts, needs)
+
+
+def _is_texts(data: Any) -> bool:
+    return isinstance(data, list | tuple) and any(isinstance(one, str) for one in data)
+
+
+def _layout(source: Source, needs: Needs) -> Format | None:
+    start = _start(source)
+    found = None if start is None else recognised(start, needs.question)
+    return None if found is None else found.format
+
+
+def _start(source: Source) -> Start | None:
+    if source.path is not None:
+        return Start.of(source)
+    stream = source.stream
+    return Start.of_bytes(source.name, stream.peek(MOST_BYTES)) if isinstance(stream, io.BufferedReader) else None
+
+
+def _read(source: Source, layout: Format | None, needs: Needs, skip_bad: bool) -> Gathered:
+    name = None if layout is None else layout.name
+    if layout is not None and layout.rows is not None:
+        place = PLACE if layout.counts_lines else RECORD
+        part = _listed(layout.rows(source), source, layout.name, place, skip_bad)
+    elif name in needs.own:
+        part = _plain(source, None, skip_bad, records=_listing)
+        part.format = str(name)
+    elif layout is not None and name not in TABLES:
+        raise InputError(
+            f"is read as {name}, to which no golds can be joined", path=source.name,
+            hint="Leave out --gold (gold=): what is right stands in the file itself.", reason=Reason.BAD_OPTION,
+        )  # fmt: skip
+    elif needs.nested:
+        part = _plain(source, name, skip_bad)
+    else:
+        part = _table(source, name or AUTO, skip_bad)
+    part.files = [] if source.path is None else [source.path]
+    return part
+
+
+def _listed(rows: Iterator[Row], source: Source, format: str, place: str, skip_bad: bool) -> Gathered:
+    part = Gathered([], source.name, place, [], format)
+    kept: list[Mapping[str, Any]] = []
+    places: list[int] = []
+    for number, row in rows:
+        if isinstance(row, InputError):
+            if not skip_bad:
+                raise row
+            part.bad.append(row.as_bad_record())
+            continue
+        kept.append(whole_value(row))
+        places.append(number)
+    part.rows, part.places = kept, places
+    part.inputs = [_input(source, format, len(kept), len(part.bad))]
+    return part
+
+
+def _plain(
+    source: Source, name: str | None, skip_bad: bool, records: Callable[[Any, str], list[Any]] | None = None
+) -> Gathered:
+    """A table whose records stay as they are, however their values are nested."""
+    start = _start(source)
+    kind = name if name in ("json", "jsonl") else None
+    if kind is None and (name is None or name not in TABLES):
+        detected = "jsonl" if start is None else detect_table_format(start.data, source.name).name
+        kind = "json" if start is not None and start.kind == "object" and detected == "jsonl" else detected
+    if kind == "json":
+        value = document(source, "a JSON document of records")
+        rows = enumerate((records or _rows_of)(value, source.name), 1)
+        return _listed(_objects(rows, source.name), source, "json", RECORD, skip_bad)
+    if kind == "jsonl":
+        return _listed(_json_lines(source), source, "jsonl", PLACE, skip_bad)
+    return _table(source, name or AUTO, skip_bad)
+
+
+def _json_lines(source: Source) -> Iterator[Row]:
+    for block in source.blocks():
+        for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+            if line.strip():
+                yield number, object_of(line, source.name, number)
+
+
+def _objects(rows: Iterator[tuple[int, Any]] | enumerate[Any], path: str) -> Iterator[Row]:
+    for number, row in rows:
+        if isinstance(row, Mapping):
+            yield number, row
+        else:
+            yield (
+                number,
+                InputError(
+                    path=path, record=number, expected="an object with named values", got=kind_and_value(row),
+                    reason=Reason.NOT_AN_OBJECT,
+                ),
+            )  # fmt: skip
+
+
+def _listing(value: Any, _path: str) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _rows_of(value: Any, path: str) -> list[Any]:
+    """The records in a JSON document: a list of them, one list among other members, or records by id."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict) and value:
+        lists = [member for member in value.values() if isinstance(member, list)]
+        if len(lists) == 1 and all(isinstance(row, dict) for row in lists[0]):
+            return lists[0]
+        if all(isinstance(member, dict) for member in value.values()):
+            return [{"id": key, **member} for key, member in value.items()]
+    raise InputError(
+        path=path, expected="a JSON list of records, or records by id", got=kind_and_value(value),
+        hint="`sensecheck look FILE` says what a file holds.", reason=Reason.NOT_A_LIST,
+    )  # fmt: skip
+
+
+def _table(data: Any, format: str, skip_bad: bool) -> Gathered:
+    given = data.path or data.stream if isinstance(data, Source) else data
+    reader = TableReader(given, format=format if format in TABLES else AUTO, skip_bad=skip_bad)  # type: ignore[arg-type]
+    frames: list[pl.DataFrame] = []
+    place = RECORD
+    for batch in reader:
+        place = batch.place
+        frames.append(batch.frame)
+    bad = [record for file in reader.files for record in file.bad_records]
+    path = data.name if isinstance(data, Source) else ""
+    if not frames:
+        return Gathered([], path, bad=bad, inputs=reader.inputs() if path else [])
+    frame = pl.concat(frames, how="diagonal_relaxed")
+    return Gathered(
+        frame.drop(place),
+        path,
+        place,
+        frame[place].to_list(),
+        reader.files[0].format,
+        reader.inputs() if path else [],
+        bad,
+    )
+
+
+def _in_memory(data: Any, needs: Needs, skip_bad: bool) -> Gathered:
+    records = isinstance(data, Sequence) and not isinstance(data, str | bytes)
+    if needs.nested and records and all(isinstance(row, Mapping) for row in data):
+        return Gathered([whole_value(row) for row in data])
+    return _table(data, AUTO, skip_bad)
+
+
+def _concatenated(parts: Sequence[Gathered], needs: Needs) -> Gathered:
+    """Several files one after the other; their records are numbered over all of them."""
+    frames = [part.rows for part in parts if isinstance(part.rows, pl.DataFrame)]
+    if len(frames) == len(parts):
+        rows: Any = pl.concat(frames, how="diagonal_relaxed")
+    else:
+        rows = [
+            row
+            for part in parts
+            for row in (part.rows.to_dicts() if isinstance(part.rows, pl.DataFrame) else part.rows)
+        ]
+    return Gathered(
+        rows,
+        format=parts[0].format,
+        inputs=[one for part in parts for one in part.inputs],
+        bad=[one for part in parts for one in part.bad],
+        files=[one for part in parts for one in part.files],
+    )
+
+
+def _input(source: Source, format: str, rows: int, bad: int) -> dict[str, Any]:
+    return {
+        "path": source.name, "sha256": source.sha256, "bytes": source.raw_bytes, "format": format, "rows": rows,
+        "bad": bad,
+    }  # fmt: skip
+
+
+# ---- predictions and golds
+
+
+def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: str | None, samples: bool) -> Gathered:
+    pairs = paired(predictions, golds, on, samples=samples)
+    together = merged(pairs, renamed=needs.predicted, decided=needs.decided)
+    together.inputs = [*predictions.inputs, *({**one, "role": "gold"} for one in golds.inputs)]
+    together.files = [*predictions.files, *golds.files]
+    together.method = {"gold-file": _content(golds), "on": pairs.on}
+    by = "line by line" if pairs.on == "line" else f"by {pairs.on}"
+    notes = [f"golds from {golds.path or 'memory'}, joined {by}"]
+    for reason in (Reason.NO_GOLD_FOR_KEY, Reason.NO_PREDICTION_FOR_KEY):
+        left = [one.id for one in pairs.lost if one.reason == str(reason)]
+        if left:
+            what = "predictions without a gold" if reason == Reason.NO_GOLD_FOR_KEY else "golds without a prediction"
+            names = ", ".join(shown(name, 40) for name in left[:5])
+            notes.append(f"{len(left):,} {what}, unscored: {names}{', …' if len(left) > 5 else ''}")
+    together.notes = notes
+    if needs.judged is not None:
+        _judge(together, predictions.names, needs.judged)
+    return together
+
+
+def _content(golds: Gathered) -> str:
+    """What a signature says of the golds: another file is another yardstick."""
+    digests = [one.get("sha256") for one in golds.inputs]
+    if digests and None not in digests:
+        return ",".join(str(digest)[:12] for digest in digests)
+    return fingerprints.of_value(golds.rows.to_dicts() if isinstance(golds.rows, pl.DataFrame) else list(golds.rows))
+
+
+def _judge(together: Gathered, theirs: Sequence[str], judged: Judged) -> None:
+    """Add the mark that says whether a predicted text is its gold's, where neither file brings one."""
+    names = together.names
+    mark = judged.marks[0]
+    text = next((name for name in judged.texts if name in theirs and name in names), None)
+    gold = next((name for name in judged.golds if name in names and name not in theirs), None)
+    if any(name in theirs for name in judged.marks) or mark in names or text is None or gold is None:
+        return
+    if isinstance(together.rows, pl.DataFrame):
+        said, right = (pl.col(name).cast(pl.String).str.strip_chars() for name in (text, gold))
+        together.rows = together.rows.with_columns((said == right).alias(mark))
+    else:
+        together.rows = [
+            {
+                **row,
+                mark: None
+                if None in (row.get(text), row.get(gold))
+                else str(row[text]).strip() == str(row[gold]).strip(),
+            }
+            for row in together.rows
+        ]
+    together.method["correct"] = f"{text}={gold}"
+    together.notes.append(f"an answer is right where {text} equals {gold}, but for white space at the ends")

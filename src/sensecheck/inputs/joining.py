@@ -1,0 +1,333 @@
+"""Predictions and golds that lie in two files: which belong together, and what is said of those that do not.
+
+By a key that both have, or, where neither has one, line by line. Nothing is guessed: names that repeat, that only look
+alike or that the other side does not have are told, and more than one in a hundred without a partner are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from sensecheck.inputs.errors import BadRecord, InputError, did_you_mean, shown
+from sensecheck.inputs.formats.text_to_sql import POSITION
+from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.places import RECORD
+from sensecheck.inputs.reasons import Reason
+
+LINE = "line"
+"""What --on calls pairs by their place."""
+MOST_UNMATCHED = 0.01
+"""The share of either side that may be without a partner."""
+GOLD_PREFIX = "gold_"
+"""Before the name of a gold's field that predictions have too."""
+
+ID_NAMES = (
+    "id", "question_id", "qname", "custom_id", "instance_id", "example_id", "query_id", "sample_id", "turnID", "pairID",
+    "pair_id", "uid", "qid", "_id", "doc_id", "guid", "idx", "index",
+)  # fmt: skip
+_DATABASES = ("db_id", "db", "database", "db_name", "database_id")
+_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Which gold belongs to which prediction, and what is left over on either side."""
+
+    on: str
+    """`line`, or the names of the key in predictions and golds."""
+    key: str
+    """The gold's field that is the key, if one is."""
+    predictions: Gathered
+    golds: Gathered
+    prediction_rows: pl.Series
+    gold_rows: pl.Series
+    """One after the other, the rows that belong together."""
+    lost: list[BadRecord]
+    """Predictions without a gold and golds without a prediction."""
+
+
+def paired(predictions: Gathered, golds: Gathered, on: str | None, *, samples: bool = False) -> Pairs:
+    """Which records belong together.
+
+    on: KEY, or THEIRS=GOLDS where the two call it differently; several parted by commas; `line` for none.
+    samples: several predictions of one key are samples of one example.
+    """
+    if on == LINE and not (LINE in predictions.names and LINE in golds.names):
+        return _by_line(predictions, golds)
+    keys = _named_keys(predictions, golds, on) if on is not None else _shared_keys(predictions, golds)
+    return _by_line(predictions, golds) if keys is None else _by_key(predictions, golds, keys, samples)
+
+
+# ---- by key
+
+
+def _named_keys(predictions: Gathered, golds: Gathered, on: str) -> list[tuple[str, str]]:
+    keys = []
+    for part in on.split(","):
+        theirs, _, ours = (piece.strip() for piece in part.partition("="))
+        for side, name, what in ((predictions, theirs, "predictions"), (golds, ours or theirs, "golds")):
+            if name not in side.names:
+                there = ", ".join(shown(one, 30) for one in side.names[:12])
+                raise InputError(
+                    path=side.path or None, field="on", expected=f"a field {shown(name, 60)} in the {what}",
+                    got=f"the fields {there}" if there else "no fields",
+                    hint=did_you_mean(name, side.names)
+                    or "Where the two call it differently: --on PREDICTIONS=GOLDS; by place: --on line.",
+                    reason=Reason.UNKNOWN_COLUMN,
+                )  # fmt: skip
+        keys.append((theirs, ours or theirs))
+    return keys
+
+
+def _shared_keys(predictions: Gathered, golds: Gathered) -> list[tuple[str, str]] | None:
+    """The key that both sides have, by its name or by its values; nothing where one has none."""
+    ours = [name for name in ID_NAMES if name in golds.names]
+    theirs = [name for name in ID_NAMES if name in predictions.names]
+    same = [name for name in theirs if name in ours]
+    if same:
+        return [(same[0], same[0])]
+    if POSITION in predictions.names:
+        # Their places in the data set: a gold's own number is the same one only where all of them are.
+        return [(POSITION, name) for name in ours if _alike(predictions, golds, POSITION, name)][:1] or None
+    for one in theirs:
+        for other in ours:
+            if _alike(predictions, golds, one, other):
+                return [(one, other)]
+    if theirs and ours:
+        raise InputError(
+            f"predictions are named by {shown(theirs[0], 40)} and golds by {shown(ours[0], 40)}, and these differ",
+            path=predictions.path or None,
+            hint=f"Say which fields belong together: --on {theirs[0]}={ours[0]} (on=), or --on line if the two files "
+            "have the same order.",
+            reason=Reason.KEYS_DIFFER,
+        )
+    return None
+
+
+def _alike(predictions: Gathered, golds: Gathered, one: str, other: str) -> bool:
+    """Whether the names in these two fields are the same ones, but for few."""
+    left, right = set(_key_series(predictions, one)), set(_key_series(golds, other))
+    return len(left ^ right) <= MOST_UNMATCHED * min(len(left), len(right))
+
+
+def _key_series(side: Gathered, name: str) -> pl.Series:
+    """A field as texts: 1, "1" and 1.0 (what programs make of whole numbers with a gap among them) are one key."""
+    if isinstance(side.rows, pl.DataFrame):
+        column = side.rows[name]
+        if column.dtype.is_float() and bool((column.drop_nulls() % 1 == 0).all()):
+            column = column.cast(pl.Int64)
+        if not column.dtype.is_nested():
+            return column.cast(pl.String)
+    return pl.Series(name, [None if value is None else _written(value) for value in side.column(name)], dtype=pl.String)
+
+
+def _written(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _keys_of(side: Gathered, names: Sequence[str], what: str) -> pl.Series:
+    columns = [_key_series(side, name) for name in names]
+    for name, column in zip(names, columns, strict=True):
+        if column.null_count():
+            raise side.error(
+                int(column.is_null().arg_max() or 0), field=name, expected=f"a key in every record of the {what}",
+                got="none", hint="Fill it in, or join by other fields with --on (on=).", reason=Reason.MISSING_KEY,
+            )  # fmt: skip
+    together = columns[0] if len(columns) == 1 else pl.select(pl.concat_str(columns, separator=_SEPARATOR)).to_series()
+    return together.alias("key")
+
+
+def _by_key(predictions: Gathered, golds: Gathered, keys: Sequence[tuple[str, str]], samples: bool) -> Pairs:
+    predictions, golds = predictions.without_blanks(), golds.without_blanks()
+    theirs = _keys_of(predictions, [one for one, _ in keys], "predictions")
+    ours = _keys_of(golds, [other for _, other in keys], "golds")
+    _refuse_repeated(golds, ours, [other for _, other in keys])
+    if not samples:
+        _refuse_repeated(predictions, theirs, [one for one, _ in keys])
+    left, right = (pl.DataFrame([side]).with_row_index("row") for side in (theirs, ours))
+    both = left.join(right.rename({"row": "gold"}), on="key", how="left", maintain_order="left")
+    alone = right.join(left, on="key", how="anti", maintain_order="left")["row"]
+    without = both.filter(pl.col("gold").is_null())["row"]
+    _refuse_many(predictions, golds, theirs, ours, without, alone)
+    lost = [_unmatched(predictions, row, theirs[row], Reason.NO_GOLD_FOR_KEY) for row in without]
+    lost += [_unmatched(golds, row, ours[row], Reason.NO_PREDICTION_FOR_KEY) for row in alone]
+    both = both.drop_nulls()
+    return Pairs(
+        ",".join(one if one == other else f"{one}={other}" for one, other in keys),
+        keys[0][1] if len(keys) == 1 else "",
+        predictions,
+        golds,
+        both["row"],
+        both["gold"],
+        lost,
+    )
+
+
+def _refuse_repeated(side: Gathered, keys: pl.Series, names: Sequence[str]) -> None:
+    repeated = keys.is_duplicated()
+    if not repeated.any():
+        return
+    key = keys[int(repeated.arg_max() or 0)]
+    first, second = (keys == key).arg_true()[:2]
+    place = f"{'record' if side.place == RECORD else 'line'} {side.place_of(first)}"
+    raise side.error(
+        second, f"the key {_told(key)} is there twice: first in {place}", field=", ".join(names),
+        hint="A key names one record. Leave one out, or join by more fields: --on KEY,KEY (on=). Several predictions "
+        "of one example need --repeat COLUMN.",
+        reason=Reason.KEY_TWICE,
+    )  # fmt: skip
+
+
+def _told(key: str) -> str:
+    return " + ".join(shown(part, 60) for part in key.split(_SEPARATOR))
+
+
+def _unmatched(side: Gathered, row: int, key: str, reason: Reason) -> BadRecord:
+    return BadRecord(side.path, side.place_of(row), str(reason), "", key.replace(_SEPARATOR, " + "))
+
+
+def _refuse_many(
+    predictions: Gathered,
+    golds: Gathered,
+    theirs: pl.Series,
+    ours: pl.Series,
+    without_gold: pl.Series,
+    without_prediction: pl.Series,
+) -> None:
+    many = len(without_gold) > MOST_UNMATCHED * len(theirs) or len(without_prediction) > MOST_UNMATCHED * len(ours)
+    if not many:
+        return
+    left, right = theirs[without_gold].to_list(), ours[without_prediction].to_list()
+    parts = []
+    for keys, total, what in (
+        (left, len(theirs), "predictions have no gold"),
+        (right, len(ours), "golds have no prediction"),
+    ):
+        if keys:
+            named = ", ".join(map(_told, keys[:3]))
+            parts.append(f"{len(keys):,} of {total:,} {what} ({named}{', …' if len(keys) > 3 else ''})")
+    raise InputError(
+        " and ".join(parts), path=predictions.path or None,
+        hint=_look_alike(left, right) or "Up to 1 in 100 may lack a partner, and are then unscored. Are these the "
+        f"golds of these predictions{' (' + golds.path + ')' if golds.path else ''}? Leave out what should not count.",
+        reason=Reason.KEYS_DIFFER,
+    )  # fmt: skip
+
+
+def _look_alike(left: Collection[str], right: Collection[str]) -> str:
+    """What keys without a partner differ in, where they look the same to a person."""
+    for what, plain in _PLAINER:
+        others = {plain(key): key for key in right}
+        found = next(((key, others[plain(key)]) for key in left if plain(key) in others), None)
+        if found is not None:
+            return f"{_told(found[0])} and {_told(found[1])} differ in {what}: write the keys alike in both files."
+    return ""
+
+
+def _without_zeros(key: str) -> str:
+    return key.lstrip("0") or "0"
+
+
+_PLAINER = (
+    ("white space", lambda key: "".join(key.split())),
+    ("case", str.casefold),
+    ("leading zeros", _without_zeros),
+    ("decimals", lambda key: key.removesuffix(".0")),
+)
+
+
+# ---- by line
+
+
+def _by_line(predictions: Gathered, golds: Gathered) -> Pairs:
+    """By place, where both have as many. Blank lines part conversations of golds, or are predictions of nothing."""
+    blank = golds.blanks()
+    while len(golds) - 1 in blank:  # at the end they are nothing
+        blank.discard(len(golds) - 1)
+        golds = golds.taken(range(len(golds) - 1))
+    count = len(predictions)
+    empty = predictions.blanks()
+    while count > len(golds) and count - 1 in empty:
+        count -= 1
+    if count == len(golds):
+        for row in sorted(blank - empty):
+            raise predictions.error(
+                row, expected="a blank line, as the golds have there", got="a prediction",
+                hint="Blank lines part conversations, and must stand in the same places in both files.",
+                reason=Reason.UNEQUAL_CORPORA,
+            )  # fmt: skip
+        rows = [row for row in range(count) if row not in blank]
+        pairs = list(zip(rows, rows, strict=True))
+    else:
+        filled = [row for row in range(len(predictions)) if row not in empty]
+        asked = [row for row in range(len(golds)) if row not in blank]
+        if len(filled) != len(asked):
+            raise _unequal(predictions, golds, len(filled), len(asked))
+        pairs = list(zip(filled, asked, strict=True))
+    _refuse_other_databases(predictions, golds, pairs)
+    theirs, ours = (pl.Series([pair[side] for pair in pairs], dtype=pl.UInt32) for side in (0, 1))
+    return Pairs(LINE, "", predictions, golds, theirs, ours, [])
+
+
+def _unequal(predictions: Gathered, golds: Gathered, many: int, others: int) -> InputError:
+    names = predictions.path or "the predictions", golds.path or "the golds"
+    return InputError(
+        f"{names[0]} has {many:,} predictions and {names[1]} has {others:,} golds, and no key joins them",
+        hint="Give both files a field that names the example and say --on FIELD (on=), or make the files equally long.",
+        reason=Reason.UNEQUAL_CORPORA,
+    )
+
+
+def _refuse_other_databases(predictions: Gathered, golds: Gathered, pairs: Sequence[tuple[int, int]]) -> None:
+    """Both sides may say which database a query is for: where they differ, the lines are not the same questions."""
+    one = next((name for name in _DATABASES if name in predictions.names), None)
+    other = next((name for name in _DATABASES if name in golds.names), None)
+    if one is None or other is None:
+        return
+    theirs, ours = predictions.column(one), golds.column(other)
+    for row, gold in pairs:
+        if theirs[row] and ours[gold] and str(theirs[row]) != str(ours[gold]):
+            raise predictions.error(
+                row, field=one, expected=f"the database {shown(ours[gold], 60)}, as the gold in the same place",
+                got=shown(theirs[row], 60), hint="Are the two files in the same order?", reason=Reason.UNEQUAL_CORPORA,
+            )  # fmt: skip
+
+
+# ---- the records together
+
+
+def merged(pairs: Pairs, *, renamed: Mapping[str, Sequence[str]], decided: Collection[str]) -> Gathered:
+    """Predictions with the fields of their golds; of a name that both have, the gold's is `gold_NAME`.
+
+    renamed: our name of what only predictions bring → the names it may have there.
+    decided: names that mean the gold's value, whoever else has them.
+    """
+    predictions, golds = pairs.predictions, pairs.golds
+    names, others = predictions.names, golds.names
+    left = {name: f"predicted_{name}" if name in decided and name in others else name for name in names}
+    for ours, candidates in renamed.items():
+        if ours not in names and (theirs := next((name for name in candidates if name in names), None)):
+            left[theirs] = ours
+    there = set(left.values())
+    right = {name: f"{GOLD_PREFIX}{name}" if name in there else name for name in others}
+    right.pop(pairs.key if pairs.key in there else "", None)
+    right = {name: new for name, new in right.items() if new not in there}
+    together = predictions.taken(pairs.prediction_rows.to_list())
+    together.bad = [*predictions.bad, *golds.bad, *pairs.lost]
+    if isinstance(together.rows, pl.DataFrame) and isinstance(golds.rows, pl.DataFrame):
+        beside = golds.rows[pairs.gold_rows].select(pl.col(name).alias(new) for name, new in right.items())
+        together.rows = together.rows.rename(left).hstack(beside)
+        return together
+    gold_rows = golds.dictionaries()
+    rows: list[Mapping[str, Any]] = []
+    for fields, gold in zip(together.dictionaries(), pairs.gold_rows, strict=True):
+        # An empty record is a blank line where a prediction should be: nothing was predicted.
+        row = {left[name]: value for name, value in fields.items()} or dict.fromkeys(list(renamed)[:1])
+        row.update((right[name], value) for name, value in gold_rows[gold].items() if name in right)
+        rows.append(row)
+    together.rows = rows
+    return together

@@ -1,0 +1,36 @@
+"""What a question says of the records it needs, so that they can be gathered for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A mark that predictions may lack, and that their golds give: whether a predicted text is the gold's."""
+
+    texts: Sequence[str]
+    """Names that the predicted text may have."""
+    golds: Sequence[str]
+    """Names that the gold may have, beside it."""
+    marks: Sequence[str]
+    """Names that such a mark may have; the first is given to ours."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Of one question."""
+
+    question: str = ""
+    nested: bool = False
+    """Whether its records may hold lists and objects of any kind: then they are not made into columns."""
+    predicted: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Beside golds: our name of what only predictions bring → names it may have in their file."""
+    decided: Collection[str] = ()
+    """Names that mean the gold's value, whoever else has them."""
+    own: Collection[str] = ()
+    """Formats that the question reads itself and whose records golds can be joined to."""
+    judged: Judged | None = None
+    texts_are_data: bool = False
+    """Whether a list of plain texts is data, and not the names of files."""

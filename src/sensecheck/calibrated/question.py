@@ -9,6 +9,7 @@ from sensecheck.calibrated import ASKS
 from sensecheck.calibrated.examples import example_page
 from sensecheck.calibrated.figures import statistics
 from sensecheck.calibrated.plots import plots
+from sensecheck.calibrated.table_records import CONFIDENCE_NAMES, CORRECT_NAMES
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 
@@ -78,6 +79,8 @@ QUESTION = Question(
     plots=plots,
     example_page=example_page,
     verdict=verdict,
+    fields={"confidence": CONFIDENCE_NAMES, "correct": CORRECT_NAMES, "id": ("id",)},
+    needs=(("confidence",), ("correct",)),
     reads="Reads .logits files of tokens (top_logits, top_logit_idxs, labels), answers with log-probabilities as\n"
     "OpenAI, vLLM and llama.cpp write them, and tables of (confidence, correct) in CSV, TSV, JSONL, JSON,\n"
     "Parquet or white-space text, plain or compressed with gzip or zstd. A confidence may be in words.",

@@ -21,7 +21,7 @@ from sensecheck.report.repeats import check_columns, example_ids, sample_column,
 from sensecheck.runs.collecting import Batch
 
 # Names that people give to the two columns, in the order in which we look for them.
-_CONFIDENCE_NAMES = (
+CONFIDENCE_NAMES = (
     "confidence", "conf", "prob", "probability", "score", "confidence_level", "p", "top_prob", "max_prob",
 )  # fmt: skip
 CORRECT_NAMES = ("correct", "is_correct", "label", "grade", "accuracy", "acc", "hit", "target")
@@ -73,7 +73,7 @@ class TableRecords(Records):
         if packed is not None and "confidence" not in batch.frame.columns:
             whole, self.classes = unpacked(batch, packed, self.classes)
             batch = replace(batch, frame=batch.frame.with_columns(whole["confidence"], whole["correct"]))
-        confidence_name = _column(batch, "confidence", _CONFIDENCE_NAMES)
+        confidence_name = _column(batch, "confidence", CONFIDENCE_NAMES)
         correct_name = _column(batch, "correct", CORRECT_NAMES, taken=confidence_name)
         scored = pl.Series("scored", [True] * len(batch.frame))
         reason = pl.Series("reason", [None] * len(batch.frame), dtype=pl.String)

@@ -28,6 +28,8 @@ AFTER_QUESTIONS = {
     "compare": "two runs on the same input: is the difference real?",
     "run": "run an evaluation file: systems × questions × data; measures only what changed",
     "init": "write a commented evaluation file to start from",
+    "look": "what a file is, how many examples it holds, and which command fits",
+    "formats": "the formats that are read",
     "report": "write a run's HTML report again, or print its figures",
     "explain": "what a figure is: formula, range, direction, what moves it, citation",
 }

@@ -7,6 +7,7 @@ from math import isfinite
 
 from sensecheck.correct import ASKS
 from sensecheck.correct.examples import example_page
+from sensecheck.correct.fields import NAMES
 from sensecheck.correct.figures import statistics
 from sensecheck.correct.plots import plots
 from sensecheck.report.question import Question
@@ -55,6 +56,8 @@ QUESTION = Question(
     plots=plots,
     example_page=example_page,
     verdict=verdict,
+    fields=NAMES,
+    needs=(("prediction",), ("gold", "answer", "results")),
     reads="Reads predicted SPARQL or SQL with gold queries or gold answers: the SPICE evaluation's JSON, or JSONL, "
     "CSV,\n"
     "Parquet with named columns (prediction, gold, results, question_type, database, …). Queries run in killable,\n"

@@ -8,6 +8,7 @@ from sensecheck.diverse import ASKS
 from sensecheck.diverse.examples import example_page
 from sensecheck.diverse.figures import statistics
 from sensecheck.diverse.plots import plots
+from sensecheck.diverse.rows import HYPOTHESES_NAMES, REFERENCES_NAMES
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 
@@ -52,6 +53,13 @@ QUESTION = Question(
     plots=plots,
     example_page=example_page,
     verdict=verdict,
+    fields={
+        "hypotheses": HYPOTHESES_NAMES,
+        "references": REFERENCES_NAMES,
+        "query": ("query",),
+        "id": ("id",),
+    },
+    needs=(("hypotheses",),),
     reads="How many of the different good answers do the responses reach, how near do they come, and is that better\n"
     "than chance?",
     usage=(

@@ -9,6 +9,7 @@ from sensecheck.faithful import ASKS
 from sensecheck.faithful.examples import example_page
 from sensecheck.faithful.figures import statistics
 from sensecheck.faithful.plots import plots
+from sensecheck.faithful.records import DB_NAMES, QUERY_NAMES, REFERENCE_NAMES, SENTENCE_NAMES
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 
@@ -60,6 +61,14 @@ QUESTION = Question(
     plots=plots,
     example_page=example_page,
     verdict=verdict,
+    fields={
+        "query": QUERY_NAMES,
+        "sentence": SENTENCE_NAMES,
+        "db_id": DB_NAMES,
+        "reference": REFERENCE_NAMES,
+        "id": ("id",),
+    },
+    needs=(("sentence",), ("query",)),
     reads="Reads pairs of a formal query and a sentence (columns query, sentence, and for SQL db_id) in JSONL, JSON,\n"
     "CSV, TSV or Parquet, plain or compressed with gzip or zstd. Every pair gets a verdict and, for every part of\n"
     "the query, which words of the sentence cover it, what is missing, what is contradicted and what is added.",

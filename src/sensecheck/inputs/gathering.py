@@ -144,6 +144,11 @@ def _listed(rows: Iterator[Row], source: Source, format: str, place: str, skip_b
     return part
 
 
+def records_of(source: Source, format: str) -> Gathered:
+    """The records of one file that is a table, as they are; bad ones are left out."""
+    return _plain(source, format, skip_bad=True)
+
+
 def _plain(
     source: Source, name: str | None, skip_bad: bool, records: Callable[[Any, str], list[Any]] | None = None
 ) -> Gathered:

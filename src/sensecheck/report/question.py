@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -42,6 +42,10 @@ class Question:
     """Text columns of the examples that are the input's and not the system's: two runs of one input share them."""
     ignored_in_comparison: frozenset[str] = frozenset({"ci"})
     """Choices of the method that change no value."""
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Our name of what it reads → the names that it may have in files, the first that is there wins."""
+    needs: tuple[tuple[str, ...], ...] = ()
+    """What records must bring, one of each group; the first group is what a system predicts."""
     reads: str = ""
     """What --help says of the files it reads, below the question."""
     usage: tuple[str, ...] = ()

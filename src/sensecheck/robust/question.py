@@ -11,6 +11,7 @@ from sensecheck.robust import ASKS
 from sensecheck.robust.examples import example_page
 from sensecheck.robust.figures import statistics
 from sensecheck.robust.plots import plots
+from sensecheck.robust.records import ALIASES
 
 FEW_PAIRS = 50
 """With fewer judged pairs the values say little by themselves."""
@@ -50,6 +51,8 @@ QUESTION = Question(
     plots=plots,
     example_page=example_page,
     verdict=verdict,
+    fields=ALIASES,
+    needs=(("premise",), ("hypothesis",), ("label",)),
     reads="Reads pairs (premise, hypothesis, label) from JSONL, CSV, TSV or Parquet, makes statements that follow\n"
     "from or contradict each hypothesis, keeps those the model itself confirms, and checks its labels for\n"
     "(premise, statement).",

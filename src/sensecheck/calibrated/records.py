@@ -18,6 +18,7 @@ from sensecheck.calibrated.answers import holds_answers
 from sensecheck.calibrated.logits import detect_format
 from sensecheck.calibrated.reading import InputFormat, Reading
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.hugging_face import is_arrow
 from sensecheck.inputs.opening import file_sources, names_files, sources, unpacked_start
 from sensecheck.inputs.reasons import Reason
 from sensecheck.report.asking import Asked
@@ -148,6 +149,9 @@ def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
     for source in sources(data):
         if source.path is not None and source.head(4) == b"PAR1":
             kinds.setdefault("parquet", source.name)
+            continue
+        if source.path is not None and is_arrow(source.head(8)):
+            kinds.setdefault("arrow", source.name)
             continue
         first = next(iter(source.blocks(_PEEK, digest=False)), None)
         start = bytes(first.data) if first else b""

@@ -23,6 +23,7 @@ import polars as pl
 from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Names, Piece, Rows, fields_of
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
 from sensecheck.inputs.half_characters import whole_value
+from sensecheck.inputs.hugging_face import is_arrow
 from sensecheck.inputs.json_arrays import (
     NotAnArrayError,
     array_pieces,
@@ -485,6 +486,8 @@ def _kind_of(source: Source) -> str:
     name = source.name.lower()
     if head.startswith(b"PAR1"):
         return "parquet"
+    if is_arrow(head):
+        return "arrow"
     if not head or head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
         # Packed, so that only the name can tell.
         plain = name.removesuffix(".gz").removesuffix(".zst").removesuffix(".zstd")

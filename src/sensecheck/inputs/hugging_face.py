@@ -190,22 +190,30 @@ def saved_files(folder: Path) -> list[Path] | None:
 
 def _own_file(folder: Path, place: Path, name: Any) -> Path:
     """A file of the folder itself: what a data set says must not lead anywhere else."""
-    if not isinstance(name, str) or name in ("", ".", "..") or any(mark in name for mark in "/\\\0:"):
+    if not _is_plain(name):
         raise InputError(
             path=str(place), expected="names of files in the same folder", got=shown(name, 60),
             hint="Was the folder made by save_to_disk? Look at it before you go on.", reason=Reason.BAD_JSON,
         )  # fmt: skip
     path = folder / name
-    try:
-        there = path.is_file()
-    except (OSError, ValueError):  # longer than a name can be
-        there = False
-    if not there:
+    if not _is_file(path):
         raise InputError(
             path=str(folder), expected=f"the file {shown(name, 60)}, which {STATE} names", got="none of that name",
             hint="Is the folder complete? Copy it again.", reason=Reason.NOT_FOUND,
         )  # fmt: skip
     return path
+
+
+def _is_plain(name: Any) -> bool:
+    """Whether a name is that of something in the same folder, on any system."""
+    return isinstance(name, str) and name not in ("", ".", "..") and not any(mark in name for mark in "/\\\0:")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # longer than a name can be
+        return False
 
 
 def _files_of_split(folder: Path) -> list[Path]:
@@ -224,7 +232,7 @@ def _files_of_split(folder: Path) -> list[Path]:
             hint=f"Name the folder of one, e.g. {shown(str(folder / splits[-1]), 200)}.", reason=Reason.DIRECTORY,
         )  # fmt: skip
     [name] = splits
-    if name in ("", ".", "..") or any(mark in name for mark in "/\\\0:") or not (folder / name / STATE).is_file():
+    if not _is_plain(name) or not _is_file(folder / name / STATE):
         raise InputError(
             path=str(folder), expected="the folder of the split that dataset_dict.json names", got=shown(name, 60),
             hint="Is the folder complete? Copy it again.", reason=Reason.NOT_FOUND,

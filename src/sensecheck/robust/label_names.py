@@ -161,6 +161,8 @@ class LabelReader:
         text = _key(value)
         if text in self.given.meanings:
             self._used_meanings = True
+            if _INTEGER.fullmatch(text):
+                self._compare_one(int(text), self.given.meanings[text])
             return self.given.meanings[text]
         if not _INTEGER.fullmatch(text):
             return Meaning(label_of(value), is_not_entailment(text))
@@ -199,6 +201,14 @@ class LabelReader:
                 f"{used.source} says {_numbered(used.names)}, {other.source} says {_numbered(other.names)}: "
                 f"{used.source} was heeded"
             ] = None
+
+    def _compare_one(self, number: int, meaning: Meaning) -> None:
+        told = self.names()[:1]
+        name = next((names.names[number] for names in told if 0 <= number < len(names.names)), None)
+        if name is not None and _safe_meaning(name) not in (meaning, name):
+            source = told[0].source
+            what = f"{FLAG} says {self.given}, {source} says {_numbered(told[0].names)}: {FLAG} was heeded"
+            self._contradicted[what] = None
 
     @property
     def by_names_in_data(self) -> bool:

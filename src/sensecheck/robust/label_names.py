@@ -17,6 +17,7 @@ BY_NAME = "by name"
 FLAG = "--label-names"
 GivenNames = str | Sequence[str] | Mapping[Any, str] | None
 
+_WHOLE = re.compile(r"[+-]?[0-9]{1,9}\.0+")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 _MOST_KEPT = 1000
 
@@ -107,10 +108,9 @@ def _bad(expected: str, got: object) -> InputError:
 
 
 def _key(label: object) -> str:
-    """How a label is looked up: 1 and 1.0 are the same, and so are Yes and yes."""
-    if isinstance(label, float) and label.is_integer():
-        label = int(label)
-    return str(label).strip().lower()
+    """How a label is looked up: 1, 1.0 and "1.0" (integers beside empty cells) are the same, and so are Yes and yes."""
+    text = str(label).strip().lower()
+    return text.partition(".")[0] if _WHOLE.fullmatch(text) else text
 
 
 class LabelReader:

@@ -63,6 +63,43 @@ def _cell(value: Any, mark: str) -> str:
     return '"' + spelled.replace('"', '""') + '"' if mark in spelled or '"' in spelled else spelled
 
 
+# -- what Hugging Face datasets writes --------------------------------------------------------------------------
+
+FEATURES: dict[str, Any] = {
+    "premise": {"dtype": "string", "_type": "Value"},
+    "hypothesis": {"dtype": "string", "_type": "Value"},
+    "label": {"names": ["contradiction", "entailment", "neutral"], "_type": "ClassLabel"},
+}
+STATE: dict[str, Any] = {
+    "_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_fingerprint": "6d4b", "_format_columns": None,
+    "_indices_data_files": [], "_split": None,
+}  # fmt: skip
+LABELLED_STREAM = Path(__file__).parent.parent / "inputs" / "labelled_stream.arrow"
+
+
+def arrow() -> list[Case]:
+    """Streams and files, packed and not, with words from a dictionary and with lists."""
+    frame = pl.DataFrame(
+        {"premise": ["A man plays."] * 3, "hypothesis": ["A man sits.", "A dog.", "x"], "label": [0, 2, -1],
+         "kind": pl.Series(["x", "y", None]).cast(pl.Categorical), "list": [[1], [], None], "none": [None] * 3}
+    )  # fmt: skip
+    cases = [Case("rows.arrow", LABELLED_STREAM.read_bytes())]
+    for packing in ("uncompressed", "lz4", "zstd"):
+        stream, file = io.BytesIO(), io.BytesIO()
+        frame.write_ipc_stream(stream, compression=packing)  # type: ignore[arg-type]
+        frame.write_ipc(file, compression=packing)  # type: ignore[arg-type]
+        cases += [Case("rows.arrow", stream.getvalue()), Case("rows.feather", file.getvalue())]
+    return cases
+
+
+def labelled_parquet(features: bytes) -> bytes:
+    """Rows whose schema says this of their labels."""
+    target = io.BytesIO()
+    frame = pl.DataFrame({"premise": ["A man plays."] * 2, "hypothesis": ["A man sits.", "A dog."], "label": [0, 2]})
+    frame.write_parquet(target, metadata={"huggingface": features.decode("utf-8", "replace").replace("\0", "")})
+    return target.getvalue()
+
+
 # -- calibrated ------------------------------------------------------------------------------------------------
 
 CONFIDENCES: list[dict[str, Any]] = [

@@ -132,6 +132,73 @@ def _json_arrays(path: Path) -> None:
         pass  # what its callers are told to expect, and put into words
 
 
+# -- Hugging Face datasets ---------------------------------------------------------------------------------------
+
+
+def _labels_of(path: Path) -> None:
+    from sensecheck.robust.records import Pairs
+
+    for names in (None, "contradiction,entailment,neutral"):
+        _both_ways(lambda skip, names=names: _drain(Pairs(str(path), Asked(skip_bad=skip), names)))  # type: ignore[misc]
+
+
+@target("arrow", seeds.arrow)
+def _arrow(path: Path) -> None:
+    _tables(path)
+    _labels_of(path)
+
+
+def _in_saved_folder(path: Path, name: str) -> None:
+    """The file stands in a saved folder under this name, beside rows that are whole."""
+    folder = path.parent / "saved"
+    folder.mkdir(exist_ok=True)
+    (folder / "data-00000-of-00001.arrow").write_bytes(seeds.LABELLED_STREAM.read_bytes())
+    (folder / "state.json").write_text(json.dumps(seeds.STATE))
+    (folder / "dataset_info.json").write_text(json.dumps({"features": seeds.FEATURES}))
+    (folder / name).write_bytes(path.read_bytes())
+    try:
+        _labels_of(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+@target("saved info", lambda: [seeds.as_json("dataset_info.json", {"features": seeds.FEATURES, "splits": {}})])
+def _saved_info(path: Path) -> None:
+    _in_saved_folder(path, "dataset_info.json")
+
+
+@target("saved infos", lambda: [seeds.as_json("infos.json", {n: {"features": seeds.FEATURES} for n in ("a", "b")})])
+def _saved_infos(path: Path) -> None:
+    (path.parent / "rows.csv").write_text("premise,hypothesis,label\na,b,0\n")
+    (path.parent / "dataset_infos.json").write_bytes(path.read_bytes())
+    try:
+        _labels_of(path.parent / "rows.csv")
+    finally:
+        (path.parent / "dataset_infos.json").unlink()
+
+
+@target("saved state", lambda: [seeds.as_json("state.json", seeds.STATE)])
+def _saved_state(path: Path) -> None:
+    _in_saved_folder(path, "state.json")
+
+
+@target("saved splits", lambda: [seeds.as_json("splits.json", {"splits": [s]}) for s in ("saved", "train")])
+def _saved_splits(path: Path) -> None:
+    from sensecheck.inputs.opening import sources
+
+    folder = path.parent / "splits"
+    folder.mkdir(exist_ok=True)
+    (folder / "dataset_dict.json").write_bytes(path.read_bytes())
+    sources(folder)
+
+
+@target("parquet features", lambda: [seeds.as_json("features.json", {"info": {"features": seeds.FEATURES}})])
+def _parquet_features(path: Path) -> None:
+    rows = path.with_name("rows.parquet")
+    rows.write_bytes(seeds.labelled_parquet(path.read_bytes()))
+    _labels_of(rows)
+
+
 # -- calibrated --------------------------------------------------------------------------------------------------
 
 

@@ -295,7 +295,7 @@ def test_json_errors() -> None:
     assert [row for batch in reader for row in batch.frame["_line"]] == [1, 3]
     assert reader.files[0].bad == 1
     assert error_of("x", format="xml") == (
-        "format: expected one of auto, csv, tsv, text, jsonl, json, parquet, got 'xml'."
+        "format: expected one of auto, csv, tsv, text, jsonl, json, parquet, arrow, got 'xml'."
     )
 
 

@@ -95,7 +95,12 @@ def unpacked(batch: TableBatch, name: str, classes: Sequence[str] | None) -> tup
         )  # fmt: skip
     table = np.clip(table, 0.0, 1.0)
     number_of = {c: i for i, c in enumerate(names)}
-    gold = [number_of.get(str(v), -1) for v in batch.frame[label]]
+    golds = batch.frame[label]
+    if isinstance(column.dtype, pl.Struct) and golds.dtype.is_integer():
+        # Probabilities by name and integers that have names: they meet in the names.
+        told = batch.class_names(label)
+        golds = batch.named(label, told[0]) if told and set(told[0].names) & set(names) else golds
+    gold = [number_of.get(str(v), -1) for v in golds]
     if -1 in gold:
         row = gold.index(-1)
         raise batch.error(

@@ -19,6 +19,7 @@ from sensecheck.calibrated.reading import InputFormat, Reading
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.formats.plain import holds_answers
 from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.hugging_face import is_arrow
 from sensecheck.inputs.opening import file_sources, names_files, sources, unpacked_start
 from sensecheck.inputs.reasons import Reason
 from sensecheck.report.asking import Asked
@@ -151,6 +152,9 @@ def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
     for source in sources(data):
         if source.path is not None and source.head(4) == b"PAR1":
             kinds.setdefault("parquet", source.name)
+            continue
+        if source.path is not None and is_arrow(source.head(8)):
+            kinds.setdefault("arrow", source.name)
             continue
         first = next(iter(source.blocks(_PEEK, digest=False)), None)
         start = bytes(first.data) if first else b""

@@ -125,7 +125,7 @@ class TableRecords(Records):
                 raise _with_skip_hint(error) from None
             rows = []
             for i in range(len(batch.frame)):
-                one = TableBatch(batch.frame[i : i + 1], batch.path)
+                one = replace(batch, frame=batch.frame[i : i + 1], record_numbers=None)
                 try:
                     rows.append(self._cells(one, name, how)[0])
                 except InputError:
@@ -275,6 +275,7 @@ class TableRecords(Records):
 def _table_format(kind: str) -> Format:
     known: dict[str, Format] = {
         "csv": "csv", "tsv": "tsv", "text": "text", "jsonl": "jsonl", "json": "json", "parquet": "parquet",
+        "arrow": "arrow",
     }  # fmt: skip
     return known.get(kind, "auto")
 

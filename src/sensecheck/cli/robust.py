@@ -14,6 +14,7 @@ from sensecheck.cli import question
 from sensecheck.cli.options import Parser, add_parameters, positive, values
 from sensecheck.cli.progress import progress
 from sensecheck.options import parameters
+from sensecheck.report.escaping import visible
 
 _STEPS = """
 steps on their own (the original's commands beside them):
@@ -135,17 +136,20 @@ def _accuracy() -> argparse.ArgumentParser:
     command = Parser(
         prog="sensecheck robust accuracy", description="How often the model gives a pair the label that people gave it."
     )
-    _add(command, "data", "limit", "model", "check_labels", "cache", "access", without=["access.generator_revision"])
+    taken = ("data", "limit", "model", "check_labels", "label_names", "cache", "access")
+    _add(command, *taken, without=["access.generator_revision"])
     return command
 
 
 def _run_accuracy(args: argparse.Namespace) -> int:
-    from sensecheck.robust.records import pairs_of
+    from sensecheck.report.asking import asked
+    from sensecheck.robust.records import Pairs
     from sensecheck.robust.steps import accuracy
     from sensecheck.robust.systems import SMALL, classifier
 
     given = values(args, robust.evaluate)
-    pairs = pairs_of(given["data"], limit=given.get("limit"))
+    source = Pairs(given["data"], asked({"limit": given.get("limit")}), given.get("label_names"))
+    pairs = list(source)
     gold = [pair for pair in pairs if pair.gold is not None]
     model = classifier(given.get("model", SMALL), given.get("access"))
     with progress("asking", "pairs", len(gold)) as advance:
@@ -155,6 +159,8 @@ def _run_accuracy(args: argparse.Namespace) -> int:
         f"accuracy {rate.value:.4f}  95% [{low:.4f}, {high:.4f}]  ({rate.right:,} of {rate.answered:,} pairs; "
         f"{len(pairs) - len(gold):,} without gold, {rate.unanswered:,} without an answer)\n"
     )
+    for note in source.label_notes():
+        sys.stdout.write(f"  {visible(note)}\n")
     if not rate.answered:
         why = f"{len(pairs) - len(gold):,} pairs have no gold label, {rate.unanswered:,} got no answer"
         raise ValueError(f"Nothing could be scored: {why}. Are the file and the options the right ones?")

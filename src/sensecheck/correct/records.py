@@ -24,6 +24,7 @@ from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields,
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
+from sensecheck.inputs.hugging_face import is_arrow
 from sensecheck.inputs.json_arrays import (
     NotAnArrayError,
     array_pieces,
@@ -502,6 +503,8 @@ def _kind_of(source: Source) -> str:
     name = source.name.lower()
     if head.startswith(b"PAR1"):
         return "parquet"
+    if is_arrow(head):
+        return "arrow"
     if not head or head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")):
         # Packed, so that only the name can tell.
         plain = name.removesuffix(".gz").removesuffix(".zst").removesuffix(".zstd")

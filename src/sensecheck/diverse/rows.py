@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import orjson
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
+from sensecheck.inputs.hugging_face import is_arrow
 from sensecheck.inputs.json_arrays import is_nested, loads, not_utf8, read_document
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
 from sensecheck.inputs.reasons import Reason
@@ -108,7 +109,7 @@ def kind_of(source: Source) -> str:
     """text, json (one document), jsonl or table, by the name and the first bytes."""
     head = source.head(4096)
     name = source.name.lower().removesuffix(".gz").removesuffix(".zst")
-    if head.startswith(b"PAR1") or name.endswith((".csv", ".tsv", ".parquet")):
+    if head.startswith(b"PAR1") or is_arrow(head) or name.endswith((".csv", ".tsv", ".parquet")):
         return "table"
     if name.endswith((".jsonl", ".ndjson")):
         return "jsonl"

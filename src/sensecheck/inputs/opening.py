@@ -24,6 +24,7 @@ import zstandard
 
 from sensecheck.inputs.errors import InputError, did_you_mean, escaped, shown
 from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.hugging_face import FILE_MAGIC, STREAM_MAGIC, saved_files
 from sensecheck.inputs.reasons import Reason
 
 BLOCK_BYTES = 8 * 1024 * 1024
@@ -55,6 +56,8 @@ _UNREADABLE = (
     (b"\xfd7zXZ\x00", "an xz file", "Decompress it with unxz first, or use gzip or zstd."),
     (b"PK\x03\x04", "a zip archive", "Unpack it first and name the files in it."),
     (b"PAR1", "a Parquet file", "Parquet is read as a table, not as lines of text."),
+    (FILE_MAGIC, "an Arrow file", "Arrow is read as a table and from a file, not as lines of text."),
+    (STREAM_MAGIC, "an Arrow stream", "Arrow is read as a table and from a file, not as lines of text."),
     (b"\x80\x02", "a Python pickle", "Pickles are never loaded: save it as JSONL, CSV or Parquet."),
     (b"\x80\x04", "a Python pickle", "Pickles are never loaded: save it as JSONL, CSV or Parquet."),
     (b"\x80\x05", "a Python pickle", "Pickles are never loaded: save it as JSONL, CSV or Parquet."),
@@ -535,8 +538,8 @@ def identity(data: object) -> list[dict[str, Any]]:
 def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> list[Source]:
     """The inputs one by one: paths as given, globs sorted, `-` for stdin, open binary streams.
 
-    A missing file, a directory, a glob without a match and an input that is named twice are errors here,
-    before anything is read.
+    A folder that Hugging Face `datasets` saved is its Arrow files. A missing file, any other directory, a glob without
+    a match and an input that is named twice are errors here, before anything is read.
 
     >>> [source] = sources(io.BytesIO(b"first\\nsecond\\n"))
     >>> list(source.blocks())
@@ -579,7 +582,10 @@ def _sources_of(item: PathInput | BinaryIO) -> list[Source]:
         except (OSError, ValueError):  # longer than a name can be, or with a NUL in it
             raise _not_found(name) from None
         if path.is_dir():
-            raise _is_directory(name)
+            saved = saved_files(path)
+            if saved is None:
+                raise _is_directory(name)
+            return [Source(str(file), path=file) for file in saved]
         if is_there:
             return [Source(name, path=path)]
         if glob.has_magic(name):

@@ -29,6 +29,7 @@ class Reason(StrEnum):
     TEXT_STREAM = "text_stream"
     PARQUET_STREAM = "parquet_stream"
     BAD_PARQUET = "bad_parquet"
+    BAD_ARROW = "bad_arrow"
     CORRUPT_COMPRESSION = "corrupt_compression"
     TRUNCATED_COMPRESSION = "truncated_compression"
     DOCUMENT_TOO_LARGE = "document_too_large"

@@ -1,4 +1,4 @@
-"""Tables with named columns: CSV, TSV, JSONL, JSON, Parquet, white-space text, or data already in memory.
+"""Tables with named columns: CSV, TSV, JSONL, JSON, Parquet, Arrow, white-space text, or data already in memory.
 
 They come as batches of Polars frames with the number of each row's line (text) or record (everything else),
 so that whatever is found wrong later can still name its place. Beside it, records are numbered 1, 2, 3 … as they come,
@@ -21,7 +21,7 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -33,6 +33,19 @@ from sensecheck.inputs.errors import SKIP_HINT, BadRecord, InputError, did_you_m
 from sensecheck.inputs.formulas import OUR_HEADERS, unmarked_cells
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole, whole_value
+from sensecheck.inputs.hugging_face import (
+    FILE_MAGIC,
+    KEY,
+    ArrowStream,
+    ClassLabels,
+    ClassNames,
+    DamagedError,
+    class_labels_beside,
+    class_labels_in,
+    class_labels_of,
+    features_of_file,
+    is_arrow,
+)
 from sensecheck.inputs.json_arrays import DEEPEST, OURS, in_words, is_deep, loads, not_utf8, read_document
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
 from sensecheck.inputs.places import PLACE as PLACE
@@ -40,8 +53,8 @@ from sensecheck.inputs.places import RECORD as RECORD
 from sensecheck.inputs.places import line_or_record
 from sensecheck.inputs.reasons import Reason
 
-FORMATS = ("auto", "csv", "tsv", "text", "jsonl", "json", "parquet")
-Format = Literal["auto", "csv", "tsv", "text", "jsonl", "json", "parquet"]
+FORMATS = ("auto", "csv", "tsv", "text", "jsonl", "json", "parquet", "arrow")
+Format = Literal["auto", "csv", "tsv", "text", "jsonl", "json", "parquet", "arrow"]
 
 BATCH_ROWS = 65_536
 """Rows per batch of what does not come in blocks of text."""
@@ -107,6 +120,22 @@ class TableBatch:
     path: str
     record_numbers: pl.Series | None = None
     """The number of each row's record, counted from 1 over all inputs (default: its line or record in this one)."""
+    class_labels: Sequence[ClassLabels] = ()
+    """What is said of integers that stand for classes, by whatever says it, the nearest first."""
+
+    def class_names(self, name: str) -> list[ClassNames]:
+        """What the integers of a column are called: the names that hold first, then what others say."""
+        found: list[ClassNames] = []
+        for labels in self.class_labels:
+            # What cannot be understood matters only where nothing nearer says the names.
+            if not (found and labels.fault) and (names := labels.of(name)) is not None:
+                found.append(names)
+        return found
+
+    def named(self, name: str, told: ClassNames) -> pl.Series:
+        """A column of integers by the names of its classes; what has no name, -1 above all, is null."""
+        numbers = dict(enumerate(told.names))
+        return self.frame[name].replace_strict(numbers, default=None, return_dtype=pl.String).alias(name)
 
     @property
     def place(self) -> str:
@@ -205,7 +234,10 @@ class TableBatch:
         column = self.frame[name]
         if column.dtype == pl.Boolean:
             return column
-        words = self.spelled(name).str.strip_chars().str.to_lowercase()
+        if column.dtype.is_integer() and (told := self.class_names(name)):
+            column = self.named(name, told[0])
+        words = column if column.dtype == pl.String else self.spelled(name)
+        words = words.str.strip_chars().str.to_lowercase()
         marks = words.replace_strict(MARKS, default=None, return_dtype=pl.Boolean)
         wrong = marks.is_null() & column.is_not_null()
         if wrong.any():
@@ -234,6 +266,7 @@ class TableReport:
     bad_records: list[BadRecord] = field(default_factory=list)
     sha256: str | None = None
     raw_bytes: int = 0
+    class_labels: list[ClassLabels] = field(default_factory=list)
 
 
 class TableReader:
@@ -309,7 +342,8 @@ class TableReader:
                     remaining -= taken
                 report.rows += len(frame)
                 if len(frame):
-                    yield TableBatch(self._renamed(frame, report.path), report.path, numbers + before)
+                    labels = [found.renamed(self._columns) for found in report.class_labels]
+                    yield TableBatch(self._renamed(frame, report.path), report.path, numbers + before, labels)
                 if remaining is not None and remaining <= 0:
                     break
             before += report.records
@@ -368,9 +402,12 @@ class TableReader:
             yield self._gathered(self._data)
         elif names_files(self._data):
             for source in file_sources(self._data):
-                yield self._file(source)
+                report, frames = self._file(source)
+                report.class_labels = class_labels_beside(source.path)
+                yield report, frames
         else:
-            yield TableReport("", "memory", type(self._data).__name__), self._in_memory(self._data)
+            report = TableReport("", "memory", type(self._data).__name__, class_labels=class_labels_of(self._data))
+            yield report, self._in_memory(self._data)
 
     def _renamed(self, frame: pl.DataFrame, path: str) -> pl.DataFrame:
         check_columns(self._columns, frame.columns[1:], path)
@@ -385,6 +422,9 @@ class TableReader:
         if self._format == "parquet" or (self._format == "auto" and source.head(4) == b"PAR1"):
             report = TableReport(source.name, "parquet", "it begins with Parquet's magic bytes")
             return report, self._parquet(source, report)
+        if self._format == "arrow" or (self._format == "auto" and is_arrow(source.head(8))):
+            report = TableReport(source.name, "arrow", "it begins as Arrow files and streams do")
+            return report, self._arrow(source, report)
         if self._format == "json":
             report = TableReport(source.name, "json", "as given")
             return report, self._json(source.read, source, report)
@@ -435,12 +475,31 @@ class TableReader:
         with reading_parquet(source.name):
             lazy = pl.scan_parquet(source.path, glob=False)
             rows = lazy.select(pl.len()).collect().item()
+        report.class_labels = [*_labels_in_parquet(source.path, source.name), *report.class_labels]
         for start in range(0, rows, self._batch_rows):
             with reading_parquet(source.name):
                 frame = lazy.slice(start, self._batch_rows).collect()
             yield _with_place(frame, RECORD, record, source.name)
             record += len(frame)
             report.records += len(frame)
+        source.digest_file()
+        report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
+
+    def _arrow(self, source: Source, report: TableReport) -> Iterator[Numbered]:
+        if source.path is None:
+            raise InputError(
+                "Arrow can only be read from a file",
+                path=source.name,
+                hint="Save the stream first.",
+                reason=Reason.PARQUET_STREAM,
+            )
+        record = 1
+        for frame in _arrow_frames(source.path, source.name, report, self._batch_rows):
+            for start in range(0, len(frame), self._batch_rows):
+                part = frame.slice(start, self._batch_rows)
+                yield _with_place(part, RECORD, record, source.name)
+                record += len(part)
+                report.records += len(part)
         source.digest_file()
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
 
@@ -810,8 +869,8 @@ _one_reader = threading.Lock()
 
 
 @contextmanager
-def reading_parquet(path: str) -> Iterator[None]:
-    """Around every read of Parquet: a damaged file is one InputError.
+def reading_parquet(path: str, kind: str = "Parquet", reason: Reason = Reason.BAD_PARQUET) -> Iterator[None]:
+    """Around every read of Parquet, and of Arrow: a damaged file is one InputError.
 
     Polars is sure of what it reads and panics where the bytes are not so. A panic is told on standard error, stack and
     all, before Python hears of it: what is written there meanwhile is held back, and dropped only where there was one.
@@ -819,16 +878,64 @@ def reading_parquet(path: str) -> Iterator[None]:
     with _one_reader, _standard_error_held() as drop:
         try:
             yield
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, DamagedError, OSError) as error:
             drop()
             raise InputError(
-                "cannot be read as Parquet (it is damaged or cut short)"
+                f"cannot be read as {kind} (it is damaged or cut short)"
                 if not isinstance(error, OSError) or not error.strerror
-                else f"cannot be read as Parquet ({error.strerror})",
+                else f"cannot be read as {kind} ({error.strerror})",
                 path=path,
                 hint="Is the file complete? Make or fetch it again.",
-                reason=Reason.BAD_PARQUET,
+                reason=reason,
             ) from None
+
+
+def _labels_in_parquet(path: Path, name: str) -> list[ClassLabels]:
+    """The class labels that a Parquet file itself names."""
+    source = f"the schema of {name}"
+    try:
+        with reading_parquet(name):
+            text = pl.read_parquet_metadata(path).get(KEY)
+    except InputError:  # its rows can be read: it matters only to who asks for these names
+        return [ClassLabels(source, fault="metadata that cannot be read")]
+    return [] if text is None else [class_labels_in(text, source)]
+
+
+def _arrow_frames(path: Path, name: str, report: TableReport, rows: int) -> Iterator[pl.DataFrame]:
+    """The rows of an Arrow file or stream, in parts of bounded size; what it says of labels goes to the report."""
+
+    def damage_told() -> AbstractContextManager[None]:
+        return reading_parquet(name, "Arrow", Reason.BAD_ARROW)
+
+    with damage_told():
+        file = path.open("rb")
+    with file:
+        with damage_told():
+            whole_file = file.read(len(FILE_MAGIC)) == FILE_MAGIC
+            file.seek(0)
+            stream = None if whole_file else ArrowStream(file)
+            features = features_of_file(file) if stream is None else stream.features
+        if features is not None:
+            # dataset_info.json holds for a saved folder, as it does for who saved it.
+            report.class_labels = [*report.class_labels, class_labels_in(features, f"the schema of {name}")]
+        if stream is None:
+            with damage_told():
+                file.seek(0)
+                lazy = pl.scan_ipc(file)  # opened: a path would be taken for a pattern
+                count = lazy.select(pl.len()).collect().item()
+            for start in range(0, count, rows):
+                with damage_told():
+                    frame = lazy.slice(start, rows).collect()
+                yield frame
+            return
+        parts = stream.parts()
+        while True:
+            with damage_told():
+                part = next(parts, None)
+                if part is None:
+                    return
+                frame = pl.read_ipc_stream(io.BytesIO(part))
+            yield frame
 
 
 @contextmanager

@@ -27,7 +27,20 @@ _SPELLINGS = {
 }  # fmt: skip
 # What models answer, and no file of gold labels should be taken to mean.
 _ANSWERS = _SPELLINGS | {"yes": 0, "true": 0, "maybe": 1, "no": 2, "false": 2}
+# What data sets call their labels beside these; words are joined by a line, a hyphen or a space.
+_NAMES = _SPELLINGS | {
+    "entailing": 0, "implied": 0, "not_enough_info": 1, "not_enough_information": 1, "not_enough_evidence": 1,
+    "notenoughinfo": 1, "no_info": 1, "noinfo": 1, "contradicting": 2, "contradictions": 2, "refuting": 2,
+}  # fmt: skip
+_NOT_ENTAILMENT = frozenset({
+    "not_entailment", "not_entailed", "not_entail", "not_entails", "non_entailment", "non_entailed", "nonentailment",
+    "no_entailment",
+})  # fmt: skip
+_BETWEEN_WORDS = re.compile(r"[\s_-]+")
 NO_GOLD = frozenset({"-", "-1", "", "none", "null", "nan", "no gold", "_"})
+
+
+_LONGEST_NAME = 100
 
 
 class LabelError(ValueError):
@@ -47,9 +60,23 @@ def label_of(spelling: object) -> int | None:
         return None
     if text in _SPELLINGS:
         return _SPELLINGS[text]
+    name = _BETWEEN_WORDS.sub("_", text[:_LONGEST_NAME])
+    if name in _NAMES:
+        return _NAMES[name]
+    if name in _NOT_ENTAILMENT:
+        return 1
     raise LabelError(
         f"label {spelling!r} is not an NLI label: expected entailment, neutral, contradiction, 0, 1, 2 or '-' (no gold)"
     )
+
+
+def is_not_entailment(spelling: object) -> bool:
+    """Whether a label says that a pair is not entailed and no more: neutral and contradiction are then both right.
+
+    >>> is_not_entailment("Not entailment"), is_not_entailment("neutral")
+    (True, False)
+    """
+    return _BETWEEN_WORDS.sub("_", str(spelling)[:_LONGEST_NAME].strip().lower()) in _NOT_ENTAILMENT
 
 
 @dataclass(frozen=True)

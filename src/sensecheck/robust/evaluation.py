@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -19,6 +19,7 @@ from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, EveryQuestion, as_original, asked, evaluator
 from sensecheck.report.result import Result
 from sensecheck.robust.instrument import ModelInstrument
+from sensecheck.robust.label_names import GivenNames
 from sensecheck.robust.measure import FUNNEL_COLUMNS, funnel, histograms, measure
 from sensecheck.robust.pipeline import Pipeline, Plan, in_batches
 from sensecheck.robust.records import ALIASES, Pairs
@@ -78,6 +79,13 @@ def evaluate(
         _models("keep every model call here (default: calls.sqlite in --out)", metavar="FILE"),
     ] = None,
     access: Annotated[Access | None, _models("how models are reached and run")] = None,
+    label_names: Annotated[
+        Sequence[str] | Mapping[str, str] | str | None,
+        Option(
+            "what the data's labels mean: names of the integers 0,1,2 in order, or LABEL=NAME,… "
+            "(default: by the names that the data give)", group="what is measured", metavar="A,B,C", separator=",",
+        ),
+    ] = None,
     polarity: Annotated[
         Literal["both", "positive", "negative"],
         _judging("statements that follow (positive), contradict (negative), or both"),
@@ -102,6 +110,9 @@ def evaluate(
 
     `data` is a table of pairs (premise, hypothesis, label): path, glob, list of paths or a table in memory. `model` is
     the model under test and `generator` makes the statements; both may be names, URLs, files, functions or objects.
+    Labels that are integers are read by the names that come with the data (Hugging Face data sets have them) or by
+    `label_names`, `["contradiction", "entailment", "neutral"]` where 0 is contradiction; `{"yes": "entailment", …}`
+    says what other labels mean.
     Every call to either is kept in `cache` (default: calls.sqlite inside `out`), so that nothing is asked twice.
     """
     if keep < 1 or candidates < 1:
@@ -130,15 +141,23 @@ def evaluate(
         seed=asked_for.intervals.seed if seed is None else seed,
     )
     if parity is not None:
-        return BreakNLI(data, asked_for, systems, choices, parity).run()
-    return Robust(data, asked_for, systems, choices, check_labels).run()
+        return BreakNLI(data, asked_for, systems, choices, parity, label_names).run()
+    return Robust(data, asked_for, systems, choices, check_labels, label_names).run()
 
 
 class Robust(ModelInstrument):
     """Pairs in each polarity, with what the model makes of the statements about them."""
 
-    def __init__(self, data: Any, asked: Asked, systems: Systems, choices: Plan, check_labels: bool = True) -> None:
-        super().__init__(data, asked, systems, choices)
+    def __init__(
+        self,
+        data: Any,
+        asked: Asked,
+        systems: Systems,
+        choices: Plan,
+        check_labels: bool = True,
+        label_names: GivenNames = None,
+    ) -> None:
+        super().__init__(data, asked, systems, choices, label_names)
         self.check_labels = check_labels
         if choices.cosine and not callable(getattr(systems.model, "embeddings", None)):
             raise InputError(
@@ -164,7 +183,7 @@ class Robust(ModelInstrument):
         }
 
     def defaults(self) -> Method:
-        return DEFAULTS
+        return {**DEFAULTS, **super().defaults()}
 
     def batches(self, done: int) -> Iterator[Batch]:
         with self.answers() as (model, generator):

@@ -11,10 +11,12 @@ from sensecheck.models import classifiers, generators
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
 from sensecheck.report.repeats import check_columns
+from sensecheck.robust.label_names import BY_NAME, GivenNames
 from sensecheck.robust.pipeline import Plan
 from sensecheck.robust.question import QUESTION
 from sensecheck.robust.records import ALIASES, Pairs
 from sensecheck.robust.systems import Systems
+from sensecheck.runs.signature import Method
 
 
 class ModelInstrument(Instrument):
@@ -23,11 +25,13 @@ class ModelInstrument(Instrument):
     question = QUESTION
     asks = True
 
-    def __init__(self, data: Any, asked: Asked, systems: Systems, choices: Plan) -> None:
+    def __init__(
+        self, data: Any, asked: Asked, systems: Systems, choices: Plan, label_names: GivenNames = None
+    ) -> None:
         # Rows come in large batches, each after many calls: progress is told by call instead.
         super().__init__(data, replace(asked, progress=None))
         self.progress = asked.progress
-        self.pairs = Pairs(data, asked)
+        self.pairs = Pairs(data, asked, label_names)
         self.systems = systems
         self.choices = choices
 
@@ -46,7 +50,15 @@ class ModelInstrument(Instrument):
         return {"name": self.asked.system or of_model["model"], **of_model}
 
     def plan(self) -> Mapping[str, Any]:
-        return {"model": astuple(self.systems.model.identity), "seed": self.choices.seed}
+        return {
+            "model": astuple(self.systems.model.identity), "seed": self.choices.seed, **self.pairs.labels.plan(),
+        }  # fmt: skip
+
+    def learnt(self) -> Method:
+        return {"labels": self.pairs.label_choice()}
+
+    def defaults(self) -> Method:
+        return {"labels": BY_NAME}
 
     def inputs(self) -> list[dict[str, Any]]:
         return self.pairs.inputs()

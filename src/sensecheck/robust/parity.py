@@ -18,6 +18,7 @@ from sensecheck.report.asking import Asked
 from sensecheck.report.result import Result
 from sensecheck.robust import original
 from sensecheck.robust.instrument import ModelInstrument
+from sensecheck.robust.label_names import GivenNames
 from sensecheck.robust.pipeline import Pair, Pipeline, Plan
 from sensecheck.robust.systems import Asking, Systems
 from sensecheck.runs.collecting import Batch
@@ -47,8 +48,10 @@ class BreakNLI(ModelInstrument):
 
     anew = True  # one batch of all pairs, from calls that are kept: a call that had failed is made again
 
-    def __init__(self, data: Any, asked: Asked, systems: Systems, choices: Plan, name: str) -> None:
-        super().__init__(data, asked, systems, choices)
+    def __init__(
+        self, data: Any, asked: Asked, systems: Systems, choices: Plan, name: str, label_names: GivenNames = None
+    ) -> None:
+        super().__init__(data, asked, systems, choices, label_names)
         self.original = name
         self.funnel: list[dict[str, Any]] = []
 
@@ -58,6 +61,7 @@ class BreakNLI(ModelInstrument):
     def batches(self, done: int) -> Iterator[Batch]:
         """One batch of all pairs: the original draws its statements from one stream of random numbers."""
         pairs = list(self.pairs)
+        self.notes += self.pairs.label_notes()
         with self.answers() as (model, generator):
             judged = self._judged(pairs, model, generator)
         self.funnel = [

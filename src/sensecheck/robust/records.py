@@ -7,20 +7,24 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, Unpack
 
+import polars as pl
+
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.reasons import Reason
-from sensecheck.inputs.tables import TableBatch, TableReader
-from sensecheck.models.classifiers import LabelError, label_of
+from sensecheck.inputs.tables import TableBatch, TableReader, kind_and_value
+from sensecheck.models.classifiers import LABELS, LabelError
 from sensecheck.report.asking import Asked, EveryQuestion, asked
+from sensecheck.robust.label_names import FLAG, GivenNames, LabelReader, UnknownNameError
 from sensecheck.robust.pipeline import Pair
 
 ALIASES = {
-    "premise": ("premise", "sentence1", "text1", "sentence_A", "context", "question"),
-    "hypothesis": ("hypothesis", "sentence2", "text2", "sentence_B", "sentence"),
+    "premise": ("premise", "sentence1", "text1", "sentence_A", "context", "question", "evidence"),
+    "hypothesis": ("hypothesis", "sentence2", "text2", "sentence_B", "sentence", "claim", "query"),
     "label": ("label", "gold_label", "gold", "label_text", "entailment_label", "entailment_judgment", "labels"),
-    "id": ("id", "pairID", "pair_id", "pair_ID", "uid", "idx", "index"),
+    "id": ("id", "pairID", "pair_id", "pair_ID", "uid", "idx", "index", "cid"),
 }
-TWO_LABELS = frozenset({"not_entailment", "not-entailment", "not entailment"})
+LABEL_TEXT = "label_text"
+"""A column that says in words what the integers of `label` are (SetFit's copies of data sets)."""
 BAD_LABEL = "a label that is no NLI label"
 BAD_TEXT = "a premise or hypothesis that is no text"
 OWN_SLICES = frozenset({"polarity", "label", "rule", "left"})
@@ -30,7 +34,10 @@ OWN_SLICES = frozenset({"polarity", "label", "rule", "left"})
 class Pairs:
     """Reads pairs in bounded memory; `notes` and `inputs` tell afterwards what was read."""
 
-    def __init__(self, data: Any, asked: Asked) -> None:
+    def __init__(self, data: Any, asked: Asked, label_names: GivenNames = None) -> None:
+        self.labels = LabelReader(label_names)
+        self._two_labels = False
+        self._renamed = asked.columns
         self.sliced = [column for column in asked.carried if column not in OWN_SLICES]
         """Columns of the input that slices are made of."""
         self._keeps_ids = asked.repeat is not None
@@ -53,9 +60,12 @@ class Pairs:
         batches = iter(self._table)
         first = list(islice(batches, 1))
         for batch in first:
-            for ours in ALIASES:
-                self._column(batch, ours)
+            names = {ours: self._column(batch, ours) for ours in ALIASES}
             batch.require(self.sliced)
+            _refuse_addresses(batch, names["premise"])
+            self.labels.begin(batch, str(names["label"]))
+            if _are_integers(batch.frame[str(names["label"])]):
+                self.labels.names()
         self._begun = chain(first, batches)
 
     def __iter__(self) -> Iterator[Pair]:
@@ -71,14 +81,17 @@ class Pairs:
             extra = {name: batch.frame[name].to_list() for name in self.sliced}
             # QNLI: a question and a sentence, 0 entailment and 1 not entailment
             qnli = names["premise"] == "question"
+            self._two_labels = self._two_labels or qnli
+            _refuse_addresses(batch, names["premise"])
+            self.labels.begin(batch, str(names["label"]))
             for i, number in enumerate(batch.record_numbers.to_list()):
                 read += 1
                 pair = self._pair(batch, i, number, cells, {k: str(v[i]) for k, v in extra.items()}, seen)
                 seen.add(pair.id)
                 self._repeated += pair.cluster != pair.id
-                if pair.gold == 1 and (qnli or str(cells["label"][i]).strip().lower() in TWO_LABELS):
+                if pair.gold == 1 and qnli:
                     pair = replace(pair, coarse=True)
-                    self._coarse += 1
+                self._coarse += pair.coarse
                 yield pair
         lost = self._table.lost_lines()
         if lost is not None and read:
@@ -99,7 +112,7 @@ class Pairs:
         # The asked-for name first; QNLI has a question and a sentence, and "sentence" must not take a premise's place.
         for name in ALIASES[ours]:
             if name in there:
-                return name
+                return LABEL_TEXT if name == "label" and self._said_in_words(batch) else name
         for name in ALIASES[ours]:
             same = [column for column in there if column.strip().lower().replace(" ", "_") == name.lower()]
             if len(same) == 1:
@@ -108,6 +121,15 @@ class Pairs:
             return None
         batch.require([ours])
         raise AssertionError("unreachable")
+
+    def _said_in_words(self, batch: TableBatch) -> bool:
+        """Whether the labels are integers whose names nobody gives, and another column gives them in words."""
+        there = batch.frame.columns
+        if LABEL_TEXT not in there or "label" in self._renamed or self.labels.given:
+            return False
+        return _are_integers(batch.frame["label"]) and not any(
+            "label" in labels.names or labels.fault for labels in batch.class_labels
+        )
 
     def _pair(
         self, batch: TableBatch, i: int, number: int, cells: dict[str, list[Any]], extra: dict[str, str], seen: set[str]
@@ -133,25 +155,25 @@ class Pairs:
                 return Pair(name, str(text or ""), "", None, extra, BAD_TEXT, cluster=cluster)
             texts.append(text)
         try:
-            gold = label_of(cells["label"][i])
-        except LabelError:
+            meaning = self.labels.read(cells["label"][i])
+        except LabelError as error:
             if not self._skip_bad:
-                raise batch.error(
-                    i,
-                    field="label",
-                    expected="entailment, neutral, contradiction, 0, 1, 2, or '-' for no gold",
-                    got=shown(cells["label"][i]),
-                    hint="Fix it, or pass --skip-bad (skip_bad=True) to count it.",
-                    reason=Reason.NOT_A_LABEL,
-                ) from None
+                raise _no_label(batch, i, cells["label"][i], error) from None
             return Pair(name, texts[0], texts[1], None, extra, BAD_LABEL, cluster=cluster)
-        return Pair(name, texts[0], texts[1], gold, extra, cluster=cluster)
+        return Pair(name, texts[0], texts[1], meaning.label, extra, cluster=cluster, coarse=meaning.coarse)
 
     def inputs(self) -> list[dict[str, Any]]:
         return self._table.inputs()
 
+    def label_choice(self) -> str:
+        """How labels were read, for the signature."""
+        return self.labels.choice(self._two_labels)
+
+    def label_notes(self) -> list[str]:
+        return self.labels.notes(self._two_labels)
+
     def notes(self) -> list[str]:
-        notes = []
+        notes = self.label_notes()
         if self._repeated:
             pairs, ids = len(self._seen), len(self._seen) - self._repeated
             shared = f"{pairs:,} pairs share {ids:,} id{'s' if ids > 1 else ''}"
@@ -164,9 +186,46 @@ class Pairs:
         return notes
 
 
-def pairs_of(data: Any, **shared: Unpack[EveryQuestion]) -> list[Pair]:
+def pairs_of(data: Any, label_names: GivenNames = None, **shared: Unpack[EveryQuestion]) -> list[Pair]:
     """The pairs of a file, in memory."""
-    return list(Pairs(data, asked(shared)))
+    return list(Pairs(data, asked(shared), label_names))
+
+
+def _are_integers(column: pl.Series) -> bool:
+    return column.dtype.is_numeric() or (
+        column.dtype == pl.String and bool(column.drop_nulls().str.contains(r"^\s*-?[0-9]+\s*$").all())
+    )
+
+
+def _refuse_addresses(batch: TableBatch, premise: str | None) -> None:
+    """FEVER's own files say where the evidence stands, and not what it says."""
+    if premise is not None and batch.frame[premise].dtype.is_nested():
+        column = batch.frame[premise]
+        raise InputError(
+            path=batch.path or None, field=premise, expected="the text of the premise",
+            got=kind_and_value(column[int(column.is_not_null().arg_max() or 0)]),
+            hint="FEVER's own files only name pages and sentences: take a copy that holds the text of the evidence "
+            "(query and context, or claim and evidence), or say which column does: --columns premise=COLUMN.",
+            reason=Reason.NOT_A_TEXT,
+        )  # fmt: skip
+
+
+def _no_label(batch: TableBatch, row: int, value: Any, error: LabelError) -> InputError:
+    """The error of a label that means nothing to us, with what can be done about it."""
+    skip = "or pass --skip-bad (skip_bad=True) to count it"
+    if isinstance(error, UnknownNameError):
+        names = error.told.names
+        example = ",".join(f"{shown(name, 30)[1:-1]}={label}" for name, label in zip(names, LABELS, strict=False))
+        return batch.error(
+            row, field="label", expected="a name that means entailment, neutral or contradiction",
+            got=f"{error.number}, which {error.told.source} calls {shown(names[error.number], 40)}",
+            hint=f"Say what the names mean, e.g. {FLAG} {example} (label_names=), {skip}.", reason=Reason.NOT_A_LABEL,
+        )  # fmt: skip
+    return batch.error(
+        row, field="label", expected="entailment, neutral, contradiction, 0, 1, 2, or '-' for no gold",
+        got=shown(value), hint=f"Fix it, say what it means ({FLAG} LABEL=entailment,…; label_names=), {skip}.",
+        reason=Reason.NOT_A_LABEL,
+    )  # fmt: skip
 
 
 def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> list[tuple[str, bool, str]]:
@@ -203,12 +262,16 @@ def predictions_in_file(data: Any, columns: Mapping[str, str] | None = None) -> 
             values: list[object] = list(zip(*(column.to_list() for column in given), strict=True))
         else:
             batch.require(["prediction"])
+            labels = LabelReader()
+            labels.begin(batch, "prediction")
             values = frame["prediction"].to_list()
             for i, value in enumerate(values):
                 try:
-                    label_of(value)
+                    meant = labels.read(value).label
                 except LabelError:
                     raise batch.error(i, field="prediction", expected="an NLI label", got=shown(value)) from None
+                if labels.by_names_in_data and meant is not None:
+                    values[i] = LABELS[meant]
         premises, hypotheses = batch.texts("premise").to_list(), batch.texts("hypothesis").to_list()
         rows += list(zip(premises, hypotheses, values, strict=True))
     return rows

@@ -21,7 +21,7 @@ MEANINGS = {
     "store": "queries ran on other data",
     "schema": "queries were read with another schema",
     "lexicon": "sentences were read with other word lists",
-    "labels": "queries were read with other labels",
+    "labels": "queries or pairs were read with other labels",
     "distances": "turns have other context distances",
     "reference-files": "responses were measured by other references",
 }

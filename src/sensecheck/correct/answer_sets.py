@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from sensecheck.correct.column_orders import same_blocks
+from sensecheck.language.answers import DETAILS, Detail
 from sensecheck.language.sparql import Query
 from sensecheck.language.sparql.tree import XSD, Var
 from sensecheck.stores import Answer, Term
@@ -50,12 +51,25 @@ def number_key(text: str) -> float | None:
 # ---- values
 
 
-def value_key(cell: Cell, *, short: bool = False) -> Key:
-    """What a cell is compared by. `short`: gold answers are bare identifiers (Q42) or text, which say nothing
-    of their kind, so IRIs shrink to their last part and every literal is its text."""
+def least_detail(*answers: Answer) -> Detail:
+    """What answers are compared by that do not all say as much of their values: what all of them say.
+
+    >>> least_detail(Answer(), Answer(detail="plain"))
+    'plain'
+    """
+    return max((answer.detail for answer in answers), key=DETAILS.index)
+
+
+def value_key(cell: Cell, *, detail: Detail = "full") -> Key:
+    """What a cell is compared by. `bare`: answers are bare identifiers (Q42) or text, which say nothing of their kind,
+    so IRIs shrink to their last part and every literal is its text. `plain`: IRIs are whole, the rest as before."""
+    if detail != "full":
+        if not isinstance(cell, Term):
+            return listed_key(cell)
+        if detail == "plain":
+            return bare_key(cell.value) if cell.value else None
+        return bare_key(cell.value.rsplit("/", 1)[-1] if cell.kind == "iri" else cell.value)
     if isinstance(cell, Term):
-        if short:
-            return bare_key(cell.value.rsplit("/", 1)[-1] if cell.kind == "iri" else cell.value)
         if cell.kind == "iri":
             return ("iri", cell.value)
         if cell.datatype in NUMERIC_TYPES:
@@ -77,7 +91,7 @@ def value_key(cell: Cell, *, short: bool = False) -> Key:
 
 
 def bare_key(text: str) -> Key:
-    """The key of a gold answer that is only text: the counterpart of value_key with `short`."""
+    """The key of a gold answer that is only text: the counterpart of value_key for bare answers."""
     number = number_key(text)
     return ("number", number) if number is not None else text
 
@@ -100,27 +114,27 @@ def listed_key(value: Any) -> Key:
     return bare_key(text.rsplit("/", 1)[-1] if text.startswith("http") else text)
 
 
-def row_set(answer: Answer, *, short: bool = False) -> set[Key]:
+def row_set(answer: Answer, *, detail: Detail = "full") -> set[Key]:
     """The rows as a set; a row of one value is that value, a row with nothing bound is left out.
 
     Several columns make a tuple whose order of columns is kept: `columns_permuted` tries the others.
     """
     rows: set[Key] = set()
     for row in answer.rows:
-        keys = [value_key(cell, short=short) for cell in row]
+        keys = [value_key(cell, detail=detail) for cell in row]
         if all(key is None for key in keys):
             continue
         rows.add(keys[0] if len(keys) == 1 else tuple(keys))
     return rows
 
 
-def best_column_order(wanted: set[Key], predicted: Answer, *, short: bool = False) -> set[Key]:
+def best_column_order(wanted: set[Key], predicted: Answer, *, detail: Detail = "full") -> set[Key]:
     """The predicted rows under the order of columns that has most in common with the gold's.
 
     Whether some order makes the sets equal is always decided, or OverBudgetError raised; of sets that differ under
     every order, the best of the orders tried is taken.
     """
-    shown = row_set(predicted, short=short)
+    shown = row_set(predicted, detail=detail)
     width = len(predicted.columns)
     golds = [row for row in wanted if isinstance(row, tuple) and len(row) == width]
     if width < 2 or wanted == shown or not golds:
@@ -219,6 +233,8 @@ def overlap(gold: set[Key], predicted: set[Key]) -> Overlap:
 
 # ---- counts and booleans
 
+_VERDICTS = {"yes": True, "true": True, "no": False, "false": False}
+
 
 @dataclass(slots=True, frozen=True)
 class Counted:
@@ -238,9 +254,13 @@ def count_of(answer: Answer) -> Counted:
             number = number_of(cell.value)
             if number is not None:
                 return Counted(number)
+        elif isinstance(cell, str):
+            number = number_of(cell)
+            if number is not None:
+                return Counted(number)
         elif isinstance(cell, int | float):
             return Counted(float(cell))
-    return Counted(float(len(row_set(answer))), from_rows=True)
+    return Counted(float(len(row_set(answer, detail=answer.detail))), from_rows=True)
 
 
 def verdict_of(answer: Answer) -> bool | None:
@@ -251,6 +271,9 @@ def verdict_of(answer: Answer) -> bool | None:
         cell = answer.rows[0][0]
         if isinstance(cell, Term) and cell.datatype == XSD + "boolean":
             return cell.value in ("true", "1")
+        if answer.detail != "full":
+            # Of a value that says nothing of its kind, the word must do.
+            return _VERDICTS.get(str(cell.value if isinstance(cell, Term) else cell).strip().lower())
     return None
 
 
@@ -261,7 +284,7 @@ def flat_values(answer: Answer) -> set[str]:
     """Every value of every variable of every row in one set; an ASK is the one value `true`, whatever it says."""
     if answer.boolean is not None:
         return {"true"}
-    return {cell.value for row in answer.rows for cell in row if isinstance(cell, Term)}
+    return {text for row in answer.rows for text in _values_of(row)}
 
 
 def flat_relevant(answer: Answer) -> set[str]:
@@ -337,7 +360,7 @@ def set_f_range(relevant: set[str], predicted: Answer, query: Query | None = Non
 
 
 def _values_of(row: Sequence[Cell]) -> set[str]:
-    return {cell.value for cell in row if isinstance(cell, Term)}
+    return {cell.value if isinstance(cell, Term) else str(cell) for cell in row if cell is not None}
 
 
 def _pick(block: list[set[str]], count: int, relevant: set[str], chosen: set[str], best: bool) -> set[str]:

@@ -12,8 +12,17 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from sensecheck.correct.given import (
+    Given,
+    is_query_text,
+    parsed_text,
+    predicted_answer,
+    several_answers,
+    wanted_columns,
+)
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.reasons import Reason
+from sensecheck.language.answers import Answer
 
 # Our name → the names it is known by in files, the first that is there wins.
 NAMES: dict[str, tuple[str, ...]] = {
@@ -54,6 +63,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "distance": ("distance", "context_distance"),
     "database": ("database", "gold_db_id", "db_id", "db", "db_name"),
     "conversation": ("conversation", "conversation_id", "dialogue"),
+    "predicted_answers": ("predicted_answers", "predicted_results", "pred_answers"),
+    "condition_cols": ("condition_cols",),
+    "ignore_order": ("ignore_order",),
 }
 PLACES = {ours: place for place, ours in enumerate(NAMES)}
 PREDICTED = {"prediction": (*NAMES["prediction"], *NAMES["gold"])}
@@ -68,8 +80,9 @@ FieldNames = tuple[str | None, ...]
 
 _NOTHING = type(None)
 _TEXT = {str, _NOTHING}
-_LISTED = {list, str, _NOTHING}
+_LISTED = {list, dict, str, Answer, _NOTHING}
 _SEVERAL: set[type] = {list, dict}
+_GIVEN: set[type] = {list, dict, Answer}
 
 
 class Piece(NamedTuple):
@@ -112,6 +125,24 @@ class Column(NamedTuple):
         return [nothing if value is None else str(value) for value in self.values]
 
 
+_EXPECTED = {"condition_cols": "the numbers of columns, or a list of them for each gold"}
+
+
+def _listed(value: Any) -> Any:
+    """A gold answer as a list: of values, or of tables or results."""
+    parsed = parsed_text(value)
+    return parsed if isinstance(parsed, list) else [parsed]
+
+
+def _may_be_whole(value: Any) -> bool:
+    """Whether gold answers may be tables or results: a look at the first is enough for almost all."""
+    return isinstance(value, list) and len(value) > 0 and isinstance(value[0], dict | Answer)
+
+
+def _is_yes(value: Any) -> bool:
+    return value.strip().lower() in ("true", "yes", "1") if isinstance(value, str) else bool(value)
+
+
 @lru_cache(maxsize=256)
 def _told(wanted: str, fields: tuple[str, ...]) -> tuple[str, str]:
     """The fields that are there, and the one that may have been meant: the same for thousands of records."""
@@ -125,6 +156,8 @@ class Fields:
         self.piece = piece
         self.faults: dict[int, InputError] = {}
         """Row (from 0) → what is wrong with it: of several things, the first that was looked at."""
+        self.predicted: dict[int, Any] = {}
+        """Row → the prediction that is an answer, not a query."""
         self.rows = piece.rows
         self.alike = True
         if isinstance(self.rows, pl.DataFrame):
@@ -154,7 +187,12 @@ class Fields:
     def predictions(self, called: str | None) -> Column:
         """The predictions: a record may have none, but not without a field for it."""
         wanted = called or NAMES["prediction"][0]
+        answered = self._column("predicted_answers")
+        self.predicted = {row: value for row, value in enumerate(answered.values) if value is not None}
+        with_answers = self._rows_without("predicted_answers")
         for row in self._rows_without("prediction"):
+            if row not in with_answers:
+                continue  # it has a field for the predicted answer
             there, nearest = _told(wanted, tuple(self._fields(row)))
             self._refuse(
                 row, field=wanted, expected="a field for the prediction",
@@ -162,7 +200,26 @@ class Fields:
                 hint=nearest or "Name it with --columns prediction=COLUMN (columns=).",
                 reason=Reason.NO_PREDICTION_FIELD,
             )  # fmt: skip
-        return self.texts("prediction")
+        return self._queries()
+
+    def _queries(self) -> Column:
+        """The predictions that are queries. One that is results, a table or a list is an answer already."""
+        column = self._column("prediction")
+        if not column.kinds & _GIVEN:
+            self._refuse_kinds("prediction", column, column.kinds - _TEXT, "text")
+            return column
+        queries: list[Any] = []
+        for row, value in enumerate(column.values):
+            if type(value) in _GIVEN:
+                if isinstance(value, list) and any(map(is_query_text, value)):
+                    self._refuse_value(row, self.names[row][PLACES["prediction"]], "one query", value)
+                else:
+                    self.predicted.setdefault(row, value)
+                value = None
+            queries.append(value)
+        column = Column.of(queries)
+        self._refuse_kinds("prediction", column, column.kinds - _TEXT, "text")
+        return column
 
     def texts(self, ours: str) -> Column:
         """Texts, or None. The type of a question may be the one item of a list."""
@@ -186,9 +243,39 @@ class Fields:
                 if type(answer) is list and listed is None:
                     answers[row], results.values[row] = None, answer
         self._refuse_kinds("results", results, results.kinds - _LISTED, "a list of answers")
-        if str in results.kinds:
-            return answers, [[value] if type(value) is str else value for value in results.values]
+        if results.kinds - {list, _NOTHING}:
+            return answers, [value if value is None else _listed(value) for value in results.values]
         return answers, results.values
+
+    def given(self, results: list[Any]) -> list[Given | None]:
+        """What each record brings as answers: a prediction, golds that are tables or results. These golds are taken
+        out of `results`, where values are left."""
+        golds = {row: value for row, value in enumerate(results) if _may_be_whole(value)}
+        found: list[Given | None] = [None] * len(self)
+        if not golds and not self.predicted:
+            return found
+        wanted, order = self._column("condition_cols"), self._column("ignore_order")
+        for row in sorted({*golds, *self.predicted}):
+            names = self.names[row]
+            field, value = names[PLACES["predicted_answers"]] or names[PLACES["prediction"]], self.predicted.get(row)
+            try:
+                predicted = predicted_answer(value)
+                field, value = names[PLACES["results"]] or names[PLACES["answer"]], golds.get(row)
+                allowed = several_answers(value) or ()
+                field, value = names[PLACES["condition_cols"]], wanted.values[row]
+                columns = wanted_columns(value, allowed) if allowed else ()
+            except ValueError as error:
+                self._refuse(
+                    row, field=field, expected=_EXPECTED.get(field or "", "an answer: values, rows, a table or results"),
+                    got=str(error), hint="Fix the record or pass --skip-bad (skip_bad=True) to count it as unscored.",
+                    reason=Reason.OTHER_KIND,
+                )  # fmt: skip
+                continue
+            if allowed:
+                results[row] = None
+            ignored = order.values[row]
+            found[row] = Given(predicted, allowed, columns, None if ignored is None else _is_yes(ignored))
+        return found
 
     def require_gold(self, golds: Column, answers: list[Any], results: list[Any]) -> None:
         """Every record has something to be measured by."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -23,6 +23,7 @@ from sensecheck.correct.answer_sets import (
     best_column_order,
     count_of,
     flat_relevant,
+    least_detail,
     listed_key,
     number_of,
     overlap,
@@ -31,6 +32,8 @@ from sensecheck.correct.answer_sets import (
     verdict_of,
 )
 from sensecheck.correct.figures import NOT_NORMALISED
+from sensecheck.correct.given import listed_answer
+from sensecheck.correct.label_columns import without_label_columns
 from sensecheck.correct.question_types import (
     BOOLEAN_TYPE,
     COUNT_TYPES,
@@ -38,16 +41,20 @@ from sensecheck.correct.question_types import (
     MULTI_ENTITY_SUBTYPES,
 )
 from sensecheck.correct.records import MEASURED, Language, Record, Records
+from sensecheck.correct.spider2 import spider2_equal
 from sensecheck.correct.sql_compare import GoldPlan, bird_equal, compare, plan_gold, suite_equal, without_distinct
 from sensecheck.inputs.guarding import Fault, OverBudgetError, guarded
 from sensecheck.language.isomorphism import Shape
 from sensecheck.language.sparql import Query, SparqlError, normal_form, parse, same_query, triple_count
 from sensecheck.language.sparql.total_order import text_in_total_order
 from sensecheck.language.sql_normal_form import sql_normal_form
-from sensecheck.stores import STANDARD_PREFIXES, Answer, Failure, Outcome, Reason, Request
+from sensecheck.stores import STANDARD_PREFIXES, Answer, Failure, Outcome, Reason, Request, Term
 
 T = TypeVar("T", bound=Hashable)
-CONVENTIONS = ("test-suite", "test-suite-keep-distinct", "bird", "text2sparql")
+SPIDER2 = "spider2"
+CONVENTIONS = ("test-suite", "test-suite-keep-distinct", "bird", SPIDER2, "text2sparql")
+GIVEN = Request("", "given")
+"""What a predicted answer that stands in the file is an outcome of: of nothing that is ever asked."""
 
 _ELLIPSIS = frozenset(ELLIPSIS_SUBTYPES)
 _MULTI_ENTITY = frozenset(MULTI_ENTITY_SUBTYPES)
@@ -69,6 +76,7 @@ class Choices:
     conventions: tuple[str, ...] = ()
     ignore_distinct: bool = False
     coerce: bool = False
+    ignore_labels: bool = False
     prefixes: Mapping[str, str] = field(default_factory=lambda: STANDARD_PREFIXES)
     dialect: str = "sqlite"
 
@@ -172,9 +180,33 @@ def _is_verdict(answer: Any) -> bool:
 
 def uses_gold_query(record: Record, choices: Choices) -> bool:
     """Whether the gold answer comes from running the gold query."""
-    if choices.language == "sql" or choices.gold == "query":
-        return True
-    return choices.gold == "auto" and record.results is None and record.gold is not None
+    if choices.gold != "auto":
+        return choices.gold == "query"
+    if choices.language == "sql":
+        # The query, which knows of order and of ties, unless nothing at all need be run.
+        return record.gold is not None and not (is_answered(record) and _has_answers(record))
+    return record.results is None and not _golds(record) and record.gold is not None
+
+
+def is_answered(record: Record) -> bool:
+    """Whether the prediction is an answer, so that nothing is run for it."""
+    return record.given is not None and record.given.predicted is not None
+
+
+def _golds(record: Record) -> tuple[Answer, ...]:
+    return () if record.given is None else record.given.golds
+
+
+def _has_answers(record: Record) -> bool:
+    return bool(_golds(record)) or record.results is not None or record.answer is not None
+
+
+def predicted_outcome(record: Record, outcomes: Mapping[Request, Outcome], file: str = "") -> Outcome | None:
+    """What the prediction answers: as the file says, or as its query did."""
+    if is_answered(record):
+        assert record.given is not None
+        return outcomes.get(GIVEN, record.given.predicted)
+    return None if record.prediction is None else outcomes.get(Request(record.prediction, file))
 
 
 def _gold_verdict(record: Record) -> tuple[bool, ...] | None:
@@ -226,6 +258,10 @@ def _failed(outcome: Outcome | None) -> str:
 
 def score_sparql(record: Record, predicted: Outcome | None, gold: Outcome | None, choices: Choices) -> Scored:
     """`predicted` is None without a prediction; `gold` is the gold query's outcome where that is what counts."""
+    if gold is None and _golds(record) and not uses_gold_query(record, choices):
+        # Any of them is right; of several that are not met, the one that is met best is told.
+        each = [score_sparql(replace(record, given=None), predicted, one, choices) for one in _golds(record)]
+        return max(each, key=lambda scored: (bool(scored.correct), scored.sets.f1 if scored.sets is not None else 0.0))
     if isinstance(gold, Failure):
         failed = f"gold query: {gold.reason}"
         return Scored("set", _failed(predicted) or "answered", unscored=failed, message=gold.message)
@@ -243,15 +279,15 @@ def score_sparql(record: Record, predicted: Outcome | None, gold: Outcome | None
         scored.answer_text = shown_answer(answer)
     if kind == "boolean":
         _score_boolean(scored, record, answer, gold)
-    elif kind == "count" and not uses_gold_query(record, choices):
+    elif kind == "count" and gold is None:
         _score_count(scored, record, answer)
     elif kind == "count":
-        assert gold is not None
+        assert isinstance(gold, Answer)
         wanted = count_of(gold)
         scored.gold_text = shown_answer(gold)
         _compare_count(scored, wanted.value, answer)
     else:
-        _score_set(scored, record, answer, gold)
+        _score_set(scored, record, answer, gold, ignore_labels=choices.ignore_labels)
     return scored
 
 
@@ -298,10 +334,15 @@ def official_set_f(
         if gold is None:
             return None
         relevant = flat_relevant(gold)
+    elif _golds(record):
+        relevant = flat_relevant(_golds(record)[0])
     elif record.results is not None:
         relevant = set(map(str, record.results))
     else:
         return None
+    if is_answered(record):
+        given = predicted_outcome(record, outcomes)
+        return set_f_range(relevant, given) if isinstance(given, Answer) else SetF(0.0, 0.0, 0.0)
     answer = answer_of(record.prediction)
     if answer is None or record.prediction is None:
         return SetF(0.0, 0.0, 0.0)
@@ -364,19 +405,26 @@ def _listed_text(value: Any) -> str:
     return " | ".join(map(_listed_text, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _score_set(scored: Scored, record: Record, answer: Answer | None, gold: Answer | None) -> None:
+def _score_set(
+    scored: Scored, record: Record, answer: Answer | None, gold: Answer | None, *, ignore_labels: bool = False
+) -> None:
     answered: set[Key] = set()
     if gold is not None:
-        wanted = row_set(gold)
+        detail = gold.detail if answer is None else least_detail(gold, answer)
+        wanted = row_set(gold, detail=detail)
         scored.gold_text = shown_answer(gold)
         if answer is not None and answer.boolean is None:
-            answered = best_column_order(wanted, answer)
+            answered = best_column_order(wanted, answer, detail=detail)
+            if ignore_labels and answered != wanted:
+                answered = without_label_columns(wanted, answered, answer, gold.columns, detail)
     elif record.results is not None or record.answer is not None:
         listed = record.results if record.results is not None else [record.answer]
         wanted = {listed_key(value) for value in listed} - {None}
         scored.gold_text = "\n".join(sorted(map(_listed_text, listed))[:_SHOWN_ROWS])
         if answer is not None and answer.boolean is None:
-            answered = best_column_order(wanted, answer, short=True)
+            answered = best_column_order(wanted, answer, detail="bare")
+            if ignore_labels and answered != wanted:
+                answered = without_label_columns(wanted, answered, answer, (), "bare")
     else:
         scored.unscored = "no gold answer"
         return
@@ -422,11 +470,90 @@ def score_sql(
         else:
             scored.correct, scored.vacuous = False, False
         for name in choices.conventions:
+            if name == SPIDER2:
+                held = isinstance(outcome, Answer) and spider2_equal(gold, outcome, ignore_order=not plan.sorts)
+                scored.named[name] = bool(scored.named[name] and held)
+                continue
             scored.named[name] = bool(
                 scored.named[name] and _by_convention(name, record, file, gold, outcome, outcomes)
             )
     scored.tie = bool(scored.tie and scored.correct)
     return scored
+
+
+def gold_tables(record: Record) -> list[Answer]:
+    """The gold answers in the file as tables, each with the columns that are asked for; any of them is right."""
+    if record.given is not None and record.given.golds:
+        return [record.given.wanted(number) for number in range(len(record.given.golds))]
+    if record.results is not None:
+        return [listed_answer(record.results)]
+    return [] if record.answer is None else [listed_answer([record.answer])]
+
+
+def score_tables(
+    record: Record, file: str, outcomes: Mapping[Request, Outcome], plan: GoldPlan, choices: Choices
+) -> Scored:
+    """Where an answer in the file is the gold, the prediction or both: it is that of one database, the first."""
+    scored = Scored("table", correct=False, vacuous=False, tie=False)
+    predicted = predicted_outcome(record, outcomes, file)
+    scored.outcome = _failed(predicted) or "answered"
+    keyed = None
+    if uses_gold_query(record, choices):
+        gold = outcomes[Request(record.gold or "", file)]
+        if isinstance(gold, Failure):
+            scored.unscored, scored.message = f"gold query: {gold.reason}", gold.message
+            return scored
+        golds = [gold]
+        keyed = outcomes.get(Request(plan.keyed, file)) if plan.keyed else None
+    else:
+        golds = gold_tables(record)
+        if not golds:
+            scored.unscored = "no gold answer"
+            return scored
+    scored.gold_text = shown_answer(golds[0])
+    ignore_order = None if record.given is None else record.given.ignore_order
+    if ignore_order is not None:
+        plan = GoldPlan() if ignore_order else GoldPlan(sorts=True) if not plan.sorts else plan
+    if isinstance(predicted, Failure):
+        scored.message = predicted.message
+    if not isinstance(predicted, Answer):
+        scored.named = dict.fromkeys(choices.conventions, False)
+        return scored
+    scored.answer_text = shown_answer(predicted)
+    shown, golds = as_table(predicted), list(map(as_table, golds))
+    kept = keyed if isinstance(keyed, Answer) else None
+    for gold in golds:
+        verdict = compare(gold, shown, plan, kept, coerce=choices.coerce)
+        if verdict.equal:
+            scored.correct, scored.vacuous, scored.tie = True, verdict.vacuous, verdict.tie
+            scored.gold_text = shown_answer(gold)
+            break
+    for name in choices.conventions:
+        scored.named[name] = _by_rule_of(name, golds, shown, record.gold or "", not plan.sorts)
+    return scored
+
+
+def as_table(answer: Answer) -> Answer:
+    """A verdict, as a list of one true or false is read, is a table of one cell for SQL; terms are their values."""
+    if answer.boolean is not None:
+        return Answer(["column 1"], [(answer.boolean,)])
+    if not any(isinstance(cell, Term) for row in answer.rows for cell in row):
+        return answer
+    rows = [tuple([cell.value if isinstance(cell, Term) else cell for cell in row]) for row in answer.rows]
+    return Answer(answer.columns, rows)
+
+
+def _by_rule_of(
+    name: str, golds: Sequence[Answer], predicted: Answer, gold_query: str, ignore_order: bool
+) -> bool | None:
+    """The verdict of a convention on tables. DISTINCT is taken out of queries, which tables are not."""
+    if name == "test-suite":
+        return None
+    if name == SPIDER2:
+        return any(spider2_equal(gold, predicted, ignore_order=ignore_order) for gold in golds)
+    if name == "bird":
+        return any(bird_equal(gold, predicted) for gold in golds)
+    return any(suite_equal(gold, predicted, gold_query) for gold in golds)
 
 
 def _by_convention(
@@ -455,7 +582,7 @@ def sparql_requests(
         if record.fault:
             continue
         gold = record.gold if uses_gold_query(record, choices) else None
-        for text in (record.prediction, gold):
+        for text in (None if is_answered(record) else record.prediction, gold):
             if text is None:
                 continue
             asked[Request(text)] = None
@@ -470,7 +597,12 @@ def sql_requests(
 ) -> list[Request]:
     asked: dict[Request, None] = {}
     for record in records:
-        if record.fault or record.gold is None:
+        if record.fault:
+            continue
+        if in_file(record, choices):
+            asked.update((request, None) for request in _table_requests(record, files, plans, choices))
+            continue
+        if record.gold is None:
             continue
         texts = [record.gold, plans[record.gold].keyed]
         if record.prediction is not None:
@@ -480,6 +612,21 @@ def sql_requests(
         for file in files.get(record.database, ()):
             asked.update((Request(text, file), None) for text in texts if text)
     return list(asked)
+
+
+def in_file(record: Record, choices: Choices) -> bool:
+    """SQL: whether the gold or the prediction is an answer in the file."""
+    return is_answered(record) or (_has_answers(record) and not uses_gold_query(record, choices))
+
+
+def _table_requests(
+    record: Record, files: Mapping[str, Sequence[str]], plans: Mapping[str, GoldPlan], choices: Choices
+) -> Iterable[Request]:
+    """What must be run of such a record, on the first database of its schema."""
+    texts: list[str | None] = [None if is_answered(record) else record.prediction]
+    if record.gold is not None and uses_gold_query(record, choices):
+        texts += [record.gold, plans[record.gold].keyed]
+    return [Request(text, file) for file in files.get(record.database, ())[:1] for text in texts if text]
 
 
 def gold_plans(records: Iterable[Record], dialect: str, known: dict[str, GoldPlan]) -> dict[str, GoldPlan]:
@@ -563,7 +710,12 @@ def _groups(records: Records) -> dict[str, list[Any]]:
 
 def _matches(records: Records, choices: Choices, forms: NormalForms | None) -> dict[str, list[Any]]:
     """Exact match. Without a gold query there is nothing to match; a bad record has none."""
-    pairs = partial(zip, records.gold, records.prediction, strict=True)
+    # Nor is there anything to match where the prediction is an answer without a query.
+    queries = [
+        None if told is None and given is not None and given.predicted is not None else gold
+        for gold, told, given in zip(records.gold, records.prediction, records.given, strict=True)
+    ]
+    pairs = partial(zip, queries, records.prediction, strict=True)
     columns: dict[str, list[Any]] = {
         "em": [None if gold is None else exact_match(gold, told) for gold, told in pairs()]
     }

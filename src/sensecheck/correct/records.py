@@ -21,6 +21,7 @@ import orjson
 import polars as pl
 
 from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Names, Piece, Rows, fields_of
+from sensecheck.correct.given import Given
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
@@ -81,6 +82,8 @@ class Record:
     database: str = ""
     conversation: str = ""
     fault: str = ""
+    given: Given | None = None
+    """Answers that it brings in the place of queries."""
 
 
 _FIELDS = tuple(Record.__slots__)
@@ -103,6 +106,7 @@ class Records:
     database: list[str] = field(default_factory=list)
     conversation: list[str] = field(default_factory=list)
     fault: list[str] = field(default_factory=list)
+    given: list[Given | None] = field(default_factory=list)
     extra: dict[str, list[str]] = field(default_factory=dict)
     """Columns of the input that slices, clusters and weights need."""
     origins: list[tuple[str, int, int]] = field(default_factory=list)
@@ -252,12 +256,26 @@ class Reader:
         for row in rows:
             names = self._names_of(tuple(row))
             gold, prediction = names[PLACES["gold"]], names[PLACES["prediction"]]
-            if prediction is None or not isinstance(row[prediction], str | None):
+            if prediction is None and names[PLACES["predicted_answers"]] is None:
                 continue  # a bad record
-            text = (gold is not None and row[gold]) or row[prediction]
+            told = None if prediction is None else row[prediction]
+            if not isinstance(told, str | list | dict | None):
+                continue  # a bad record
+            text = (gold is not None and row[gold]) or told
             if isinstance(text, str) and text:
                 return "sparql" if "{" in text else "sql"
-        return "sparql"
+        return "sql" if any(map(_brings_table, rows)) else "sparql"
+
+    def brings_answers(self, rows: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether predictions may be answers already: then some figures need no store."""
+        for row in rows:
+            names = self._names_of(tuple(row))
+            prediction = names[PLACES["prediction"]]
+            if names[PLACES["predicted_answers"]] is not None:
+                return True
+            if prediction is not None and isinstance(row[prediction], list | dict):
+                return True
+        return False
 
     # ---- where rows come from
 
@@ -403,7 +421,8 @@ class Reader:
 
     def _unwrapped(self, document: dict[str, Any]) -> list[Any]:
         """The records in a mapping of ids to records, or in the one list that it holds; else itself, as a record."""
-        if self._names_of(tuple(document))[PLACES["prediction"]] is None:
+        names = self._names_of(tuple(document))
+        if names[PLACES["prediction"]] is None and names[PLACES["predicted_answers"]] is None:
             lists = [value for value in document.values() if isinstance(value, list)]
             if len(lists) == 1:
                 return lists[0]
@@ -444,13 +463,14 @@ class Reader:
         turns, distances, conversations = map(fields.labels, ("turn", "distance", "conversation"))
         answers, results = fields.answers()
         fields.require_gold(golds, answers, results)
+        given = fields.given(results)
         turn_names = turns.spelled()
         if self.distances is not None:
             distances = Column.of(list(map(self.distances.get, turn_names)))
         records = Records(
             ids, predictions.values, golds.values, types.spelled(), subtypes.spelled(), questions.spelled(), answers,
             results, turn_names, distances.spelled("none"), databases.spelled(),
-            fields.conversations(conversations, turn_names), [""] * len(fields),
+            fields.conversations(conversations, turn_names), [""] * len(fields), given,
             {name: fields.others(columns.get(name, name)) for name in self._kept} | self._samples(fields),
             [(piece.path, piece.first, len(fields))],
         )  # fmt: skip
@@ -490,6 +510,12 @@ class Reader:
         # Spelled as we do, or as headers of tables are: `PREDICTED SQL`.
         spelled = {name.strip().lower().replace(" ", "_"): name for name in reversed(fields)} | {f: f for f in fields}
         return next((spelled[name] for name in NAMES[ours] if name in spelled), None)
+
+
+def _brings_table(row: Mapping[str, Any]) -> bool:
+    """Whether some field is a table with columns, or several of them."""
+    values = [value[0] if isinstance(value, list) and value else value for value in row.values()]
+    return any(isinstance(value, Mapping) and "columns" in value for value in values)
 
 
 def is_spice(rows: Sequence[Mapping[str, Any]]) -> bool:

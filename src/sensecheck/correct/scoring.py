@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from sensecheck.correct.measure import (
+    GIVEN,
     T2S,
     Choices,
     Cut,
@@ -16,8 +17,12 @@ from sensecheck.correct.measure import (
     add_official,
     cut_of,
     gold_plans,
+    in_file,
+    is_answered,
+    predicted_outcome,
     score_sparql,
     score_sql,
+    score_tables,
     sparql_requests,
     sql_requests,
     uses_gold_query,
@@ -40,9 +45,12 @@ from sensecheck.stores import (
 
 
 class Scorer:
-    """Asks a store what the queries of records answer, and scores it. A context: the cache is open inside it."""
+    """Asks a store what the queries of records answer, and scores it. A context: the cache is open inside it.
 
-    def __init__(self, store: Store, choices: Choices, cache_path: Path | None = None) -> None:
+    Without a store, records are scored that bring both answers.
+    """
+
+    def __init__(self, store: Store | None, choices: Choices, cache_path: Path | None = None) -> None:
         self.store = store
         self.choices = choices
         self.cache_path = cache_path
@@ -55,7 +63,7 @@ class Scorer:
         self._cuts: dict[str, Cut | None] = {}
 
     def __enter__(self) -> Scorer:
-        if self.cache_path is not None:
+        if self.cache_path is not None and self.store is not None:
             self._cache = ResultCache(self.cache_path)
         return self
 
@@ -84,11 +92,14 @@ class Scorer:
             if record.fault:
                 scores.append(Scored("", outcome="bad record", unscored=record.fault))
                 continue
+            if self.store is None and not _needs_no_store(record, self.choices):
+                scores.append(Scored("set", outcome="not run", unscored=NO_STORE))
+                continue
             scores.append(_guarded_score("set", record, [""], outcomes, partial(self._sparql_score, record)))
         return scores
 
     def _sparql_score(self, record: Record, outcomes: Mapping[Request, Outcome]) -> Scored:
-        predicted = None if record.prediction is None else outcomes[Request(record.prediction)]
+        predicted = predicted_outcome(record, outcomes)
         gold = None
         if uses_gold_query(record, self.choices) and record.gold is not None:
             gold = outcomes[Request(record.gold)]
@@ -98,10 +109,11 @@ class Scorer:
         return scored
 
     def _of_sql(self, records: Sequence[Record]) -> list[Scored]:
-        assert isinstance(self.store, Databases)
-        plans = gold_plans(records, self.store.dialect, self._plans)
+        assert self.store is None or isinstance(self.store, Databases)
+        plans = gold_plans(records, self.choices.dialect, self._plans)
         files: dict[str, list[str]] = {}
-        for name in dict.fromkeys(record.database for record in records if not record.fault):
+        run = [record for record in records if not record.fault and not _needs_no_store(record, self.choices)]
+        for name in dict.fromkeys(record.database for record in run) if self.store is not None else ():
             try:
                 files[name] = [str(file) for file in self.store.files(name)]
             except StoreError as error:
@@ -111,18 +123,31 @@ class Scorer:
         for record in records:
             if record.fault:
                 scores.append(Scored("table", outcome="bad record", unscored=record.fault))
-            elif record.gold is None:
+            elif _needs_no_store(record, self.choices):
+                plan = plans.get(record.gold or "", GoldPlan())
+                score = partial(score_tables, record, "", plan=plan, choices=self.choices)
+                scores.append(_guarded_score("table", record, [""], outcomes, score))
+            elif self.store is None:
+                scores.append(Scored("table", outcome="not run", unscored=NO_STORE))
+            elif record.gold is None and not in_file(record, self.choices):
                 scores.append(Scored("table", outcome="not run", unscored="no gold query"))
             elif record.database not in files:
                 why = self.missing[record.database]
                 scores.append(Scored("table", outcome="not run", unscored="no such database", message=why))
+            elif in_file(record, self.choices):
+                plan, own_files = plans.get(record.gold or "", GoldPlan()), files[record.database]
+                score = partial(score_tables, record, own_files[0], plan=plan, choices=self.choices)
+                scores.append(_guarded_score("table", record, own_files[:1], outcomes, score))
             else:
+                assert record.gold is not None
                 plan, own_files = plans[record.gold], files[record.database]
                 score = partial(score_sql, record, own_files, plan=plan, choices=self.choices)
                 scores.append(_guarded_score("table", record, own_files, outcomes, score))
         return scores
 
     def _ask(self, requests: list[Request]) -> dict[Request, Outcome]:
+        if self.store is None:
+            return {}
         try:
             return dict(answers(self.store, requests, self._cache))
         except EndpointDeadError as error:
@@ -133,6 +158,14 @@ class Scorer:
                     "Fix this and run the same command with --resume."
                 )
             raise Stopped(f"{error}. {again}") from None
+
+
+NO_STORE = "no store to run its queries on"
+
+
+def _needs_no_store(record: Record, choices: Choices) -> bool:
+    """Whether both answers stand in the file."""
+    return is_answered(record) and not uses_gold_query(record, choices)
 
 
 def _guarded_score(
@@ -147,10 +180,12 @@ def _guarded_score(
     if not isinstance(scored, Fault):
         return scored
     stage = "comparing answers"
-    if scored.over_budget and record.prediction is not None:
+    if scored.over_budget and (record.prediction is not None or is_answered(record)):
         failure = Failure(scored.reason, scored.message)
-        texts = (record.prediction, without_distinct(record.prediction))
+        told = record.prediction or ""
+        texts = (told, without_distinct(told))
         failed: dict[Request, Outcome] = {Request(text, name): failure for text in texts for name in databases}
+        failed[GIVEN] = failure
         again = guarded("gold answer", score, ChainMap(failed, outcomes))
         if not isinstance(again, Fault):
             return again

@@ -11,18 +11,17 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import orjson
 
-from sensecheck.language.sparql.tree import RDF, XSD
+from sensecheck.language.sparql.results import TooLargeError, json_part, json_parts, json_rows
 from sensecheck.network.address import Address, public_address
 from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
 from sensecheck.network.scrubbing import REPEATED
 
 from .limits import Limits
-from .outcomes import Answer, Cell, EndpointDeadError, Failure, Outcome, Reason, Request, Term
+from .outcomes import Answer, EndpointDeadError, Failure, Outcome, Reason, Request
 from .sparql_gate import STANDARD_PREFIXES, admit, prefixes_print
 
 _MEDIA_TYPE = "application/sparql-results+json"
 _CONNECT_SECONDS = 5.0
-_STRING, _LANGUAGE_STRING = XSD + "string", RDF + "langString"
 
 
 class Endpoint:
@@ -283,68 +282,27 @@ def _failure(reply: Reply, limits: Limits) -> Failure:
 
 def _read_results(data: Any, reply: Reply, limits: Limits) -> Outcome:
     """SPARQL results in JSON. ValueError where they are not what the standard says."""
-    if not isinstance(data, dict):
-        raise ValueError("no object")
-    if "boolean" in data:
-        if not isinstance(data["boolean"], bool) or "results" in data:
-            raise ValueError("a boolean that is none, or beside rows")
-        return Answer(boolean=data["boolean"])
-    columns = _part(_part(data, "head", dict), "vars", list)
-    bindings = _part(_part(data, "results", dict), "bindings", list)
-    if not all(isinstance(column, str) for column in columns) or len(set(columns)) < len(columns):
-        raise ValueError("vars that are no names, or the same twice")
-    if reply.has_secrets and reply.repeats_secret("\n".join(columns)):
-        raise _RepeatedSecretError
+
+    def keep_secret(text: str) -> None:
+        if reply.repeats_secret(text):
+            raise _RepeatedSecretError
+
+    parts = json_parts(data)
+    if isinstance(parts, bool):
+        return Answer(boolean=parts)
+    columns, bindings = parts
+    if reply.has_secrets:
+        keep_secret("\n".join(columns))
     if columns in (["__ASK_RETVAL"], ["__ask_retval"]):
         # Virtuoso answers ASK as a SELECT over this variable.
-        value = _part(_part(bindings[0], columns[0], dict), "value", str) if bindings else "0"
+        value = json_part(json_part(bindings[0], columns[0], dict), "value", str) if bindings else "0"
         return Answer(boolean=value in ("1", "true"))
     most_rows = reply.number("X-SPARQL-MaxRows")
     if most_rows is not None and len(bindings) >= most_rows:
         return Failure(Reason.TOO_LARGE, f"the endpoint sends at most {most_rows} rows")
     if len(bindings) > limits.rows:
         return Failure(Reason.TOO_LARGE, f"more than {limits.rows:,} rows")
-    # A few names and many empty bindings are a short text and a large table: empty cells count too.
-    size = 8 * len(columns) * len(bindings)
-    rows: list[tuple[Cell, ...]] = []
-    for binding in bindings if size <= limits.bytes else ():
-        if not isinstance(binding, dict):
-            raise ValueError("a binding that is no object")
-        row: list[Cell] = []
-        for column in columns:
-            term = binding.get(column)
-            if term is not None:
-                term, term_size = _term(term, reply)
-                size += term_size
-            row.append(term)
-        rows.append(tuple(row))
-    if size > limits.bytes:
-        return Failure(Reason.TOO_LARGE, f"an answer of more than {limits.bytes:,} bytes")
-    return Answer(columns, rows)
-
-
-def _part(value: Any, name: str, kind: type) -> Any:
-    part = value.get(name) if isinstance(value, dict) else None
-    if not isinstance(part, kind):
-        raise ValueError(f"no {name}")
-    return part
-
-
-def _term(binding: Any, reply: Reply) -> tuple[Term, int]:
-    """A term, and how much of the answer it is."""
-    if not isinstance(binding, dict):
-        raise ValueError("a term that is no object")
-    kind, value = binding.get("type"), binding.get("value")
-    datatype, language = binding.get("datatype") or "", binding.get("xml:lang") or ""
-    if not (isinstance(value, str) and isinstance(datatype, str) and isinstance(language, str)):
-        raise ValueError("a term with a value, datatype or language that is no text")
-    size = len(value) + len(datatype) + len(language)
-    if reply.has_secrets and reply.repeats_secret(f"{value}\n{datatype}\n{language}"):
-        raise _RepeatedSecretError
-    if kind == "uri":
-        return Term("iri", value), size
-    if kind == "bnode":
-        return Term("blank", value), size
-    if kind not in ("literal", "typed-literal"):
-        raise ValueError("a term that is neither uri, bnode nor literal")
-    return Term("literal", value, datatype or (_LANGUAGE_STRING if language else _STRING), language.lower()), size
+    try:
+        return Answer(columns, json_rows(columns, bindings, limits.bytes, keep_secret if reply.has_secrets else None))
+    except TooLargeError as error:
+        return Failure(Reason.TOO_LARGE, str(error))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from sensecheck.inputs.reasons import Reason as Reason
+from sensecheck.language.answers import Answer as Answer
+from sensecheck.language.answers import Cell as Cell
+from sensecheck.language.answers import Term as Term
 
 from .limits import Limits
 
@@ -14,28 +17,6 @@ HALF_CHARACTER = "the query contains half a character (a lone surrogate)"
 # Running the same query again, with more generous limits or on another day, may end otherwise.
 LIMIT_REASONS = frozenset((Reason.TIMEOUT, Reason.MEMORY, Reason.TOO_LARGE))
 PASSING_REASONS = frozenset((Reason.ENDPOINT_ERROR, Reason.ENDPOINT_DEAD))
-
-
-class Term(NamedTuple):
-    """An RDF term: kind is `iri`, `literal` or `blank`."""
-
-    kind: str
-    value: str
-    datatype: str = ""
-    language: str = ""
-
-
-Cell: TypeAlias = "Term | str | int | float | bool | bytes | None"
-
-
-@dataclass(slots=True)
-class Answer:
-    """The rows of a SELECT, or the verdict of an ASK (`boolean` is then set and there are no rows)."""
-
-    columns: list[str] = field(default_factory=list)
-    rows: list[tuple[Cell, ...]] = field(default_factory=list)
-    boolean: bool | None = None
-    seconds: float = 0.0
 
 
 @dataclass(slots=True)

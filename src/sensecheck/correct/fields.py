@@ -68,7 +68,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "ignore_order": ("ignore_order",),
 }
 PLACES = {ours: place for place, ours in enumerate(NAMES)}
-PREDICTED = {"prediction": (*NAMES["prediction"], *NAMES["gold"])}
+PREDICTED = {
+    "prediction": (*NAMES["prediction"], *NAMES["gold"]),
+    "predicted_answers": (*NAMES["predicted_answers"], *NAMES["results"]),
+}
 """What only predictions bring where golds stand in another file: there, a field `query` is what was predicted."""
 
 Rows = Sequence[Any] | pl.DataFrame

@@ -186,4 +186,3 @@ def is_query_text(value: Any) -> bool:
         return False
     first = value.lstrip()[:12].upper()
     return first.startswith(("SELECT", "ASK ", "ASK{", "WITH ", "PREFIX ", "BASE <"))
-

@@ -58,7 +58,6 @@ def _holds_text(place: int, answer: Answer, gold_columns: Sequence[str]) -> bool
         return False
     cells = [row[place] for row in answer.rows if row[place] is not None]
     return bool(cells) and all(
-        isinstance(cell, str)
-        or (isinstance(cell, Term) and cell.kind == "literal" and cell.datatype in _TEXT_TYPES)
+        isinstance(cell, str) or (isinstance(cell, Term) and cell.kind == "literal" and cell.datatype in _TEXT_TYPES)
         for cell in cells
     )

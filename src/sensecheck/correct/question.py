@@ -57,7 +57,7 @@ QUESTION = Question(
     example_page=example_page,
     verdict=verdict,
     fields=NAMES,
-    needs=(("prediction",), ("gold", "answer", "results")),
+    needs=(("prediction", "predicted_answers"), ("gold", "answer", "results")),
     reads="Reads predicted SPARQL or SQL with gold queries or gold answers: the SPICE evaluation's JSON, or JSONL, "
     "CSV,\n"
     "Parquet with named columns (prediction, gold, results, question_type, database, …). Queries run in killable,\n"

@@ -9,6 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -17,7 +18,7 @@ from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.formats.plain import TABLES
 from sensecheck.inputs.formats.reading import document, object_of
-from sensecheck.inputs.formats.registry import AUTO, Format, Row, named, recognised
+from sensecheck.inputs.formats.registry import AUTO, Format, Row, folder_format, named, recognised
 from sensecheck.inputs.formats.start import MOST_BYTES, Start
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
@@ -81,12 +82,22 @@ def _records(data: Any, needs: Needs, chosen: Format | None, skip_bad: bool, *, 
     """The records of the data; nothing where the question reads them itself, unless that must be `always`."""
     if not names_files(data) or (needs.texts_are_data and _is_texts(data)):
         return _in_memory(data, needs, skip_bad) if always else None
+    if (folder := _folder(data, needs.question)) is not None:
+        return _read(*folder, needs, skip_bad)
     files = sources(data)
     layouts = [chosen or _layout(source, needs) for source in files]
     if not always and all(layout is None or layout.rows is None for layout in layouts):
         return None
     parts = [_read(source, layout, needs, skip_bad) for source, layout in zip(files, layouts, strict=True)]
     return parts[0] if len(parts) == 1 else _concatenated(parts, needs)
+
+
+def _folder(data: Any, question: str) -> tuple[Source, Format] | None:
+    """A folder that is one input."""
+    if not is_path(data) or not Path(data).is_dir():
+        return None
+    found = folder_format(Path(data), question)
+    return None if found is None else (Source(os.fspath(data), path=Path(data)), found.format)
 
 
 def _is_texts(data: Any) -> bool:
@@ -123,7 +134,8 @@ def _read(source: Source, layout: Format | None, needs: Needs, skip_bad: bool) -
         part = _plain(source, name, skip_bad)
     else:
         part = _table(source, name or AUTO, skip_bad)
-    part.files = [] if source.path is None else [source.path]
+    if source.path is not None:
+        part.files = sorted(source.path.iterdir()) if source.path.is_dir() else [source.path]
     return part
 
 
@@ -276,7 +288,7 @@ def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: str | None
     together.files = [*predictions.files, *golds.files]
     together.method = {"gold-file": _content(golds), "on": pairs.on}
     by = "line by line" if pairs.on == "line" else f"by {pairs.on}"
-    notes = [f"golds from {golds.path or 'memory'}, joined {by}"]
+    notes = [f"golds from {_named(golds)}, joined {by}"]
     for reason in (Reason.NO_GOLD_FOR_KEY, Reason.NO_PREDICTION_FOR_KEY):
         left = [one.id for one in pairs.lost if one.reason == str(reason)]
         if left:
@@ -287,6 +299,13 @@ def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: str | None
     if needs.judged is not None:
         _judge(together, predictions.names, needs.judged)
     return together
+
+
+def _named(golds: Gathered) -> str:
+    if golds.path or not golds.files:
+        return golds.path or "memory"
+    more = len(golds.files) - 1
+    return f"{golds.files[0]}" + (f" and {more} more" if more else "")
 
 
 def _content(golds: Gathered) -> str:

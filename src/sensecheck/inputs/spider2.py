@@ -1,7 +1,7 @@
 """Spider 2.0-lite's folders: a CSV (or a query) for every question, and the golds with what is asked of them.
 
-    submission/bq011.csv              gold/spider2lite_eval.jsonl      {"instance_id": "bq011", "condition_cols": [], …}
-    submission/local003.sql           gold/exec_result/bq011_a.csv     one of the tables that are allowed
+submission/bq011.csv              gold/spider2lite_eval.jsonl      {"instance_id": "bq011", "condition_cols": [], …}
+submission/local003.sql           gold/exec_result/bq011_a.csv     one of the tables that are allowed
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from sensecheck import instruments
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.formats.plain import TABLES
 from sensecheck.inputs.formats.reading import object_of
-from sensecheck.inputs.formats.registry import Format, Row, formats, named, recognised
+from sensecheck.inputs.formats.registry import Format, Row, folder_format, formats, named, recognised
 from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.gathering import records_of
 from sensecheck.inputs.opening import Source, sources
@@ -40,6 +40,8 @@ class Fit:
     command: str = ""
     needed: frozenset[str] = frozenset()
     """The file's fields that it cannot do without."""
+    is_gold: bool = False
+    """Whether all it lacks is what a system predicts."""
     store: str = ""
     """Where queries would run, as the command needs it."""
 
@@ -65,6 +67,9 @@ def look(path: str, input_format: str = "auto") -> Look:
     beside = _beside(path)
     if beside is not None:
         return beside
+    folder = folder_format(Path(path)) if Path(path).is_dir() else None
+    if folder is not None:
+        return _described(Source(path, path=Path(path)), path, folder.format, folder.reason)
     found = sources(path)
     source = found[0]
     seen = _seen(source, path, None if input_format == "auto" else named(input_format))
@@ -85,6 +90,10 @@ def _seen(source: Source, path: str, chosen: Format | None) -> Look:
         table = None if known is not None else detect_table_format(start.data, source.name)
         chosen = known.format if known is not None else named("text" if table is None else table.name)
         reason = known.reason if known is not None else "" if table is None else table.reason
+    return _described(source, path, chosen, reason)
+
+
+def _described(source: Source, path: str, chosen: Format, reason: str) -> Look:
     seen = Look(path, chosen.name, chosen.what, reason)
     rows, seen.examples, seen.bad = _counted(source, chosen)
     seen.fields = list(dict.fromkeys(name for row in rows for name in row))
@@ -173,7 +182,9 @@ def _fit(asked: Question, chosen: Format, names: Sequence[str], path: str) -> Fi
     elif missing:
         command = f"sensecheck {asked.name} {path} --gold GOLDS{store}"
     needed = frozenset(found[name] for group in asked.needs for name in group if name in found)
-    return Fit(asked.name, found, [" or ".join(group) for group in missing], command, needed, store)
+    return Fit(
+        asked.name, found, [" or ".join(group) for group in missing], command, needed, asked.needs[0] in missing, store
+    )
 
 
 def _is_sparql(found: Mapping[str, str]) -> bool:
@@ -182,8 +193,14 @@ def _is_sparql(found: Mapping[str, str]) -> bool:
 
 def _best(fits: Sequence[Fit]) -> list[Fit]:
     """Those that lack nothing, or else the others; one whose fields are a part of another's is left out."""
-    kept = [fit for fit in fits if not fit.missing] or list(fits)
-    return [fit for fit in kept if not any(fit.needed < other.needed for other in kept)]
+    whole = [fit for fit in fits if not fit.missing]
+    # Of a file that a question could measure, another may still take the golds.
+    kept = [*whole, *(fit for fit in fits if fit.missing and (not whole or fit.is_gold))]
+    return [
+        fit
+        for fit in kept
+        if not any(fit.needed < other.needed and len(fit.fields) < len(other.fields) for other in kept)
+    ]
 
 
 # ---- files that are no predictions

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
+from pathlib import Path
 from typing import Any
 
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
@@ -25,7 +26,7 @@ AUTO = "auto"
 Row = tuple[int, Mapping[str, Any] | InputError]
 """The number of a line or record in its file, and what it holds, or what is wrong with it."""
 
-_MODULES = ("plain", "text_to_sql")
+_MODULES = ("plain", "text_to_sql", "knowledge_graphs")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Format:
     """What it is known by, in words, or an empty text; none: only where it is named."""
     rows: Callable[[Source], Iterator[Row]] | None = None
     """Its records, as fields by their usual names; none: a table, or what a question reads itself."""
+    in_folder: Callable[[Path], str] | None = None
+    """What a folder that is one input is known by, in words, or an empty text."""
     counts_lines: bool = False
     """Whether the numbers of its records are lines."""
     example: str = ""
@@ -92,6 +95,14 @@ def named(name: str) -> Format:
             hint=did_you_mean(name, known) or "`sensecheck formats` lists them.", reason=Reason.BAD_OPTION,
         )  # fmt: skip
     return known[name]
+
+
+def folder_format(path: Path, question: str = "") -> Recognised | None:
+    """The format of a folder that is one input."""
+    for one in formats().values():
+        if one.in_folder is not None and one.fits(question) and (reason := one.in_folder(path)):
+            return Recognised(one, reason)
+    return None
 
 
 @dataclass(frozen=True)

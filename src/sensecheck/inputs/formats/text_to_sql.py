@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError
@@ -12,6 +13,7 @@ from sensecheck.inputs.formats.registry import Format, Row
 from sensecheck.inputs.formats.start import UNFINISHED, Start
 from sensecheck.inputs.opening import Source
 from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.spider2 import read_gold, read_submission
 from sensecheck.inputs.tables import kind_and_value
 
 POSITION = "position"
@@ -103,7 +105,50 @@ def _query(key: str, value: Any, called: str, path: str, number: int) -> Mapping
     return {called: key, "query": query, **({"db_id": database.strip()} if mark else {})}
 
 
+# ---- Spider 2.0-lite: a table for every question
+
+
+def _is_submission(folder: Path) -> str:
+    files = [file for file in folder.iterdir() if file.is_file() and not file.name.startswith(".")]
+    tables = sum(file.suffix.lower() in (".csv", ".sql") for file in files)
+    return "it holds a CSV or SQL file for every question" if tables and 2 * tables > len(files) else ""
+
+
+def _submission(source: Source) -> Iterator[Row]:
+    assert source.path is not None
+    yield from enumerate(read_submission(source.path), 1)
+
+
+def _is_table_golds(start: Start) -> str:
+    asked = start.kind == "lines" and {"instance_id", "condition_cols"} <= start.first.keys()
+    return "its lines name the columns that are asked for" if asked else ""
+
+
+def _table_golds(source: Source) -> Iterator[Row]:
+    if source.path is None:
+        raise InputError(
+            "lies beside the tables it is about, and is read from a file", path=source.name, reason=Reason.BAD_OPTION
+        )
+    yield from enumerate(read_gold(source.path), 1)
+
+
 FORMATS = (
+    Format(
+        "spider2",
+        "Spider 2.0-lite's submission: a folder with ID.csv or ID.sql for every question",
+        ("correct",),
+        rows=_submission,
+        in_folder=_is_submission,
+        example="sensecheck correct submission/ --gold gold/spider2lite_eval.jsonl --convention spider2",
+    ),
+    Format(
+        "spider2-gold",
+        "Spider 2.0-lite's spider2lite_eval.jsonl, beside the folder of the tables that are right",
+        ("correct",),
+        _is_table_golds,
+        _table_golds,
+        example="sensecheck correct submission/ --gold gold/spider2lite_eval.jsonl --convention spider2",
+    ),
     Format(
         "sql",
         "a statement a line, with or without a tab and its database: Spider, SParC, CoSQL (blank lines part "

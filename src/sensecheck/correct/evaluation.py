@@ -16,6 +16,7 @@ import polars as pl
 from sensecheck.correct.fields import PREDICTED
 from sensecheck.correct.figures import NOT_NORMALISED
 from sensecheck.correct.measure import CONVENTIONS, T2S, Choices, NormalForms, measure, texts
+from sensecheck.correct.preparing import best_scores, take_statements, tell_golds_apart, with_other_golds
 from sensecheck.correct.question import QUESTION
 from sensecheck.correct.records import UNASKED_RECORDS, Language, Reader, Records, is_spice, read_distances
 from sensecheck.correct.scoring import Scorer
@@ -96,6 +97,12 @@ def evaluate(
     normalise: Annotated[bool, _comparing("leave normalised exact match out")] = True,
     ignore_distinct: Annotated[bool, _comparing("an outermost DISTINCT makes no difference to exact match")] = False,
     coerce: Annotated[bool, _comparing("SQL: text that is a number equals that number")] = False,
+    extract: Annotated[
+        bool,
+        _comparing(
+            "take predictions as they stand: none that is no statement is searched for one (in fences, prose or JSON)"
+        ),
+    ] = True,
     distances: Annotated[
         str | os.PathLike[str] | Mapping[str, str] | None,
         _comparing("context distances: turnID, TAB, distance (for the slices context, distance)", metavar="FILE"),
@@ -139,6 +146,7 @@ def evaluate(
             conventions=tuple(dict.fromkeys(conventions)),
             ignore_distinct=ignore_distinct,
             coerce=coerce,
+            extract=extract,
             prefixes=known_prefixes,
             dialect=getattr(store, "dialect", "sqlite"),
         )
@@ -164,6 +172,8 @@ class Correct(Instrument):
         self.asks = scorer is not None
         self.settings = settings
         self.forms = NormalForms(choices) if choices.normalise else None
+        self.several_golds = 0
+        """Records with several gold queries, any of which is right."""
         if scorer is None:
             self.notes.append("no store was given: only exact match, no query was run")
 
@@ -178,6 +188,7 @@ class Correct(Instrument):
             "conventions": list(choices.conventions),
             "ignore-distinct": choices.ignore_distinct,
             "coerce": choices.coerce,
+            "extract": choices.extract,
             **self.settings,
             "cluster": self.asked.cluster or "conversation",
             "weight": self.asked.weight,
@@ -188,9 +199,13 @@ class Correct(Instrument):
         return {
             "store": None,
             "normalise": True, "gold": "auto", "conventions": [], "ignore-distinct": False, "coerce": False,
+            "extract": True,
             "limits": Limits().key(), "prefixes": "standard", "distances": None, "cluster": "conversation",
             "weight": None,
         }  # fmt: skip
+
+    def learnt(self) -> Method:
+        return {"several-golds": "any"} if self.several_golds else {}
 
     def plan(self) -> Mapping[str, Any]:
         store = None if self.scorer is None else self.scorer.store
@@ -201,8 +216,16 @@ class Correct(Instrument):
 
     def batches(self, done: int) -> Iterator[Batch]:
         with self.scorer or nullcontext():
-            for records in self.reader.batches(done):
-                scores = None if self.scorer is None else self.scorer.scores(records)
+            for number, records in enumerate(self.reader.batches()):
+                tell_golds_apart(records, self.choices)
+                self.several_golds += len(records.golds)
+                if number < done:
+                    continue
+                if self.choices.extract:
+                    take_statements(records, self.choices)
+                scores = None
+                if self.scorer is not None:
+                    scores = best_scores(records, self.scorer.scores(with_other_golds(records)))
                 rows = measure(records, scores, self.choices, self.forms)
                 yield Batch(self._grouped(rows, records), texts(records, scores))
 
@@ -215,6 +238,10 @@ class Correct(Instrument):
         return rows
 
     def finish(self, result: Result) -> None:
+        result.notes += _extracted(result.rows)
+        if self.several_golds:
+            has = "question has" if self.several_golds == 1 else "questions have"
+            result.notes.append(f"{self.several_golds:,} {has} several gold queries: any of them is right")
         if self.scorer is not None:
             result.notes += limit_notes(self.scorer.store)
         if self.scorer is not None and self.scorer.missing:
@@ -331,6 +358,15 @@ def _not_normalised(rows: Measurements) -> list[str]:
     wrong = columns.filter(pl.col(NOT_NORMALISED).is_not_null() & pl.col("em_normalised").is_not_null())
     counts = wrong[NOT_NORMALISED].value_counts(sort=True)
     return [f"normalised exact match counts {count:,} as another query ({why})" for why, count in counts.iter_rows()]
+
+
+def _extracted(rows: Measurements) -> list[str]:
+    """How many predictions were more than a statement."""
+    if "extracted" not in rows.schema:
+        return []
+    taken = int(concatenated(rows, ["extracted"])["extracted"].sum())
+    were = "1 prediction was" if taken == 1 else f"{taken:,} predictions were"
+    return [f"{were} taken out of fences, prose or JSON (column extracted; --no-extract)"] if taken else []
 
 
 def _unanswered(rows: Measurements) -> list[str]:

@@ -20,13 +20,16 @@ def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _example(row: Mapping[str, Any]) -> dict[str, Any]:
-    gold, predicted = _diff(str(row.get("gold") or ""), str(row.get("prediction") or ""))
+    taken = row.get("taken")
+    gold, predicted = _diff(str(row.get("gold") or ""), str(taken or row.get("prediction") or ""))
     parts: list[dict[str, Any]] = []
     if row.get("question"):
         parts.append({"label": "question", "spans": [[str(row["question"]), ""]]})
     parts.append({"label": "gold", "spans": gold or [["(none)", "muted"]]})
     shown = "(no prediction)" if row.get("prediction") is None else "(empty)"
     parts.append({"label": "prediction", "spans": predicted or [[shown, "muted"]]})
+    if taken:
+        parts.append({"label": "as written", "spans": [[str(row["prediction"])[:_LONGEST], "muted"]]})
     if row.get("message"):
         what = row.get("outcome") if row.get("scored", True) else row.get("reason")
         parts.append({"label": "why", "spans": [[f"{what}: {row['message']}", "bad"]]})

@@ -88,6 +88,18 @@ _SEVERAL: set[type] = {list, dict}
 _GIVEN: set[type] = {list, dict, Answer}
 
 
+class SeveralGolds(str):
+    """Gold queries that a record lists, any of which is right, as one text."""
+
+    queries: tuple[str, ...]
+
+    @classmethod
+    def of(cls, queries: Sequence[str]) -> SeveralGolds:
+        golds = cls(";\n".join(queries))
+        golds.queries = tuple(queries)
+        return golds
+
+
 class Piece(NamedTuple):
     """Rows of one input, one after the other."""
 
@@ -144,6 +156,13 @@ def _may_be_whole(value: Any) -> bool:
 
 def _is_yes(value: Any) -> bool:
     return value.strip().lower() in ("true", "yes", "1") if isinstance(value, str) else bool(value)
+
+
+def _listed_golds(listed: list[Any]) -> Any:
+    """The one text of a list, or all of them; a list of anything else as it is."""
+    if not listed or set(map(type, listed)) != {str}:
+        return listed
+    return listed[0] if len(listed) == 1 else SeveralGolds.of(listed)
 
 
 @lru_cache(maxsize=256)
@@ -230,6 +249,15 @@ class Fields:
         if ours == "question_type" and list in column.kinds:
             column = Column.of([(v[0] if v else "") if type(v) is list else v for v in column.values])
         self._refuse_kinds(ours, column, column.kinds - _TEXT, "text")
+        return column
+
+    def golds(self) -> Column:
+        """Gold queries, or None; several of one question may come as a list."""
+        column = self._column("gold")
+        if list in column.kinds:
+            values = [_listed_golds(value) if type(value) is list else value for value in column.values]
+            column = Column.of(values)
+        self._refuse_kinds("gold", column, column.kinds - _TEXT - {SeveralGolds}, "text")
         return column
 
     def labels(self, ours: str) -> Column:

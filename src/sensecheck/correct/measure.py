@@ -77,6 +77,7 @@ class Choices:
     ignore_distinct: bool = False
     coerce: bool = False
     ignore_labels: bool = False
+    extract: bool = True
     prefixes: Mapping[str, str] = field(default_factory=lambda: STANDARD_PREFIXES)
     dialect: str = "sqlite"
 
@@ -685,11 +686,19 @@ def measure(
         "reason": reasons,
         **_groups(records),
         **_matches(records, choices, forms),
+        **({"extracted": extracted_rows(records)} if choices.extract else {}),
         **({} if scores is None else _answer_columns(scores, scored, choices)),
     }
     others = {name: texts for name, texts in records.extra.items() if name not in columns}
     schema = {name: _DTYPES.get(name, pl.Boolean) for name in columns} | dict.fromkeys(others, pl.String)
     return pl.DataFrame(columns | others, schema=schema)
+
+
+def extracted_rows(records: Records) -> list[bool]:
+    """Of which predictions a part was taken."""
+    if records.written is None:
+        return [False] * len(records)
+    return [told != text for told, text in zip(records.written, records.prediction, strict=True)]
 
 
 def _groups(records: Records) -> dict[str, list[Any]]:
@@ -723,10 +732,23 @@ def _matches(records: Records, choices: Choices, forms: NormalForms | None) -> d
         matches = [_NO_MATCH if gold is None else forms.match(gold, told) for gold, told in pairs()]
         columns["em_normalised"] = [match.same for match in matches]
         columns[NOT_NORMALISED] = [match.why or None for match in matches]
-        if choices.language == "sparql":
-            counts = [None if gold is None else forms.of(gold).triples for gold in records.gold]
-            columns["triples"] = [None if count is None else str(count) for count in counts]
+    for row, golds in records.golds.items():
+        _match_any(columns, row, golds, records.prediction[row], forms)
+    if forms is not None and choices.language == "sparql":
+        counts = [None if gold is None else forms.of(gold).triples for gold in records.gold]
+        columns["triples"] = [None if count is None else str(count) for count in counts]
     return columns
+
+
+def _match_any(
+    columns: dict[str, list[Any]], row: int, golds: Sequence[str], told: str | None, forms: NormalForms | None
+) -> None:
+    """Of several golds, the one that the prediction is counts."""
+    columns["em"][row] = any(exact_match(gold, told) for gold in golds)
+    if forms is not None:
+        matches = [forms.match(gold, told) for gold in golds]
+        best = max(matches, key=lambda match: (match.same is True, match.same is False))
+        columns["em_normalised"][row], columns[NOT_NORMALISED][row] = best.same, best.why or None
 
 
 _NO_MATCH = Match(None)
@@ -767,9 +789,12 @@ def texts(records: Records, scores: Sequence[Scored] | None) -> pl.DataFrame:
     columns: dict[str, list[Any]] = {
         "id": records.id,
         "question": records.question,
-        "gold": records.gold,
-        "prediction": records.prediction,
+        "gold": [";\n".join(records.golds.get(row, [])) or gold for row, gold in enumerate(records.gold)],
+        "prediction": records.prediction if records.written is None else records.written,
     }
+    if records.written is not None:
+        marks = extracted_rows(records)
+        columns["taken"] = [text if mark else None for text, mark in zip(records.prediction, marks, strict=True)]
     if scores is not None:
         columns["gold_answer"] = [score.gold_text for score in scores]
         columns["predicted_answer"] = [score.answer_text for score in scores]

@@ -111,6 +111,10 @@ class Records:
     """Columns of the input that slices, clusters and weights need."""
     origins: list[tuple[str, int, int]] = field(default_factory=list)
     """Where they come from, one after the other: file, number of the first record there, how many."""
+    written: list[str | None] | None = None
+    """The predictions as they were written, where a statement was taken out of any of them."""
+    golds: dict[int, list[str]] = field(default_factory=dict)
+    """Row → its gold queries, where there are several and any is right; `gold` holds the first."""
 
     def __len__(self) -> int:
         return len(self.id)
@@ -456,9 +460,8 @@ class Reader:
         fields = Fields(piece, self._names_of)
         # Of several things that are wrong with a record, the first one here is told.
         predictions = fields.predictions(columns.get("prediction"))
-        golds, types, subtypes, questions, databases = map(
-            fields.texts, ("gold", "question_type", "subtype", "question", "database")
-        )
+        golds = fields.golds()
+        types, subtypes, questions, databases = map(fields.texts, ("question_type", "subtype", "question", "database"))
         ids = fields.ids()
         turns, distances, conversations = map(fields.labels, ("turn", "distance", "conversation"))
         answers, results = fields.answers()

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
+from sensecheck.correct.database_check import check_locks, check_names, check_tables
 from sensecheck.correct.measure import (
     GIVEN,
     T2S,
@@ -59,6 +60,8 @@ class Scorer:
         self.unreadable = 0
         """Kept answers that could not be read and were asked again."""
         self._cache: ResultCache | None = None
+        self._checked: set[str] = set()
+        """Database files that are known not to be locked."""
         self._plans: dict[str, GoldPlan] = {}
         self._cuts: dict[str, Cut | None] = {}
 
@@ -118,6 +121,7 @@ class Scorer:
                 files[name] = [str(file) for file in self.store.files(name)]
             except StoreError as error:
                 self.missing[name] = str(error)
+        self._check(records, files)
         outcomes = self._ask(sql_requests(records, files, plans, self.choices))
         scores = []
         for record in records:
@@ -144,6 +148,16 @@ class Scorer:
                 score = partial(score_sql, record, own_files, plan=plan, choices=self.choices)
                 scores.append(_guarded_score("table", record, own_files, outcomes, score))
         return scores
+
+    def _check(self, records: Sequence[Record], files: Mapping[str, Sequence[str]]) -> None:
+        """Tell of wrong or locked databases before the first query fails on them."""
+        assert isinstance(self.store, Databases)
+        new = {file for own_files in files.values() for file in own_files} - self._checked
+        check_locks(self.store, sorted(new))
+        if not self._checked:
+            check_names(self.store, records, self.missing)
+            check_tables(self.store, records, files)
+        self._checked |= new
 
     def _ask(self, requests: list[Request]) -> dict[Request, Outcome]:
         if self.store is None:

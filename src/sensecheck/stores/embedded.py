@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sensecheck.inputs import fingerprints
 
 from .limits import Limits
-from .outcomes import Outcome, Request
+from .outcomes import Answer, Failure, Outcome, Request
 from .pool import StoreError, WorkerPool
 from .sparql_gate import STANDARD_PREFIXES, prefixes_print
 
@@ -108,6 +111,27 @@ class Graph(_Embedded):
         return count
 
 
+def _sqlite_is_locked(file: str) -> bool:
+    """By asking for a lock to read, which goes back at once. Workers read without one, and would read half a change.
+
+    Nothing is written beside the file: a database with a write-ahead log, which readers of the usual kind join by
+    writing to a file of shared memory, is asked only where that log is there already.
+    """
+    with Path(file).open("rb") as stream:
+        writes_ahead = stream.read(20)[18:20] == b"\2\2"
+    log = Path(f"{file}-wal")
+    if writes_ahead and not (log.is_file() and log.stat().st_size):
+        return False
+    connection = sqlite3.connect(f"file:{quote(file)}?mode=ro", uri=True, timeout=0, isolation_level=None)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+    except sqlite3.OperationalError as error:
+        return "locked" in str(error)
+    finally:
+        connection.close()
+    return False
+
+
 class Databases(_Embedded):
     """SQL databases in files: a file, or a folder with `<name>/<name>.sqlite` or `<name>.sqlite` in it.
 
@@ -164,6 +188,23 @@ class Databases(_Embedded):
 
     def request(self, text: str, file: Path) -> Request:
         return Request(text, str(file))
+
+    def tables(self, file: str) -> set[str] | None:
+        """The names of all tables and views of a database in small letters; None where it does not say."""
+        query = "SELECT table_name FROM information_schema.tables"
+        if self.dialect == "sqlite":
+            query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+        outcome = self.execute(Request(query, file))
+        return {str(row[0]).lower() for row in outcome.rows} if isinstance(outcome, Answer) else None
+
+    def is_locked(self, file: str) -> bool:
+        """Whether another program keeps a database for itself just now."""
+        outcome = self.execute(Request("SELECT 1", file)) if self.dialect != "sqlite" else None
+        if outcome is not None:
+            return isinstance(outcome, Failure) and "lock" in outcome.message and "Could not" in outcome.message
+        with suppress(OSError, sqlite3.Error):
+            return _sqlite_is_locked(file)
+        return False
 
     def file_print(self, file: str) -> str:
         """The fingerprint of one database file's content, and of what waits beside it in a write-ahead log."""

@@ -1,0 +1,707 @@
+"""The statement in what a model wrote around it: fences, prose, thinking, JSON, labels and tags.
+
+What is a statement as it stands is never changed, nor is what begins as one unless something that is no query clearly
+follows it. Nothing here knows of a gold: of several statements the last one counts, as it does for a reader.
+
+Every step is linear in the text. Whether something is a statement is asked of a parser; how often, and over how many
+characters, has a budget.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Literal, NamedTuple
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from sensecheck.inputs.guarding import Fault, OverBudgetError, guarded
+from sensecheck.language.sparql import SparqlError, parse
+from sensecheck.language.sql_parsing import parse_sql
+
+PARSED_CHARACTERS = 60_000
+"""Characters of one text that are given to a parser, all tries together."""
+TRIES = 120
+"""How often a parser is asked about one text."""
+_PLACES = 100  # fences, and places where a statement may begin: the last so many are looked at
+_ENDS = 8  # places where one statement may end, and of these the ones that are tried
+_MOST_ENDS = 64
+
+# ---- what is cut before anything else
+
+_THINKING = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)\s*+>", re.I)
+
+
+def without_thinking(text: str) -> str:
+    """The text without what stands in think tags; a tag that is never closed, or never opened, counts to the end.
+
+    >>> without_thinking("<think>SELECT 1?</think>SELECT 2")
+    'SELECT 2'
+    """
+    pieces: list[str] = []
+    depth = position = 0
+    for tag in _THINKING.finditer(text):
+        if not depth:
+            pieces.append(text[position : tag.start()])
+        if not tag[1]:
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:
+            pieces.clear()
+        position = tag.end()
+    if not depth:
+        pieces.append(text[position:])
+    return "\n".join(pieces) if len(pieces) > 1 else "".join(pieces)
+
+
+# ---- the two languages
+
+
+class _Tries:
+    """How much a parser may still be asked about one text."""
+
+    def __init__(self, is_statement: Callable[[str], bool]) -> None:
+        self._is_statement = is_statement
+        self._known: dict[str, bool] = {}
+        self._left = TRIES
+        self._characters = PARSED_CHARACTERS
+
+    def parses(self, text: str) -> bool:
+        known = self._known.get(text)
+        if known is None:
+            if self._left <= 0 or len(text) > self._characters:
+                return False
+            self._left -= 1
+            self._characters -= len(text)
+            known = self._known[text] = self._is_statement(text)
+        return known
+
+
+@dataclass(frozen=True)
+class _Grammar:
+    """How statements of a language begin, go on and end, as far as it takes to find them in prose."""
+
+    lead: re.Pattern[str]
+    """Space and comments before a statement."""
+    starts: re.Pattern[str]
+    """The first word of one that reads."""
+    others: re.Pattern[str]
+    """The first word of one that does something else: no statement to take, and nothing to look behind."""
+    pieces: re.Pattern[str]
+    """What must be told apart on the way to the end: literals, comments, brackets, lines, ends."""
+    continues: re.Pattern[str]
+    """The beginning of a line that goes on with the statement."""
+    foreign: re.Pattern[str]
+    """Without any of these, what begins as a statement is nothing but one."""
+    closes: str
+    """What divides statements."""
+
+    def keyword(self, text: str, position: int = 0) -> re.Match[str] | None:
+        """The first word of the statement that begins here, past space and comments."""
+        lead = self.lead.match(text, position)
+        return self.starts.match(text, lead.end() if lead else position)
+
+
+_WRAPPERS = "sql|sqlite|sparql|query|code|pre|answer|final|final_answer|output|response|result|s|tool_call|INST"
+_END_TAG = rf"</(?:{_WRAPPERS})>|\[/(?:{_WRAPPERS})\]|<\|[a-z_]+\|>|<(?:end_of_turn|eos)>"
+_COMMON = rf"""
+    | (?P<fence>`{{3,}}|~{{3,}})
+    | (?P<tag>{_END_TAG})
+    | (?P<line>\r?\n[ \t]*+(?P<blank>(?:\r?\n[ \t]*+)*+))
+    | (?P<stop>\.(?=\s|\Z))
+"""
+_SQL_PIECES = rf"""
+    (?P<skip>'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`(?!``)[^`\n]*+`|--[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)
+    {_COMMON}
+    | (?P<semicolon>;)
+    | (?P<open>[(\[{{])
+    | (?P<shut>[)\]}}])
+    | (?P<quote>['"`])
+"""
+_SPARQL_PIECES = rf"""
+    (?P<tag>{_END_TAG})
+    | (?P<skip>\"{{3}}(?:[^"\\]++|\\.|"(?!""))*+\"{{3}}|'{{3}}(?:[^'\\]++|\\.|'(?!''))*+'{{3}}
+        |"(?:[^"\\\r\n]++|\\.)*+"|'(?:[^'\\\r\n]++|\\.)*+'|<[^<>"{{}}|^`\x00-\x20]*+>|\#[^\r\n]*+)
+    {_COMMON.replace("tag>", "tag_>")}
+    | (?P<open>[({{\[])
+    | (?P<shut>[)}}\]])
+    | (?P<quote>["'`])
+"""
+_SQL_GOES_ON = (
+    "SELECT|DISTINCT|FROM|WHERE|AND|OR|NOT|ON|USING|AS|JOIN|INNER|LEFT|RIGHT|FULL|OUTER|CROSS|NATURAL|GROUP|ORDER|BY|"
+    "HAVING|LIMIT|OFFSET|FETCH|UNION|INTERSECT|EXCEPT|ALL|WITH|RECURSIVE|VALUES|CASE|WHEN|THEN|ELSE|END|IN|IS|NULL|LIKE|GLOB|"
+    "BETWEEN|EXISTS|WINDOW|OVER|PARTITION|QUALIFY|ASC|DESC|NULLS|COLLATE|FILTER|LATERAL|CAST|COUNT|SUM|AVG|MIN|MAX|ROUND|"
+    "COALESCE|SUBSTR|STRFTIME|IIF|TABLESAMPLE|ILIKE|PIVOT|UNPIVOT"
+)
+_SPARQL_GOES_ON = (
+    "SELECT|DISTINCT|REDUCED|ASK|CONSTRUCT|DESCRIBE|PREFIX|BASE|FROM|NAMED|WHERE|GROUP|ORDER|BY|HAVING|LIMIT|OFFSET|VALUES|ASC|"
+    "DESC|FILTER|OPTIONAL|UNION|MINUS|BIND|GRAPH|SERVICE|COUNT|AS"
+)
+_OTHER_SQL = (
+    "ALTER|ANALYZE|ATTACH|BEGIN|COMMIT|CREATE|DELETE|DETACH|DROP|EXPLAIN|INSERT|PRAGMA|REINDEX|REPLACE|ROLLBACK|SAVEPOINT|UPDATE|"
+    "VACUUM|COPY|TRUNCATE|MERGE|GRANT|REVOKE|INSTALL|LOAD|CALL|SET|RESET|USE|EXPORT|IMPORT|EXECUTE|PREPARE|CHECKPOINT"
+)
+_OTHER_SPARQL = "INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY|WITH"
+_FOREIGN = rf"[\r\n]\s*+\S|```|~~~|{_END_TAG}|</think"
+
+
+def _grammar(lead: str, starts: str, others: str, pieces: str, goes_on: str, foreign: str, closes: str) -> _Grammar:
+    return _Grammar(
+        re.compile(lead),
+        re.compile(rf"(?:{starts})\b", re.I),
+        re.compile(rf"(?:{others})\b", re.I),
+        re.compile(pieces, re.VERBOSE | re.DOTALL | re.I),
+        re.compile(rf"(?:(?:{goes_on})\b(?!['’])|--|/\*|[,)|=<>{{}}])", re.I),
+        re.compile(foreign, re.I),
+        closes,
+    )
+
+
+_SQL_LEAD = r"(?:\s++|--[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)*+"
+_SPARQL_LEAD = r"(?:\s++|\#[^\n]*+)*+"
+_SQL = _grammar(_SQL_LEAD, "SELECT|WITH|VALUES", _OTHER_SQL, _SQL_PIECES, _SQL_GOES_ON, _FOREIGN + r"|;\s*+[^\s;]", ";")
+_DUCKDB_STARTS = "SELECT|WITH|VALUES|FROM|PIVOT|UNPIVOT|SUMMARIZE|DESCRIBE|SHOW"
+_DUCKDB = _grammar(_SQL_LEAD, _DUCKDB_STARTS, _OTHER_SQL, _SQL_PIECES, _SQL_GOES_ON, _FOREIGN + r"|;\s*+[^\s;]", ";")
+_SPARQL = _grammar(
+    _SPARQL_LEAD, "PREFIX|BASE|SELECT|ASK|CONSTRUCT|DESCRIBE", _OTHER_SPARQL, _SPARQL_PIECES, _SPARQL_GOES_ON,
+    _FOREIGN, "",
+)  # fmt: skip
+_SPARQL_TAIL = re.compile(
+    r"(?:\s|\b(?:ORDER|BY|LIMIT|OFFSET|GROUP|HAVING|ASC|DESC|COUNT|SUM|AVG|MIN|MAX)\b|[?$]\w++|[()<>=!;]|\d++)*+\Z",
+    re.I,
+)
+
+
+class _AnyPrefix(dict[str, str]):
+    """A prefix that nobody declared is another matter than text that is no query."""
+
+    def get(self, key: str, default: Any = None) -> str:
+        return "urn:prefix:"
+
+
+_ANY_PREFIX = _AnyPrefix({"": "urn:prefix:"})
+
+
+def _is_sparql(text: str) -> bool:
+    try:
+        parse(text, _ANY_PREFIX)
+    except SparqlError:
+        return False
+    return True
+
+
+def _is_sql(text: str, dialect: str) -> bool:
+    """One reading statement. A SELECT of names without FROM is a sentence more often than a query."""
+    if _DANGLING.search(text, max(0, len(text) - 40)) is not None:
+        return False  # sqlglot lets `GROUP BY` pass without anything behind it
+    ends = _ends(text, 0, _SQL)
+    if any(
+        end.kind == "closed"
+        and text[end.place :].strip("; \t\r\n")
+        and _SQL.lead.fullmatch(text, end.place + 1) is None
+        for end in ends
+    ):
+        return False  # sqlglot would warn of every second statement that it does not know
+    try:
+        statements = [statement for statement in parse_sql(text, dialect) if statement is not None]
+    except (SqlglotError, OverBudgetError, RecursionError, ValueError):
+        return False
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        return False
+    statement = statements[0]
+    if isinstance(statement, exp.Select) and not statement.args.get("from_", statement.args.get("from")):
+        return bool(statement.expressions) and not any(
+            isinstance(item.unalias(), exp.Column) for item in statement.expressions
+        )
+    return True
+
+
+# ---- where a statement ends
+
+_DANGLING = re.compile(
+    r"(?:\b(?:SELECT|DISTINCT|FROM|WHERE|AND|OR|NOT|ON|USING|AS|JOIN|INNER|LEFT|RIGHT|CROSS|BY|HAVING|LIMIT|OFFSET|UNION|INTERSECT|"
+    r"EXCEPT|WITH|WHEN|THEN|ELSE|CASE|IN|IS|LIKE|BETWEEN|OVER)|[,(=<>+*/|-])\s*+\Z",
+    re.I,
+)
+
+
+class _End(NamedTuple):
+    place: int
+    kind: Literal["closed", "fence", "tag", "prose", "other line", "sentence", "bracket", "quote", "end"]
+    blank: bool = False
+    """Whether a blank line follows."""
+
+
+_MARKUP = r"(?:[#>*_(\"“]|[-•]\s|\d+[.)]\s)*+\s*+"
+_PROSE = re.compile(rf"{_MARKUP}(?:[A-Z][\w’'-]*+|I|A)(?:[ ,:.!]|\s*\*\*|\Z|\n)|[#>]|\*\*|---|[-•*][ \t]+[A-Za-z*`\"]")
+"""How a paragraph of prose begins,"""
+_SENTENCE = re.compile(
+    rf"\s*+{_MARKUP}(?:[A-Z]\w*+:|(?:[A-Z][a-z’']*+)[ ,]++[^\s,]++[ ,]++\w)|#|\*\*|[-•*][ \t]+[A-Za-z*`\"]"
+)
+"""and how a line of it does that follows at once: several words, or a label."""
+
+
+def _ends(text: str, start: int, grammar: _Grammar) -> Iterator[_End]:
+    """Where the statement that begins at `start` may end, in the order of the text; what comes last ends it surely."""
+    depth = 0
+    position = start
+    while (piece := grammar.pieces.search(text, position)) is not None:
+        kind = piece.lastgroup
+        position = piece.end()
+        if kind == "skip":
+            continue
+        if kind == "open":
+            depth += 1
+        elif kind == "shut":
+            depth -= 1
+            if depth < 0:
+                yield _End(piece.start(), "bracket")
+                return
+            if depth == 0 and not grammar.closes:
+                yield _End(position, "prose" if _SENTENCE.match(text, position) else "other line")
+        elif kind == "semicolon":
+            yield _End(piece.start(), "closed")
+            return
+        elif kind == "fence":
+            yield _End(piece.start(), "fence")
+            return
+        elif kind in ("tag", "tag_"):
+            yield _End(piece.start(), "tag")
+            return
+        elif kind == "quote":
+            yield _End(piece.start(), "quote")
+            return
+        elif kind == "stop":
+            if depth <= 0:
+                yield _End(piece.start(), "sentence")
+        elif depth <= 0 and position < len(text):
+            line = text[max(start, piece.start() - 40) : piece.start()]
+            if not _DANGLING.search(line) and not grammar.continues.match(text, position):
+                blank = bool(piece["blank"])
+                prose = (_PROSE if blank else _SENTENCE).match(text, position) is not None
+                yield _End(piece.start(), "prose" if prose else "other line", blank)
+    yield _End(len(text), "end")
+
+
+def _tidy(statement: str) -> str:
+    return statement.strip().rstrip("; \t\r\n").strip()
+
+
+def _capitalised(word: str) -> bool:
+    """`Select` begins a sentence more often than a query."""
+    return word[:1].isupper() and not word.isupper()
+
+
+# ---- one text
+
+
+class _Search:
+    def __init__(self, language: str, dialect: str) -> None:
+        self.sql = language == "sql"
+        self.grammar = _SPARQL if not self.sql else _DUCKDB if dialect == "duckdb" else _SQL
+        self.tries = _Tries((lambda text: _is_sql(text, dialect)) if self.sql else _is_sparql)
+
+    def plainly_stands(self, text: str) -> bool:
+        """Whether nothing but a statement is there, by its look alone: most are told by this, at no cost."""
+        keyword = self.grammar.keyword(text)
+        if keyword is None:
+            return False
+        # Space at the end says nothing, and would be gone over again from every line of it.
+        if self.grammar.foreign.search(text, keyword.start(), len(text.rstrip())) is not None:
+            return False
+        return self.sql or _SPARQL_TAIL.match(text, text.rfind("}") + 1) is not None
+
+    def taken(self, text: str) -> str | None:
+        """The statement in a text that is more than one; nothing where there is none, or the text is one."""
+        if self.tries.parses(text) or self._does_other_things(text):
+            return None
+        rest = without_thinking(text)
+        if rest != text and (statement := self._standing(rest)) is not None:
+            return statement
+        for stage in (self._of_json, self._of_fences, self._of_prose):
+            statement = stage(rest)
+            if statement is not None:
+                return statement
+        return None
+
+    def is_complete(self, text: str) -> bool:
+        """Whether a text is a statement that reads: what no parser of ours reads must at least look like one."""
+        keyword = self.grammar.keyword(text)
+        if keyword is None:
+            return False
+        if self.tries.parses(text):
+            return True
+        last = list(islice(_ends(text, keyword.start(), self.grammar), _MOST_ENDS))[-1]
+        return last.kind == "end" and _DANGLING.search(text) is None and _FROM.search(text) is not None
+
+    def _does_other_things(self, text: str) -> bool:
+        """Whether it begins with a statement that does not read, and is nothing else: refused, not searched."""
+        lead = self.grammar.lead.match(text)
+        word = self.grammar.others.match(text, lead.end() if lead else 0)
+        return word is not None and not _capitalised(word[0]) and "```" not in text
+
+    def _standing(self, text: str) -> str | None:
+        """The statement that a text begins with, where it is all there is, or clearly ends."""
+        keyword = self.grammar.keyword(text)
+        if keyword is None:
+            return _tidy(text) if text.lstrip().startswith("(") and self.tries.parses(text.strip()) else None
+        if self.tries.parses(text.strip()):
+            return _tidy(text)
+        end = self._clear_end(text, keyword)
+        if end is None:
+            return None if _capitalised(keyword[0]) else _tidy(text)
+        return _tidy(text[:end])
+
+    def _clear_end(self, text: str, keyword: re.Match[str]) -> int | None:
+        """Where something that is no query follows the statement at the beginning of a text."""
+        ends = list(islice(_ends(text, keyword.start(), self.grammar), _MOST_ENDS))
+        last = ends[-1]
+        if last.kind == "closed" and self.tries.parses(text[: last.place].strip()):
+            return last.place if self._is_prose(text, last.place + 1) else None
+        for end in [end for end in ends[:-1] if end.kind == "prose" or self._new_sentence(text, end)][:_ENDS]:
+            if self.tries.parses(text[: end.place].strip()):
+                return end.place
+            # What sqlglot cannot read may be a query all the same: a paragraph of prose ends it.
+            if end.kind == "prose" and end.blank and not _capitalised(keyword[0]):
+                return end.place
+        if last.kind == "closed":
+            return last.place if self._is_prose(text, last.place + 1) else None
+        return last.place if last.kind in ("fence", "tag") else None
+
+    def _new_sentence(self, text: str, end: _End) -> bool:
+        return end.kind == "sentence" and _SENTENCE.match(text, end.place + 1) is not None
+
+    def _is_prose(self, text: str, position: int) -> bool:
+        """Whether what follows a semicolon is something else than further statements."""
+        lead = self.grammar.lead.match(text, position)
+        place = lead.end() if lead else position
+        while text[place : place + 1] == ";":
+            lead = self.grammar.lead.match(text, place + 1)
+            place = lead.end() if lead else place + 1
+        if place >= len(text):
+            return False
+        word = self.grammar.starts.match(text, place) or self.grammar.others.match(text, place)
+        if word is None:
+            return _PROSE.match(text, place) is not None
+        return (
+            _capitalised(word[0]) and not self.tries.parses(text[place:].strip()) and not self._is_command(text, place)
+        )
+
+    def _is_command(self, text: str, place: int) -> bool:
+        return bool(re.match(r"\w+\s+(?:TABLE|INTO|FROM|VIEW|INDEX|DATABASE)\b", text[place : place + 80], re.I))
+
+    # ---- JSON
+
+    def _of_json(self, text: str) -> str | None:
+        stripped = text.strip()
+        if stripped[:1] not in ("{", "["):
+            found = list(_JSON_FIELD.finditer(text))[-_ENDS:]
+            return self._last(_unquoted(match["value"]) for match in found) if found else None
+        try:
+            value = json.loads(stripped, strict=False)
+        except (ValueError, RecursionError):
+            found = list(_JSON_FIELD.finditer(text))[-_ENDS:]
+            return self._last(_unquoted(match["value"]) for match in found)
+        return self._last(_fields_of(value))
+
+    def _last(self, candidates: Iterator[str]) -> str | None:
+        for candidate in reversed(list(candidates)):
+            statement = self._standing(candidate)
+            if statement is None:
+                statement = self._of_fences(candidate)
+            if statement is not None:
+                return statement
+        return None
+
+    # ---- fences
+
+    def _of_fences(self, text: str) -> str | None:
+        """What stands in the last fence that holds a statement; the text's own beginning may be in one, too."""
+        found: str | None = None
+        doubtful: str | None = None
+        for content in self._fenced(text):
+            body = _TAG_LINE.sub("", content, count=1) if self.grammar.keyword(content) is None else content
+            if body.lstrip()[:1] in ("{", "[") and (in_json := self._of_json(body)) is not None:
+                found = in_json
+                continue
+            statement = self._standing(body)
+            if statement is None:
+                continue
+            if self.tries.parses(statement):
+                found = statement
+            else:
+                doubtful = statement
+        return found or doubtful
+
+    def _fenced(self, text: str) -> Iterator[str]:
+        """What stands between one fence and the next, and before the first where that begins as a statement."""
+        fences = list(_FENCE.finditer(text))
+        if not fences:
+            return
+        places = [0 if self.grammar.keyword(text) is not None else -1]
+        places += [fence.end() for fence in fences]
+        ends = [fence.start() for fence in fences] + [len(text)]
+        position = 0
+        lexed = 0
+        for number, (start, end) in enumerate(zip(places, ends, strict=True)):
+            if start < position or (number and number < len(places) - _PLACES):
+                continue
+            content = text[start:end]
+            if lexed < _ENDS and (content.count("'") % 2 or content.count('"') % 2) and self._begins(content):
+                # A literal may hold a fence.
+                lexed += 1
+                whole = _fence_after(text, start, self.grammar)
+                if whole is None and not number and (keyword := self.grammar.keyword(text)) is not None:
+                    whole = self._clear_end(text, keyword)  # an apostrophe in the prose behind it
+                if whole is not None:
+                    if not number and whole == len(text):
+                        return
+                    content, position = text[start:whole], whole
+            yield content
+
+    def _begins(self, content: str) -> bool:
+        untagged = _TAG_LINE.sub("", content, count=1)
+        return self.grammar.keyword(content) is not None or self.grammar.keyword(untagged) is not None
+
+    # ---- prose
+
+    def _of_prose(self, text: str) -> str | None:
+        text = _unwrapped(text)
+        keyword = self.grammar.keyword(text)
+        own: str | None = None
+        begin = 0
+        if keyword is not None and not _capitalised(keyword[0]):
+            if self.tries.parses(text):
+                return _tidy(text)
+            end = self._clear_end(text, keyword)
+            if end is None:
+                return None
+            own, begin = _tidy(text[:end]), end
+            if (further := _NEXT_QUESTION.search(text, end)) is not None:
+                text = text[: further.start()]  # a model that goes on with questions of its own
+        best: tuple[int, str] | None = None if own is None else (3, own)
+        for grade, statement in self._statements(text, begin):
+            if best is None or grade >= best[0]:
+                best = grade, statement
+        return None if best is None else best[1]
+
+    def _statements(self, text: str, begin: int) -> Iterator[tuple[int, str]]:
+        """Statements in prose, each with how surely it is meant as one."""
+        starts = list(self._starts().finditer(text, begin))
+        position = begin
+        for match in starts[-_PLACES:]:
+            if match.start() < position:
+                continue
+            grade = _grade(text, match)
+            if grade is None:
+                continue
+            end = self._end_in_prose(text, match.start())
+            if end is not None:
+                position = end
+                yield grade, _tidy(text[match.start() : end])
+            elif grade == 3 and (end := self._unread_end(text, match.start())) is not None:
+                yield 0, _tidy(text[match.start() : end])  # the engine will say
+
+    def _starts(self) -> re.Pattern[str]:
+        return _SPARQL_STARTS if not self.sql else _SQL_STARTS
+
+    def _end_in_prose(self, text: str, start: int) -> int | None:
+        opener = text[start - 1 : start]
+        if opener in _CLOSERS:
+            place = start
+            for _ in range(_ENDS):
+                place = text.find(_CLOSERS[opener], place + 1)
+                if place < 0:
+                    break
+                if self.tries.parses(text[start:place].strip().rstrip(";")):
+                    return place
+        ends = list(islice(_ends(text, start, self.grammar), _MOST_ENDS))
+        last = ends[-1]
+        if last.kind in ("closed", "fence", "tag", "bracket") and self.tries.parses(text[start : last.place].strip()):
+            return last.place
+        prose = [end for end in ends if end.kind == "prose"][:_ENDS]
+        others = [end for end in ends[:-1] if end.kind != "prose"][:_ENDS]
+        for end in (*prose, last, *others):
+            if self.tries.parses(text[start : end.place].strip()):
+                return end.place
+        return None
+
+    def _unread_end(self, text: str, start: int) -> int | None:
+        """Where something clearly ends that looks like a statement, and that no parser of ours reads."""
+        if not text[start : start + 4].isupper():
+            return None
+        for end in islice(_ends(text, start, self.grammar), _MOST_ENDS):
+            if end.kind in ("closed", "end", "fence", "tag") or (end.kind == "prose" and end.blank):
+                held = text[start : end.place]
+                return end.place if _FROM.search(held) is not None and "\n- " not in held else None
+        return None
+
+
+_NEXT_QUESTION = re.compile(r"^[#>*\s]*+(?:Question|Q\d*|User|Human|Input|Example)\b[^\n:]{0,20}:", re.M | re.I)
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_TAG_LINE = re.compile(
+    r"\A[ \t]*+(?:[\w+#.-]{0,20}[ \t]*+)?(?:\r?\n\s*+(?:sql|sqlite|sparql|postgresql|duckdb|mysql)[ \t]*+(?=\r?\n))?",
+    re.I,
+)
+_SQL_STARTS = re.compile(r"(?<![\w.(])\b(?:SELECT|WITH|VALUES)\b(?!['’])", re.I)
+_SPARQL_STARTS = re.compile(r"(?<![\w.({?$:])\b(?:PREFIX|BASE|SELECT|ASK|CONSTRUCT|DESCRIBE)\b(?!['’])", re.I)
+_FROM = re.compile(r"\bFROM\b|\{", re.I)
+_CLOSERS = {"`": "`", '"': '"', "'": "'", "“": "”", "*": "*"}
+_LINE_START = re.compile(r"[\s>*`\"'“_#•)(.\d\-]*+\Z")
+_LABELLED = re.compile(r"[^\n]{0,100}[:=>\]]\W{0,6}\Z", re.DOTALL)
+_LISTED = re.compile(r"\s*+(?:\d++[.)]|[-*•])\s")
+_QUOTED = re.compile(r".*[`\"'“*]\Z", re.DOTALL)
+_JSON_FIELD = re.compile(
+    r"[\"'](?:sql|query|sparql|(?:sql|sparql)[ _]?query|(?:final|predicted|generated)[ _]?(?:sql|sparql|query))[\"']"
+    r"\s*+:\s*+"
+    r"(?P<value>\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+')",
+    re.I | re.DOTALL,
+)
+_FIELD = re.compile(r"(?:final|predicted|generated)?(?:sql|sparql)?(?:sql|sparql|query)", re.I)
+
+
+def _grade(text: str, start: re.Match[str]) -> int | None:
+    """3 for what stands on a line of its own or behind a label, 2 for what is quoted, 1 for what a sentence holds."""
+    before = text[max(text.rfind("\n", 0, start.start()) + 1, start.start() - 120) : start.start()]
+    plain = not _capitalised(start[0])
+    if _LISTED.match(before) or _LISTED.match(_line_before(text, start.start() - len(before))):
+        return 2 if plain else 1  # a step of an explanation
+    if _LINE_START.match(before) or _LABELLED.match(before):
+        return 3 if plain else 2
+    if _QUOTED.match(before):
+        return 2 if plain else 1
+    return 1 if start[0].isupper() else None
+
+
+def _line_before(text: str, line: int) -> str:
+    """The last line with anything in it before the line that begins here: its first characters."""
+    end = len(text[max(0, line - 400) : line].rstrip()) + max(0, line - 400)
+    return text[text.rfind("\n", 0, end) + 1 : end][:20]
+
+
+def _fence_after(text: str, start: int, grammar: _Grammar) -> int | None:
+    """The first fence from `start` on that no literal holds, or the end; nothing where a literal is never closed."""
+    position = start
+    while (piece := grammar.pieces.search(text, position)) is not None:
+        if piece.lastgroup == "fence":
+            return piece.start()
+        if piece.lastgroup == "quote":
+            return None
+        position = piece.end()
+    return len(text)
+
+
+def _unwrapped(text: str) -> str:
+    """Without quotes or back-ticks around the whole."""
+    stripped = text.strip()
+    while len(stripped) > 1 and stripped[0] in _CLOSERS and stripped[-1] == _CLOSERS[stripped[0]]:
+        stripped = stripped[1:-1].strip()
+    return stripped
+
+
+def _unquoted(value: str) -> str:
+    if value.startswith("'"):
+        return value[1:-1].replace("\\'", "'").replace("\\n", "\n")
+    try:
+        return str(json.loads(value, strict=False))
+    except ValueError:
+        return value[1:-1]
+
+
+def _fields_of(value: Any, depth: int = 0) -> Iterator[str]:
+    """The texts under names that say that a query is there."""
+    if isinstance(value, list):
+        for item in value[-_ENDS:]:
+            yield from _fields_of(item, depth + 1)
+    elif isinstance(value, dict) and depth < 4:
+        for name, item in value.items():
+            if isinstance(item, str) and _FIELD.fullmatch(re.sub(r"[ _-]", "", name)):
+                yield item
+            elif isinstance(item, dict | list):
+                yield from _fields_of(item, depth + 1)
+
+
+# ---- the one door
+
+
+def statement_in(text: str, language: str, dialect: str = "sqlite") -> str:
+    """The statement that a text holds; the text itself where it is one as it stands, or holds none.
+
+    >>> statement_in("Here it is:\\n```sql\\nSELECT 1\\n```", "sql")
+    'SELECT 1'
+    >>> statement_in("SELECT 1;", "sql")
+    'SELECT 1;'
+    """
+    if _Search(language, dialect).plainly_stands(text) or not _may_hold(language, dialect).search(text):
+        return text
+    taken = guarded("looking for a statement", _settled, text, language, dialect)
+    return text if isinstance(taken, Fault) else taken
+
+
+def _settled(text: str, language: str, dialect: str) -> str:
+    """What is taken may itself be wrapped once more: taken again, it stays as it is."""
+    for _ in range(3):
+        search = _Search(language, dialect)
+        if search.plainly_stands(text):
+            return text
+        taken = search.taken(text)
+        if not taken or taken == text:
+            return text
+        text = taken
+    return text
+
+
+@lru_cache(maxsize=4)
+def _may_hold(language: str, dialect: str) -> re.Pattern[str]:
+    """Without one of these words there is nothing to look for."""
+    words = (
+        "ASK|CONSTRUCT|DESCRIBE|SELECT"
+        if language != "sql"
+        else "SELECT|VALUES"
+        if dialect != "duckdb"
+        else _DUCKDB_STARTS
+    )
+    return re.compile(words, re.I)  # a letter may stand before it: JSON writes a new line as \\n
+
+
+def statements_of(text: str, dialect: str = "sqlite") -> list[str]:
+    """The SQL statements of a text that holds several, divided by semicolons; nothing where it holds one, or others.
+
+    >>> statements_of("SELECT a FROM t; SELECT 'x;y' FROM t;")
+    ['SELECT a FROM t', "SELECT 'x;y' FROM t"]
+    >>> statements_of("SELECT a FROM t;")
+    []
+    """
+    if ";" not in text.rstrip("; \t\r\n"):
+        return []
+    divided = guarded("dividing the gold queries", _divided, text, dialect)
+    return [] if isinstance(divided, Fault) else divided
+
+
+def _divided(text: str, dialect: str) -> list[str]:
+    search = _Search("sql", dialect)
+    parts = []
+    start = position = 0
+    while (piece := search.grammar.pieces.search(text, position)) is not None:
+        position = piece.end()
+        if piece.lastgroup == "semicolon":
+            parts.append(text[start : piece.start()])
+            start = position
+        elif piece.lastgroup == "quote":
+            return []
+    parts.append(text[start:])
+    # A comment behind the last semicolon is no statement.
+    parts = [part.strip() for part in parts if search.grammar.lead.fullmatch(part) is None]
+    if len(parts) < 2 or len(parts) > MOST_STATEMENTS or not all(map(search.is_complete, parts)):
+        return []
+    return parts
+
+
+MOST_STATEMENTS = 64
+"""Statements into which a text is divided: a longer list is a script."""

@@ -61,9 +61,18 @@ def gathered(
         return data
     if gold is None:
         return predictions.without_blanks()
-    golds = _records(_lookable(gold), needs, None, False, always=True)
+    golds = _records(_lookable(gold), needs, _also_of(gold, data, chosen, needs), False, always=True)
     assert golds is not None
     return _joined(predictions, golds, needs, on, samples)
+
+
+def _also_of(gold: Any, data: Any, chosen: Format | None, needs: Needs) -> Format | None:
+    """The format that was named for predictions, where golds end like them and nothing else is known of them."""
+    if chosen is None or chosen.rows is None or not names_files(gold) or not names_files(data):
+        return None
+    ours, theirs = ({Path(source.name).suffix for source in sources(one)} for one in (gold, data))
+    known = any(_layout(source, needs) is not None for source in sources(gold))
+    return chosen if ours == theirs and not known else None
 
 
 # ---- one side
@@ -296,7 +305,7 @@ def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: str | None
             names = ", ".join(shown(name, 40) for name in left[:5])
             notes.append(f"{len(left):,} {what}, unscored: {names}{', …' if len(left) > 5 else ''}")
     together.notes = notes
-    if needs.judged is not None:
+    if needs.judged is not None and predictions.format not in needs.own:
         _judge(together, predictions.names, needs.judged)
     return together
 

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.inputs.errors import BadRecord, InputError, did_you_mean, shown
-from sensecheck.inputs.formats.text_to_sql import POSITION
+from sensecheck.inputs.formats.text_to_sql import CONVERSATION, POSITION
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.places import RECORD
 from sensecheck.inputs.reasons import Reason
@@ -307,7 +307,9 @@ def merged(pairs: Pairs, *, renamed: Mapping[str, Sequence[str]], decided: Colle
     decided: names that mean the gold's value, whoever else has them.
     """
     predictions, golds = pairs.predictions, pairs.golds
-    names, others = predictions.names, golds.names
+    # A blank line among predictions may be a prediction of nothing: only golds say where conversations end.
+    names = [name for name in predictions.names if name != CONVERSATION or predictions.format != "sql"]
+    others = golds.names
     left = {name: f"predicted_{name}" if name in decided and name in others else name for name in names}
     for ours, candidates in renamed.items():
         if ours not in names and (theirs := next((name for name in candidates if name in names), None)):
@@ -326,7 +328,7 @@ def merged(pairs: Pairs, *, renamed: Mapping[str, Sequence[str]], decided: Colle
     rows: list[Mapping[str, Any]] = []
     for fields, gold in zip(together.dictionaries(), pairs.gold_rows, strict=True):
         # An empty record is a blank line where a prediction should be: nothing was predicted.
-        row = {left[name]: value for name, value in fields.items()} or dict.fromkeys(list(renamed)[:1])
+        row = {left[name]: value for name, value in fields.items() if name in left} or dict.fromkeys(list(renamed)[:1])
         row.update((right[name], value) for name, value in gold_rows[gold].items() if name in right)
         rows.append(row)
     together.rows = rows

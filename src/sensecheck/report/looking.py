@@ -38,7 +38,7 @@ class Fit:
     missing: list[str]
     """What it would need besides, in words."""
     command: str = ""
-    needed: frozenset[str] = frozenset()
+    needed: list[str] = field(default_factory=list)
     """The file's fields that it cannot do without."""
     is_gold: bool = False
     """Whether all it lacks is what a system predicts."""
@@ -181,7 +181,7 @@ def _fit(asked: Question, chosen: Format, names: Sequence[str], path: str) -> Fi
         command = f"sensecheck {asked.name} PREDICTIONS --gold {path}{store}"
     elif missing:
         command = f"sensecheck {asked.name} {path} --gold GOLDS{store}"
-    needed = frozenset(found[name] for group in asked.needs for name in group if name in found)
+    needed = list(dict.fromkeys(found[name] for group in asked.needs for name in group if name in found))
     return Fit(
         asked.name, found, [" or ".join(group) for group in missing], command, needed, asked.needs[0] in missing, store
     )
@@ -199,7 +199,7 @@ def _best(fits: Sequence[Fit]) -> list[Fit]:
     return [
         fit
         for fit in kept
-        if not any(fit.needed < other.needed and len(fit.fields) < len(other.fields) for other in kept)
+        if not any(set(fit.needed) < set(other.needed) and len(fit.fields) < len(other.fields) for other in kept)
     ]
 
 

@@ -65,6 +65,12 @@ class Start:
         return "object"
 
     @cached_property
+    def is_one_object(self) -> bool:
+        """Whether the text is one JSON object and nothing more, or goes on behind the part that is looked at."""
+        end = self._first_object[1]
+        return self.kind == "object" or (self.kind == "lines" and end is not None and not self.text[end:].strip())
+
+    @cached_property
     def _first_object(self) -> tuple[Any, int | None]:
         return _decoded(self.text, _after_space(self.text, 0))
 

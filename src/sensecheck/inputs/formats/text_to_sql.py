@@ -18,9 +18,28 @@ from sensecheck.inputs.tables import kind_and_value
 
 POSITION = "position"
 """The field of records that are numbered by their place in the data set, from 0, and have no other name."""
+CONVERSATION = "conversation"
+"""The field of statements that blank lines part into conversations."""
 BIRD_MARK = "\t----- bird -----\t"
 
 _STATEMENT = re.compile(r"\s*(select|with|values|insert|update|delete|prefix|base|ask|construct|describe)\b", re.I)
+# One record by itself is an object of texts too.
+_FIELDS = frozenset(
+    {
+        "prediction",
+        "predicted",
+        "gold",
+        "query",
+        "sql",
+        "sparql",
+        "question",
+        "id",
+        "db_id",
+        "output",
+        "response",
+        "text",
+    }
+)
 _NAME = re.compile(r"[\w.-]+")
 
 
@@ -41,15 +60,20 @@ def _statements(source: Source) -> Iterator[Row]:
     named = [line.rpartition("\t")[2] for _, line in held if line.strip()]
     # What stands behind the last tab is a database in all lines or in none: queries may hold tabs themselves.
     has_databases = bool(named) and 2 * sum(map(_is_name, named)) > len(named)
+    blank = [number for number, line in held if not line.strip()]
+    parted = bool(blank) and blank[0] <= max((number for number, line in held if line.strip()), default=0)
+    conversation = 1
     for number, line in held:
         if not line.strip():
+            conversation += 1
             yield number, {}
             continue
         query, tab, database = line.rpartition("\t")
         if has_databases and tab and _is_name(database):
-            yield number, {"query": query.removesuffix(BIRD_MARK.rstrip("\t")).strip(), "db_id": database.strip()}
+            row = {"query": query.removesuffix(BIRD_MARK.rstrip("\t")).strip(), "db_id": database.strip()}
         else:
-            yield number, {"query": line.strip()}
+            row = {"query": line.strip()}
+        yield number, row | {CONVERSATION: str(conversation)} if parted else row
 
 
 def _is_name(text: str) -> bool:
@@ -61,7 +85,7 @@ def _is_name(text: str) -> bool:
 
 def _is_queries(start: Start) -> str:
     """An object of texts, of which most are queries."""
-    if start.kind != "object" and not (start.kind == "lines" and len(start.members) == 1):
+    if not start.is_one_object or _FIELDS & {name.lower() for name in start.members}:
         return ""
     values = [value for value in start.members.values() if value is not UNFINISHED]
     texts = [value for value in values if isinstance(value, str)]

@@ -147,7 +147,12 @@ def test_large_and_slow_texts_are_bounded():
     with pytest.raises(ResultsError, match="variables"):
         read_results((columns + "\r\n" + "," * 19_999 + "\r\n").encode())
     started = time.perf_counter()
-    for text in ('?x\n"' + "\\" * 200_001, "x\r\n" + '"' * 200_001, "?x\n" + "1" * 200_000 + "e", "?x\n<" + "a" * 200_000):
+    for text in (
+        '?x\n"' + "\\" * 200_001,
+        "x\r\n" + '"' * 200_001,
+        "?x\n" + "1" * 200_000 + "e",
+        "?x\n<" + "a" * 200_000,
+    ):
         with pytest.raises(ResultsError):
             read_results(text.encode())
     assert time.perf_counter() - started < 2
@@ -161,7 +166,9 @@ def test_golds_that_tell_no_types_are_plain():
 
 
 def test_variables_may_be_left_out():
-    answer = of_json({"results": {"bindings": [{"a": {"type": "uri", "value": "u"}}, {"b": {"type": "uri", "value": "v"}}]}})
+    answer = of_json(
+        {"results": {"bindings": [{"a": {"type": "uri", "value": "u"}}, {"b": {"type": "uri", "value": "v"}}]}}
+    )
     assert answer.columns == ["a", "b"]
     assert is_json_results({"head": None, "results": {"bindings": []}, "boolean": None})
     assert not is_json_results({"results": [1, 2]})
@@ -171,7 +178,9 @@ def test_what_pyoxigraph_writes_is_read_back():
     oxigraph = pytest.importorskip("pyoxigraph")
     hypothesis = pytest.importorskip("hypothesis")
     strategies = hypothesis.strategies
-    texts = strategies.text(strategies.characters(exclude_categories=("Cs", "Cc"), include_characters="\t\n\"'\\,"), max_size=8)
+    texts = strategies.text(
+        strategies.characters(exclude_categories=("Cs", "Cc"), include_characters="\t\n\"'\\,"), max_size=8
+    )
     terms = strategies.one_of(
         strategies.none(),
         strategies.integers(0, 99).map(lambda n: oxigraph.NamedNode(f"http://e/{n}")),
@@ -190,7 +199,9 @@ def test_what_pyoxigraph_writes_is_read_back():
         read = {}
         for name in ("JSON", "XML", "TSV", "CSV"):
             results = oxigraph.Store().query(query)
-            read[name] = read_results(results.serialize(format=getattr(oxigraph.QueryResultsFormat, name)), name.lower())
+            read[name] = read_results(
+                results.serialize(format=getattr(oxigraph.QueryResultsFormat, name)), name.lower()
+            )
         assert read["JSON"] == read["XML"] == read["TSV"]
         assert len(read["JSON"].rows) == len(rows)
         empty = [tuple([cell or None for cell in row]) for row in read["CSV"].rows]

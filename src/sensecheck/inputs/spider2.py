@@ -1,7 +1,7 @@
 """Spider 2.0-lite's folders: a CSV (or a query) for every question, and the golds with what is asked of them.
 
-    submission/bq011.csv              gold/spider2lite_eval.jsonl      {"instance_id": "bq011", "condition_cols": [], …}
-    submission/local003.sql           gold/exec_result/bq011_a.csv     one of the tables that are allowed
+submission/bq011.csv              gold/spider2lite_eval.jsonl      {"instance_id": "bq011", "condition_cols": [], …}
+submission/local003.sql           gold/exec_result/bq011_a.csv     one of the tables that are allowed
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ def _gold_folder(evaluation: Path) -> Path:
         if (evaluation.parent / name).is_dir():
             return evaluation.parent / name
     raise InputError(
-        path=str(evaluation), expected=f"the gold's tables beside it, in {', '.join(GOLD_FOLDERS)}", got="no such folder",
-        hint="Put the folder of CSV files there.", reason=Reason.NO_GOLD,
+        path=str(evaluation), expected=f"the gold's tables beside it, in {', '.join(GOLD_FOLDERS)}",
+        got="no such folder", hint="Put the folder of CSV files there.", reason=Reason.NO_GOLD,
     )  # fmt: skip
 
 

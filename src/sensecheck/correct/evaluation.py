@@ -25,6 +25,7 @@ from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import RECORD, TableBatch
+from sensecheck.language.sparql.label_service import LABEL_SERVICE
 from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, WeighedRows, as_original, asked, evaluator
 from sensecheck.report.instrument import Instrument
@@ -78,6 +79,15 @@ def evaluate(
             flag="--prefix", metavar="NAME=IRI",
         ),
     ] = None,
+    allow_services: Annotated[
+        Sequence[str],
+        _where(
+            "on an endpoint, let queries use this SERVICE, which the server then asks: wikibase:label for Wikidata's "
+            "labels, or an address in full, and exactly that one (repeatable; all others are refused). On a graph, "
+            "wikibase:label is answered from rdfs:label without being asked for",
+            flag="--allow-service", metavar="NAME",
+        ),
+    ] = (),
     workers: Annotated[
         int | None,
         _where("queries that run at once (default: one per core; 4 against an endpoint)", metavar="N", at_least=1),
@@ -103,6 +113,13 @@ def evaluate(
             "take predictions as they stand: none that is no statement is searched for one (in fences, prose or JSON)"
         ),
     ] = True,
+    ignore_labels: Annotated[
+        bool,
+        _comparing(
+            "SPARQL: label columns that a prediction has beyond the gold's make no difference (?xLabel beside ?x; or "
+            "columns of text, where the answers are equal without them)"
+        ),
+    ] = False,
     distances: Annotated[
         str | os.PathLike[str] | Mapping[str, str] | None,
         _comparing("context distances: turnID, TAB, distance (for the slices context, distance)", metavar="FILE"),
@@ -115,7 +132,8 @@ def evaluate(
     `data` is files (paths, patterns), a table in memory or a list of dictionaries. Queries run on `graph` (RDF files
     or an Oxigraph folder), on `endpoint` (a SPARQL address) or on `database` (SQLite or DuckDB files); with none of
     them, exact match alone is measured. `store` is one that is open already; it stays open. Records of the SPICE
-    evaluation are sliced as that does where `slices` is not given.
+    evaluation are sliced as that does where `slices` is not given. A prediction that is an answer already
+    (`predicted_answers`) needs no store where the gold is one too.
     """
     asked_for = asked(shared)
     if parity is not None:
@@ -128,7 +146,8 @@ def evaluate(
     known_prefixes = {**STANDARD_PREFIXES, **(prefixes or {})}
     with ExitStack() as closing:
         if store is None:
-            store = _open(graph, endpoint, database, limits or Limits(), known_prefixes, workers)
+            services = _services(allow_services, known_prefixes, endpoint)
+            store = _open(graph, endpoint, database, limits or Limits(), known_prefixes, workers, services)
             if store is not None:
                 closing.callback(store.close)
         reader = Reader(
@@ -147,6 +166,7 @@ def evaluate(
             ignore_distinct=ignore_distinct,
             coerce=coerce,
             extract=extract,
+            ignore_labels=ignore_labels,
             prefixes=known_prefixes,
             dialect=getattr(store, "dialect", "sqlite"),
         )
@@ -154,9 +174,12 @@ def evaluate(
         settings = {
             "limits": (Limits() if store is None else limits or store.limits).key(),
             "prefixes": _prefixes(prefixes),
+            "allow-service": sorted(getattr(store, "services", ())),
             "distances": None if distances is None else fingerprints.of_value(_distances(distances)),
         }
-        return Correct(reader, asked_for, choices, _scorer(store, choices, cache, asked_for), settings).run()
+        answered = reader.brings_answers(first_rows)
+        scorer = _scorer(store, choices, cache, asked_for) if store is not None or answered else None
+        return Correct(reader, asked_for, choices, scorer, settings).run()
 
 
 class Correct(Instrument):
@@ -169,26 +192,29 @@ class Correct(Instrument):
         self.reader = reader
         self.choices = choices
         self.scorer = scorer
-        self.asks = scorer is not None
+        self.asks = scorer is not None and scorer.store is not None
         self.settings = settings
         self.forms = NormalForms(choices) if choices.normalise else None
         self.several_golds = 0
         """Records with several gold queries, any of which is right."""
         if scorer is None:
             self.notes.append("no store was given: only exact match, no query was run")
+        elif scorer.store is None:
+            self.notes.append("no store was given: the answers in the file are compared, no query was run")
 
     def method(self) -> Method:
         choices = self.choices
         return {
             "language": choices.language,
             "execute": None if self.scorer is None else _engine(self.scorer.store),
-            "store": None if self.scorer is None else _content(self.scorer.store),
+            "store": None if self.scorer is None or self.scorer.store is None else _content(self.scorer.store),
             "normalise": choices.normalise,
             "gold": choices.gold,
             "conventions": list(choices.conventions),
             "ignore-distinct": choices.ignore_distinct,
             "coerce": choices.coerce,
             "extract": choices.extract,
+            "ignore-labels": choices.ignore_labels,
             **self.settings,
             "cluster": self.asked.cluster or "conversation",
             "weight": self.asked.weight,
@@ -200,12 +226,18 @@ class Correct(Instrument):
             "store": None,
             "normalise": True, "gold": "auto", "conventions": [], "ignore-distinct": False, "coerce": False,
             "extract": True,
+            "ignore-labels": False, "allow-service": [],
             "limits": Limits().key(), "prefixes": "standard", "distances": None, "cluster": "conversation",
             "weight": None,
         }  # fmt: skip
 
     def learnt(self) -> Method:
-        return {"several-golds": "any"} if self.several_golds else {}
+        """Several golds for a question; and whether labels were asked of a service that a graph does not have."""
+        looked_up = self.reader.label_services and self.scorer is not None and isinstance(self.scorer.store, Graph)
+        return {
+            **({"several-golds": "any"} if self.several_golds else {}),
+            **({"wikibase:label": "rdfs:label"} if looked_up else {}),
+        }
 
     def plan(self) -> Mapping[str, Any]:
         store = None if self.scorer is None else self.scorer.store
@@ -242,8 +274,9 @@ class Correct(Instrument):
         if self.several_golds:
             has = "question has" if self.several_golds == 1 else "questions have"
             result.notes.append(f"{self.several_golds:,} {has} several gold queries: any of them is right")
-        if self.scorer is not None:
+        if self.scorer is not None and self.scorer.store is not None:
             result.notes += limit_notes(self.scorer.store)
+        result.notes += _given(self.reader, self.learnt())
         if self.scorer is not None and self.scorer.missing:
             first, *others = self.scorer.missing.values()
             result.notes.append(first + (f"; {len(others):,} others are missing too" if others else ""))
@@ -268,6 +301,7 @@ def _open(
     limits: Limits,
     prefixes: Mapping[str, str],
     workers: int | None,
+    services: Sequence[str] = (),
 ) -> Store | None:
     places = {"graph": graph, "endpoint": endpoint, "database": database}
     for name, place in places.items():
@@ -281,10 +315,54 @@ def _open(
     if graph:
         return Graph(graph, limits=limits, prefixes=prefixes, workers=workers)
     if endpoint:
-        return Endpoint(endpoint, limits=limits, prefixes=prefixes, concurrency=workers or ENDPOINT_WORKERS)
+        at_once = workers or ENDPOINT_WORKERS
+        return Endpoint(endpoint, limits=limits, prefixes=prefixes, concurrency=at_once, services=services)
     if database:
         return Databases(database, limits=limits, workers=workers)
     return None
+
+
+def _services(names: Sequence[str], prefixes: Mapping[str, str], endpoint: str | None) -> list[str]:
+    """The addresses of services that queries may use: as they are given, or as a known prefix spells them."""
+    if isinstance(names, str):
+        names = [names]
+    addresses = []
+    for name in names:
+        prefix, colon, local = name.partition(":")
+        if local.startswith("//") or (colon and prefix not in prefixes):
+            address = name.removeprefix("<").removesuffix(">")
+        elif colon and local:
+            address = prefixes[prefix] + local
+        else:
+            raise InputError(
+                field="allow_services", expected="wikibase:label, or the address of a service", got=shown(name),
+                reason=Reason.BAD_OPTION,
+            )  # fmt: skip
+        if endpoint is None and address != LABEL_SERVICE:
+            raise InputError(
+                field="allow_services", expected="an endpoint, which asks other services", got="none",
+                hint="Name it with --endpoint (endpoint=), or leave --allow-service out.", reason=Reason.BAD_OPTION,
+            )  # fmt: skip
+        addresses.append(address)
+    return addresses
+
+
+def _given(reader: Reader, learnt: Method) -> list[str]:
+    """What must be known of answers that no query of this run gave."""
+    notes = []
+    if learnt:
+        queries = f"{reader.label_services:,} {'record' if reader.label_services == 1 else 'records'}"
+        notes.append(f"{queries} with SERVICE wikibase:label: labels were looked up in the graph (rdfs:label)")
+    if reader.answered:
+        predictions = "prediction is an answer" if reader.answered == 1 else "predictions are answers"
+        notes.append(f"{reader.answered:,} {predictions} in the file: no query was run for them")
+    if reader.untold:
+        records = "record brings an answer" if reader.untold == 1 else "records bring answers"
+        notes.append(
+            f"{reader.untold:,} {records} that tell neither type nor language of their values (CSV does not): these "
+            "are compared by their text and as numbers"
+        )
+    return notes
 
 
 def _language(store: Store | None) -> Language | None:
@@ -293,8 +371,10 @@ def _language(store: Store | None) -> Language | None:
     return "sql" if store.language == "sql" else "sparql"
 
 
-def _engine(store: Store) -> str:
+def _engine(store: Store | None) -> str:
     """What runs the queries."""
+    if store is None:
+        return "nothing"
     kind = type(store).__name__.lower()
     return str(getattr(store, "dialect", {"graph": "oxigraph"}.get(kind, kind)))
 
@@ -309,11 +389,7 @@ def _prefixes(given: Mapping[str, str] | None) -> str:
     return f"standard+{'+'.join(sorted(given))} {fingerprints.of_value(dict(given))}" if given else "standard"
 
 
-def _scorer(
-    store: Store | None, choices: Choices, cache: str | os.PathLike[str] | None, asked_for: Asked
-) -> Scorer | None:
-    if store is None:
-        return None
+def _scorer(store: Store | None, choices: Choices, cache: str | os.PathLike[str] | None, asked_for: Asked) -> Scorer:
     if cache is None and asked_for.out is not None:
         cache = asked_for.out / CACHE_NAME
     return Scorer(store, choices, None if cache is None else Path(cache))

@@ -27,6 +27,8 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
         parts.append({"label": "question", "spans": [[str(row["question"]), ""]]})
     parts.append({"label": "gold", "spans": gold or [["(none)", "muted"]]})
     shown = "(no prediction)" if row.get("prediction") is None else "(empty)"
+    if row.get("prediction") is None and row.get("outcome") == "answered":
+        shown = "(an answer, without a query)"
     parts.append({"label": "prediction", "spans": predicted or [[shown, "muted"]]})
     if taken:
         parts.append({"label": "as written", "spans": [[str(row["prediction"])[:_LONGEST], "muted"]]})

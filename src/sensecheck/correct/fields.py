@@ -297,7 +297,8 @@ class Fields:
                 columns = wanted_columns(value, allowed) if allowed else ()
             except ValueError as error:
                 self._refuse(
-                    row, field=field, expected=_EXPECTED.get(field or "", "an answer: values, rows, a table or results"),
+                    row, field=field,
+                    expected=_EXPECTED.get(field or "", "an answer: values, rows, a table or results"),
                     got=str(error), hint="Fix the record or pass --skip-bad (skip_bad=True) to count it as unscored.",
                     reason=Reason.OTHER_KIND,
                 )  # fmt: skip

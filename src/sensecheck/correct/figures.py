@@ -31,6 +31,7 @@ _SPICE = "Perez-Beltrachini, Jain, Monti and Lapata 2023, Semantic Parsing for C
 _GERBIL = "Usbeck et al. 2019, Benchmarking Question Answering Systems, Semantic Web 10(2)"
 _SUITE = "Zhong, Yu and Klein 2020, Semantic Evaluation for Text-to-SQL with Distilled Test Suites, EMNLP"
 _BIRD = "Li et al. 2023, Can LLM Already Serve as a Database Interface? (BIRD), NeurIPS"
+_SPIDER2 = "Lei et al. 2025, Spider 2.0: Language Models on Real-World Enterprise Text-to-SQL Workflows, ICLR"
 _T2S = "TEXT2SPARQL'25 challenge, First International Workshop on TEXT2SPARQL, ESWC 2025"
 
 
@@ -156,6 +157,7 @@ _FORMULAS = {
     "test-suite": "share of queries equal on every database after DISTINCT is taken out of both",
     "test-suite-keep-distinct": "share of queries equal on every database, DISTINCT kept",
     "bird": "share of queries whose set of rows equals the gold's",
+    "spider2": "share of answers that hold every column of a gold that is asked for",
     "text2sparql": "mean of 2·|relevant ∩ retrieved| / (|relevant| + |retrieved|), all variables in one flat set",
 }
 _CONVENTIONS = (
@@ -165,6 +167,9 @@ _CONVENTIONS = (
      "test-suite-sql-eval with --keep_distinct."),
     ("bird", "BIRD execution accuracy", _BIRD,
      "Columns must be in the gold's order; order and repetition of rows make no difference."),
+    ("spider2", "Spider 2.0-lite", _SPIDER2,
+     "Any of several golds will do. Each wanted column must have its values in some predicted column, numbers within "
+     "0.01, nothing as 0; further columns do no harm, and rows need not hang together."),
     ("text2sparql", "TEXT2SPARQL set-F", _T2S,
      "The challenge's official measure; an empty gold or a false ASK can never score. Rows that tie at a LIMIT are "
      "taken in the order of their values; text2sparql_low and text2sparql_high are what other choices give."),

@@ -1,8 +1,8 @@
 """Answers that stand in the file: predicted or gold, in whichever form people keep them.
 
-A table is `{"columns": […], "rows": [[…]]}`; results of a SPARQL query are the object of their JSON, alone or in a list as
-QALD has them; anything else is a list of values or rows, or one value. Of several tables or results in a list, each is
-allowed: a prediction that meets any of them is right.
+A table is `{"columns": […], "rows": [[…]]}`; results of a SPARQL query are the object of their JSON, alone or in a list
+as QALD has them; anything else is a list of values or rows, or one value. Of several tables or results in a list,
+each is allowed: a prediction that meets any of them is right.
 """
 
 from __future__ import annotations

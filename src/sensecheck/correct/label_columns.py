@@ -1,10 +1,10 @@
 """Leaving label columns of a prediction out (`--ignore-labels`): which columns may go, and no others.
 
 A column is a label's by its name: it ends in Label, AltLabel or Description and stands next to the variable that it is
-named after (`?cityLabel` beside `?city`). Or by its values: all of them are text, plain or with a language. A column that
-the gold has too, by its name, is none. What is tried is fixed beforehand: all columns that are labels by name; then, if
-the answer has still more columns than the gold, also all that are labels by their values, which counts only where
-it makes the answers equal. No choice among columns is ever searched for.
+named after (`?cityLabel` beside `?city`). Or by its values: all of them are text, plain or with a language. A column
+that the gold has too, by its name, is none. What is tried is fixed beforehand: all columns that are labels by name;
+then, if the answer has still more columns than the gold, also all that are labels by their values, which counts only
+where it makes the answers equal. No choice among columns is ever searched for.
 """
 
 from __future__ import annotations
@@ -22,13 +22,20 @@ _TEXT_TYPES = ("", XSD + "string", RDF + "langString")
 
 
 def without_label_columns(
-    wanted: set[Key], answered: set[Key], predicted: Answer, gold_columns: Sequence[str], detail: Detail
+    wanted: set[Key],
+    answered: set[Key],
+    predicted: Answer,
+    gold_columns: Sequence[str],
+    detail: Detail,
+    width: int,
 ) -> set[Key]:
-    """The rows of a prediction without its extra label columns; as they were where there are none to leave out."""
-    width = max((len(key) if isinstance(key, tuple) else 1 for key in wanted), default=len(gold_columns) or 1)
+    """The rows of a prediction without its extra label columns; as they were where there are none to leave out.
+
+    `answered` are its rows with all columns, `width` says how many columns the gold has.
+    """
     by_name = [place for place in range(len(predicted.columns)) if _is_named_label(place, predicted, gold_columns)]
     rest = _without(predicted, by_name)
-    if by_name and len(rest.columns) >= max(width, 1):
+    if by_name and len(rest.columns) >= width:
         shown = best_column_order(wanted, rest, detail=detail)
         if overlap(wanted, shown).f1 >= overlap(wanted, answered).f1:
             answered = shown
@@ -58,6 +65,5 @@ def _holds_text(place: int, answer: Answer, gold_columns: Sequence[str]) -> bool
         return False
     cells = [row[place] for row in answer.rows if row[place] is not None]
     return bool(cells) and all(
-        isinstance(cell, str) or (isinstance(cell, Term) and cell.kind == "literal" and cell.datatype in _TEXT_TYPES)
-        for cell in cells
+        isinstance(cell, Term) and cell.kind == "literal" and cell.datatype in _TEXT_TYPES for cell in cells
     )

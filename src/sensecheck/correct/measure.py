@@ -44,6 +44,7 @@ from sensecheck.correct.records import MEASURED, Language, Record, Records
 from sensecheck.correct.spider2 import spider2_equal
 from sensecheck.correct.sql_compare import GoldPlan, bird_equal, compare, plan_gold, suite_equal, without_distinct
 from sensecheck.inputs.guarding import Fault, OverBudgetError, guarded
+from sensecheck.language.answers import Cell
 from sensecheck.language.isomorphism import Shape
 from sensecheck.language.sparql import Query, SparqlError, normal_form, parse, same_query, triple_count
 from sensecheck.language.sparql.total_order import text_in_total_order
@@ -185,7 +186,7 @@ def uses_gold_query(record: Record, choices: Choices) -> bool:
         return choices.gold == "query"
     if choices.language == "sql":
         # The query, which knows of order and of ties, unless nothing at all need be run.
-        return record.gold is not None and not (is_answered(record) and _has_answers(record))
+        return record.gold is not None and not (is_answered(record) and has_answers(record))
     return record.results is None and not _golds(record) and record.gold is not None
 
 
@@ -198,7 +199,8 @@ def _golds(record: Record) -> tuple[Answer, ...]:
     return () if record.given is None else record.given.golds
 
 
-def _has_answers(record: Record) -> bool:
+def has_answers(record: Record) -> bool:
+    """Whether the file says what is right."""
     return bool(_golds(record)) or record.results is not None or record.answer is not None
 
 
@@ -417,7 +419,8 @@ def _score_set(
         if answer is not None and answer.boolean is None:
             answered = best_column_order(wanted, answer, detail=detail)
             if ignore_labels and answered != wanted:
-                answered = without_label_columns(wanted, answered, answer, gold.columns, detail)
+                width = len(gold.columns) or 1
+                answered = without_label_columns(wanted, answered, answer, gold.columns, detail, width)
     elif record.results is not None or record.answer is not None:
         listed = record.results if record.results is not None else [record.answer]
         wanted = {listed_key(value) for value in listed} - {None}
@@ -425,7 +428,8 @@ def _score_set(
         if answer is not None and answer.boolean is None:
             answered = best_column_order(wanted, answer, detail="bare")
             if ignore_labels and answered != wanted:
-                answered = without_label_columns(wanted, answered, answer, (), "bare")
+                width = max([len(row) for row in listed_answer(listed).rows], default=1)
+                answered = without_label_columns(wanted, answered, answer, (), "bare", width)
     else:
         scored.unscored = "no gold answer"
         return
@@ -540,7 +544,9 @@ def as_table(answer: Answer) -> Answer:
         return Answer(["column 1"], [(answer.boolean,)])
     if not any(isinstance(cell, Term) for row in answer.rows for cell in row):
         return answer
-    rows = [tuple([cell.value if isinstance(cell, Term) else cell for cell in row]) for row in answer.rows]
+    rows: list[tuple[Cell, ...]] = [
+        tuple([cell.value if isinstance(cell, Term) else cell for cell in row]) for row in answer.rows
+    ]
     return Answer(answer.columns, rows)
 
 
@@ -617,7 +623,7 @@ def sql_requests(
 
 def in_file(record: Record, choices: Choices) -> bool:
     """SQL: whether the gold or the prediction is an answer in the file."""
-    return is_answered(record) or (_has_answers(record) and not uses_gold_query(record, choices))
+    return is_answered(record) or (has_answers(record) and not uses_gold_query(record, choices))
 
 
 def _table_requests(

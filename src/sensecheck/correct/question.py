@@ -27,6 +27,8 @@ def _sentences(result: Result) -> Iterator[str]:
     if "accuracy" in values and "em" in values:
         right, same = values["accuracy"], values["em"]
         yield f"{right:.1%} of the questions get the right answer; {same:.1%} get exactly the gold query."
+    elif "accuracy" in values:
+        yield f"{values['accuracy']:.1%} of the questions get the right answer."
     elif "em_normalised" in values and "em" in values:
         more = values["em_normalised"] - values["em"]
         yield f"{values['em']:.1%} are the gold text; {more:.1%} more are the gold query, written differently."
@@ -49,6 +51,7 @@ QUESTION = Question(
         "test_suite",
         "test_suite_keep_distinct",
         "bird",
+        "spider2",
         "text2sparql",
     ),
     outcome="correct",

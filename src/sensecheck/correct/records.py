@@ -24,6 +24,7 @@ from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields,
 from sensecheck.correct.given import Given
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
 from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.guarding import guarded
 from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.hugging_face import is_arrow
 from sensecheck.inputs.json_arrays import (
@@ -45,8 +46,11 @@ from sensecheck.inputs.tables import (
     detect_table_format,
     too_deep,
 )
+from sensecheck.language.sparql import parse
+from sensecheck.language.sparql.label_service import uses_label_service
 from sensecheck.report.asking import Asked
 from sensecheck.report.repeats import SAMPLE_COLUMNS, without_ids
+from sensecheck.stores import STANDARD_PREFIXES
 
 BATCH_RECORDS = 4096  # after so many, what was answered is safe on disk
 UNASKED_RECORDS = 16384  # where nothing is asked, a batch costs time only
@@ -155,6 +159,12 @@ class Reader:
         self.batch_records = batch_records
         self.bad: dict[str, int] = {}
         """Why records were bad → how many."""
+        self.label_services = 0
+        """Records that ask Wikidata's label service; like all counts here, of skipped batches too."""
+        self.answered = 0
+        """Predictions that are answers."""
+        self.untold = 0
+        """Records whose answers tell neither type nor language of their values."""
         self.files: list[dict[str, Any]] = []
         """The files that were read to their end, with their digests."""
         self._kept = [name for name in self.asked.wanted if name not in MEASURED]
@@ -479,7 +489,19 @@ class Reader:
         )  # fmt: skip
         for row in sorted(fields.faults):
             self._put_fault(records, row, fields.record_name(row), fields.faults[row])
+        self._count(records)
         return records
+
+    def _count(self, records: Records) -> None:
+        for pair in zip(records.prediction, records.gold, strict=True):
+            # Both spellings of the keyword in one look each, since almost no query has it.
+            asking = [text for text in pair if text is not None and ("ERVICE" in text or "ervice" in text)]
+            self.label_services += any(map(_asks_for_labels, asking))
+        for given in records.given:
+            if given is not None:
+                answers = [answer for answer in (given.predicted, *given.golds) if answer is not None]
+                self.answered += given.predicted is not None
+                self.untold += any(answer.detail == "plain" and answer.rows for answer in answers)
 
     def _samples(self, fields: Fields) -> dict[str, list[str]]:
         """What may tell samples of one example apart, though nobody named it."""
@@ -513,6 +535,11 @@ class Reader:
         # Spelled as we do, or as headers of tables are: `PREDICTED SQL`.
         spelled = {name.strip().lower().replace(" ", "_"): name for name in reversed(fields)} | {f: f for f in fields}
         return next((spelled[name] for name in NAMES[ours] if name in spelled), None)
+
+
+def _asks_for_labels(text: str) -> bool:
+    asks = guarded("reading SERVICE", lambda: uses_label_service(parse(text, STANDARD_PREFIXES).query))
+    return asks is True
 
 
 def _brings_table(row: Mapping[str, Any]) -> bool:

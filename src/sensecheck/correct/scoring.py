@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,7 @@ from sensecheck.correct.measure import (
     add_official,
     cut_of,
     gold_plans,
+    has_answers,
     in_file,
     is_answered,
     predicted_outcome,
@@ -53,7 +55,8 @@ class Scorer:
 
     def __init__(self, store: Store | None, choices: Choices, cache_path: Path | None = None) -> None:
         self.store = store
-        self.choices = choices
+        # Where nothing runs, golds are what the file says they are.
+        self.choices = replace(choices, gold="answers") if store is None and choices.gold == "auto" else choices
         self.cache_path = cache_path
         self.missing: dict[str, str] = {}
         """Databases that records name and the store does not have → what it says."""
@@ -116,7 +119,9 @@ class Scorer:
         plans = gold_plans(records, self.choices.dialect, self._plans)
         files: dict[str, list[str]] = {}
         run = [record for record in records if not record.fault and not _needs_no_store(record, self.choices)]
-        for name in dict.fromkeys(record.database for record in run) if self.store is not None else ():
+        for name in dict.fromkeys(record.database for record in run):
+            if self.store is None:
+                break
             try:
                 files[name] = [str(file) for file in self.store.files(name)]
             except StoreError as error:
@@ -178,8 +183,9 @@ NO_STORE = "no store to run its queries on"
 
 
 def _needs_no_store(record: Record, choices: Choices) -> bool:
-    """Whether both answers stand in the file."""
-    return is_answered(record) and not uses_gold_query(record, choices)
+    """Whether nothing need be run: both answers stand in the file, or there is no prediction."""
+    answered = is_answered(record) or record.prediction is None
+    return answered and has_answers(record) and not uses_gold_query(record, choices)
 
 
 def _guarded_score(

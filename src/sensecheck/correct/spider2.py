@@ -1,8 +1,8 @@
 """Spider 2.0-lite's comparison of tables, which asks only that the gold's columns are among the predicted ones.
 
-Every wanted column of the gold must have its values in some predicted column: in the same order, or sorted by how they are
-written where order makes no difference. Numbers are equal within 0.01; nothing counts as 0. Further columns do no
-harm, and columns are looked at one by one, so that rows need not hang together.
+Every wanted column of the gold must have its values in some predicted column: in the same order, or sorted by how they
+are written where order makes no difference. Numbers are equal within 0.01; nothing counts as 0. Further columns do
+no harm, and columns are looked at one by one, so that rows need not hang together.
 """
 
 from __future__ import annotations

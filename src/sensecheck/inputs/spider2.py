@@ -154,8 +154,8 @@ def _gold_folder(evaluation: Path) -> Path:
         if (evaluation.parent / name).is_dir():
             return evaluation.parent / name
     raise InputError(
-        path=str(evaluation), expected=f"the gold's tables beside it, in {', '.join(GOLD_FOLDERS)}", got="no such folder",
-        hint="Put the folder of CSV files there.", reason=Reason.NO_GOLD,
+        path=str(evaluation), expected=f"the gold's tables beside it, in {', '.join(GOLD_FOLDERS)}",
+        got="no such folder", hint="Put the folder of CSV files there.", reason=Reason.NO_GOLD,
     )  # fmt: skip
 
 

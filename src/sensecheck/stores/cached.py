@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from .cache import ResultCache, request_key
-from .embedded import Databases
+from .embedded import Databases, Graph
 from .limits import Limits
 from .outcomes import Outcome, Request
 
@@ -78,4 +78,7 @@ def answers(
 def _fingerprint(store: Store, request: Request) -> str:
     if isinstance(store, Databases):
         return f"{store.dialect} {store.file_print(request.database)}"
+    if isinstance(store, Graph) and "SERVICE" in request.text.upper():
+        # Such queries were refused before labels could be looked up in the graph; what was kept of that is not asked.
+        return f"{store.fingerprint} labels"
     return store.fingerprint

@@ -77,7 +77,9 @@ class Endpoint:
 
     @property
     def fingerprint(self) -> str:
-        return f"endpoint {self.url}{prefixes_print(self.prefixes)}"
+        # A query that was refused for its SERVICE is asked once that is allowed.
+        services = f" services {' '.join(sorted(self.services))}" if self.services else ""
+        return f"endpoint {self.url}{prefixes_print(self.prefixes)}{services}"
 
     def content(self) -> str:
         """The address without what is nobody's business: nothing shorter tells what an endpoint holds.

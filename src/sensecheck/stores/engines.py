@@ -126,14 +126,14 @@ class OxigraphEngine:
             self.store = pyoxigraph.Store.read_only(self.paths[0])
 
     def answer(self, text: str, database: str) -> dict[str, Any]:
-        admitted = admit(text, self.prefixes, self.limits, tolerant=self.tolerant)
+        admitted = admit(text, self.prefixes, self.limits, tolerant=self.tolerant, own_labels=True)
         if isinstance(admitted, Failure):
             return encode_outcome(admitted)
         try:
             results = self.store.query(admitted.text, custom_functions=self.casts)
             if admitted.query.form == "ASK":
                 return {"boolean": bool(results)}
-            return self._rows(results)
+            return self._rows(results, admitted.hidden)
         except SyntaxError as error:
             return _failure(Reason.SYNTAX, str(error))
         except (RuntimeError, ValueError, OSError) as error:
@@ -142,10 +142,14 @@ class OxigraphEngine:
     def places(self, database: str) -> list[str]:
         return [folder for path in self.paths for folder in _folders(path)]
 
-    def _rows(self, solutions: Any) -> dict[str, Any]:
+    def _rows(self, solutions: Any, hidden: frozenset[str]) -> dict[str, Any]:
         from pyoxigraph import BlankNode, Literal, NamedNode
 
         columns = [variable.value for variable in solutions.variables]
+        if not hidden.isdisjoint(columns):
+            shown = [place for place, name in enumerate(columns) if name not in hidden]
+            columns = [columns[place] for place in shown]
+            solutions = ([solution[place] for place in shown] for solution in solutions)
         rows: list[list[Any]] = []
         size = sum(map(_bytes, columns))
         limit_rows, limit_bytes = self.limits.rows, self.limits.bytes

@@ -15,6 +15,7 @@ from sensecheck.language.sparql import (
     UpdateError,
     parse,
 )
+from sensecheck.language.sparql.label_service import LabelServiceError, labels_from_graph
 from sensecheck.language.sparql.tree import (
     XSD,
     Bind,
@@ -76,6 +77,8 @@ class Admitted:
 
     text: str
     query: Query
+    hidden: frozenset[str] = frozenset()
+    """Variables that the query did not ask for."""
 
 
 def admit(
@@ -85,14 +88,21 @@ def admit(
     *,
     tolerant: bool = True,
     services: frozenset[str] = frozenset(),
+    own_labels: bool = False,
 ) -> Admitted | Failure:
-    """The text to run, or why not. `services` are endpoints that a SERVICE may name all the same."""
-    admitted = guarded("reading the query", _admitted, text, prefixes, limits, tolerant, services)
+    """The text to run, or why not. `services` are endpoints that a SERVICE may name all the same; with `own_labels`,
+    Wikidata's label service is answered from the labels of the store itself."""
+    admitted = guarded("reading the query", _admitted, text, prefixes, limits, tolerant, services, own_labels)
     return Failure(admitted.reason, admitted.message) if isinstance(admitted, Fault) else admitted
 
 
 def _admitted(
-    text: str, prefixes: Mapping[str, str], limits: Limits, tolerant: bool, services: frozenset[str]
+    text: str,
+    prefixes: Mapping[str, str],
+    limits: Limits,
+    tolerant: bool,
+    services: frozenset[str],
+    own_labels: bool,
 ) -> Admitted | Failure:
     try:
         size = len(text.encode())
@@ -101,8 +111,15 @@ def _admitted(
     if size > limits.query_bytes:
         most = limits.query_bytes
         return Failure(Reason.REFUSED, f"the query is too long: {size:,} bytes; at most {most:,} are allowed")
+    hidden: frozenset[str] = frozenset()
     try:
         parsed = parse(text, prefixes, tolerant=tolerant)
+        relabelled = labels_from_graph(parsed) if own_labels else None
+        if relabelled is not None:
+            # Read again, and checked below, as if the model had written it so.
+            parsed, hidden = parse(relabelled.text, prefixes, tolerant=tolerant), relabelled.hidden
+    except LabelServiceError as error:
+        return Failure(Reason.REFUSED, str(error))
     except UpdateError as error:
         return Failure(Reason.REFUSED, str(error))
     except TooDeepError as error:
@@ -117,7 +134,7 @@ def _admitted(
         objection = "nested too deeply to be checked"
     if objection:
         return Failure(Reason.REFUSED, objection)
-    return Admitted(parsed.strict_text(), parsed.query)
+    return Admitted(parsed.strict_text(), parsed.query, hidden)
 
 
 def _objections(query: Query, services: frozenset[str]) -> Iterator[str]:

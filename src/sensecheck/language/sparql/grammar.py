@@ -514,6 +514,7 @@ class Parser:
                     elements += self.triples_same_subject()
                     dotted = self.accept(".")
                 self.no_more_than(elements, "patterns in one group")
+        group.end = self.index
         self.expect("}")
         self.depth -= 1
         return group
@@ -543,9 +544,12 @@ class Parser:
             self.index += 1
             return GraphPattern(self.var_or_iri(), self.group())
         if word == "SERVICE":
+            start = self.index
             self.index += 1
             silent = self.accept_word("SILENT")
-            return Service(self.var_or_iri(), self.group(), silent)
+            service = Service(self.var_or_iri(), self.group(), silent)
+            service.place = (start, self.index)
+            return service
         raise self.fail("a triple, '{', FILTER, OPTIONAL, MINUS, BIND, VALUES, GRAPH or '}'")
 
     def group_or_union(self) -> Element:

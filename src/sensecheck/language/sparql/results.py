@@ -1,7 +1,7 @@
 """SPARQL 1.1 query results as they are written to files and sent by servers: JSON, XML, CSV and TSV.
 
-All four give an `Answer`. CSV says nothing of the kind of its values, so that its answers are compared by their text and
-as numbers; the others are exact. Whoever wrote them, they are bounded: in bytes, in rows, in depth.
+All four give an `Answer`. CSV says nothing of the kind of its values, so that its answers are compared by their text
+and as numbers; the others are exact. Whoever wrote them, they are bounded: in bytes, in rows, in depth.
 """
 
 from __future__ import annotations
@@ -324,7 +324,9 @@ _TSV_CELL = re.compile(
     r"""
       <(?P<iri>[^<>\s]*+)>
     | _:(?P<blank>\S++)
-    | (?: "{3}(?P<long>(?:[^"\\]++|\\.|"(?!""))*+)"{3} | "(?P<double>(?:[^"\\]++|\\.)*+)" | '(?P<single>(?:[^'\\]++|\\.)*+)' )
+    | (?: "{3}(?P<long>(?:[^"\\]++|\\.|"(?!""))*+)"{3}
+        | "(?P<double>(?:[^"\\]++|\\.)*+)"
+        | '(?P<single>(?:[^'\\]++|\\.)*+)' )
       (?: @(?P<language>[A-Za-z]++(?:-[A-Za-z0-9]++)*+) | \^\^<(?P<datatype>[^<>\s]*+)> )?
     | (?P<number>[+-]?(?:(?P<e>(?:\d++\.\d*+|\.\d++|\d++)[eE][+-]?\d++)|(?P<dot>\d*+\.\d++)|\d++))
     | (?P<boolean>true|false)

@@ -100,6 +100,8 @@ class Service:
     endpoint: Term
     pattern: Group
     silent: bool
+    place: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
+    """Where it stands among the tokens: its first, and the one after its last."""
 
 
 @dataclass(slots=True)
@@ -117,6 +119,8 @@ class Values:
 @dataclass(slots=True)
 class Group:
     elements: list[Element] = field(default_factory=list)
+    end: int = field(default=0, compare=False, repr=False)
+    """Which token is its closing brace."""
 
 
 @dataclass(slots=True)

@@ -393,3 +393,12 @@ def test_names_from_the_card_of_a_data_set(tmp_path: Path) -> None:
         InputError, match=r"README.md: expected the names of class labels, got .* for the column 'label'"
     ):
         told(path)
+
+
+def test_fields_nested_too_deeply_are_refused(tmp_path: Path) -> None:
+    nested = pl.Series("a", [1])
+    for _ in range(40):
+        nested = pl.Series("a", [nested])
+    pl.DataFrame([nested]).write_ipc_stream(tmp_path / "deep.arrow")
+    with pytest.raises(InputError, match="cannot be read as Arrow"):
+        read_table(tmp_path / "deep.arrow")

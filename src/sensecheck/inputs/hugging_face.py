@@ -371,6 +371,8 @@ class _Table:
 
     def tables(self, number: int) -> list[_Table]:
         start, count = self.vector(number, 4)
+        if count > _MOST_FIELDS:
+            raise DamagedError
         places = [start + 4 * i for i in range(count)]
         return [_Table(self.buffer, at + self.buffer.number("<I", at)) for at in places]
 
@@ -384,15 +386,17 @@ _SCHEMA, _DICTIONARY, _RECORDS = 1, 2, 3
 
 def _checked_schema(schema: _Table) -> bytes | None:
     """What a schema says under `huggingface`; fields nested without end are refused, as they would never be read."""
-    seen = 0
+    left = _MOST_FIELDS
     level = schema.tables(1)
     for _ in range(_DEEPEST_FIELD):
-        seen += len(level)
-        if seen > _MOST_FIELDS:
-            raise DamagedError
-        level = [child for one in level for child in one.tables(5)]
-        if not level:
+        children: list[_Table] = []
+        for one in level:
+            children += one.tables(5)
+            if len(children) > left:
+                raise DamagedError
+        if not children:
             break
+        level, left = children, left - len(children)
     else:
         raise DamagedError
     return next((pair.text(1) for pair in schema.tables(2) if pair.text(0) == KEY.encode()), None)

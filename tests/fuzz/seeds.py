@@ -74,6 +74,9 @@ STATE: dict[str, Any] = {
     "_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_fingerprint": "6d4b", "_format_columns": None,
     "_indices_data_files": [], "_split": None,
 }  # fmt: skip
+CARD = "---\ndataset_info:\n  features:\n  - name: label\n    dtype:\n      class_label:\n        names:\n" + "".join(
+    f"          '{number}': {name}\n" for number, name in enumerate(FEATURES["label"]["names"])
+)
 LABELLED_STREAM = Path(__file__).parent.parent / "inputs" / "labelled_stream.arrow"
 
 

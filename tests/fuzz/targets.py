@@ -177,6 +177,16 @@ def _saved_infos(path: Path) -> None:
         (path.parent / "dataset_infos.json").unlink()
 
 
+@target("dataset card", lambda: [seeds.text("card.txt", seeds.CARD)])
+def _dataset_card(path: Path) -> None:
+    (path.parent / "rows.csv").write_text("premise,hypothesis,label\na,b,0\n")
+    (path.parent / "README.md").write_bytes(path.read_bytes())
+    try:
+        _labels_of(path.parent / "rows.csv")
+    finally:
+        (path.parent / "README.md").unlink()
+
+
 @target("saved state", lambda: [seeds.as_json("state.json", seeds.STATE)])
 def _saved_state(path: Path) -> None:
     _in_saved_folder(path, "state.json")

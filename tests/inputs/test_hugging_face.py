@@ -347,3 +347,58 @@ def test_every_question_that_reads_tables_reads_arrow(tmp_path: Path, form: str)
     assert correct.evaluate(rows).rows.height == 40
     rows = written({"query": [f"q{i}" for i in range(40)], "hypotheses": [["a b", "c d"]] * 40})
     assert diverse.evaluate(rows).rows.height >= 40
+
+
+CARD = """---
+language: en
+dataset_info:
+- config_name: first
+  features:
+  - name: premise
+    dtype: string
+  - name: label
+    dtype:
+      class_label:
+        names:
+          '0': contradiction
+          '1': entailment
+          "2": neutral
+  - name: genre
+    dtype:
+      class_label:
+        names:
+          '0': news
+  splits:
+  - name: train
+    num_bytes: 1
+---
+# Names
+'0': nothing
+"""
+
+
+def test_names_from_the_card_of_a_data_set(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "rows.csv"
+    path.parent.mkdir()
+    path.write_text("label,genre\n0,0\n")
+    for folder in (tmp_path, path.parent):
+        (folder / "README.md").write_text(CARD)
+        assert told(path)[0] == ORDER and told(path, "genre")[0] == ("news",)
+        (folder / "README.md").write_text(CARD.replace("\n", "\r\n"))
+        assert told(path)[0] == ORDER
+        (folder / "README.md").write_text(CARD.removeprefix("---\n"))
+        assert told(path) == [], "a text without a head is no card"
+    (path.parent / "README.md").write_text(CARD.replace("'1': ent", "'7': ent"))
+    with pytest.raises(
+        InputError, match=r"README.md: expected the names of class labels, got .* for the column 'label'"
+    ):
+        told(path)
+
+
+def test_fields_nested_too_deeply_are_refused(tmp_path: Path) -> None:
+    nested = pl.Series("a", [1])
+    for _ in range(40):
+        nested = pl.Series("a", [nested])
+    pl.DataFrame([nested]).write_ipc_stream(tmp_path / "deep.arrow")
+    with pytest.raises(InputError, match="cannot be read as Arrow"):
+        read_table(tmp_path / "deep.arrow")

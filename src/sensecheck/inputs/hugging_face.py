@@ -8,6 +8,7 @@ sizes and places in a file are checked before they are used, and `state.json` ma
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +24,9 @@ STREAM_MAGIC = b"\xff\xff\xff\xff"
 KEY = "huggingface"
 
 STATE, SPLITS, INFO, INFOS = "state.json", "dataset_dict.json", "dataset_info.json", "dataset_infos.json"
+CARD = "README.md"
 _MOST_JSON_BYTES = 64 * 1024 * 1024
+_MOST_CARD_BYTES = 1024 * 1024
 _MOST_METADATA_BYTES = 64 * 1024 * 1024
 _PART_BYTES = 16 * 1024 * 1024
 """Record batches are read together up to so many bytes."""
@@ -87,28 +90,78 @@ def class_labels_in(text: bytes | str, source: str) -> ClassLabels:
 
 
 def class_labels_beside(path: Path | None) -> list[ClassLabels]:
-    """The class labels in the files that `datasets` puts beside the data, the nearest first."""
+    """The class labels in the files that `datasets` and its hub put beside the data, the nearest first."""
     if path is None:
         return []
-    found = []
-    for name in (INFO, INFOS):
-        place = path.parent / name
-        try:
-            if not place.is_file():
-                continue
-            with place.open("rb") as file:
-                text = file.read(_MOST_JSON_BYTES + 1)
-        except OSError as error:
-            found.append(ClassLabels(str(place), fault=f"a file that cannot be opened ({error.strerror or error})"))
-            continue
-        document, fault = _document(text)
-        if fault:
-            found.append(ClassLabels(str(place), fault=fault))
-            continue
-        # dataset_infos.json has one for every configuration
-        infos = [document] if name == INFO else list(document.values()) if isinstance(document, dict) else []
-        found.append(_of_features([i.get("features") if isinstance(i, dict) else None for i in infos], str(place)))
+    folder = path.parent
+    places = [folder / INFO, folder / INFOS, folder / CARD, folder / ".." / INFOS, folder / ".." / CARD]
+    found = [labels for place in places if (labels := _class_labels_at(place)) is not None]
     return [labels for labels in found if labels.names or labels.fault]
+
+
+def _class_labels_at(place: Path) -> ClassLabels | None:
+    try:
+        if not place.is_file():
+            return None
+        with place.open("rb") as file:
+            text = file.read((_MOST_CARD_BYTES if place.name == CARD else _MOST_JSON_BYTES) + 1)
+    except OSError as error:
+        return ClassLabels(str(place), fault=f"a file that cannot be opened ({error.strerror or error})")
+    if place.name == CARD:
+        return _of_features(_features_of_card(text.decode("utf-8", "replace")), str(place))
+    document, fault = _document(text)
+    if fault:
+        return ClassLabels(str(place), fault=fault)
+    # dataset_infos.json has one for every configuration
+    infos = [document] if place.name == INFO else list(document.values()) if isinstance(document, dict) else []
+    return _of_features([info.get("features") if isinstance(info, dict) else None for info in infos], str(place))
+
+
+_CARD_LINE = re.compile(r"(?P<indent> *)(?P<item>- )?(?P<key>[^\s:][^:]*):(?: (?P<value>.*))?")
+
+
+def _features_of_card(text: str) -> Iterator[dict[str, Any]]:
+    """The class labels in the head of a data set's card (README.md), one at a time: that much YAML and no more.
+
+    - name: label
+      dtype:
+        class_label:
+          names:
+            '0': entailment
+    """
+    lines = text.split("\n")
+    if lines[0].rstrip() != "---":
+        return
+    column, inside = "", -1
+    names: dict[str, str] = {}
+    for line in lines[1:]:
+        found = _CARD_LINE.fullmatch(line.rstrip())
+        key, value = (_unquoted(found[part] or "") for part in ("key", "value")) if found else ("", "")
+        indent = len(found["indent"]) if found else 0
+        if names and not (found and indent > inside and _is_index(key)):
+            yield {column: {"_type": "ClassLabel", "names": names}}
+            column, names, inside = "", {}, -1
+        if line.rstrip() == "---":
+            return
+        if found is None:
+            continue
+        if found["item"] and key == "name":
+            column, inside = value, -1
+        elif key == "names" and not value and column:
+            inside = indent
+        elif inside >= 0 and indent > inside and _is_index(key):
+            names[str(int(key))] = value
+        elif indent <= inside:
+            inside = -1
+
+
+def _is_index(key: str) -> bool:
+    return key.isascii() and key.isdigit() and len(key) <= 6
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
 
 
 def class_labels_of(data: Any) -> list[ClassLabels]:
@@ -195,7 +248,7 @@ def _own_file(folder: Path, place: Path, name: Any) -> Path:
             path=str(place), expected="names of files in the same folder", got=shown(name, 60),
             hint="Was the folder made by save_to_disk? Look at it before you go on.", reason=Reason.BAD_JSON,
         )  # fmt: skip
-    path = folder / name
+    path = folder / str(name)
     if not _is_file(path):
         raise InputError(
             path=str(folder), expected=f"the file {shown(name, 60)}, which {STATE} names", got="none of that name",
@@ -318,6 +371,8 @@ class _Table:
 
     def tables(self, number: int) -> list[_Table]:
         start, count = self.vector(number, 4)
+        if count > _MOST_FIELDS:
+            raise DamagedError
         places = [start + 4 * i for i in range(count)]
         return [_Table(self.buffer, at + self.buffer.number("<I", at)) for at in places]
 
@@ -331,15 +386,17 @@ _SCHEMA, _DICTIONARY, _RECORDS = 1, 2, 3
 
 def _checked_schema(schema: _Table) -> bytes | None:
     """What a schema says under `huggingface`; fields nested without end are refused, as they would never be read."""
-    seen = 0
+    left = _MOST_FIELDS
     level = schema.tables(1)
     for _ in range(_DEEPEST_FIELD):
-        seen += len(level)
-        if seen > _MOST_FIELDS:
-            raise DamagedError
-        level = [child for one in level for child in one.tables(5)]
-        if not level:
+        children: list[_Table] = []
+        for one in level:
+            children += one.tables(5)
+            if len(children) > left:
+                raise DamagedError
+        if not children:
             break
+        level, left = children, left - len(children)
     else:
         raise DamagedError
     return next((pair.text(1) for pair in schema.tables(2) if pair.text(0) == KEY.encode()), None)

@@ -53,9 +53,9 @@ QUESTION = Question(
     verdict=verdict,
     fields=ALIASES,
     needs=(("premise",), ("hypothesis",), ("label",)),
-    reads="Reads pairs (premise, hypothesis, label) from JSONL, CSV, TSV or Parquet, makes statements that follow\n"
-    "from or contradict each hypothesis, keeps those the model itself confirms, and checks its labels for\n"
-    "(premise, statement).",
+    reads="Reads pairs (premise, hypothesis, label) from JSONL, CSV, TSV, Parquet, Arrow or a folder of Hugging Face\n"
+    "datasets, makes statements that follow from or contradict each hypothesis, keeps those the model itself\n"
+    "confirms, and checks its labels for (premise, statement).",
     usage=(
         "pairs.jsonl --out run/",
         "pairs.jsonl --model roberta-large-mnli --generator google/flan-t5-xl --out run/",

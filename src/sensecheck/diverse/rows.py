@@ -23,6 +23,7 @@ from sensecheck.inputs.tables import PLACE, RECORD, TableReader, bad_json_line, 
 # Names that people give to the two columns, in the order in which we look for them.
 HYPOTHESES_NAMES = ("hypotheses", "hypothesis", "responses", "predictions", "generations", "outputs")
 REFERENCES_NAMES = ("references", "reference", "groups")
+CLASSES_NAMES = ("classes", "partition")
 _LISTS = frozenset({*HYPOTHESES_NAMES, *REFERENCES_NAMES})
 
 
@@ -189,7 +190,7 @@ def _table(data: Any, columns: Mapping[str, str], log: ReadingLog, path: str = "
 
 def _listed(name: str, value: Any) -> Any:
     """A cell of CSV that holds a list does so as JSON."""
-    if name in _LISTS and isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+    if (name in _LISTS or name in CLASSES_NAMES) and isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         try:
             return loads(value.encode("utf-8", "replace"))
         except ValueError:

@@ -25,7 +25,7 @@ AUTO = "auto"
 Row = tuple[int, Mapping[str, Any] | InputError]
 """The number of a line or record in its file, and what it holds, or what is wrong with it."""
 
-_MODULES = ("plain", "text_to_sql", "dialogue")
+_MODULES = ("plain", "text_to_sql", "dialogue", "label_sheets")
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,9 @@ def _table(data: Any, columns: Mapping[str, str], log: ReadingLog, path: str = "
         cells = batch.frame.drop(batch.place).iter_rows(named=True)
         for number, row in zip(batch.frame[batch.place], cells, strict=True):
             place = Place(number, batch.path or path, batch.place)
-            yield place, {name: _listed(name, value) for name, value in row.items()}
+            fields = {name: _listed(name, value) for name, value in row.items()}
+            # A column that goes by our name is known by its own as well.
+            yield place, {**fields, **{theirs: fields[ours] for ours, theirs in columns.items()}}
     for report in reader.files:
         if report.path:
             log.files.append(

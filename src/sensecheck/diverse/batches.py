@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -32,13 +32,29 @@ MANY_GROUPS = 6
 """From this number of groups on, queries are one slice."""
 
 
+class _Also(NamedTuple):
+    """What is measured beside the rest."""
+
+    chance: bool
+    classes: bool
+
+
 def measured(
-    records: Sequence[SetRecord], options: MeasureOptions, asked: Asked | None = None, *, chance: bool = True
+    records: Sequence[SetRecord],
+    options: MeasureOptions,
+    asked: Asked | None = None,
+    *,
+    chance: bool = True,
+    classes: bool = False,
 ) -> Batch:
-    """Measure one batch of records and keep the texts that the report shows; `chance`: the baseline as well."""
+    """Measure one batch of records and keep the texts that the report shows.
+
+    chance: the baseline as well. classes: the figures of given classes as well.
+    """
+    also = _Also(chance, classes)
     asked = asked or Asked()
     bounded = [_within_budget(record) for record in records]
-    parts = [part for some in _in_portions(bounded, options.variety) for part in _guarded(some, options, asked, chance)]
+    parts = [part for some in _in_portions(bounded, options.variety) for part in _guarded(some, options, asked, also)]
     if len(parts) == 1:
         return parts[0]
     return Batch(
@@ -62,15 +78,15 @@ def _too_large(hypotheses: Sequence[str]) -> bool:
     return size > MOST_CHARACTERS or size * paired > MOST_PAIRED_CHARACTERS
 
 
-def _guarded(records: Sequence[SetRecord], options: MeasureOptions, asked: Asked, chance: bool) -> list[Batch]:
+def _guarded(records: Sequence[SetRecord], options: MeasureOptions, asked: Asked, also: _Also) -> list[Batch]:
     """The portion measured; where that fails, record by record, so that one of them fails alone."""
-    portion = caught("measuring", _portion, records, options, asked, chance)
+    portion = caught("measuring", _portion, records, options, asked, also)
     if not isinstance(portion, Fault):
         return [portion]
     if len(records) > 1:
-        return [part for record in records for part in _guarded([record], options, asked, chance)]
+        return [part for record in records for part in _guarded([record], options, asked, also)]
     record = replace(records[0], hypotheses=(), groups=(), group_names=(), chance=(), reason=str(portion.reason))
-    return [_portion([record], options, asked, chance)]
+    return [_portion([record], options, asked, also)]
 
 
 def _in_portions(records: Sequence[SetRecord], variety: bool) -> Iterator[Sequence[SetRecord]]:
@@ -91,12 +107,13 @@ def _in_portions(records: Sequence[SetRecord], variety: bool) -> Iterator[Sequen
     yield portion
 
 
-def _portion(records: Sequence[SetRecord], options: MeasureOptions, asked: Asked, chance: bool) -> Batch:
+def _portion(records: Sequence[SetRecord], options: MeasureOptions, asked: Asked, also: _Also) -> Batch:
     sets = Sets(
         [record.id for record in records],
         [record.hypotheses for record in records],
         [record.groups for record in records],
-        [record.chance for record in records] if chance else None,
+        [record.chance for record in records] if also.chance else None,
+        [record.classes for record in records] if also.classes else None,
     )
     numbers, alignment = measure(sets, options)
     _check_slices(asked, numbers.columns)
@@ -114,7 +131,7 @@ def _portion(records: Sequence[SetRecord], options: MeasureOptions, asked: Asked
     if asked.cluster is not None:
         columns["cluster"] = pl.Series([_cluster(record, asked.cluster) for record in records], dtype=pl.String)
     named = [column.alias(name) for name, column in columns.items()]
-    return Batch(numbers.select("id", scored, reason, *named, pl.exclude("id")), _texts(records, alignment))
+    return Batch(numbers.select("id", scored, reason, *named, pl.exclude("id")), _texts(records, alignment, also))
 
 
 def _check_slices(asked: Asked, measured_columns: Sequence[str]) -> None:
@@ -156,7 +173,7 @@ def _weights(records: Sequence[SetRecord], name: str) -> pl.Series:
     return pl.concat(parts)
 
 
-def _texts(records: Sequence[SetRecord], alignment: Alignment) -> pl.DataFrame:
+def _texts(records: Sequence[SetRecord], alignment: Alignment, also: _Also) -> pl.DataFrame:
     ends = offsets(alignment.index.hypotheses_per_set).tolist()
 
     def by_set(values: Any) -> list[list[Any]]:
@@ -164,6 +181,7 @@ def _texts(records: Sequence[SetRecord], alignment: Alignment) -> pl.DataFrame:
         return [flat[a:b] for a, b in pairwise(ends)]
 
     texts = pl.List(pl.String)
+    classes = [None if record.classes is None else list(record.classes) for record in records]
     return pl.DataFrame(
         {
             "id": pl.Series([record.id for record in records], dtype=pl.String),
@@ -180,5 +198,6 @@ def _texts(records: Sequence[SetRecord], alignment: Alignment) -> pl.DataFrame:
                 [[g for g, group in enumerate(record.groups) for _ in group] for record in records],
                 dtype=pl.List(pl.Int64),
             ),
+            **({"class": pl.Series(classes, dtype=texts)} if also.classes else {}),
         }
     )

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import partial, wraps
 from itertools import islice
 from numbers import Integral
-from typing import Annotated, Any, Literal, Unpack
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Unpack
 
 import polars as pl
 
 from sensecheck.diverse.aligners import Aligner, as_aligner
 from sensecheck.diverse.batches import measured
 from sensecheck.diverse.corpus import MAX_WORDS, corpus_figures
-from sensecheck.diverse.figures import DEFAULT_AT, DEFAULT_ORDERS, PARITY
+from sensecheck.diverse.figures import DEFAULT_AT, DEFAULT_ORDERS, GIVEN, PARITY
 from sensecheck.diverse.measure import MeasureOptions
 from sensecheck.diverse.ngrams import Tokens
 from sensecheck.diverse.question import QUESTION
-from sensecheck.diverse.records import DONORS, SetReader
+from sensecheck.diverse.records import DONORS, SetReader, SetRecord
 from sensecheck.diverse.rows import are_files, called, stems
 from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.formats.dialogue import CONVERSATION
+from sensecheck.inputs.formats.registry import AUTO
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.opening import file_sources, identity
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option
-from sensecheck.report.asking import WeighedRows, as_original, asked, evaluator
+from sensecheck.report.asking import Asked, WeighedRows, as_original, asked, evaluator
 from sensecheck.report.instrument import Instrument
 from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
@@ -41,13 +44,31 @@ _aligning = partial(Option, group="how responses are aligned with groups of refe
 _figures = partial(Option, group="figures")
 
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _lines_with_eos(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Who says what parts the responses of a line has lines of responses, whatever else they look like."""
+
+    @wraps(function)
+    def evaluate(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        untold = kwargs.get("input_format") in (None, AUTO) and kwargs.get("gold") is None
+        if kwargs.get("eos") is not None and kwargs.get("parity") is None and untold:
+            kwargs["input_format"] = "text"
+        return function(*args, **kwargs)
+
+    return evaluate
+
+
+@_lines_with_eos
 @evaluator(needs=Needs("diverse", nested=True, texts_are_data=True))
 def evaluate(
     data: Annotated[
         Any,
         Option(
             "one set of responses per line, separated by --eos; or JSONL, JSON, Parquet or CSV with a field "
-            "'hypotheses' and, optionally, 'id', 'query' and 'references'; - for stdin",
+            "'hypotheses' and, optionally, 'id', 'query', 'references' and 'classes'; - for stdin",
             metavar="FILE",
         ),
     ],
@@ -123,8 +144,19 @@ def evaluate(
         at=tuple(dict.fromkeys(map(int, at))), orders=tuple(dict.fromkeys(map(int, orders))),
         vocabulary=int(vocabulary), variety=variety,
     )  # fmt: skip
-    reader = SetReader(data, asked(shared), references, eos=eos, queries=queries, donors=int(donors))
+    reader = SetReader(
+        data, _by_conversation(data, asked(shared)), references, eos=eos, queries=queries, donors=int(donors)
+    )
     return Diverse(reader, options).run()
+
+
+def _by_conversation(data: Any, asked: Asked) -> Asked:
+    """Replies of one conversation vary together: they are resampled together, unless the user says otherwise."""
+    if not isinstance(data, Gathered) or asked.cluster is not None or asked.repeat is not None:
+        return asked
+    if data.format != "parlai" or not all(CONVERSATION in row for row in data.dictionaries()):
+        return asked
+    return replace(asked, cluster=CONVERSATION)
 
 
 def _check(tokenize: str, at: Sequence[int], orders: Sequence[int], vocabulary: int, donors: int) -> None:
@@ -160,6 +192,7 @@ class Diverse(Instrument):
         self.reader = reader
         self.options = options
         self._any_references = False
+        self._classes = False
 
     def batches(self, done: int) -> Iterator[Batch]:
         records = iter(self.reader)
@@ -167,9 +200,12 @@ class Diverse(Instrument):
         while batch := list(islice(records, BATCH_SETS)):
             if number == 0:
                 self.reader.check_columns(batch)
+                self._classes = any(record.classes is not None for record in batch)
+            elif not self._classes:
+                _refuse_late_classes(batch)
             self._any_references = self._any_references or any(record.groups for record in batch)
             if number >= done:
-                yield measured(batch, self.options, self.asked, chance=bool(self.reader.donors))
+                yield measured(batch, self.options, self.asked, chance=bool(self.reader.donors), classes=self._classes)
             number += 1
         if number == 0:
             raise InputError("there is no query to measure", path=called(self.data, "") or None, reason=Reason.EMPTY)
@@ -201,7 +237,8 @@ class Diverse(Instrument):
         }
 
     def learnt(self) -> Method:
-        return {"references": "flat" if self.reader.flat else "grouped" if self._any_references else "none"}
+        references = "flat" if self.reader.flat else "grouped" if self._any_references else "none"
+        return {"references": references, **({"classes": GIVEN} if self._classes else {})}
 
     def system(self) -> Mapping[str, str]:
         return {"name": self.asked.name_of(stems(self.data))}
@@ -234,6 +271,17 @@ class Diverse(Instrument):
         if figures is None:
             result.notes.append(f"figures of all responses together are left out above {MAX_WORDS:,} words")
         result.estimates.overall.extend(figures or [])
+
+
+def _refuse_late_classes(records: Sequence[SetRecord]) -> None:
+    """Columns of measurements are the same from the first batch to the last."""
+    late = next((record for record in records if record.classes is not None), None)
+    if late is not None:
+        raise late.place.error(
+            field="classes", expected=f"classes among the first {BATCH_SETS} queries already, or none",
+            got="classes for the first time", hint="Give every query its classes, or leave out the field.",
+            reason=Reason.BAD_COLUMNS,
+        )  # fmt: skip
 
 
 def _content(references: Any) -> str | None:

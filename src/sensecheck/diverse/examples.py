@@ -32,6 +32,13 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
         if not inside:
             spans.append(["→ no response\n", "bad"])
         parts.append({"label": f"meaning {name}: {state}", "spans": spans})
+    given = row.get("class")
+    if given and not groups:
+        for name in dict.fromkeys(given):
+            members = [text for text, its in zip(hypotheses, given, strict=True) if its == name]
+            spans = [[f"{_shown(text)}\n", "muted"] for text in members]
+            parts.append({"label": f"class {name}: {len(members)} of {len(given)}", "spans": spans})
+        return {"title": title, "parts": parts}
     outside = [i for i in range(len(hypotheses)) if not counts[i]]
     if outside:
         spans = [[f"{_shown(hypotheses[i])} ({_score(scores[i])})\n", "bad"] for i in outside]

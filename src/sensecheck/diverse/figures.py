@@ -18,11 +18,16 @@ INFINITE = float("inf")
 DEFAULT_AT = (1, 2, 3, 5, 10)
 DEFAULT_ORDERS = (1, 2, 3)
 
+GIVEN = "given"
+"""What a signature says of classes that came with the data."""
+
 PARITY = "lsdscc"
 """The original whose figures `--as` reproduces."""
 
 _LSDSCC = "Xu et al. 2018, LSDSCC: a Large Scale Domain-Specific Conversational Corpus for Response Generation"
 _GUPTA = "Gupta et al. 2019, Investigating Evaluation of Open-Domain Dialogue Systems With Human Generated References"
+
+_NOVELTYBENCH = "Zhang et al. 2025, NoveltyBench: Evaluating Language Models for Humanlike Diversity"
 
 _ANY_SCORE = (-INFINITE, INFINITE)
 """The range of an aligner's scores, unless they are BLEU."""
@@ -162,6 +167,37 @@ _REPETITION = (
             "Shaib et al. 2024, Standardizing the Measurement of Text Diversity")),
 )  # fmt: skip
 
+_NO_CLASSES = "queries whose responses nobody put into classes"
+
+_CLASSES = (
+    mean_of("classes", "distinct_classes", title="distinct classes", direction="higher", range=(0, INFINITE),
+        absent=_NO_CLASSES, explanation=Explanation(
+            "number of different classes among a query's hypotheses, mean over queries",
+            "How many different answers the responses to a query are, by the classes that the data give.",
+            "more responses per query (compare at equal k: classes@k), whoever made the classes",
+            _NOVELTYBENCH)),
+    mean_of("class_share", title="classes per response", direction="higher", absent=_NO_CLASSES,
+        explanation=Explanation(
+            "(classes of a query's hypotheses) / hypotheses, mean over queries",
+            "1: every response is an answer of its own.",
+            "more responses per query")),
+    mean_of("class_entropy", title="class entropy", direction="higher", range=(0, INFINITE), absent=_NO_CLASSES,
+        explanation=Explanation(
+            "entropy, in nats, of the classes of a query's hypotheses, mean over queries",
+            "Like the number of classes, but it also shows how evenly the responses spread over them.",
+            "more responses per query")),
+)  # fmt: skip
+
+_CLASSES_OF_K = (
+    mean_of("classes_at_{k}", title="classes@{k}", direction="higher", range=(0, INFINITE),
+        absent="queries with fewer than {k} responses, or without classes", explanation=Explanation(
+            "Σ over classes of 1 − C(n − members, k) / C(n, k), averaged over queries with n ≥ k",
+            "The number of classes expected of {k} of the responses taken at random: comparable between systems that "
+            "give different numbers of responses.",
+            "queries with fewer than k responses have no value",
+            _NOVELTYBENCH)),
+)  # fmt: skip
+
 _RECALLED_NGRAMS = (
     mean_of("reference_recall_{n}", title="reference {n}-gram recall", direction="higher", explanation=Explanation(
         "{n}-grams of the references (highest count in one) that a hypothesis has / all of them, mean over queries",
@@ -205,6 +241,11 @@ def statistics(method: Method) -> list[AnyStatistic]:
     figures: list[AnyStatistic] = []
     if with_references:
         figures += _coverage(method)
+    # Without any choice, this is the list of all figures.
+    if method.get("classes") == GIVEN or not method:
+        # One response is always one class.
+        sizes = [k for k in numbers(method.get("at"), DEFAULT_AT) if k > 1]
+        figures += [*_CLASSES, *_for_each("k", sizes, _CLASSES_OF_K)]
     if method.get("variety", True):
         orders = numbers(method.get("n"), DEFAULT_ORDERS)
         figures += [*_for_each("n", orders, _DISTINCT_NGRAMS), *_REPETITION]

@@ -7,6 +7,7 @@ original credits it to the first one); scores as near as rounding noise are ties
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -49,13 +50,15 @@ class MeasureOptions:
 class Sets:
     """A batch of records, by column.
 
-    `chance` holds, for each query, the hypothesis sets of some other queries, drawn when records were read.
+    `chance` holds, for each query, the hypothesis sets of some other queries, drawn when records were read. `classes`
+    says of each query's hypotheses which of them mean the same, where someone said so of any query.
     """
 
     ids: Sequence[str]
     hypotheses: Sequence[Sequence[str]]
     references: Sequence[Sequence[Sequence[str]]]
     chance: Sequence[Sequence[Sequence[str]]] | None = None
+    classes: Sequence[Sequence[str] | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,8 @@ def measure(sets: Sets, options: MeasureOptions | None = None) -> tuple[pl.DataF
     columns |= _coverage_columns(alignment, options)
     if sets.chance is not None:
         columns |= _chance_columns(sets, options, split, index)
+    if sets.classes is not None:
+        columns |= _class_columns(sets.classes, options)
     if options.variety:
         columns |= _variety_columns(sets, batch, options)
     frame = pl.DataFrame({"id": pl.Series("id", list(sets.ids), dtype=pl.String)} | columns)
@@ -257,6 +262,27 @@ def _chance_columns(
     with np.errstate(invalid="ignore", divide="ignore"):
         mds, pds = coverage(index, per_group / donors[index.group_set])
     return {"chance_donors": donors, "chance_mds": mds, "chance_pds": pds}
+
+
+def _class_columns(classes: Sequence[Sequence[str] | None], options: MeasureOptions) -> dict[str, NDArray[Any]]:
+    """How many classes the hypotheses of each query fall in, and how evenly; NaN where nobody said."""
+    sizes = [np.array(list(Counter(given or ()).values()), dtype=np.int64) for given in classes]
+    said = np.array([given is not None for given in classes])
+    responses = np.array([one.sum() for one in sizes], dtype=np.float64)
+    number = np.array([len(one) for one in sizes], dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = number / responses
+        entropy = np.log(responses) - np.array([(one * np.log(one)).sum() for one in sizes]) / responses
+    columns: dict[str, NDArray[Any]] = {
+        "classes": np.where(said, number, np.nan),
+        "class_share": np.where(said & (responses > 0), share, np.nan),
+        "class_entropy": np.where(said & (responses > 0), np.maximum(entropy, 0.0), np.nan),
+    }
+    for k in options.at:
+        # As many classes as some of k responses, taken at random, are expected to fall in.
+        expected = np.array([reached_by(one, np.full(len(one), one.sum()), k).sum() for one in sizes])
+        columns[f"classes_at_{k}"] = np.where(said & (responses >= k), expected, np.nan)
+    return columns
 
 
 def _sizes(items: Sequence[Sequence[Any]]) -> Ints:

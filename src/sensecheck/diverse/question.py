@@ -16,6 +16,9 @@ from sensecheck.report.result import Result
 def verdict(result: Result) -> list[str]:
     """What to take away, in plain words."""
     figures = {figure.name: figure for figure in result.figures}
+    classes = figures.get("distinct_classes")
+    if classes is not None and classes.n and "mds" not in figures:
+        return [f"The responses to a query fall in {classes.value:.1f} classes on average."]
     if "as" in result.signature.method or "mds" not in figures or not figures["mds"].n:
         return []
     mds = figures["mds"]
@@ -47,7 +50,7 @@ QUESTION = Question(
     name="diverse",
     asks=ASKS,
     statistics=statistics,
-    headline=("mds", "mds_over_chance", "pds", "max_bleu", "max_score"),
+    headline=("mds", "mds_over_chance", "pds", "max_bleu", "max_score", "distinct_classes"),
     outcome="mds",
     given=("query",),
     plots=plots,

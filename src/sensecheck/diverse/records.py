@@ -11,6 +11,8 @@ The rules, each counted and shown:
   a blank line is a query without hypotheses: it reaches no group;
   blank lines after the last query are dropped;
   an empty reference is dropped; a group that has no other is an error.
+
+Where someone has said which responses of a query mean the same, `classes` (or `partition`) lists the class of each.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import polars as pl
 from sensecheck.diverse.groups import EOS
 from sensecheck.diverse.references import References, grouped, is_flat, read_references, references_in
 from sensecheck.diverse.rows import (
+    CLASSES_NAMES,
     HYPOTHESES_NAMES,
     Place,
     ReadingLog,
@@ -46,10 +49,11 @@ from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.opening import Source
 from sensecheck.inputs.reasons import Reason
-from sensecheck.inputs.tables import PLACE, check_columns, check_names
+from sensecheck.inputs.tables import PLACE, check_columns, check_names, kind_and_value
 from sensecheck.report.asking import Asked
 
-SEPARATORS = ("</s>", "<EOS>", "<eos>", "</S>", "<|endoftext|>", "[SEP]", "<sep>", "|||", "\t")
+TAB = "\t"
+SEPARATORS = ("</s>", "<EOS>", "<eos>", "</S>", "<|endoftext|>", "[SEP]", "<sep>", "|||", TAB)
 """Separators seen in the wild: looked for when the one given splits no line at all."""
 
 POOL = 1024
@@ -60,13 +64,14 @@ DONORS = 5
 N_GROUPS = "n_groups"
 """A slice that is always there: how many groups of references a query has."""
 
-FIELDS = ("id", "query", "hypotheses", "references")
+FIELDS = ("id", "query", "hypotheses", "references", "classes")
 
 NOWHERE = Place(0)
 _TRAILING = "trailing blank line"
 _BLANK = "queries without hypotheses (blank lines)"
 _DROPPED = "files with blank lines after the last query (dropped)"
 _EMPTY = "empty hypotheses (score 0)"
+_TABBED = " Lines of a query and its responses under no header: --input-format tabbed (input_format=)."
 
 
 @dataclass(slots=True)
@@ -77,6 +82,7 @@ class SetRecord:
     hypotheses: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...] = ()
     group_names: tuple[str, ...] = ()
+    classes: tuple[str, ...] | None = None  # of each hypothesis, where someone said which of them mean the same
     query: str = ""
     reason: str = ""  # why it cannot be scored, if it cannot
     given_up: str = ""  # why its hypotheses are not looked at, and so reach nothing
@@ -376,7 +382,8 @@ class SetReader:
         raise InputError(
             f"the separator {shown(self._separator)} occurs in no line, but {shown(likely)} does in {more}{times}",
             path=self._name,
-            hint=f"Pass --eos {shown(likely)} (eos=), or a text that is in no line if each line is one hypothesis.",
+            hint=f"Pass --eos {shown(likely)} (eos=), or a text that is in no line if each line is one hypothesis."
+            f"{_TABBED if likely == TAB else ''}",
             reason=Reason.WRONG_EOS,
         )
 
@@ -414,6 +421,7 @@ class SetReader:
             hypotheses=hypotheses,
             groups=references.groups,
             group_names=references.names,
+            classes=self._classes_in(place, row, len(hypotheses)),
             query=query if isinstance(query, str) else "",
             columns=self._kept(row),
             named=row.get("id") is not None,
@@ -427,7 +435,8 @@ class SetReader:
             raise place.error(
                 expected=f"a field {shown(wanted, 60)}",
                 got=f"the fields {', '.join(shown(there, 30) for there in list(row)[:10])}",
-                hint=did_you_mean(wanted, row) or "Name it with --columns hypotheses=YOURS (columns=).",
+                hint=did_you_mean(wanted, row)
+                or f"Name it with --columns hypotheses=YOURS (columns=).{_TABBED if _has_tabs(place) else ''}",
                 reason=Reason.NO_HYPOTHESES_FIELD,
             )
         value = row[name]
@@ -443,10 +452,38 @@ class SetReader:
         self._count_empty(hypotheses)
         return hypotheses
 
+    def _classes_in(self, place: Place, row: Mapping[str, Any], hypotheses: int) -> tuple[str, ...] | None:
+        """The class of each hypothesis; a field of that name that holds no list is about something else."""
+        name = next((name for name in CLASSES_NAMES if isinstance(row.get(name), list | tuple)), None)
+        if name is None and "classes" in self.asked.columns and row.get("classes") is not None:
+            name = "classes"
+        if name is None:
+            return None
+        given = row[name]
+        expected = f"the class of each of the {hypotheses} responses, a list of numbers or names"
+        if not isinstance(given, list | tuple) or not all(map(_is_class, given)):
+            wrong = given if not isinstance(given, list | tuple) else next(one for one in given if not _is_class(one))
+            got = kind_and_value(wrong)
+        elif len(given) != hypotheses:
+            got = f"{len(given)} classes"
+        else:
+            return tuple(str(int(one)) if isinstance(one, float) else str(one) for one in given)
+        raise place.error(field=name, expected=expected, got=got, hint=SKIP_HINT, reason=Reason.VALUE_COUNT)
+
     def _kept(self, row: Mapping[str, Any]) -> dict[str, Any]:
         if len(self._known) < 1000:
             self._known.update(dict.fromkeys(row))
         return {name: row[name] for name in self._wanted if name in row}
+
+
+def _has_tabs(place: Place) -> bool:
+    """Whether the record is from a table whose cells are parted by tabs, by its name."""
+    return place.path.lower().removesuffix(".gz").removesuffix(".zst").endswith((".tsv", ".tab"))
+
+
+def _is_class(value: Any) -> bool:
+    """A name or a whole number."""
+    return isinstance(value, str | int) or (isinstance(value, float) and value.is_integer())
 
 
 def _id(place: Place, row: Mapping[str, Any]) -> str:

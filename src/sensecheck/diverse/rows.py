@@ -24,6 +24,7 @@ from sensecheck.inputs.tables import PLACE, RECORD, TableReader, bad_json_line, 
 # Names that people give to the two columns, in the order in which we look for them.
 HYPOTHESES_NAMES = ("hypotheses", "hypothesis", "responses", "predictions", "generations", "outputs")
 REFERENCES_NAMES = ("references", "reference", "groups")
+CLASSES_NAMES = ("classes", "partition")
 _LISTS = frozenset({*HYPOTHESES_NAMES, *REFERENCES_NAMES})
 
 
@@ -180,7 +181,9 @@ def _table(data: Any, columns: Mapping[str, str], log: ReadingLog, path: str = "
         cells = batch.frame.drop(batch.place).iter_rows(named=True)
         for number, row in zip(batch.frame[batch.place], cells, strict=True):
             place = Place(number, batch.path or path, batch.place)
-            yield place, {name: _listed(name, value) for name, value in row.items()}
+            fields = {name: _listed(name, value) for name, value in row.items()}
+            # A column that goes by our name is known by its own as well.
+            yield place, {**fields, **{theirs: fields[ours] for ours, theirs in columns.items()}}
     for report in reader.files:
         if report.path:
             log.files.append(
@@ -190,7 +193,7 @@ def _table(data: Any, columns: Mapping[str, str], log: ReadingLog, path: str = "
 
 def _listed(name: str, value: Any) -> Any:
     """A cell of CSV that holds a list does so as JSON."""
-    if name in _LISTS and isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+    if (name in _LISTS or name in CLASSES_NAMES) and isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         try:
             return loads(value.encode("utf-8", "replace"))
         except ValueError:

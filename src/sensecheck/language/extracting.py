@@ -367,7 +367,10 @@ class _Search:
         if self.tries.parses(text):
             return True
         last = list(islice(_ends(text, keyword.start(), self.grammar), _MOST_ENDS))[-1]
-        return last.kind == "end" and _DANGLING.search(text) is None and _FROM.search(text) is not None
+        return last.kind == "end" and _DANGLING.search(text) is None and self._asks_something(text)
+
+    def _asks_something(self, text: str) -> bool:
+        return _FROM.search(text) is not None if self.sql else "{" in text
 
     def _does_other_things(self, text: str) -> bool:
         """Whether it begins with a statement that does not read, and is nothing else: refused, not searched."""
@@ -570,7 +573,7 @@ class _Search:
         for end in islice(_ends(text, start, self.grammar), _MOST_ENDS):
             if end.kind in ("closed", "end", "fence", "tag") or (end.kind == "prose" and end.blank):
                 held = text[start : end.place]
-                return end.place if _FROM.search(held) is not None and "\n- " not in held else None
+                return end.place if self._asks_something(held) and "\n- " not in held else None
         return None
 
 
@@ -582,7 +585,7 @@ _TAG_LINE = re.compile(
 )
 _SQL_STARTS = re.compile(r"(?<![\w.(])\b(?:SELECT|WITH|VALUES)\b(?!['’])", re.I)
 _SPARQL_STARTS = re.compile(r"(?<![\w.({?$:])\b(?:PREFIX|BASE|SELECT|ASK|CONSTRUCT|DESCRIBE)\b(?!['’])", re.I)
-_FROM = re.compile(r"\bFROM\b|\{", re.I)
+_FROM = re.compile(r"\bFROM\b", re.I)
 _CLOSERS = {"`": "`", '"': '"', "'": "'", "“": "”", "*": "*"}
 _LINE_START = re.compile(r"[\s>*`\"'“_#•)(.\d\-]*+\Z")
 _LABELLED = re.compile(r"[^\n]{0,100}[:=>\]]\W{0,6}\Z", re.DOTALL)

@@ -146,6 +146,11 @@ def test_a_capital_begins_a_sentence_more_often_than_a_query() -> None:
     assert statement_in(f"SELECT statement:\n```sql\n{SQL}\n```", "sql") == SQL
 
 
+def test_thinking_changes_nothing_in_what_follows() -> None:
+    for text in (f"SELECT wrong FROM t;\n\nCorrected:\n\n{SQL};", f"use this one: {SQL}", "SELECT a FORM t"):
+        assert statement_in(f"<think>SELECT 1</think>{text}", "sql") == statement_in(text, "sql")
+
+
 def test_a_literal_may_hold_a_fence() -> None:
     held = "SELECT a FROM t WHERE b = 'x\n```\ny'"
     assert statement_in(f"```sql\n{held}\n```\nDone.", "sql") == held

@@ -79,8 +79,8 @@ def check_tables(store: Databases, records: Iterable[Record], files: Mapping[str
     held = sorted(tables[first] or ())
     raise StoreError(
         f"database {first}{others}: {failing:,} of {looked_at:,} gold queries looked at ask for tables that are not "
-        f"there ({_listed(list(absent))}); it has {_listed(held) if held else 'none'}. Is it the database that they "
-        "were written for?"
+        f"there ({_listed(list(absent))}); it has {_listed(held) if held else 'none'}. Give the database that they "
+        "were written for"
     )
 
 

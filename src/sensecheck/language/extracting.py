@@ -148,6 +148,25 @@ _OTHER_SQL = (
     "VACUUM|COPY|TRUNCATE|MERGE|GRANT|REVOKE|INSTALL|LOAD|CALL|SET|RESET|USE|EXPORT|IMPORT|EXECUTE|PREPARE|CHECKPOINT"
 )
 _OTHER_SPARQL = "INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY|WITH"
+_SENTENCES_BEGIN = frozenset(
+    [
+        "use",
+        "set",
+        "call",
+        "load",
+        "begin",
+        "import",
+        "export",
+        "prepare",
+        "execute",
+        "explain",
+        "copy",
+        "reset",
+        "add",
+        "move",
+    ]
+)
+"""Words of these that prose begins with, too: in capitals alone they are commands."""
 _FOREIGN = rf"[\r\n]\s*+\S|```|~~~|{_END_TAG}|</think"
 
 
@@ -301,34 +320,44 @@ def _capitalised(word: str) -> bool:
 # ---- one text
 
 
+def _grammar_of(language: str, dialect: str) -> _Grammar:
+    return _SPARQL if language != "sql" else _DUCKDB if dialect == "duckdb" else _SQL
+
+
+def _plainly_stands(text: str, grammar: _Grammar) -> bool:
+    """Whether nothing but a statement is there, by its look alone: most are told by this, at next to no cost."""
+    keyword = grammar.starts.match(text) or grammar.keyword(text)
+    if keyword is None:
+        return False
+    # One sign after the other is found faster than any of them by a pattern.
+    suspect = (
+        "\n" in text or "\r" in text or "```" in text or "~~~" in text or "</" in text or "[/" in text or "<|" in text
+        or "<e" in text or "<E" in text or (grammar.closes and ";" in text[:-1])
+    )  # fmt: skip
+    # Space at the end says nothing, and would be gone over again from every line of it.
+    if suspect and grammar.foreign.search(text, keyword.start(), len(text.rstrip())) is not None:
+        return False
+    return bool(grammar.closes) or _SPARQL_TAIL.match(text, text.rfind("}") + 1) is not None
+
+
 class _Search:
     def __init__(self, language: str, dialect: str) -> None:
         self.sql = language == "sql"
-        self.grammar = _SPARQL if not self.sql else _DUCKDB if dialect == "duckdb" else _SQL
+        self.grammar = _grammar_of(language, dialect)
         self.tries = _Tries((lambda text: _is_sql(text, dialect)) if self.sql else _is_sparql)
-
-    def plainly_stands(self, text: str) -> bool:
-        """Whether nothing but a statement is there, by its look alone: most are told by this, at no cost."""
-        keyword = self.grammar.keyword(text)
-        if keyword is None:
-            return False
-        # Space at the end says nothing, and would be gone over again from every line of it.
-        if self.grammar.foreign.search(text, keyword.start(), len(text.rstrip())) is not None:
-            return False
-        return self.sql or _SPARQL_TAIL.match(text, text.rfind("}") + 1) is not None
 
     def taken(self, text: str) -> str | None:
         """The statement in a text that is more than one; nothing where there is none, or the text is one."""
         if self.tries.parses(text) or self._does_other_things(text):
             return None
         rest = without_thinking(text)
-        if rest != text and (statement := self._standing(rest)) is not None:
-            return statement
+        if rest != text and (_plainly_stands(rest, self.grammar) or self.tries.parses(rest.strip())):
+            return _tidy(rest)
         for stage in (self._of_json, self._of_fences, self._of_prose):
             statement = stage(rest)
             if statement is not None:
                 return statement
-        return None
+        return self._standing(rest) if rest != text else None
 
     def is_complete(self, text: str) -> bool:
         """Whether a text is a statement that reads: what no parser of ours reads must at least look like one."""
@@ -338,13 +367,18 @@ class _Search:
         if self.tries.parses(text):
             return True
         last = list(islice(_ends(text, keyword.start(), self.grammar), _MOST_ENDS))[-1]
-        return last.kind == "end" and _DANGLING.search(text) is None and _FROM.search(text) is not None
+        return last.kind == "end" and _DANGLING.search(text) is None and self._asks_something(text)
+
+    def _asks_something(self, text: str) -> bool:
+        return _FROM.search(text) is not None if self.sql else "{" in text
 
     def _does_other_things(self, text: str) -> bool:
         """Whether it begins with a statement that does not read, and is nothing else: refused, not searched."""
         lead = self.grammar.lead.match(text)
         word = self.grammar.others.match(text, lead.end() if lead else 0)
-        return word is not None and not _capitalised(word[0]) and "```" not in text
+        if word is None or "```" in text:
+            return False
+        return word[0].isupper() or (word[0].islower() and word[0] not in _SENTENCES_BEGIN)
 
     def _standing(self, text: str) -> str | None:
         """The statement that a text begins with, where it is all there is, or clearly ends."""
@@ -479,7 +513,7 @@ class _Search:
         if keyword is not None and not _capitalised(keyword[0]):
             if self.tries.parses(text):
                 return _tidy(text)
-            end = self._clear_end(text, keyword)
+            end = self._clear_end(text, keyword) if len(text) <= PARSED_CHARACTERS else None
             if end is None:
                 return None
             own, begin = _tidy(text[:end]), end
@@ -539,7 +573,7 @@ class _Search:
         for end in islice(_ends(text, start, self.grammar), _MOST_ENDS):
             if end.kind in ("closed", "end", "fence", "tag") or (end.kind == "prose" and end.blank):
                 held = text[start : end.place]
-                return end.place if _FROM.search(held) is not None and "\n- " not in held else None
+                return end.place if self._asks_something(held) and "\n- " not in held else None
         return None
 
 
@@ -551,7 +585,7 @@ _TAG_LINE = re.compile(
 )
 _SQL_STARTS = re.compile(r"(?<![\w.(])\b(?:SELECT|WITH|VALUES)\b(?!['’])", re.I)
 _SPARQL_STARTS = re.compile(r"(?<![\w.({?$:])\b(?:PREFIX|BASE|SELECT|ASK|CONSTRUCT|DESCRIBE)\b(?!['’])", re.I)
-_FROM = re.compile(r"\bFROM\b|\{", re.I)
+_FROM = re.compile(r"\bFROM\b", re.I)
 _CLOSERS = {"`": "`", '"': '"', "'": "'", "“": "”", "*": "*"}
 _LINE_START = re.compile(r"[\s>*`\"'“_#•)(.\d\-]*+\Z")
 _LABELLED = re.compile(r"[^\n]{0,100}[:=>\]]\W{0,6}\Z", re.DOTALL)
@@ -638,7 +672,7 @@ def statement_in(text: str, language: str, dialect: str = "sqlite") -> str:
     >>> statement_in("SELECT 1;", "sql")
     'SELECT 1;'
     """
-    if _Search(language, dialect).plainly_stands(text) or not _may_hold(language, dialect).search(text):
+    if _plainly_stands(text, _grammar_of(language, dialect)) or not _may_hold(language, dialect).search(text):
         return text
     taken = guarded("looking for a statement", _settled, text, language, dialect)
     return text if isinstance(taken, Fault) else taken
@@ -648,7 +682,7 @@ def _settled(text: str, language: str, dialect: str) -> str:
     """What is taken may itself be wrapped once more: taken again, it stays as it is."""
     for _ in range(3):
         search = _Search(language, dialect)
-        if search.plainly_stands(text):
+        if _plainly_stands(text, search.grammar):
             return text
         taken = search.taken(text)
         if not taken or taken == text:
@@ -660,13 +694,9 @@ def _settled(text: str, language: str, dialect: str) -> str:
 @lru_cache(maxsize=4)
 def _may_hold(language: str, dialect: str) -> re.Pattern[str]:
     """Without one of these words there is nothing to look for."""
-    words = (
-        "ASK|CONSTRUCT|DESCRIBE|SELECT"
-        if language != "sql"
-        else "SELECT|VALUES"
-        if dialect != "duckdb"
-        else _DUCKDB_STARTS
-    )
+    words = "ASK|CONSTRUCT|DESCRIBE|SELECT"
+    if language == "sql":
+        words = _DUCKDB_STARTS if dialect == "duckdb" else "SELECT|VALUES"
     return re.compile(words, re.I)  # a letter may stand before it: JSON writes a new line as \\n
 
 

@@ -76,7 +76,8 @@ def read_gold(evaluation: str | Path, folder: str | Path | None = None) -> Itera
         if not files:
             raise InputError(
                 path=str(evaluation), line=number, field="instance_id",
-                expected="a table ID.csv or ID_a.csv among the golds", got=f"none for {shown(name, 60)}", hint="Is this the folder of the same questions?", reason=Reason.NO_GOLD,
+                expected="a table ID.csv or ID_a.csv among the golds", got=f"none for {shown(name, 60)}",
+                hint="Is this the folder of the same questions?", reason=Reason.NO_GOLD,
             )  # fmt: skip
         yield {
             "id": name,

@@ -424,7 +424,7 @@ def test_columns_of_numbers_are_numbers(tmp_path, text, values):
         ("spider2lite_eval.jsonl", "{", "expected an object of JSON"),
         ("spider2lite_eval.jsonl", "[1]", "expected an object of JSON"),
         ("spider2lite_eval.jsonl", '{"id": 1}', "instance_id"),
-        ("spider2lite_eval.jsonl", '{"instance_id": "q9"}', r"q9\.csv or q9_a\.csv"),
+        ("spider2lite_eval.jsonl", '{"instance_id": "q9"}', "among the golds, got none for 'q9'"),
         ("spider2lite_eval.jsonl", '{"instance_id": "q2"}\n{"instance_id": "q2"}', "each question once"),
         ("gold/exec_result/q2.csv", 'a\n"open', "never ends"),
         ("gold/exec_result/q2.csv", "a\n1,2", "1 values in every row"),

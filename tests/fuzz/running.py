@@ -173,6 +173,22 @@ def _child(name: str, mutations: int, seed: int, first: int, place: mmap.mmap, p
         pipe.send(traceback.format_exc())
 
 
+def _case_apart(name: str, seed: int, number: int) -> Case:
+    """An input made in a child: making it may start threads, and what has threads must not fork again."""
+    context = get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: theirs.send(case_of(TARGETS[name], seed, number)))
+    child.start()
+    theirs.close()
+    try:
+        case = ours.recv()
+    except EOFError:
+        case = Case(f"input {number} of seed {seed}", b"")
+    child.join()
+    assert isinstance(case, Case)
+    return case
+
+
 def guarded(name: str, mutations: int, seed: int = 1) -> Outcome:
     """As `run`, in a child: where an input kills it or makes it hang, that is a finding and the next child goes on."""
     whole = Outcome(name)
@@ -210,7 +226,7 @@ def guarded(name: str, mutations: int, seed: int = 1) -> Outcome:
             sys.stderr.write(str(result))
         status = f"status {child.exitcode}"
         finding = Finding("death", status, f"the process ended with {status} (a limit of {MEMORY_BYTES:,} bytes holds)")
-        case = case_of(TARGETS[name], seed, at)
+        case = _case_apart(name, seed, at)
         known = whole.findings.get(finding.key)
         whole.findings[finding.key] = (finding, case, 1) if known is None else (known[0], known[1], known[2] + 1)
         whole.inputs += at + 1 - first

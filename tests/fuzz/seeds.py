@@ -223,6 +223,29 @@ SQL_RECORDS: list[dict[str, Any]] = [
     {"id": 1, "prediction": "SELECT name FROM singer", "gold": "SELECT name FROM singer", "db_id": "concert", "kind": "x"},
     {"id": 2, "prediction": "SELECT age FROM singer", "gold": "SELECT max(age) FROM singer", "db_id": "concert", "kind": "y"},
 ]  # fmt: skip
+RESULTS_XML = """<?xml version="1.0"?>
+<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="x"/><variable name="n"/></head><results>
+<result><binding name="x"><uri>http://e/a</uri></binding><binding name="n"><literal datatype="http://www.w3.org/2001/XMLSchema#integer">3</literal></binding></result>
+<result><binding name="x"><literal xml:lang="en">b &amp; c</literal></binding></result><result><binding name="x"><bnode>r1</bnode></binding></result></results></sparql>
+"""
+RESULTS_CSV = 'x,n\r\nhttp://e/a,3\r\n"b, ""c""",\r\n_:r1,2.5\r\n'
+RESULTS_TSV = '?x\t?n\n<http://e/a>\t3\n"b \\"c\\" \\u00e4"@en\t\n_:r1\t2.5e1\n\'z\'\t"1"^^<http://www.w3.org/2001/XMLSchema#int>\n'
+GIVEN: list[dict[str, Any]] = [
+    {"id": "a", "predicted_answers": {"head": {"vars": ["x"]}, "results": {"bindings": [{"x": {"type": "uri", "value": "http://e/a"}}]}}, "answers": [{"head": {"vars": ["x"]}, "results": {"bindings": [{"x": {"type": "literal", "value": "8"}}]}}], "gold": None},
+    {"id": "b", "predicted_answers": {"boolean": True}, "answers": [{"head": {}, "results": {}, "boolean": True}], "gold": None},
+    {"id": "c", "predicted_answers": ["Q1", "Q2"], "answers": [["Q1", 3], ["Q2", 4.5]], "gold": None},
+]  # fmt: skip
+TABLES: list[dict[str, Any]] = [
+    {"id": "a", "predicted_answers": {"columns": ["n", "s"], "rows": [[1, "x"], [2.5, None]]}, "gold_answers": [{"columns": ["m"], "rows": [[1], [2]]}, {"columns": ["a", "b"], "rows": [["x", 1]]}], "condition_cols": [[0], [0, 1]], "ignore_order": True},
+    {"id": "b", "predicted_answers": {"columns": ["n"], "rows": []}, "gold_answers": [{"columns": ["m"], "rows": []}], "condition_cols": [], "ignore_order": False},
+]  # fmt: skip
+SPIDER2_TABLE = 'name,n,when,ok\n"Anna, B",1,2017-04,True\nBen,2.50,,false\n\nC,NaN,2017-05,true\n'
+SPIDER2_LIST = '{"instance_id": "q1", "condition_cols": [[0], [1, 2]], "ignore_order": true, "toks": "5"}\n{"instance_id": "q2", "condition_cols": [], "ignore_order": false}\n'
+LABEL_SERVICES: list[str] = [
+    'SELECT ?x ?xLabel WHERE { ?x wdt:P31 wd:Q5 . SERVICE wikibase:label { bd:serviceParam wikibase:language "[AUTO_LANGUAGE],en,de" . } } ORDER BY ?xLabel LIMIT 3',
+    'SELECT * { SERVICE SILENT wikibase:label { bd:serviceParam wikibase:language "en" , "fr" . ?x rdfs:label ?n . wd:Q5 schema:description ?d } { SELECT ?x (COUNT(?y) AS ?yLabel) { ?x ?p ?y } GROUP BY ?x } }',
+    "SELECT (SAMPLE(?kLabel) AS ?l) { { ?x a ?k } UNION { OPTIONAL { ?k ?p ?x SERVICE wikibase:label {} } } FILTER(?kAltLabel = 'a' && EXISTS { ?x ?y ?z }) }",
+]
 DISTANCES = "test#QA_1#QA_2#0\t1\ntest#QA_1#QA_2#1\t2\n"
 
 # -- diverse ---------------------------------------------------------------------------------------------------

@@ -513,6 +513,90 @@ def _correct_stream(path: Path) -> None:
     _both_ways(lambda skip: _drain(Reader(io.BytesIO(path.read_bytes()), Asked(skip_bad=skip)).batches()))
 
 
+def _sparql_results() -> list[Case]:
+    return [
+        *[seeds.as_json("r.srj", one) for one in seeds.SPARQL_REPLIES],
+        seeds.text("r.srx", seeds.RESULTS_XML),
+        seeds.text("r.srx", '<sparql><head/><boolean>true</boolean></sparql>'),
+        seeds.text("r.csv", seeds.RESULTS_CSV),
+        seeds.text("r.tsv", seeds.RESULTS_TSV),
+        seeds.text("r.csv", "true"),
+    ]  # fmt: skip
+
+
+@target("sparql results", _sparql_results)
+def _sparql_results_files(path: Path) -> None:
+    from sensecheck.correct.answer_sets import count_of, flat_values, row_set, verdict_of
+    from sensecheck.language.sparql.results import as_json, of_json, read_results_file
+
+    answer = read_results_file(path)
+    row_set(answer, detail=answer.detail), count_of(answer), verdict_of(answer), flat_values(answer)
+    again = of_json(json.loads(json.dumps(as_json(answer))))
+    assert again.rows == answer.rows and again.boolean == answer.boolean
+
+
+def _given_answers() -> list[Case]:
+    return [
+        seeds.jsonl("given.jsonl", seeds.GIVEN),
+        seeds.as_json("given.json", seeds.GIVEN),
+        seeds.jsonl("tables.jsonl", seeds.TABLES),
+        seeds.as_json("one.json", seeds.TABLES[0]),
+        seeds.text("given.csv", 'id,predicted_answers,answers\n1,"[""a"",""b""]","[""b""]"\n2,"{""boolean"": true}",yes\n'),
+    ]  # fmt: skip
+
+
+@target("given answers", _given_answers)
+def _given_figures(path: Path) -> None:
+    from sensecheck import correct
+    from sensecheck.statistics.figure import IntervalOptions
+
+    def read(skip_bad: bool) -> None:
+        correct.evaluate(
+            str(path), skip_bad=skip_bad, options=IntervalOptions(method="none"), ignore_labels=True, normalise=False
+        )
+
+    _both_ways(read)
+
+
+@target("spider2 tables", lambda: [seeds.text("q1.csv", seeds.SPIDER2_TABLE), seeds.text("q1.csv", "n\n12212\n")])
+def _spider2_tables(path: Path) -> None:
+    from sensecheck.correct.given import predicted_answer
+    from sensecheck.correct.spider2 import spider2_equal
+    from sensecheck.inputs.guarding import guarded
+    from sensecheck.inputs.spider2 import read_submission
+
+    for record in read_submission(path.parent):
+        if record["id"] == path.stem:
+            answer = predicted_answer(record["predicted_answers"])
+            assert answer is not None
+            same = guarded("comparing", lambda table: spider2_equal(table, table, ignore_order=True), answer)
+            assert same is True or not answer.columns
+
+
+@target("spider2 golds", lambda: [seeds.text("spider2lite_eval.jsonl", seeds.SPIDER2_LIST)])
+def _spider2_golds(path: Path) -> None:
+    from sensecheck.inputs.spider2 import read_gold
+
+    folder = path.parent / "exec_result"
+    folder.mkdir(exist_ok=True)
+    for name, content in (("q1_a.csv", "n\n7\n"), ("q1_b.csv", seeds.SPIDER2_TABLE), ("q2.csv", "v\n1\n")):
+        (folder / name).write_text(content)
+    _drain(read_gold(path))
+
+
+@target("label services", lambda: _texts("query", seeds.LABEL_SERVICES), owner="queries")
+def _label_services(path: Path) -> None:
+    from sensecheck.stores.limits import Limits
+    from sensecheck.stores.outcomes import Failure
+    from sensecheck.stores.sparql_gate import STANDARD_PREFIXES, admit
+
+    admitted = admit(_safe_text(path), STANDARD_PREFIXES, Limits(), own_labels=True)
+    if not isinstance(admitted, Failure):
+        # What is let through is read the same way by those who know of no services at all.
+        again = admit(admitted.text, STANDARD_PREFIXES, Limits())
+        assert not isinstance(again, Failure), again.message
+
+
 @target("correct distances", lambda: [seeds.text("distances.tsv", seeds.DISTANCES)])
 def _distances(path: Path) -> None:
     from sensecheck.correct.records import read_distances

@@ -64,7 +64,8 @@ QUESTION = Question(
     reads="Reads predicted SPARQL or SQL with gold queries or gold answers: the SPICE evaluation's JSON, or JSONL, "
     "CSV,\n"
     "Parquet with named columns (prediction, gold, results, question_type, database, …). Queries run in killable,\n"
-    "read-only worker processes; each that fails has a named reason.",
+    "read-only worker processes; each that fails has a named reason. Predictions that are answers already\n"
+    "(predicted_answers) are compared as they are.",
     usage=(
         "preds/*.json --graph kg.nt --distances context_distance.log --out run/",
         "preds.jsonl --endpoint http://localhost:8890/sparql --out run/ --resume",

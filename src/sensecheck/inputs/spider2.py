@@ -75,8 +75,9 @@ def read_gold(evaluation: str | Path, folder: str | Path | None = None) -> Itera
         files = sorted(allowed.get(name, []), key=lambda file: (file.stem != name, file.stem))
         if not files:
             raise InputError(
-                path=str(evaluation), line=number, expected=f"a table {name}.csv or {name}_a.csv in {tables}",
-                got="none", hint="Is this the folder of the same questions?", reason=Reason.NO_GOLD,
+                path=str(evaluation), line=number, field="instance_id",
+                expected="a table ID.csv or ID_a.csv among the golds", got=f"none for {shown(name, 60)}",
+                hint="Is this the folder of the same questions?", reason=Reason.NO_GOLD,
             )  # fmt: skip
         yield {
             "id": name,

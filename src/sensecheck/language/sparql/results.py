@@ -182,9 +182,8 @@ def _as_term(cell: Cell) -> dict[str, str]:
         return {"type": "literal", "value": str(cell)}
     if cell.kind != "literal":
         return {"type": "uri" if cell.kind == "iri" else "bnode", "value": cell.value}
-    if cell.language:
-        return {"type": "literal", "value": cell.value, "xml:lang": cell.language}
-    return {"type": "literal", "value": cell.value, **({"datatype": cell.datatype} if cell.datatype else {})}
+    told = {"datatype": cell.datatype if cell.datatype != _LANGUAGE_STRING else "", "xml:lang": cell.language}
+    return {"type": "literal", "value": cell.value, **{name: text for name, text in told.items() if text}}
 
 
 # ---- files

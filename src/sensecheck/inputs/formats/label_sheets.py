@@ -181,7 +181,8 @@ def _questions(tasks: Sequence[Fields]) -> list[str]:
     names: dict[str, None] = {}
     for task in tasks:
         for annotation in _annotations(task):
-            for result in annotation.get("result") or () if isinstance(annotation, dict) else ():
+            results = annotation.get("result") if isinstance(annotation, dict) else None
+            for result in results if isinstance(results, list) else ():
                 if isinstance(result, dict) and _chosen(result) is not None:
                     names[_text(result.get("from_name"))] = None
     return list(names) or [""]

@@ -237,7 +237,8 @@ def _choice_fields(rows: Sequence[Fields]) -> list[str]:
         begin = keys.index("id") + 1 if "id" in row else 0
         end = keys.index("annotator") if "annotator" in row else len(keys)
         names.update(dict.fromkeys(keys[begin:end]))
-    return [name for name in names if name not in _ABOUT and name not in _OWN_IDS and _is_choice(name, rows)]
+    there = [name for name in names if name not in _ABOUT and name not in _OWN_IDS]
+    return [name for name in there if _is_choice(name, rows)] or there or [""]
 
 
 def _is_choice(name: str, rows: Sequence[Fields]) -> bool:

@@ -25,6 +25,7 @@ SHOWN = {
     "sensecheck.inputs.guarding": ["guarded"],
     "sensecheck.inputs.half_characters": ["whole"],
     "sensecheck.inputs.json_arrays": ["array_pieces", "loads", "read_document"],
+    "sensecheck.inputs.label_sheets": ["read_labels"],
     "sensecheck.inputs.opening": ["sources"],
     "sensecheck.inputs.tables": ["TableReader", "detect_table_format", "kind_and_value", "read_table"],
     "sensecheck.statistics.binning": ["bin_index"],

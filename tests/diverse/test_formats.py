@@ -114,6 +114,16 @@ def test_replies_of_a_conversation_are_resampled_together(tmp_path: Path) -> Non
     assert alone["words"].clusters == 5
 
 
+def test_conversations_of_several_logs_are_told_apart(tmp_path: Path) -> None:
+    for name in "ab":
+        write(tmp_path, f"{name}.jsonl", SELF_CHAT)
+    together = str(tmp_path / "?.jsonl")
+    result = evaluate(together, options=IntervalOptions(replicates=20))
+    assert (result["words"].n, result["words"].clusters) == (10, 4)
+    assert result.notes == ["no references: only figures of the responses themselves"]
+    assert evaluate(together, options=IntervalOptions(replicates=20), cluster="id")["words"].clusters == 10
+
+
 def test_labels_of_a_teacher_are_references(tmp_path: Path) -> None:
     """As eval_model logs them; what keep-fields fills in where an act has no such field is nothing."""
     path = write(tmp_path, "log.jsonl", [
@@ -255,6 +265,20 @@ def test_classes_by_any_name_and_in_any_table(tmp_path: Path) -> None:
     other = [{"hypotheses": row["hypotheses"], "kind": row["classes"]} for row in records]
     assert asked(other, columns={"classes": "kind"})["distinct_classes"].value == expected
     assert asked(other, columns={"classes": "kind"})["class_share"].n == 2  # no response, no share
+
+
+def test_references_beside_generations_are_heeded(tmp_path: Path) -> None:
+    row = {
+        "prompt": "A colour?",
+        "generations": ["red", "blue"],
+        "references": [["red"], ["green"]],
+        "partition": [0, 1],
+    }
+    result = asked(write(tmp_path, "g.jsonl", [row, row]))
+    assert result["mds"].value == 0.5 and result["distinct_classes"].value == 2.0
+    assert known(write(tmp_path, "q.jsonl", [{**row, "query": "?"}])) is None
+    mapped = asked(write(tmp_path, "g.jsonl", [row]), columns={"query": "prompt", "hypotheses": "generations"})
+    assert mapped["mds"].value == 0.5
 
 
 def test_queries_without_classes_beside_others_have_no_value() -> None:

@@ -263,6 +263,45 @@ FLAT_SETS = (
     'query,hypotheses,references\nhi,"[""hello"",""hey""]","[""hi""]"\nbye,so long,"[[""bye""],[""see you""]]"\n'
 )
 
+_BEAMS = [["hello", -1.5], ["hi you", -2.0]]
+WORLD_LOG: list[dict[str, Any]] = [
+    {"dialog": [[{"id": "Bot_1", "episode_done": False, "text": "hello", "beam_texts": _BEAMS}, {"id": "Bot_2", "text": "bye", "beam_texts": _BEAMS}]], "context": [{"id": "context", "text": "hi"}], "metadata_path": "log.metadata"},
+    {"dialog": [[{"id": "task", "text": "who ?", "eval_labels": ["me", "you"], "beam_texts": ""}, {"id": "Model", "text": "me", "text_candidates": ["me"]}], [{"id": "x", "text": "a"}]]},
+    {"dialog": [{"id": "x", "text": "a", "labels": "b"}, {"id": "y", "text": "c"}]},
+]  # fmt: skip
+NOVELTY: list[dict[str, Any]] = [
+    {"id": "a", "prompt": "A colour?", "model": "m", "generations": ["red", "Red.", "blue"], "partition": [0, 0, 1], "distinct": 1, "generation_scores": [10, 0, 9], "utility": 2.5},
+    {"id": "b", "prompt": "A number?", "model": "m", "generations": ["7", "8"], "partition": [0, 1], "distinct": 1, "utility": 1.5},
+]  # fmt: skip
+TABBED = "Who is it?\tMy sister.\tA friend.\nWhere?\tHere.\t\tThere.\nAnd when?\tNow.\t\t\n"
+
+# -- label sheets ------------------------------------------------------------------------------------------------
+
+LABEL_STUDIO: list[dict[str, Any]] = [
+    {"id": 1, "data": {"example_id": "q1"}, "annotations": [{"id": 5, "completed_by": {"id": 2, "email": "b@x.org"}, "result": [{"type": "choices", "from_name": "verdict", "value": {"choices": ["Correct"]}}], "was_cancelled": False}]},
+    {"id": 2, "data": {"id": "q2"}, "meta": {}, "annotations": [{"id": 6, "completed_by": 1, "result": [], "was_cancelled": True}]},
+]  # fmt: skip
+LABEL_STUDIO_MIN: list[dict[str, Any]] = [
+    {"example_id": "q1", "question": "?", "id": 1, "verdict": "Correct", "tags": {"choices": ["a", "b"]}, "annotator": 1, "annotation_id": 5, "lead_time": 1.5},
+    {"example_id": "q2", "question": "?", "id": 2, "verdict": "Wrong", "annotator": "b@x.org", "annotation_id": 6, "lead_time": 1.5},
+]  # fmt: skip
+PRODIGY: list[dict[str, Any]] = [
+    {"text": "t", "meta": {"id": "q1"}, "_input_hash": -5, "_task_hash": 6, "label": "CORRECT", "answer": "accept", "_annotator_id": "anna", "_session_id": "s"},
+    {"text": "t", "_input_hash": 7, "_task_hash": 8, "options": [{"id": "a"}, {"id": "b"}], "accept": ["a"], "answer": "ignore", "_view_id": "choice"},
+]  # fmt: skip
+ARGILLA: list[list[dict[str, Any]]] = [
+    [{"id": "q1", "fields": {"question": "?"}, "responses": {"verdict": [{"value": "correct", "user_id": "u1"}, {"value": ["a", "b"], "user_id": "u2", "status": "draft"}]}, "suggestions": {}, "status": "pending"}],
+    [{"external_id": "q1", "fields": {"t": "x"}, "metadata": {}, "responses": [{"user_id": "u1", "values": {"verdict": {"value": 5}}, "status": "submitted"}]}],
+    [{"id": "q1", "verdict.responses": ["yes", "no"], "verdict.responses.users": ["u1", "u2"], "verdict.responses.status": ["submitted", "discarded"]}],
+    [{"id": "q1", "text": "t", "annotation": "yes", "annotation_agent": "u1", "status": "Validated"}],
+]  # fmt: skip
+DOCCANO: list[list[dict[str, Any]]] = [
+    [{"id": 1, "text": "t", "example_id": "q1", "label": ["correct"], "Comments": []}, {"id": 2, "text": "t", "label": [], "username": "ben"}],
+    [{"text": "t", "entities": [[0, 3, "City"]], "cats": ["flight"]}, {"text": "t", "label": [[0, 3, "City"]]}],
+    [{"id": 7, "text": "t", "annotations": [{"label": 2, "user": 1}, {"label": 3, "user": 2}], "meta": {}, "annotation_approver": None}],
+]  # fmt: skip
+BY_ANNOTATOR = "Index,FN_A,FN_B,FP_A,FP_B,FP_avg\n0,1,0,1,,0.5\n1,0,0,1,1,1\n2,1,0,yes,no,0.5\n"
+
 
 def vectors(name: str) -> Case:
     if name.endswith(".npz"):

@@ -441,6 +441,42 @@ def _sentences(path: Path) -> None:
     _checker("logic2text").check(seeds.LOGIC[1], text).evidence()
 
 
+# -- label sheets ------------------------------------------------------------------------------------------------
+
+
+def _label_sheet(format: str, given: Callable[[], Sequence[Case]]) -> None:
+    """Recognised, and as the user names it."""
+
+    def read(path: Path) -> None:
+        from sensecheck.inputs.label_sheets import read_labels
+
+        first = InputErrors()
+        with first:
+            read_labels(str(path))
+        read_labels(str(path), format)
+        first.again()
+
+    target(f"labels {format}", given)(read)
+
+
+_label_sheet(
+    "label-studio",
+    lambda: [seeds.as_json("e.json", seeds.LABEL_STUDIO), seeds.as_json("m.json", seeds.LABEL_STUDIO_MIN * 3)],
+)
+_label_sheet(
+    "prodigy", lambda: [seeds.jsonl("p.jsonl", seeds.PRODIGY), *seeds.packed(seeds.jsonl("p.jsonl", seeds.PRODIGY))]
+)
+_label_sheet(
+    "argilla",
+    lambda: [case for one in seeds.ARGILLA for case in (seeds.as_json("a.json", one), seeds.jsonl("a.jsonl", one))],
+)
+_label_sheet("doccano", lambda: [seeds.jsonl("d.jsonl", one) for one in seeds.DOCCANO])
+_label_sheet(
+    "annotators",
+    lambda: [seeds.text("t.csv", seeds.BY_ANNOTATOR), seeds.text("t.tsv", seeds.BY_ANNOTATOR.replace(",", "\t"))],
+)
+
+
 # -- queries -----------------------------------------------------------------------------------------------------
 
 
@@ -626,6 +662,50 @@ def _diverse(path: Path) -> None:
     from sensecheck.diverse.records import SetReader
 
     _both_ways(lambda skip: _drain(SetReader(str(path), Asked(skip_bad=skip))))
+
+
+def _gathered_sets(format: str, given: Callable[[], Sequence[Case]]) -> None:
+    """Responses of a layout that is read before `diverse` sees them: recognised, and as the user names it."""
+
+    def read(path: Path) -> None:
+        from sensecheck.diverse.records import SetReader
+        from sensecheck.inputs.gathering import gathered
+        from sensecheck.inputs.needs import Needs
+
+        needs = Needs("diverse", nested=True, texts_are_data=True)
+        for named in ("auto", format):
+            _both_ways(
+                lambda skip, named=named: _drain(  # type: ignore[misc]
+                    SetReader(
+                        gathered(str(path), needs, input_format=named, skip_bad=skip),
+                        Asked(skip_bad=skip, cluster="conversation" if format == "parlai" else None),
+                    )
+                )
+            )
+
+    target(f"diverse {format}", given)(read)
+
+
+_gathered_sets(
+    "parlai",
+    lambda: [
+        seeds.jsonl("log.jsonl", seeds.WORLD_LOG),
+        seeds.as_json("log.json", [one["dialog"] for one in seeds.WORLD_LOG]),
+        *seeds.packed(seeds.jsonl("log.jsonl", seeds.WORLD_LOG)),
+    ],
+)
+_gathered_sets("noveltybench", lambda: [seeds.jsonl("scores.jsonl", seeds.NOVELTY)])
+_gathered_sets("tabbed", lambda: [seeds.text(name, seeds.TABBED) for name in ("r.tsv", "r.txt")])
+
+
+@target(
+    "diverse classes", lambda: [*seeds.tabular("n", seeds.NOVELTY, flat=False), seeds.jsonl("n.jsonl", seeds.NOVELTY)]
+)
+def _diverse_classes(path: Path) -> None:
+    from sensecheck import diverse
+    from sensecheck.statistics.figure import IntervalOptions
+
+    diverse.evaluate(str(path), skip_bad=True, variety=False, options=IntervalOptions(method="none"))
 
 
 @target(

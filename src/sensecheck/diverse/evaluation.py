@@ -144,19 +144,33 @@ def evaluate(
         at=tuple(dict.fromkeys(map(int, at))), orders=tuple(dict.fromkeys(map(int, orders))),
         vocabulary=int(vocabulary), variety=variety,
     )  # fmt: skip
-    reader = SetReader(
-        data, _by_conversation(data, asked(shared)), references, eos=eos, queries=queries, donors=int(donors)
-    )
+    data, how = _by_conversation(data, asked(shared))
+    reader = SetReader(data, how, references, eos=eos, queries=queries, donors=int(donors))
     return Diverse(reader, options).run()
 
 
-def _by_conversation(data: Any, asked: Asked) -> Asked:
+def _by_conversation(data: Any, asked: Asked) -> tuple[Any, Asked]:
     """Replies of one conversation vary together: they are resampled together, unless the user says otherwise."""
-    if not isinstance(data, Gathered) or asked.cluster is not None or asked.repeat is not None:
-        return asked
-    if data.format != "parlai" or not all(CONVERSATION in row for row in data.dictionaries()):
-        return asked
-    return replace(asked, cluster=CONVERSATION)
+    if not isinstance(data, Gathered) or data.format != "parlai":
+        return data, asked
+    replies = data.dictionaries()
+    if not all(CONVERSATION in reply for reply in replies):
+        return data, asked  # some are of another format
+    if len(data.files) > 1:
+        data = replace(data, rows=_told_apart(replies))
+    named = asked.cluster is not None or asked.repeat is not None
+    return data, asked if named else replace(asked, cluster=CONVERSATION)
+
+
+def _told_apart(replies: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Replies of several logs, each of which counts its conversations from 1: with the number of the log before it."""
+    log, met, apart = 1, set[str](), list[Mapping[str, Any]]()
+    for reply in replies:
+        if reply["id"] in met:
+            log, met = log + 1, set()
+        met.add(reply["id"])
+        apart.append({**reply, "id": f"{log}:{reply['id']}", CONVERSATION: f"{log}:{reply[CONVERSATION]}"})
+    return apart
 
 
 def _check(tokenize: str, at: Sequence[int], orders: Sequence[int], vocabulary: int, donors: int) -> None:

@@ -241,8 +241,8 @@ def statistics(method: Method) -> list[AnyStatistic]:
     figures: list[AnyStatistic] = []
     if with_references:
         figures += _coverage(method)
-    # Without any choice, this is the list of all figures.
-    if method.get("classes") == GIVEN or not method:
+    # A run says of its references what they are; where nothing is said of them, all figures are listed.
+    if method.get("classes") == GIVEN or "references" not in method:
         # One response is always one class.
         sizes = [k for k in numbers(method.get("at"), DEFAULT_AT) if k > 1]
         figures += [*_CLASSES, *_for_each("k", sizes, _CLASSES_OF_K)]

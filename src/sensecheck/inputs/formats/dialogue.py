@@ -103,7 +103,11 @@ def _replies(row: Fields, number: int, where: Where) -> Iterator[Fields]:
     if isinstance(context, list) and context and isinstance(context[-1], dict):
         # The last of them is what the first speaker was given.
         heard = context[-1]
-    about = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
+    about = {
+        name: value
+        for name, value in row.items()
+        if isinstance(value, str | int | float) and name not in ("references", "reference", "groups")
+    }
     is_reply = _marks_of_replies(acts, of_two=all(isinstance(turn, list) and len(turn) == 2 for turn in row["dialog"]))
     for place, (act, reply) in enumerate(zip(acts, is_reply, strict=True), 1):
         if reply:
@@ -196,7 +200,8 @@ def _is_noveltybench(start: Start) -> str:
     row = start.first if start.kind == "lines" else {}
     generations = row.get("generations")
     held = isinstance(generations, list) and isinstance(row.get("prompt"), str)
-    if not held or not all(isinstance(text, str) for text in generations or ()):
+    named_otherwise = any(name in row for name in ("query", *_RESPONSES) if name != "generations")
+    if not held or named_otherwise or not all(isinstance(text, str) for text in generations or ()):
         return ""
     with_classes = " and the partition of them" if isinstance(row.get("partition"), list) else ""
     return f"its lines hold a prompt, its generations{with_classes}"
@@ -213,11 +218,7 @@ def _generated(row: Fields, where: Where) -> Fields | InputError:
         return _wrong(where, "generations", "a list of texts", texts)
     if not isinstance(row.get("prompt"), str):
         return _wrong(where, "prompt", "a text", row.get("prompt"))
-    about = {name: value for name, value in row.items() if isinstance(value, str | int | float)}
-    query = about.pop("prompt")
-    partition = row.get("partition")
-    given = {} if partition is None else {"partition": partition}
-    return {**about, "query": query, "hypotheses": texts, **given}
+    return {**row, "query": row["prompt"], "hypotheses": texts}
 
 
 # ---- a query and its responses on a line

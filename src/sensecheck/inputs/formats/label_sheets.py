@@ -181,7 +181,8 @@ def _questions(tasks: Sequence[Fields]) -> list[str]:
     names: dict[str, None] = {}
     for task in tasks:
         for annotation in _annotations(task):
-            for result in annotation.get("result") or () if isinstance(annotation, dict) else ():
+            results = annotation.get("result") if isinstance(annotation, dict) else None
+            for result in results if isinstance(results, list) else ():
                 if isinstance(result, dict) and _chosen(result) is not None:
                     names[_text(result.get("from_name"))] = None
     return list(names) or [""]
@@ -236,7 +237,8 @@ def _choice_fields(rows: Sequence[Fields]) -> list[str]:
         begin = keys.index("id") + 1 if "id" in row else 0
         end = keys.index("annotator") if "annotator" in row else len(keys)
         names.update(dict.fromkeys(keys[begin:end]))
-    return [name for name in names if name not in _ABOUT and name not in _OWN_IDS and _is_choice(name, rows)]
+    there = [name for name in names if name not in _ABOUT and name not in _OWN_IDS]
+    return [name for name in there if _is_choice(name, rows)] or there or [""]
 
 
 def _is_choice(name: str, rows: Sequence[Fields]) -> bool:

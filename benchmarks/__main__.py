@@ -16,6 +16,7 @@ from benchmarks.golden import SHARED
 BENCHMARKS = {
     "resampling": "", "interval_cost": "", "calibration": "", "calibration_figures": "", "adaptive_binning": "",
     "read_logits": "", "scale": "", "diverse_bench": "golden", "faithful_bench": "golden", "correct_bench": "",
+    "recognition": "",
     "nli_throughput": "transformers",
 }  # fmt: skip
 # They take long or a GPU, and are run by name.

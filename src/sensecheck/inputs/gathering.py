@@ -56,7 +56,9 @@ def gathered(
             hint="`sensecheck formats` lists them.", reason=Reason.BAD_OPTION,
         )  # fmt: skip
     data = _lookable(data)
-    predictions = _records(data, needs, chosen, skip_bad, always=gold is not None)
+    # A question that knows formats of its own takes the name of a table's, too.
+    forced = chosen is not None and chosen.name in TABLES and not needs.own
+    predictions = _records(data, needs, chosen, skip_bad, always=gold is not None or forced)
     if predictions is None:
         return data
     if gold is None:

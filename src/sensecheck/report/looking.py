@@ -16,6 +16,7 @@ from sensecheck.inputs.formats.reading import object_of
 from sensecheck.inputs.formats.registry import Format, Row, folder_format, formats, named, recognised
 from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.gathering import records_of
+from sensecheck.inputs.hugging_face import is_arrow
 from sensecheck.inputs.opening import Source, sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableReader, detect_table_format
@@ -87,9 +88,13 @@ def _seen(source: Source, path: str, chosen: Format | None) -> Look:
         if not start.data.strip():
             raise InputError(path=path, expected="a file that holds something", got="an empty one", reason=Reason.EMPTY)
         known = recognised(start)
-        table = None if known is not None else detect_table_format(start.data, source.name)
-        chosen = known.format if known is not None else named("text" if table is None else table.name)
-        reason = known.reason if known is not None else "" if table is None else table.reason
+        if known is not None:
+            chosen, reason = known.format, known.reason
+        elif is_arrow(start.data[:8]):
+            chosen, reason = named("arrow"), "it begins as Arrow files and streams do"
+        else:
+            name, reason = detect_table_format(start.data, source.name)
+            chosen = named(name)
     return _described(source, path, chosen, reason)
 
 
@@ -99,7 +104,11 @@ def _described(source: Source, path: str, chosen: Format, reason: str) -> Look:
     seen.fields = list(dict.fromkeys(name for row in rows for name in row))
     seen.fits = _best([fit for name in instruments.names() if (fit := _fit(question(name), chosen, seen.fields, path))])
     seen.commands = [fit.command for fit in seen.fits]
-    if chosen.rows is not None and all(fit.missing for fit in seen.fits):
+    if chosen.questions == ("labels",):
+        seen.commands = [
+            f"python -c \"from sensecheck.inputs.label_sheets import read_labels; print(read_labels('{path}'))\""
+        ]
+    elif chosen.rows is not None and all(fit.missing for fit in seen.fits):
         # Queries by themselves are predictions, or golds: nothing in the file says which.
         seen.commands += [f"sensecheck {fit.question} {path} --gold GOLDS{fit.store}" for fit in seen.fits]
     return seen

@@ -543,6 +543,7 @@ FORMATS = (
         (LABELS,),
         _is_label_studio,
         _label_studio,
+        example="sensecheck look export.json",
     ),
     Format(
         "prodigy",
@@ -550,6 +551,7 @@ FORMATS = (
         (LABELS,),
         _is_prodigy,
         _prodigy,
+        example="sensecheck look annotations.jsonl",
     ),
     Format(
         "argilla",
@@ -557,6 +559,7 @@ FORMATS = (
         (LABELS,),
         _is_argilla,
         _argilla,
+        example="sensecheck look records.json",
     ),
     Format(
         "doccano",
@@ -564,6 +567,7 @@ FORMATS = (
         (LABELS,),
         _is_doccano,
         _doccano,
+        example="sensecheck look admin.jsonl",
     ),
     Format(
         "annotators",
@@ -571,5 +575,6 @@ FORMATS = (
         (LABELS,),
         rows=_annotators,
         counts_lines=True,
+        example="sensecheck look verdicts.csv --input-format annotators",
     ),
 )

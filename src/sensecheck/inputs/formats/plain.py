@@ -5,7 +5,7 @@ from __future__ import annotations
 from sensecheck.inputs.formats.registry import Format
 from sensecheck.inputs.formats.start import Start
 
-TABLES = ("csv", "tsv", "text", "jsonl", "json", "parquet")
+TABLES = ("csv", "tsv", "text", "jsonl", "json", "parquet", "arrow")
 
 _LOGPROBS = (b'"logprobs"', b'"token_logprobs"', b'"completion_probabilities"')
 _LOGITS = b'"top_logits"'
@@ -43,6 +43,11 @@ FORMATS = (
         "parquet",
         "a Parquet file; names of classes in Hugging Face's metadata are heeded",
         example="sensecheck robust validation.parquet",
+    ),
+    Format(
+        "arrow",
+        "an Arrow file or stream, or the folder of a saved Hugging Face dataset; names of classes are heeded",
+        example="sensecheck robust saved_dataset/",
     ),
     Format(
         "logits",

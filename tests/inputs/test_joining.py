@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import sensecheck
+from sensecheck.calibrated.recalibrated import recalibrate
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.gathering import gathered
@@ -376,3 +377,23 @@ def test_predictions_from_a_stream(tmp_path):
     golds = write(tmp_path / "g.jsonl", [{"id": "a", "gold": "x"}])
     stream = io.BufferedReader(io.BytesIO(b'{"id": "a", "prediction": "x"}\n'))
     assert joined(stream, golds) == [{"id": "a", "prediction": "x", "gold": "x"}]
+
+
+def test_a_recalibration_takes_golds_from_elsewhere():
+    answers = [{"id": n, "answer": "a" if n % 3 else "b", "confidence": 0.5 + n / 1000} for n in range(200)]
+    golds = [{"id": n, "gold": "a"} for n in range(200)]
+    done = recalibrate(answers, gold=golds, split=0.5)
+    assert done.before.signature.method["on"] == "id"
+
+
+def test_an_original_refuses_a_format(tmp_path):
+    with pytest.raises(InputError, match="--input-format has no meaning with --as blec"):
+        sensecheck.faithful.evaluate([{"query": "x", "sentence": "y"}], parity="blec", input_format="csv")
+
+
+def test_the_name_of_a_tables_format_is_heeded(tmp_path):
+    path = tmp_path / "pairs.txt"
+    path.write_text("query\tsentence\nSELECT name FROM city\tWhat are the names, of all, the cities?\n")
+    assert sensecheck.faithful.evaluate(path, input_format="tsv")["consistent"].n == 1
+    with pytest.raises(InputError):
+        sensecheck.faithful.evaluate(path, input_format="csv")

@@ -77,7 +77,7 @@ class Recalibrated:
 _map = partial(Option, group="the map")
 
 
-@evaluator()
+@evaluator(needs=None)
 def recalibrate(
     data: Annotated[Any, Option("answers to report on: files or globs; - is standard input", metavar="FILE")],
     *,

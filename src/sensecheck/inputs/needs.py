@@ -34,3 +34,7 @@ class Needs:
     judged: Judged | None = None
     texts_are_data: bool = False
     """Whether a list of plain texts is data, and not the names of files."""
+
+
+NEEDS_NOTHING = Needs()
+"""Of a question that says nothing of its records."""

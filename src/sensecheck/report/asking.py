@@ -17,7 +17,7 @@ from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar
 from sensecheck.inputs import half_characters
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.gathered import Gathered
-from sensecheck.inputs.needs import Needs
+from sensecheck.inputs.needs import NEEDS_NOTHING, Needs
 from sensecheck.inputs.opening import identity, is_path
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option, Parameter, alternatives, described, flat_signature, parameters, takes_anything
@@ -221,14 +221,15 @@ def evaluator(
     *,
     only_as_original: Iterable[str] = (),
     never_as_original: Iterable[str] = (),
-    needs: Needs | None = None,
+    needs: Needs | None = NEEDS_NOTHING,
     once_called: Mapping[str, tuple[str, Sequence[str]]] | None = None,
 ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Makes an `evaluate`: its help lists every keyword, and one that it does not know is refused.
 
     only_as_original: parameters that have a meaning only with `parity`. never_as_original: those that have none then.
     Either is refused where it would do nothing: a figure must not look as if it had been heeded.
-    needs: how its records are gathered from files and golds; without it, the data come as they were given.
+    needs: how its records are gathered from files and golds. Without it the data come as they were given, unless the
+    user names golds or a format; with None always: it hands the options on to another `evaluate`.
     once_called: a parameter's former name → its present one, and the values that are meant.
     """
 
@@ -249,9 +250,10 @@ def evaluator(
             else:
                 why = f"has no meaning with --as {parity}: leave one out"
                 # No original knows of samples.
-                idle = [name for name in ("repeat", "gold", "on") if name in known]
-                _refuse_idle(kwargs, known, [*never_as_original, *idle], why)
-            if needs is not None and parity is None:
+                # Originals read the files that they read; calibrated's takes two kinds of them.
+                others = ("repeat", "gold", "on", *(() if needs is not None and needs.own else ("input_format",)))
+                _refuse_idle(kwargs, known, [*never_as_original, *(name for name in others if name in known)], why)
+            if parity is None and needs is not None and (needs is not NEEDS_NOTHING or _asks_to_gather(kwargs)):
                 return _with_gathered(function, needs, args, kwargs)
             return function(*args, **kwargs)
 
@@ -260,6 +262,13 @@ def evaluator(
         return evaluate
 
     return decorate
+
+
+def _asks_to_gather(given: Mapping[str, Any]) -> bool:
+    return any(given.get(name) is not None for name in ("gold", "on")) or given.get("input_format") not in (
+        None,
+        "auto",
+    )
 
 
 def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _R:

@@ -56,7 +56,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
     "question_type": ("question_type", "type"),
     "subtype": ("description", "subtype", "sub_type"),
-    "question": ("question", "utterance", "nl", "nlq", "corrected_question"),
+    "question": ("question", "spidersynquestion", "utterance", "nl", "nlq", "corrected_question"),
     "answer": ("answer",),
     "results": ("results", "gold_answers", "answers"),
     "turn": ("turnID", "turn_id", "turn"),

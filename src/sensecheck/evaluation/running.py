@@ -20,6 +20,7 @@ from sensecheck import instruments
 from sensecheck.evaluation.file import Entry, Evaluation, with_secrets
 from sensecheck.evaluation.options import evaluator, options
 from sensecheck.inputs.errors import shown
+from sensecheck.inputs.gathering import is_folder_input
 from sensecheck.inputs.opening import sources
 from sensecheck.network.address import public_text
 from sensecheck.options import parameters
@@ -318,7 +319,8 @@ def _lacking(entry: Entry, given: Mapping[str, Any]) -> tuple[int, str] | None:
         named = isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value))
         if key == "data" and named:
             try:
-                sources(value)
+                if not is_folder_input(value, entry.question):
+                    sources(value)
             except ValueError as error:
                 return line, f"{key}: {error}"
         elif key in known and known[key].reads_files:

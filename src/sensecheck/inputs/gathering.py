@@ -103,6 +103,11 @@ def _records(data: Any, needs: Needs, chosen: Format | None, skip_bad: bool, *, 
     return parts[0] if len(parts) == 1 else _concatenated(parts, needs)
 
 
+def is_folder_input(data: Any, question: str) -> bool:
+    """Whether the data are a folder that is read whole."""
+    return _folder(data, question) is not None
+
+
 def _folder(data: Any, question: str) -> tuple[Source, Format] | None:
     """A folder that is one input."""
     if not is_path(data) or not Path(data).is_dir():

@@ -9,6 +9,7 @@ import sys
 import orjson
 
 from sensecheck.cli.options import Parser
+from sensecheck.inputs.errors import InputError
 from sensecheck.report.escaping import visible
 from sensecheck.report.looking import Look, look
 
@@ -28,20 +29,28 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
+    failed = 0
     for path in args.files:
-        seen = look(path, args.input_format)
+        try:
+            seen = look(path, args.input_format)
+        except InputError as error:
+            # What is wrong with one file is no reason to say nothing of the others.
+            sys.stderr.write(f"sensecheck: error: {visible(str(error))}\n")
+            failed += 1
+            continue
         if args.json:
             sys.stdout.write(orjson.dumps(dataclasses.asdict(seen)).decode() + "\n")
         else:
             sys.stdout.write("\n".join(map(visible, _lines(seen))) + "\n")
-    return 0
+    return 2 if failed else 0
 
 
 def _lines(seen: Look) -> list[str]:
     lines = [f"{seen.path}: {seen.format}, {seen.what}", f"  known by   {seen.known_by}"]
     if seen.examples is not None:
         bad = f", and {seen.bad:,} that cannot be read" if seen.bad else ""
-        lines.append(f"  examples   {seen.examples:,}{bad}")
+        said = f" ({seen.judgements:,} judgements)" if seen.judgements is not None else ""
+        lines.append(f"  examples   {seen.examples:,}{said}{bad}")
     if seen.fields:
         more = f", … ({len(seen.fields)} in all)" if len(seen.fields) > 20 else ""
         lines.append(f"  fields     {', '.join(seen.fields[:20])}{more}")

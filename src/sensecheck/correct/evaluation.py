@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, Unpack
 import numpy as np
 import polars as pl
 
-from sensecheck.correct.fields import PREDICTED
+from sensecheck.correct.fields import DECIDED, PREDICTED
 from sensecheck.correct.figures import NOT_NORMALISED
-from sensecheck.correct.measure import CONVENTIONS, T2S, Choices, NormalForms, measure, texts
+from sensecheck.correct.measure import CONVENTIONS, SPIDER2, T2S, Choices, NormalForms, measure, texts
 from sensecheck.correct.preparing import best_scores, take_statements, tell_golds_apart, with_other_golds
 from sensecheck.correct.question import QUESTION
 from sensecheck.correct.records import UNASKED_RECORDS, Language, Reader, Records, is_spice, read_distances
@@ -47,7 +47,7 @@ _comparing = partial(Option, group="comparing")
 
 
 @evaluator(
-    needs=Needs("correct", nested=True, predicted=PREDICTED),
+    needs=Needs("correct", nested=True, predicted=PREDICTED, decided=DECIDED),
     once_called={"gold": ("gold_from", ("auto", "query", "answers"))},
 )
 def evaluate(
@@ -142,6 +142,7 @@ def evaluate(
         if parity != "spice":
             raise InputError(field="parity", expected="spice", got=shown(parity), reason=Reason.BAD_OPTION)
         return Spice(data, asked_for, endpoint or graph, distances, workers).run()
+    conventions = [conventions] if isinstance(conventions, str) else conventions
     _check_conventions(conventions)
     known_prefixes = {**STANDARD_PREFIXES, **(prefixes or {})}
     with ExitStack() as closing:
@@ -170,7 +171,7 @@ def evaluate(
             prefixes=known_prefixes,
             dialect=getattr(store, "dialect", "sqlite"),
         )
-        _check_fitting(choices)
+        _check_fitting(choices, store)
         settings = {
             "limits": (Limits() if store is None else limits or store.limits).key(),
             "prefixes": _prefixes(prefixes),
@@ -197,6 +198,8 @@ class Correct(Instrument):
         self.forms = NormalForms(choices) if choices.normalise else None
         self.several_golds = 0
         """Records with several gold queries, any of which is right."""
+        self.unpredicted = 0
+        """Records without a prediction, which count as wrong."""
         if scorer is None:
             self.notes.append("no store was given: only exact match, no query was run")
         elif scorer.store is None:
@@ -251,6 +254,7 @@ class Correct(Instrument):
             for number, records in enumerate(self.reader.batches()):
                 tell_golds_apart(records, self.choices)
                 self.several_golds += len(records.golds)
+                self.unpredicted += sum(map(_predicts_nothing, records.prediction, records.given, records.fault))
                 if number < done:
                     continue
                 if self.choices.extract:
@@ -285,6 +289,8 @@ class Correct(Instrument):
             result.notes.append(f"{unread} could not be read and were asked again")
         for why, count in sorted(self.reader.bad.items()):
             result.notes.append(f"{count:,} bad {'record' if count == 1 else 'records'}: {why}")
+        if self.unpredicted and self.scorer is None:
+            result.notes.append(f"{self.unpredicted:,} without a prediction: counted as wrong")
         result.notes += [*_unanswered(result.rows), *_not_normalised(result.rows)]
         if f"{T2S}_low" in result.rows.schema:
             result.extra[T2S], notes = _ties(result.rows)
@@ -292,6 +298,10 @@ class Correct(Instrument):
 
 
 # ---- the parts of a run
+
+
+def _predicts_nothing(prediction: str | None, given: object, fault: str) -> bool:
+    return not prediction and given is None and not fault
 
 
 def _open(
@@ -350,7 +360,7 @@ def _services(names: Sequence[str], prefixes: Mapping[str, str], endpoint: str |
 def _given(reader: Reader, learnt: Method) -> list[str]:
     """What must be known of answers that no query of this run gave."""
     notes = []
-    if learnt:
+    if "wikibase:label" in learnt:
         queries = f"{reader.label_services:,} {'record' if reader.label_services == 1 else 'records'}"
         notes.append(f"{queries} with SERVICE wikibase:label: labels were looked up in the graph (rdfs:label)")
     if reader.answered:
@@ -359,8 +369,8 @@ def _given(reader: Reader, learnt: Method) -> list[str]:
     if reader.untold:
         records = "record brings an answer" if reader.untold == 1 else "records bring answers"
         notes.append(
-            f"{reader.untold:,} {records} that tell neither type nor language of their values (CSV does not): these "
-            "are compared by their text and as numbers"
+            f"{reader.untold:,} {records} without types and languages (CSV has none): values are then compared by "
+            "their text and as numbers"
         )
     return notes
 
@@ -402,8 +412,13 @@ def _check_conventions(names: Sequence[str]) -> None:
             raise InputError(field="conventions", expected="a known convention", got=shown(name), hint=hint)
 
 
-def _check_fitting(choices: Choices) -> None:
+def _check_fitting(choices: Choices, store: Store | None) -> None:
     for name in choices.conventions:
+        if store is None and name != SPIDER2:
+            place = "--graph or --endpoint" if name == T2S else "--database"
+            raise InputError(
+                f"the convention {name} compares the answers of queries: it needs {place}", reason=Reason.BAD_OPTION
+            )
         if (name == T2S) != (choices.language == "sparql"):
             raise InputError(
                 field="conventions", expected=f"conventions for {choices.language.upper()}", got=shown(name),

@@ -41,6 +41,10 @@ NAMES: dict[str, tuple[str, ...]] = {
         "generated_sparql",
         "generated",
         "output",
+        "response",
+        "completion",
+        "model_output",
+        "generation",
     ),
     "gold": (
         "gold",
@@ -73,6 +77,10 @@ PREDICTED = {
     "predicted_answers": (*NAMES["predicted_answers"], *NAMES["results"]),
 }
 """What only predictions bring where golds stand in another file: there, a field `query` is what was predicted."""
+DECIDED = [
+    NAMES[name] for name in ("gold", "answer", "results", "database", "conversation", "question_type", "subtype")
+]
+"""What golds decide where they stand in another file, whatever predictions say."""
 
 Rows = Sequence[Any] | pl.DataFrame
 """Rows as they come: dictionaries, with an error in the place of one that could not be read; or a table."""
@@ -219,7 +227,7 @@ class Fields:
             self._refuse(
                 row, field=wanted, expected="a field for the prediction",
                 got=f"the fields {there}" if there else "no field at all",
-                hint=nearest or "Name it with --columns prediction=COLUMN (columns=).",
+                hint=nearest or "Name it with --columns prediction=COLUMN (columns=); golds in another file: --gold.",
                 reason=Reason.NO_PREDICTION_FIELD,
             )  # fmt: skip
         return self._queries()
@@ -318,7 +326,8 @@ class Fields:
             if gold is None and answer is None and listed is None:
                 self._refuse(
                     row, expected="a gold query or a gold answer", got="neither",
-                    hint=f"Looked for {looked_for}, …; name it with --columns gold=COLUMN (columns=).",
+                    hint=f"Looked for {looked_for}, …; name it with --columns gold=COLUMN (columns=), or give the file "
+                    "that has them: --gold FILE (gold=).",
                     reason=Reason.NO_GOLD,
                 )  # fmt: skip
 

@@ -532,6 +532,8 @@ class Reader:
         given = self.asked.columns.get(ours)
         if given is not None:
             return given if given in fields else None
+        others = {theirs for other, theirs in self.asked.columns.items() if other != ours}
+        fields = tuple(name for name in fields if name not in others)  # what the user named is that, and nothing else
         # Spelled as we do, or as headers of tables are: `PREDICTED SQL`.
         spelled = {name.strip().lower().replace(" ", "_"): name for name in reversed(fields)} | {f: f for f in fields}
         return next((spelled[name] for name in NAMES[ours] if name in spelled), None)

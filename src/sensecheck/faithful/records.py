@@ -64,11 +64,14 @@ def _column(
     frame = batch.frame
     if ours in renamed:
         return ours
-    for name in names:
+    # BIRD calls it SQL: case makes no difference where the name as we spell it is not there.
+    spelled = {name.lower(): name for name in reversed(frame.columns)} | {name: name for name in frame.columns}
+    for usual in names:
+        name = spelled.get(usual)
         if (
-            name in frame.columns
+            name is not None
             and name != taken
-            and (frame[name].dtype == pl.String or name == "question_toks" or frame[name].null_count() == len(frame))
+            and (frame[name].dtype == pl.String or usual == "question_toks" or frame[name].null_count() == len(frame))
         ):
             return name
     there = [c for c in frame.columns[1:] if c != taken]

@@ -36,6 +36,8 @@ class Gathered:
     files: list[Path] = field(default_factory=list)
     """All files behind them, golds too."""
     notes: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    """A gold's field → what it is called here, where predictions have one of its name."""
     method: dict[str, Any] = field(default_factory=dict)
     """What a signature says of how they were made."""
 

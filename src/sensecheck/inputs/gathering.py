@@ -72,9 +72,9 @@ def _also_of(gold: Any, data: Any, chosen: Format | None, needs: Needs) -> Forma
     """The format that was named for predictions, where golds end like them and nothing else is known of them."""
     if chosen is None or chosen.rows is None or not names_files(gold) or not names_files(data):
         return None
-    ours, theirs = ({Path(source.name).suffix for source in sources(one)} for one in (gold, data))
+    ours, theirs = ({Path(source.name).suffix.lstrip(".") for source in sources(one)} for one in (gold, data))
     known = any(_layout(source, needs) is not None for source in sources(gold))
-    return chosen if ours == theirs and not known else None
+    return chosen if (ours == theirs or ours <= set(chosen.endings)) and not known else None
 
 
 # ---- one side
@@ -96,7 +96,7 @@ def _records(data: Any, needs: Needs, chosen: Format | None, skip_bad: bool, *, 
     if (folder := _folder(data, needs.question)) is not None:
         return _read(*folder, needs, skip_bad)
     files = sources(data)
-    layouts = [chosen or _layout(source, needs) for source in files]
+    layouts = [chosen or layout for layout in _layouts(files, needs)]
     if not always and all(layout is None or layout.rows is None for layout in layouts):
         return None
     parts = [_read(source, layout, needs, skip_bad) for source, layout in zip(files, layouts, strict=True)]
@@ -118,6 +118,16 @@ def _folder(data: Any, question: str) -> tuple[Source, Format] | None:
 
 def _is_texts(data: Any) -> bool:
     return isinstance(data, list | tuple) and any(isinstance(one, str) for one in data)
+
+
+def _layouts(files: Sequence[Source], needs: Needs) -> list[Format | None]:
+    """Of each file. Files of one input are of one kind: where some say which, others that end alike are of it too."""
+    layouts = [_layout(source, needs) for source in files]
+    known = {layout.name: layout for layout in layouts if layout is not None and layout.rows is not None}
+    if len(known) == 1 and len({Path(source.name).suffix for source in files}) == 1:
+        (only,) = known.values()
+        layouts = [layout or only for layout in layouts]
+    return layouts
 
 
 def _layout(source: Source, needs: Needs) -> Format | None:
@@ -185,7 +195,7 @@ def _plain(
     kind = name if name in ("json", "jsonl") else None
     if kind is None and (name is None or name not in TABLES):
         detected = "jsonl" if start is None else detect_table_format(start.data, source.name).name
-        kind = "json" if start is not None and start.kind == "object" and detected == "jsonl" else detected
+        kind = "json" if start is not None and start.is_one_object and detected == "jsonl" else detected
     if kind == "json":
         value = document(source, "a JSON document of records")
         rows = enumerate((records or _rows_of)(value, source.name), 1)
@@ -230,6 +240,7 @@ def _rows_of(value: Any, path: str) -> list[Any]:
             return lists[0]
         if all(isinstance(member, dict) for member in value.values()):
             return [{"id": key, **member} for key, member in value.items()]
+        return [value]
     raise InputError(
         path=path, expected="a JSON list of records, or records by id", got=kind_and_value(value),
         hint="`sensecheck look FILE` says what a file holds.", reason=Reason.NOT_A_LIST,

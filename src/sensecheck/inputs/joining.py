@@ -22,6 +22,8 @@ LINE = "line"
 """What --on calls pairs by their place."""
 MOST_UNMATCHED = 0.01
 """The share of either side that may be without a partner."""
+ASIDE = "predictions_"
+"""Before the name of a predictions' field that golds decide."""
 GOLD_PREFIX = "gold_"
 """Before the name of a gold's field that predictions have too."""
 
@@ -29,6 +31,7 @@ ID_NAMES = (
     "id", "question_id", "qname", "custom_id", "instance_id", "example_id", "query_id", "sample_id", "turnID", "pairID",
     "pair_id", "uid", "qid", "_id", "doc_id", "guid", "idx", "index",
 )  # fmt: skip
+_ASKED = ("question", "utterance", "prompt", "premise", "hypothesis", "sentence1", "sentence2")
 _DATABASES = ("db_id", "db", "database", "db_name", "database_id")
 _SEPARATOR = "\x1f"
 
@@ -50,16 +53,31 @@ class Pairs:
     """Predictions without a gold and golds without a prediction."""
 
 
-def paired(predictions: Gathered, golds: Gathered, on: str | None, *, samples: bool = False) -> Pairs:
+def paired(
+    predictions: Gathered, golds: Gathered, on: str | Mapping[str, str] | Sequence[str] | None, *, samples: bool = False
+) -> Pairs:
     """Which records belong together.
 
     on: KEY, or THEIRS=GOLDS where the two call it differently; several parted by commas; `line` for none.
     samples: several predictions of one key are samples of one example.
     """
+    if isinstance(on, Mapping):
+        on = ",".join(f"{theirs}={ours}" for theirs, ours in on.items())
+    elif on is not None and not isinstance(on, str):
+        on = ",".join(on)
+    for side, what in ((predictions, "predictions"), (golds, "golds")):
+        if not len(side.without_blanks()):
+            raise InputError(
+                path=side.path or None, expected=f"at least one record of the {what}", got="none",
+                hint="Is this the right file? `sensecheck look FILE` says what a file holds.", reason=Reason.EMPTY,
+            )  # fmt: skip
     if on == LINE and not (LINE in predictions.names and LINE in golds.names):
         return _by_line(predictions, golds)
     keys = _named_keys(predictions, golds, on) if on is not None else _shared_keys(predictions, golds)
-    return _by_line(predictions, golds) if keys is None else _by_key(predictions, golds, keys, samples)
+    if keys is not None:
+        return _by_key(predictions, golds, keys, samples)
+    _refuse_doubtful(predictions, golds)
+    return _by_line(predictions, golds)
 
 
 # ---- by key
@@ -111,7 +129,7 @@ def _shared_keys(predictions: Gathered, golds: Gathered) -> list[tuple[str, str]
 def _alike(predictions: Gathered, golds: Gathered, one: str, other: str) -> bool:
     """Whether the names in these two fields are the same ones, but for few."""
     left, right = set(_key_series(predictions, one)), set(_key_series(golds, other))
-    return len(left ^ right) <= MOST_UNMATCHED * min(len(left), len(right))
+    return None not in left | right and len(left ^ right) <= MOST_UNMATCHED * min(len(left), len(right))
 
 
 def _key_series(side: Gathered, name: str) -> pl.Series:
@@ -243,6 +261,66 @@ _PLAINER = (
 # ---- by line
 
 
+def _refuse_doubtful(predictions: Gathered, golds: Gathered) -> None:
+    """Without a key in both, places decide: refuse where something in the files says that places mean nothing."""
+    for side, other in ((predictions, golds), (golds, predictions)):
+        what, others = ("predictions", "golds") if side is predictions else ("golds", "predictions")
+        if len(side.files) > 1 and side.format not in ("arrow", "parquet"):
+            raise InputError(
+                f"the {what} come from {len(side.files):,} files, and no key says which {others} they belong to",
+                path=str(side.files[0]), hint=_LINE_HINT, reason=Reason.KEYS_DIFFER,
+            )  # fmt: skip
+        key = next((name for name in ID_NAMES if name in side.names), None)
+        if key is None:
+            continue
+        ids = _key_series(side, key)
+        for name in other.names:
+            if not _may_be_key(other, name):
+                continue
+            values = _key_series(other, name)
+            if len(values) == len(ids) and not values.equals(ids, check_names=False) and _same_keys(ids, values):
+                one, two = (key, name) if side is predictions else (name, key)
+                raise InputError(
+                    f"{shown(one, 40)} of the predictions and {shown(two, 40)} of the golds hold the same values in "
+                    "another order", path=predictions.path or None,
+                    hint=f"Join by them: --on {one if one == two else f'{one}={two}'} (on=). {_LINE_HINT}",
+                    reason=Reason.KEYS_DIFFER,
+                )  # fmt: skip
+        numbers = ids.cast(pl.Int64, strict=False)
+        if not numbers.null_count() and not numbers.is_sorted() and set(numbers) in _counted(len(numbers)):
+            raise InputError(
+                f"{shown(key, 40)} of the {what} numbers them, and they stand in another order",
+                path=side.path or None,
+                hint=f"The {others} have no key: sort the {what}, or give the {others} one. {_LINE_HINT}",
+                reason=Reason.KEYS_DIFFER,
+            )  # fmt: skip
+    if predictions.format == golds.format == "sql" and "db_id" in predictions.names and "db_id" not in golds.names:
+        raise InputError(
+            "names databases, and the golds do not: are the two files swapped?", path=predictions.path,
+            hint="`sensecheck correct PREDICTIONS --gold GOLDS`; if it is right so, say --on line.",
+            reason=Reason.KEYS_DIFFER,
+        )  # fmt: skip
+
+
+def _may_be_key(side: Gathered, name: str) -> bool:
+    if isinstance(side.rows, pl.DataFrame):
+        return not side.rows[name].dtype.is_nested()
+    first = next((row[name] for row in side.rows if row.get(name) is not None), None)
+    return isinstance(first, str | int | float)
+
+
+_LINE_HINT = "If both have the same order, say --on line."
+
+
+def _counted(count: int) -> list[set[int]]:
+    return [set(range(count)), set(range(1, count + 1))]
+
+
+def _same_keys(one: pl.Series, other: pl.Series) -> bool:
+    left, right = set(one), set(other)
+    return len(left) > 1 and len(left ^ right) <= MOST_UNMATCHED * min(len(left), len(right))
+
+
 def _by_line(predictions: Gathered, golds: Gathered) -> Pairs:
     """By place, where both have as many. Blank lines part conversations of golds, or are predictions of nothing."""
     blank = golds.blanks()
@@ -269,6 +347,7 @@ def _by_line(predictions: Gathered, golds: Gathered) -> Pairs:
             raise _unequal(predictions, golds, len(filled), len(asked))
         pairs = list(zip(filled, asked, strict=True))
     _refuse_other_databases(predictions, golds, pairs)
+    _refuse_other_questions(predictions, golds, pairs)
     theirs, ours = (pl.Series([pair[side] for pair in pairs], dtype=pl.UInt32) for side in (0, 1))
     return Pairs(LINE, "", predictions, golds, theirs, ours, [])
 
@@ -297,28 +376,65 @@ def _refuse_other_databases(predictions: Gathered, golds: Gathered, pairs: Seque
             )  # fmt: skip
 
 
+def _refuse_other_questions(predictions: Gathered, golds: Gathered, pairs: Sequence[tuple[int, int]]) -> None:
+    """Both sides may repeat what was asked: where most of it differs, the lines are not the same questions."""
+    for name in _ASKED:
+        if name not in predictions.names or name not in golds.names:
+            continue
+        theirs, ours = predictions.column(name), golds.column(name)
+        other = [pair for pair in pairs if _letters(theirs[pair[0]]) != _letters(ours[pair[1]])]
+        if 2 * len(other) > len(pairs):
+            row, gold = other[0]
+            raise predictions.error(
+                row, field=name, expected=f"{shown(ours[gold], 60)}, as the gold in the same place",
+                got=shown(theirs[row], 60), hint=f"Are the two files in the same order? Join by it: --on {name} (on=).",
+                reason=Reason.UNEQUAL_CORPORA,
+            )  # fmt: skip
+
+
+def _letters(value: Any) -> str:
+    return "".join(filter(str.isalnum, str(value).lower()))
+
+
 # ---- the records together
 
 
-def merged(pairs: Pairs, *, renamed: Mapping[str, Sequence[str]], decided: Collection[str]) -> Gathered:
+def folded(name: str) -> str:
+    """A field's name as we look for it: `PREDICTED SQL` is predicted_sql."""
+    return name.strip().lower().replace(" ", "_")
+
+
+def _named(candidates: Collection[str], names: Sequence[str]) -> str | None:
+    spelled = {folded(name): name for name in reversed(names)} | {name: name for name in names}
+    return next((spelled[name] for name in candidates if name in spelled), None)
+
+
+def merged(pairs: Pairs, *, renamed: Mapping[str, Sequence[str]], decided: Collection[Collection[str]]) -> Gathered:
     """Predictions with the fields of their golds; of a name that both have, the gold's is `gold_NAME`.
 
     renamed: our name of what only predictions bring → the names it may have there.
-    decided: names that mean the gold's value, whoever else has them.
+    decided: groups of names for one thing that golds bring: where they do, the predictions' own is set aside.
     """
     predictions, golds = pairs.predictions, pairs.golds
     # A blank line among predictions may be a prediction of nothing: only golds say where conversations end.
     names = [name for name in predictions.names if name != CONVERSATION or predictions.format != "sql"]
     others = golds.names
-    left = {name: f"predicted_{name}" if name in decided and name in others else name for name in names}
+    left = {name: name for name in names}
     for ours, candidates in renamed.items():
-        if ours not in names and (theirs := next((name for name in candidates if name in names), None)):
+        theirs = _named(candidates, names)
+        if theirs is not None and (ours not in names or len(candidates) == 1):
+            left |= {ours: f"{ASIDE}{ours}"} if ours in names and theirs != ours else {}
             left[theirs] = ours
+    for group in decided:
+        if _named(group, others) is not None:
+            aside = [name for name in names if left[name] == name and folded(name) in group and name not in renamed]
+            left |= {name: f"{ASIDE}{name}" for name in aside}
     there = set(left.values())
     right = {name: f"{GOLD_PREFIX}{name}" if name in there else name for name in others}
     right.pop(pairs.key if pairs.key in there else "", None)
     right = {name: new for name, new in right.items() if new not in there}
     together = predictions.taken(pairs.prediction_rows.to_list())
+    together.renamed = {name: new for name, new in right.items() if name != new}
     together.bad = [*predictions.bad, *golds.bad, *pairs.lost]
     if isinstance(together.rows, pl.DataFrame) and isinstance(golds.rows, pl.DataFrame):
         beside = golds.rows[pairs.gold_rows].select(pl.col(name).alias(new) for name, new in right.items())

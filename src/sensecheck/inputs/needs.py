@@ -27,8 +27,8 @@ class Needs:
     """Whether its records may hold lists and objects of any kind: then they are not made into columns."""
     predicted: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Beside golds: our name of what only predictions bring → names it may have in their file."""
-    decided: Collection[str] = ()
-    """Names that mean the gold's value, whoever else has them."""
+    decided: Collection[Collection[str]] = ()
+    """Groups of names for one thing that golds bring: where they do, the predictions' own is set aside."""
     own: Collection[str] = ()
     """Formats that the question reads itself and whose records golds can be joined to."""
     judged: Judged | None = None

@@ -1007,6 +1007,11 @@ def _frame_from(data: Any) -> pl.DataFrame | None:
     if isinstance(data, (pl.Series, list, tuple, str, bytes)) or not hasattr(data, "__class__"):
         return None
     if hasattr(data, "columns") and hasattr(data, "iloc"):  # pandas
+        index = [
+            name for name in getattr(data.index, "names", ()) if isinstance(name, str) and name not in data.columns
+        ]
+        if index:  # a named index is a column that pandas keeps apart
+            data = data.reset_index(level=index)
         named = {str(name): data[name] for name in data.columns}
         try:
             return pl.DataFrame({name: pl.from_pandas(column) for name, column in named.items()})

@@ -71,7 +71,7 @@ class EveryQuestion(TypedDict, total=False):
         _measured("golds that stand in another file, of any format that is read; see --on", metavar="FILE"),
     ]
     on: Annotated[
-        str | None,
+        str | Mapping[str, str] | Sequence[str] | None,
         _measured(
             "the field by which --gold is joined; THEIRS=GOLDS where names differ; line: by place (default: a field "
             "that names the example in both, else by place)", metavar="KEY",
@@ -283,12 +283,19 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
         return function(**kwargs)
     from sensecheck.inputs.gathering import gathered
 
+    columns = dict(kwargs.get("columns") or {})
+    if gold is not None:
+        # What only predictions bring is named as it is called in their file, and not in that of the golds.
+        own = {ours: (columns.pop(ours),) for ours in needs.predicted if ours in columns}
+        needs = replace(needs, predicted={**needs.predicted, **own})
     data = gathered(
         data, needs, gold=gold, on=on, input_format=kwargs.get("input_format") or "auto",
         skip_bad=bool(kwargs.get("skip_bad")), samples=bool(kwargs.get("repeat")),
     )  # fmt: skip
     if isinstance(data, Gathered):
         data.notes += mended.notes()
+        if columns or kwargs.get("columns"):
+            kwargs["columns"] = {ours: data.renamed.get(theirs, theirs) for ours, theirs in columns.items()}
     return function(data, *rest, **kwargs)
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from sensecheck import instruments
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.formats.label_sheets import LABELS
 from sensecheck.inputs.formats.plain import TABLES
 from sensecheck.inputs.formats.reading import object_of
 from sensecheck.inputs.formats.registry import Format, Row, folder_format, formats, named, recognised
@@ -56,6 +57,8 @@ class Look:
     what: str
     known_by: str
     examples: int | None = None
+    judgements: int | None = None
+    """What people said of the examples, in label sheets."""
     bad: int = 0
     """Records that cannot be read."""
     fields: list[str] = field(default_factory=list)
@@ -101,17 +104,39 @@ def _seen(source: Source, path: str, chosen: Format | None) -> Look:
 def _described(source: Source, path: str, chosen: Format, reason: str) -> Look:
     seen = Look(path, chosen.name, chosen.what, reason)
     rows, seen.examples, seen.bad = _counted(source, chosen)
+    if chosen.questions == (LABELS,):
+        seen.judgements = seen.examples
+        seen.examples = (
+            len({row.get("id") for _, row in chosen.rows(source.again()) if isinstance(row, Mapping)})
+            if chosen.rows
+            else 0
+        )
     seen.fields = list(dict.fromkeys(name for row in rows for name in row))
-    seen.fits = _best([fit for name in instruments.names() if (fit := _fit(question(name), chosen, seen.fields, path))])
+    found = [_fit(question(name), chosen, seen.fields, rows, path) for name in instruments.names()]
+    seen.fits = sorted(_best([fit for fit in found if fit is not None]), key=lambda fit: -len(fit.fields))
     seen.commands = [fit.command for fit in seen.fits]
-    if chosen.questions == ("labels",):
-        seen.commands = [
-            f"python -c \"from sensecheck.inputs.label_sheets import read_labels; print(read_labels('{path}'))\""
-        ]
+    if chosen.questions == (LABELS,):
+        call = f"read_labels({path!r}, format={chosen.name!r})"
+        seen.commands = [f'python -c "from sensecheck.inputs.label_sheets import read_labels; print({call})"']
     elif chosen.rows is not None and all(fit.missing for fit in seen.fits):
-        # Queries by themselves are predictions, or golds: nothing in the file says which.
-        seen.commands += [f"sensecheck {fit.question} {path} --gold GOLDS{fit.store}" for fit in seen.fits]
+        seen.commands = [command for fit in seen.fits for command in _both_ways(fit, chosen, seen.fields, path)]
     return seen
+
+
+def _both_ways(fit: Fit, chosen: Format, names: Sequence[str], path: str) -> list[str]:
+    """Queries or answers by themselves: golds, where they say which database they are for; predictions, or either."""
+    as_golds = fit.command
+    where = fit.store or (" --database DATABASES" if chosen.name in ("sql", "queries") else "")
+    as_predictions = f"sensecheck {fit.question} {path} --gold GOLDS{where}"
+    if chosen.name == "sql":
+        return [as_golds if "db_id" in names else as_predictions]
+    if chosen.name == "queries":
+        return [as_predictions]
+    if chosen.name == "spider2":
+        return [f"sensecheck {fit.question} {path} --gold spider2lite_eval.jsonl --convention spider2"]
+    if chosen.name in ("qald", "answer-sets", "spider2-gold"):
+        return [as_golds]
+    return list(dict.fromkeys([as_predictions, as_golds]))
 
 
 # ---- how many
@@ -165,7 +190,9 @@ def _table(source: Source, name: str) -> tuple[list[Mapping[str, Any]], int, int
 # ---- what fits
 
 
-def _fit(asked: Question, chosen: Format, names: Sequence[str], path: str) -> Fit | None:
+def _fit(
+    asked: Question, chosen: Format, names: Sequence[str], rows: Sequence[Mapping[str, Any]], path: str
+) -> Fit | None:
     """What the question finds among these fields; nothing where it is not for it."""
     if not chosen.fits(asked.name):
         return None
@@ -185,6 +212,8 @@ def _fit(asked: Question, chosen: Format, names: Sequence[str], path: str) -> Fi
     store = ""
     if "database" in asked.fields:
         store = " --database DATABASES" if "database" in found else " --graph GRAPH" if _is_sparql(found) else ""
+    if "query" in found and "sentence" in found and _holds_sparql(rows, found["query"]):
+        store = " --language sparql"
     command = f"sensecheck {asked.name} {path}{store}"
     if asked.needs[0] in missing:
         command = f"sensecheck {asked.name} PREDICTIONS --gold {path}{store}"
@@ -194,6 +223,11 @@ def _fit(asked: Question, chosen: Format, names: Sequence[str], path: str) -> Fi
     return Fit(
         asked.name, found, [" or ".join(group) for group in missing], command, needed, asked.needs[0] in missing, store
     )
+
+
+def _holds_sparql(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    texts = [row[name] for row in rows if isinstance(row.get(name), str)]
+    return bool(texts) and "{" in texts[0]
 
 
 def _is_sparql(found: Mapping[str, str]) -> bool:

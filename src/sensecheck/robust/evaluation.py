@@ -51,7 +51,7 @@ _judging = partial(Option, group="how statements are judged")
 
 @evaluator(
     never_as_original=("directions", "keep", "candidates", "regenerate", "only_correct", "cosine", "slices"),
-    needs=Needs("robust", decided=ALIASES["label"]),
+    needs=Needs("robust", decided=[ALIASES["label"]]),
 )
 def evaluate(
     data: Annotated[Any, replace(FILES, help="files or globs of pairs; - is standard input")],

@@ -150,6 +150,7 @@ FORMATS = (
         ("correct",),
         _is_results,
         _results,
+        endings=("srj", "srx", "csv", "tsv", "json", "xml"),
         example="sensecheck correct 'predicted/*.srj' --gold 'gold/*.srj' --on id",
     ),
 )

@@ -45,6 +45,8 @@ class Format:
     """Its records, as fields by their usual names; none: a table, or what a question reads itself."""
     in_folder: Callable[[Path], str] | None = None
     """What a folder that is one input is known by, in words, or an empty text."""
+    endings: tuple[str, ...] = ()
+    """How names of its files end, where their content may not say."""
     counts_lines: bool = False
     """Whether the numbers of its records are lines."""
     example: str = ""

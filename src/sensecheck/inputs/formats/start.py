@@ -95,6 +95,22 @@ class Start:
         return dict(_members(self.text, _after_space(self.text, 0)))
 
     @cached_property
+    def items(self) -> list[Any]:
+        """The first items of a JSON array that are complete."""
+        items: list[Any] = []
+        at = _after_space(self.text, 0) + 1
+        while self.kind == "array" and len(items) < _MOST_MEMBERS:
+            value, end = _decoded(self.text, _after_space(self.text, at))
+            if end is None:
+                break
+            items.append(value)
+            at = _after_space(self.text, end)
+            if self.text[at : at + 1] != ",":
+                break
+            at += 1
+        return items
+
+    @cached_property
     def lines(self) -> list[str]:
         """The first lines that are not blank, the one that may be cut left out."""
         parts = self.text.split("\n")

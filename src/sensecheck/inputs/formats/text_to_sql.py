@@ -22,7 +22,11 @@ CONVERSATION = "conversation"
 """The field of statements that blank lines part into conversations."""
 BIRD_MARK = "\t----- bird -----\t"
 
-_STATEMENT = re.compile(r"\s*(select|with|values|insert|update|delete|prefix|base|ask|construct|describe)\b", re.I)
+# Models number their answers, and put them in fences.
+_STATEMENT = re.compile(
+    r"\s*(?:\d+[.)]\s*)?(?:`{1,3}\w*\s+)?(select|with|values|insert|update|delete|prefix|base|ask|construct|describe)\b",
+    re.I,
+)
 # One record by itself is an object of texts too.
 _FIELDS = frozenset(
     {
@@ -51,12 +55,15 @@ def _is_statements(start: Start) -> str:
     if start.kind != "text" or start.ending in ("csv", "tsv", "jsonl", "json") or not start.lines:
         return ""
     begun = sum(bool(_STATEMENT.match(line)) for line in start.lines)
-    return "its lines begin with SELECT and the like" if 2 * begun > len(start.lines) else ""
+    if 2 * begun > len(start.lines):
+        return "its lines begin with SELECT and the like"
+    over_lines = start.ending == "sql" and begun and any(line.rstrip().endswith(";") for line in start.lines)
+    return "its statements end with semicolons" if over_lines else ""
 
 
 def _statements(source: Source) -> Iterator[Row]:
     """A record for each line; of a blank one, an empty record: a conversation ends there, or nothing was predicted."""
-    held = list(lines(source))
+    held = _whole_statements(list(lines(source)))
     named = [line.rpartition("\t")[2] for _, line in held if line.strip()]
     # What stands behind the last tab is a database in all lines or in none: queries may hold tabs themselves.
     has_databases = bool(named) and 2 * sum(map(_is_name, named)) > len(named)
@@ -76,6 +83,27 @@ def _statements(source: Source) -> Iterator[Row]:
         yield number, row | {CONVERSATION: str(conversation)} if parted else row
 
 
+def _whole_statements(held: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Lines that are statements as they are; or, where most begin none, put together up to each semicolon."""
+    filled = [line for _, line in held if line.strip()]
+    if 2 * sum(bool(_STATEMENT.match(line)) for line in filled) > len(filled) or not any(
+        line.rstrip().endswith(";") for line in filled
+    ):
+        return held
+    whole: list[tuple[int, str]] = []
+    part: list[str] = []
+    first = 0
+    for number, line in held:
+        if not part:
+            first = number
+        if line.strip() and (part or not line.lstrip().startswith("--")):
+            part.append(line.strip())
+        if part and line.rstrip().endswith(";"):
+            whole.append((first, "\n".join(part)))
+            part = []
+    return [*whole, (first, "\n".join(part))] if part else whole
+
+
 def _is_name(text: str) -> bool:
     return bool(_NAME.fullmatch(text.strip())) and not _STATEMENT.match(text)
 
@@ -84,7 +112,11 @@ def _is_name(text: str) -> bool:
 
 
 def _is_queries(start: Start) -> str:
-    """An object of texts, of which most are queries."""
+    """An object or a list of texts, of which most are queries."""
+    if start.kind == "array":
+        texts = [value for value in start.items if isinstance(value, str)]
+        begun = sum(bool(_STATEMENT.match(text.strip("` \n"))) for text in texts)
+        return "it is a list of queries" if texts and 2 * begun > len(texts) else ""
     if not start.is_one_object or _FIELDS & {name.lower() for name in start.members}:
         return ""
     values = [value for value in start.members.values() if value is not UNFINISHED]
@@ -105,13 +137,15 @@ def _is_nothing(value: Any) -> bool:
 
 def _queries(source: Source) -> Iterator[Row]:
     members = document(source, "a JSON object of queries")
+    if isinstance(members, list):
+        members = {str(place): value for place, value in enumerate(members)}
     if not isinstance(members, dict):
         raise InputError(
             path=source.name, expected="a JSON object of queries by position or id", got=kind_and_value(members),
             reason=Reason.NOT_AN_OBJECT,
         )  # fmt: skip
     numbers = [int(key) for key in members if key.isascii() and key.isdigit()]
-    by_position = sorted(numbers) == list(range(len(members)))
+    by_position = sorted(numbers) in (list(range(len(members))), list(range(1, len(members) + 1)))
     items = sorted(members.items(), key=lambda item: int(item[0])) if by_position else list(members.items())
     for number, (key, value) in enumerate(items, 1):
         yield number, _query(key, value, POSITION if by_position else "id", source.name, number)

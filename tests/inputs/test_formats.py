@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import threading
 
 import pytest
 
+import sensecheck
 from sensecheck.cli import main
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.formats import registry
@@ -15,6 +18,7 @@ from sensecheck.inputs.formats.start import MOST_BYTES, Start
 from sensecheck.inputs.gathering import gathered
 from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.opening import Source
+from sensecheck.statistics.figure import IntervalOptions
 
 CORRECT = Needs("correct", nested=True)
 
@@ -108,7 +112,7 @@ def test_a_format_of_another_package(monkeypatch):
                 "mine",
                 "my own",
                 known=lambda start: "it says so" if start.data.startswith(b"MINE") else "",
-                rows=lambda source: iter([(1, {"prediction": "x", "gold": "x"})]),
+                rows=lambda source: iter([(1, {"prediction": 1 / 0})]),
             )
 
     class Broken(Point):
@@ -122,9 +126,11 @@ def test_a_format_of_another_package(monkeypatch):
     )
     formats.cache_clear()
     try:
-        with pytest.warns(registry.FormatWarning, match="broken.*left out: ImportError"):
+        with pytest.warns(registry.FormatWarning, match=r"broken.*left out: ImportError"):
             assert "mine" in formats()
         assert known("MINE\n") == "mine"
+        with pytest.raises(InputError, match="the format 'mine' of an installed package failed: ZeroDivisionError"):
+            list(formats()["mine"].rows(Source("x")))
     finally:
         monkeypatch.undo()
         formats.cache_clear()
@@ -163,7 +169,7 @@ def test_every_format_says_what_it_is():
 @pytest.mark.parametrize(
     ("format", "text", "words"),
     [
-        ("queries", "[1]", "expected a JSON object of queries by position or id, got a list [1]"),
+        ("queries", "1", "expected a JSON object of queries by position or id, got a number 1"),
         ("queries", '{"0": "SELECT 1', "expected a JSON object of queries, got"),
         ("queries", '{"0": ["SELECT 1"]}', r"record 1: 0: expected a query, or 0 where there is none, got a list"),
         ("qald", '{"questions": 5}', "questions: expected QALD's list of questions, got a number 5"),
@@ -185,9 +191,70 @@ def test_a_broken_instance(tmp_path, format, text, words, capsys):
 
 def test_bad_records_are_counted_where_they_are_skipped(tmp_path):
     path = tmp_path / "p.json"
-    path.write_text('{"0": "SELECT 1", "1": ["SELECT 2"], "2": "SELECT 3"}')
-    together = gathered(path, CORRECT, input_format="queries", skip_bad=True, gold=[{"gold": "SELECT 1"}] * 2)
+    path.write_text('{"a": "SELECT 1", "b": ["SELECT 2"], "c": "SELECT 3"}')
+    golds = [{"id": name, "gold": "SELECT 1"} for name in "ac"]
+    together = gathered(path, CORRECT, input_format="queries", skip_bad=True, gold=golds)
     assert len(together) == 2 and [one.reason for one in together.bad] == ["not_a_text"]
+
+
+def test_queries_may_be_a_plain_list(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('["SELECT 1", null, "SELECT 3"]')
+    assert [row["query"] for row in gathered(path, CORRECT).dictionaries()] == ["SELECT 1", None, "SELECT 3"]
+
+
+def test_a_key_that_is_there_twice(tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text('{"0": "SELECT 1", "1": "SELECT 2", "1": "SELECT 3"}')
+    with pytest.raises(InputError, match="the key '1' is there twice"):
+        gathered(path, CORRECT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT a\nFROM t;\n\nSELECT b\nFROM t\nWHERE c = 1;\n",
+        "-- mine\nSELECT a\n  FROM t;\nSELECT b\nFROM t\nWHERE c = 1;",
+    ],
+)
+def test_statements_over_several_lines(tmp_path, text):
+    path = tmp_path / "p.sql"
+    path.write_text(text)
+    assert [row["query"].split() for row in gathered(path, CORRECT).dictionaries()] == [
+        ["SELECT", "a", "FROM", "t;"], ["SELECT", "b", "FROM", "t", "WHERE", "c", "=", "1;"],
+    ]  # fmt: skip
+
+
+def test_fenced_and_numbered_lines_are_statements():
+    assert known("```sql SELECT 1 ```\n```sql SELECT 2 ```\n", "p.txt") == "sql"
+    assert known("1. SELECT 1\n2. SELECT 2\n", "p.txt") == "sql"
+
+
+def test_files_of_one_input_are_of_one_kind(tmp_path):
+    (tmp_path / "a.tsv").write_text("?x\n1\n")
+    (tmp_path / "b.tsv").write_text("true\n")
+    assert [row["id"] for row in gathered(str(tmp_path / "*.tsv"), CORRECT).dictionaries()] == ["a", "b"]
+
+
+def test_a_pipe_is_read_from_its_beginning(tmp_path):
+    records = b"".join(
+        b'{"id": %d, "prediction": "SELECT 1", "gold": "SELECT 1", "x": "%s"}\n' % (n, b"y" * 200) for n in range(8000)
+    )
+    assert len(records) > MOST_BYTES
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def write():
+        with pipe.open("wb") as file:
+            file.write(records[:10])
+            file.flush()
+            file.write(records[10:])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    result = sensecheck.correct.evaluate(str(pipe), options=IntervalOptions(method="none"), normalise=False)
+    writer.join()
+    assert result["em"].n == 8000
 
 
 # ---- commands

@@ -397,3 +397,155 @@ def test_the_name_of_a_tables_format_is_heeded(tmp_path):
     assert sensecheck.faithful.evaluate(path, input_format="tsv")["consistent"].n == 1
     with pytest.raises(InputError):
         sensecheck.faithful.evaluate(path, input_format="csv")
+
+
+# ---- what places cannot say
+
+
+@pytest.mark.parametrize("needs", [CORRECT, TABLE])
+@pytest.mark.parametrize(
+    ("theirs", "ours", "words"),
+    [
+        ([{"id": n} for n in (1, 2, 3)], [{"nr": n} for n in (3, 1, 2)], r"'id' of the predictions and 'nr' of the golds hold the same values in another order\. Join by them: --on id=nr"),
+        ([{"task": n} for n in "abc"], [{"task": n} for n in "bca"], r"'task' has the same values in both files, in another order\. Join by it: --on task"),
+        ([{"id": n, "x": 1} for n in (2, 1, 3)], [{"gold": n} for n in "abc"], r"'id' numbers the predictions, and they stand in another order or with gaps"),
+        ([{"id": n, "x": 1} for n in (1, 2, 4)], [{"gold": n} for n in "abc"], r"'id' numbers the predictions, and they stand in another order or with gaps"),
+        ([{"question": f"How many {n}?", "x": n} for n in range(4)], [{"question": f"Which {n}?", "y": n} for n in range(4)], r"question: expected 'Which 0\?', as the gold in the same place, got 'How many 0\?'"),
+    ],
+)  # fmt: skip
+def test_places_are_not_trusted_where_the_files_speak_against_them(theirs, ours, words, needs):
+    with pytest.raises(InputError, match=words):
+        joined(theirs, ours, needs)
+
+
+def test_numbers_that_are_off_by_one_are_no_key():
+    with pytest.raises(InputError, match="named by 'idx' and golds by 'id', and these differ"):
+        joined([{"idx": n, "prediction": n} for n in range(300)], [{"id": n + 1, "gold": n} for n in range(300)])
+
+
+def test_predictions_from_many_files_need_a_key(tmp_path):
+    for name in ("1", "10", "2"):
+        (tmp_path / f"{name}.json").write_text('[{"prediction": "x"}]')
+    with pytest.raises(InputError, match=r"the predictions come from 3 files, and no key says which golds"):
+        joined(str(tmp_path / "*.json"), [{"gold": "x"}] * 3)
+
+
+def test_swapped_files(tmp_path):
+    golds, predictions = (
+        statements(tmp_path / "g.sql", "SELECT 1\tworld\n"),
+        statements(tmp_path / "p.sql", "SELECT 1\n"),
+    )
+    with pytest.raises(InputError, match=r"g\.sql: names databases, and the golds do not: are the two files swapped\?"):
+        joined(golds, predictions)
+
+
+def test_a_bad_line_is_not_left_out_where_places_join(tmp_path):
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"prediction": "1"}\n{bad\n{"prediction": "3"}\n')
+    with pytest.raises(InputError, match="1 records of the predictions cannot be read, and without a key nobody knows"):
+        joined(path, [{"gold": "1"}, {"gold": "3"}], skip_bad=True)
+
+
+# ---- golds decide
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "columns"),
+    [
+        ({"prediction": "SELECT 1", "gold": "SELECT 1"}, {"gold": "SELECT 0"}, None),
+        ({"prediction": "SELECT 1", "query": "SELECT 1"}, {"sql": "SELECT 0"}, None),
+        ({"prediction": "SELECT 1", "sql": "SELECT 1"}, {"SQL": "SELECT 0"}, None),
+        ({"prediction": "SELECT 1", "sql": "SELECT 1"}, {"sql": "SELECT 0"}, {"gold": "sql"}),
+        ({"sql": "SELECT 1"}, {"sql": "SELECT 0"}, {"prediction": "sql"}),
+        ({"sql": "SELECT 1", "gold_sql": "SELECT 1"}, {"sql": "SELECT 0"}, None),
+        ({"draft": "SELECT 0", "prediction": "SELECT 0", "final": "SELECT 1"}, {"gold": "SELECT 0"}, {"prediction": "final"}),
+    ],
+)  # fmt: skip
+def test_golds_in_a_file_of_their_own_are_the_golds(predicted, gold, columns):
+    result = sensecheck.correct.evaluate([{"id": 1, **predicted}], gold=[{"id": 1, **gold}], columns=columns)
+    assert result["em"].value == 0
+
+
+def test_another_column_of_the_golds_is_another_yardstick():
+    predicted, gold = [{"id": 1, "prediction": "SELECT 1"}], [{"id": 1, "query": "SELECT 0", "alt": "SELECT 1"}]
+    first = sensecheck.correct.evaluate(predicted, gold=gold)
+    second = sensecheck.correct.evaluate(predicted, gold=gold, columns={"gold": "alt"})
+    assert (first["em"].value, second["em"].value) == (0, 1)
+    assert str(first.signature) != str(second.signature)
+
+
+def test_one_column_is_not_prediction_and_gold_at_once():
+    with pytest.raises(InputError, match=r"expected a gold query or a gold answer, got neither\..*--gold FILE"):
+        sensecheck.correct.evaluate([{"query": "SELECT 1"}], columns={"prediction": "query"})
+
+
+def test_marks_references_and_labels_of_golds_decide():
+    answers = [{"id": 1, "answer": "Rome", "confidence": 0.5, "correct": True}]
+    assert sensecheck.calibrated.evaluate(answers, gold=[{"id": 1, "gold": "Lima"}])["accuracy"].value == 0
+    assert sensecheck.calibrated.evaluate(answers, gold=[{"id": 1, "correct": False}])["accuracy"].value == 0
+    sets = [{"id": n, "hypotheses": ["a b"], "references": [["x y"]]} for n in (1, 2)]
+    golds = [{"id": n, "references": [["a b"]]} for n in (1, 2)]
+    assert sensecheck.diverse.evaluate(sets, gold=golds)["mds"].value == 1
+    pairs = [
+        {"id": 1, "premise": "A man sleeps.", "hypothesis": "A man sleeps.", "label": "neutral", "predicted_label": "x"}
+    ]
+    result = sensecheck.robust.evaluate(pairs, gold=[{"id": 1, "gold_label": "entailment"}], polarity="positive")
+    assert set(result.measurements["label"].drop_nulls()) == {"entailment"}
+
+
+def test_odd_keys():
+    frame = pl.DataFrame({"id": [1e20, 2.0], "confidence": [0.1, 0.9]})
+    marks = pl.DataFrame({"id": [1e20, 2.0], "correct": [True, False]})
+    assert sensecheck.calibrated.evaluate(frame, gold=marks)["accuracy"].n == 2
+    bytes_ = pl.DataFrame({"id": [b"\xff", b"\xfe"], "confidence": [0.1, 0.9], "correct": [True, False]})
+    with pytest.raises(InputError, match="expected a text or a number, got bytes"):
+        sensecheck.calibrated.evaluate(bytes_.select("id", "confidence"), gold=bytes_.select("id", "correct"))
+
+
+def test_of_several_gold_texts_any_is_right():
+    answers = [{"id": n, "prediction": text, "confidence": 0.5} for n, text in enumerate(["paris ", "Rome"])]
+    golds = [{"id": n, "answer": ["Paris", "paris"]} for n in (0, 1)]
+    assert sensecheck.calibrated.evaluate(answers, gold=golds)["accuracy"].value == 0.5
+    with pytest.raises(InputError, match="answer: expected a text, a number or a list of them, got"):
+        sensecheck.calibrated.evaluate(answers, gold=[{"id": n, "answer": {"a": 1}} for n in (0, 1)])
+
+
+def test_numbers_are_equal_as_numbers():
+    answers = [{"id": 1, "prediction": 1, "confidence": 0.5}]
+    assert sensecheck.calibrated.evaluate(answers, gold=[{"id": 1, "answer": 1.0}])["accuracy"].value == 1
+
+
+def test_a_separator_in_a_key_joins_nothing_else():
+    left, right = [{"a": "x\x1fy", "b": "z", "prediction": 1}], [{"a": "x", "b": "y\x1fz", "gold": 1}]
+    with pytest.raises(InputError, match="1 of 1 predictions have no gold"):
+        joined(left, right, on="a,b")
+
+
+def test_the_key_may_be_a_mapping():
+    assert joined([{"x": 1, "prediction": "a"}], [{"y": 1, "gold": "b"}], on={"x": "y"})[0]["gold"] == "b"
+    assert joined([{"x": 1, "prediction": "a"}], [{"x": 1, "gold": "b"}], on=["x"])[0]["gold"] == "b"
+
+
+def test_weights_where_some_have_no_partner():
+    ids = range(200)
+    result = sensecheck.correct.evaluate(
+        [{"id": n, "prediction": "SELECT 1"} for n in ids], weight="w",
+        gold=[{"id": n + 1, "gold": "SELECT 1", "w": 2} for n in ids],
+    )  # fmt: skip
+    assert result["em"].n == 199
+
+
+def test_nothing_to_join(tmp_path):
+    path = tmp_path / "p.jsonl"
+    path.write_text("")
+    with pytest.raises(InputError, match=r"p\.jsonl: expected at least one record of the predictions, got none"):
+        joined(path, [{"gold": 1}])
+    with pytest.raises(InputError, match="standard input can be predictions or golds, not both"):
+        joined("-", "-")
+
+
+def test_a_named_index_of_pandas_is_a_column():
+    pandas = pytest.importorskip("pandas")
+    left = pandas.DataFrame({"id": [1, 2], "prediction": ["a", "b"]}).set_index("id")
+    right = pandas.DataFrame({"id": [2, 1], "gold": ["b", "a"]}).set_index("id")
+    assert [row["gold"] for row in joined(left, right)] == ["a", "b"]

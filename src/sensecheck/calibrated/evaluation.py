@@ -35,6 +35,7 @@ _ORIGINALS = ("binning", "weighted", "weight_key", "mended")
 _NEEDS = Needs(
     "calibrated",
     own=("logprobs",),
+    decided=[CORRECT_NAMES],
     judged=Judged(
         ("prediction", "predicted", "answer", "output", "response", "pred", "text"),
         ("gold", "gold_answer", "gold_label", "target", "reference", "expected", "answer", "label"),

@@ -511,6 +511,8 @@ class Reader:
     def _put_fault(self, records: Records, row: int, name: str, error: InputError) -> None:
         if error.reason in UNMATCHED:
             records.replace(row, Record(name, None, fault=error.reason))
+            for column, texts in records.extra.items():
+                texts[row] = "1" if column == self.asked.weight else ""
             return
         if not self.asked.skip_bad or error.reason == Reason.UNKNOWN_COLUMN:
             raise error

@@ -19,7 +19,7 @@ from sensecheck.diverse.measure import MeasureOptions
 from sensecheck.diverse.ngrams import Tokens
 from sensecheck.diverse.question import QUESTION
 from sensecheck.diverse.records import DONORS, SetReader, SetRecord
-from sensecheck.diverse.rows import are_files, called, stems
+from sensecheck.diverse.rows import REFERENCES_NAMES, are_files, called, stems
 from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
 from sensecheck.inputs import fingerprints
@@ -62,7 +62,7 @@ def _lines_with_eos(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 @_lines_with_eos
-@evaluator(needs=Needs("diverse", nested=True, texts_are_data=True))
+@evaluator(needs=Needs("diverse", nested=True, texts_are_data=True, decided=[REFERENCES_NAMES]))
 def evaluate(
     data: Annotated[
         Any,

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.inputs.errors import BadRecord, InputError
+from sensecheck.inputs.hugging_face import ClassLabels
 from sensecheck.inputs.places import RECORD, line_or_record
 
 Fields = Sequence[Mapping[str, Any]] | pl.DataFrame
@@ -35,6 +36,8 @@ class Gathered:
     """What could not be read, where bad records are skipped, or has no partner."""
     files: list[Path] = field(default_factory=list)
     """All files behind them, golds too."""
+    class_labels: list[ClassLabels] = field(default_factory=list)
+    """What is said of integers that stand for classes, the nearest first."""
     notes: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     """A gold's field → what it is called here, where predictions have one of its name."""

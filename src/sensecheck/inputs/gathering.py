@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +23,7 @@ from sensecheck.inputs.formats.registry import AUTO, Format, Row, folder_format,
 from sensecheck.inputs.formats.start import MOST_BYTES, Start
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
-from sensecheck.inputs.joining import merged, paired
+from sensecheck.inputs.joining import ASIDE, LINE, merged, paired
 from sensecheck.inputs.needs import Judged, Needs
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
 from sensecheck.inputs.places import PLACE, RECORD
@@ -55,6 +56,8 @@ def gathered(
             got=f"{chosen.name}, which is for {' and '.join(chosen.questions)}",
             hint="`sensecheck formats` lists them.", reason=Reason.BAD_OPTION,
         )  # fmt: skip
+    if all(is_path(one) and os.fspath(one) == "-" for one in (data, gold)):
+        raise InputError("standard input can be predictions or golds, not both", reason=Reason.GIVEN_TWICE)
     data = _lookable(data)
     # A question that knows formats of its own takes the name of a table's, too.
     forced = chosen is not None and chosen.name in TABLES and not needs.own
@@ -82,11 +85,49 @@ def _also_of(gold: Any, data: Any, chosen: Format | None, needs: Needs) -> Forma
 
 def _lookable(data: Any) -> Any:
     """Standard input as a stream whose beginning can be looked at without being used up."""
-    if is_path(data) and os.fspath(data) == "-":
-        return io.BufferedReader(
-            sys.stdin.buffer.raw if hasattr(sys.stdin.buffer, "raw") else sys.stdin.buffer, MOST_BYTES
-        )
-    return data
+    if isinstance(data, list | tuple):
+        return [_lookable(one) if is_path(one) else one for one in data]
+    if not is_path(data):
+        return data
+    if os.fspath(data) == "-":
+        return _Looked("<stdin>", sys.stdin.buffer)
+    try:
+        special = stat.S_ISFIFO(Path(data).stat().st_mode)
+    except (OSError, ValueError):
+        return data
+    # What a shell puts in the place of `<(command)`: it can be read only once.
+    return _Looked(os.fspath(data), Path(data).open("rb")) if special else data
+
+
+class _Looked(io.BufferedReader):
+    """A stream whose first megabyte can be looked at, however small the pieces are in which it comes."""
+
+    def __init__(self, name: str, stream: Any) -> None:
+        super().__init__(_Begun(stream), MOST_BYTES)
+        self._called = name
+
+    @property
+    def name(self) -> str:
+        return self._called
+
+
+class _Begun(io.RawIOBase):
+    """A stream of which the beginning was read already."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._first: bytes | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._first is None:
+            self._first = self._stream.read(MOST_BYTES) or b""
+        piece = self._first[: len(buffer)] if self._first else self._stream.read(len(buffer)) or b""
+        self._first = self._first[len(piece) :] if self._first else b""
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 def _records(data: Any, needs: Needs, chosen: Format | None, skip_bad: bool, *, always: bool) -> Gathered | None:
@@ -260,6 +301,7 @@ def _table(data: Any, format: str, skip_bad: bool) -> Gathered:
     if not frames:
         return Gathered([], path, bad=bad, inputs=reader.inputs() if path else [])
     frame = pl.concat(frames, how="diagonal_relaxed")
+    labels = [one for file in reader.files for one in file.class_labels]
     return Gathered(
         frame.drop(place),
         path,
@@ -268,6 +310,7 @@ def _table(data: Any, format: str, skip_bad: bool) -> Gathered:
         reader.files[0].format,
         reader.inputs() if path else [],
         bad,
+        class_labels=labels,
     )
 
 
@@ -295,6 +338,7 @@ def _concatenated(parts: Sequence[Gathered], needs: Needs) -> Gathered:
         inputs=[one for part in parts for one in part.inputs],
         bad=[one for part in parts for one in part.bad],
         files=[one for part in parts for one in part.files],
+        class_labels=parts[0].class_labels,
     )
 
 
@@ -310,6 +354,14 @@ def _input(source: Source, format: str, rows: int, bad: int) -> dict[str, Any]:
 
 def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: str | None, samples: bool) -> Gathered:
     pairs = paired(predictions, golds, on, samples=samples)
+    if pairs.on == LINE and predictions.bad:
+        first = predictions.bad[0]
+        raise InputError(
+            f"{len(predictions.bad):,} records of the predictions cannot be read, and without a key nobody knows which "
+            f"golds are theirs: {first.message}", path=predictions.path or None,
+            hint="Mend them, or give both files a key: where golds are joined by place, none can be left out.",
+            reason=Reason.UNEQUAL_CORPORA,
+        )  # fmt: skip
     together = merged(pairs, renamed=needs.predicted, decided=needs.decided)
     together.inputs = [*predictions.inputs, *({**one, "role": "gold"} for one in golds.inputs)]
     together.files = [*predictions.files, *golds.files]
@@ -343,26 +395,35 @@ def _content(golds: Gathered) -> str:
     return fingerprints.of_value(golds.rows.to_dicts() if isinstance(golds.rows, pl.DataFrame) else list(golds.rows))
 
 
+def _as_text(frame: pl.DataFrame, name: str) -> pl.Expr:
+    dtype = frame[name].dtype
+    if isinstance(dtype, pl.List) and not dtype.inner.is_nested():
+        return pl.col(name).list.eval(pl.element().cast(pl.String).str.strip_chars())
+    if dtype.is_nested() or dtype == pl.Binary:
+        raise InputError(
+            field=name, expected="a text, a number or a list of them", got=kind_and_value(frame[name][0]),
+            hint="An answer is right where it is the gold's text, or one of several. Else bring `correct`.",
+            reason=Reason.NOT_A_TEXT,
+        )  # fmt: skip
+    return pl.col(name).cast(pl.String).str.strip_chars()
+
+
 def _judge(together: Gathered, theirs: Sequence[str], judged: Judged) -> None:
     """Add the mark that says whether a predicted text is its gold's, where neither file brings one."""
     names = together.names
     mark = judged.marks[0]
     text = next((name for name in judged.texts if name in theirs and name in names), None)
     gold = next((name for name in judged.golds if name in names and name not in theirs), None)
-    if any(name in theirs for name in judged.marks) or mark in names or text is None or gold is None:
+    given = [name for name in judged.marks if name in names and name not in theirs and name != gold]
+    if text is None or gold is None or given:  # golds may bring the mark itself
         return
-    if isinstance(together.rows, pl.DataFrame):
-        said, right = (pl.col(name).cast(pl.String).str.strip_chars() for name in (text, gold))
-        together.rows = together.rows.with_columns((said == right).alias(mark))
-    else:
-        together.rows = [
-            {
-                **row,
-                mark: None
-                if None in (row.get(text), row.get(gold))
-                else str(row[text]).strip() == str(row[gold]).strip(),
-            }
-            for row in together.rows
-        ]
+    frame = together.rows if isinstance(together.rows, pl.DataFrame) else pl.DataFrame(together.dictionaries())
+    said, right = pl.col(text), pl.col(gold)
+    if not (frame[text].dtype.is_numeric() and frame[gold].dtype.is_numeric()):
+        said, right = (_as_text(frame, name) for name in (text, gold))
+    is_right = right.list.contains(said) if isinstance(frame[gold].dtype, pl.List) else said == right
+    aside = {name: f"{ASIDE}{name}" for name in judged.marks if name in theirs and name in frame.columns}
+    judgement = frame.select(is_right.alias(mark)).to_series()
+    together.rows = frame.rename(aside).with_columns(judgement)
     together.method["correct"] = f"{text}={gold}"
     together.notes.append(f"an answer is right where {text} equals {gold}, but for white space at the ends")

@@ -7,7 +7,7 @@ alike or that the other side does not have are told, and more than one in a hund
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -15,6 +15,7 @@ import polars as pl
 from sensecheck.inputs.errors import BadRecord, InputError, did_you_mean, shown
 from sensecheck.inputs.formats.text_to_sql import CONVERSATION, POSITION
 from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.hugging_face import ClassLabels
 from sensecheck.inputs.places import RECORD
 from sensecheck.inputs.reasons import Reason
 
@@ -129,16 +130,18 @@ def _shared_keys(predictions: Gathered, golds: Gathered) -> list[tuple[str, str]
 def _alike(predictions: Gathered, golds: Gathered, one: str, other: str) -> bool:
     """Whether the names in these two fields are the same ones, but for few."""
     left, right = set(_key_series(predictions, one)), set(_key_series(golds, other))
-    return None not in left | right and len(left ^ right) <= MOST_UNMATCHED * min(len(left), len(right))
+    # All of them: numbers that are off by one would nearly all have a partner, and a wrong one.
+    return None not in left | right and left == right
 
 
 def _key_series(side: Gathered, name: str) -> pl.Series:
     """A field as texts: 1, "1" and 1.0 (what programs make of whole numbers with a gap among them) are one key."""
     if isinstance(side.rows, pl.DataFrame):
         column = side.rows[name]
-        if column.dtype.is_float() and bool((column.drop_nulls() % 1 == 0).all()):
-            column = column.cast(pl.Int64)
-        if not column.dtype.is_nested():
+        whole = column.cast(pl.Int64, strict=False) if column.dtype.is_float() else column
+        if whole.null_count() == column.null_count() and bool((whole == column).all()):
+            column = whole
+        if not column.dtype.is_nested() and column.dtype != pl.Binary:
             return column.cast(pl.String)
     return pl.Series(name, [None if value is None else _written(value) for value in side.column(name)], dtype=pl.String)
 
@@ -155,7 +158,8 @@ def _keys_of(side: Gathered, names: Sequence[str], what: str) -> pl.Series:
                 int(column.is_null().arg_max() or 0), field=name, expected=f"a key in every record of the {what}",
                 got="none", hint="Fill it in, or join by other fields with --on (on=).", reason=Reason.MISSING_KEY,
             )  # fmt: skip
-    together = columns[0] if len(columns) == 1 else pl.select(pl.concat_str(columns, separator=_SEPARATOR)).to_series()
+    escaped = [column.str.replace_all(_SEPARATOR, f"\\{_SEPARATOR}", literal=True) for column in columns]
+    together = columns[0] if len(columns) == 1 else pl.select(pl.concat_str(escaped, separator=_SEPARATOR)).to_series()
     return together.alias("key")
 
 
@@ -270,6 +274,15 @@ def _refuse_doubtful(predictions: Gathered, golds: Gathered) -> None:
                 f"the {what} come from {len(side.files):,} files, and no key says which {others} they belong to",
                 path=str(side.files[0]), hint=_LINE_HINT, reason=Reason.KEYS_DIFFER,
             )  # fmt: skip
+        shared = [name for name in side.names if name in other.names and _may_be_key(side, name)]
+        for name in shared if side is predictions else ():
+            one, two = _key_series(side, name), _key_series(other, name)
+            if len(one) == len(two) and not one.equals(two) and one.n_unique() == len(one) and set(one) == set(two):
+                raise InputError(
+                    f"{shown(name, 40)} has the same values in both files, in another order",
+                    path=predictions.path or None, hint=f"Join by it: --on {name} (on=). {_LINE_HINT}",
+                    reason=Reason.KEYS_DIFFER,
+                )  # fmt: skip
         key = next((name for name in ID_NAMES if name in side.names), None)
         if key is None:
             continue
@@ -279,17 +292,17 @@ def _refuse_doubtful(predictions: Gathered, golds: Gathered) -> None:
                 continue
             values = _key_series(other, name)
             if len(values) == len(ids) and not values.equals(ids, check_names=False) and _same_keys(ids, values):
-                one, two = (key, name) if side is predictions else (name, key)
+                theirs, ours = (key, name) if side is predictions else (name, key)
                 raise InputError(
-                    f"{shown(one, 40)} of the predictions and {shown(two, 40)} of the golds hold the same values in "
-                    "another order", path=predictions.path or None,
-                    hint=f"Join by them: --on {one if one == two else f'{one}={two}'} (on=). {_LINE_HINT}",
+                    f"{shown(theirs, 40)} of the predictions and {shown(ours, 40)} of the golds hold the same values "
+                    "in another order", path=predictions.path or None,
+                    hint=f"Join by them: --on {theirs if theirs == ours else f'{theirs}={ours}'} (on=). {_LINE_HINT}",
                     reason=Reason.KEYS_DIFFER,
                 )  # fmt: skip
         numbers = ids.cast(pl.Int64, strict=False)
-        if not numbers.null_count() and not numbers.is_sorted() and set(numbers) in _counted(len(numbers)):
+        if not numbers.null_count() and len(numbers) > 1 and not bool((numbers.diff().drop_nulls() == 1).all()):
             raise InputError(
-                f"{shown(key, 40)} of the {what} numbers them, and they stand in another order",
+                f"{shown(key, 40)} numbers the {what}, and they stand in another order or with gaps",
                 path=side.path or None,
                 hint=f"The {others} have no key: sort the {what}, or give the {others} one. {_LINE_HINT}",
                 reason=Reason.KEYS_DIFFER,
@@ -310,10 +323,6 @@ def _may_be_key(side: Gathered, name: str) -> bool:
 
 
 _LINE_HINT = "If both have the same order, say --on line."
-
-
-def _counted(count: int) -> list[set[int]]:
-    return [set(range(count)), set(range(1, count + 1))]
 
 
 def _same_keys(one: pl.Series, other: pl.Series) -> bool:
@@ -399,6 +408,21 @@ def _letters(value: Any) -> str:
 # ---- the records together
 
 
+def _only(labels: ClassLabels, names: Collection[str]) -> ClassLabels:
+    return replace(labels, names={name: given for name, given in labels.names.items() if name in names})
+
+
+def _distinct(called: dict[str, str]) -> dict[str, str]:
+    """New names that no other field has."""
+    taken = set(called)
+    for name, new in called.items():
+        while new != name and new.startswith(ASIDE) and new in taken:
+            new += "_"
+        called[name] = new
+        taken.add(new)
+    return called
+
+
 def folded(name: str) -> str:
     """A field's name as we look for it: `PREDICTED SQL` is predicted_sql."""
     return name.strip().lower().replace(" ", "_")
@@ -429,11 +453,16 @@ def merged(pairs: Pairs, *, renamed: Mapping[str, Sequence[str]], decided: Colle
         if _named(group, others) is not None:
             aside = [name for name in names if left[name] == name and folded(name) in group and name not in renamed]
             left |= {name: f"{ASIDE}{name}" for name in aside}
+    left = _distinct(left)
     there = set(left.values())
     right = {name: f"{GOLD_PREFIX}{name}" if name in there else name for name in others}
     right.pop(pairs.key if pairs.key in there else "", None)
     right = {name: new for name, new in right.items() if new not in there}
+    left_labels = {new: name for name, new in left.items() if new != name}
+    right_labels = {new: name for name, new in right.items() if new != name}
     together = predictions.taken(pairs.prediction_rows.to_list())
+    of_golds = [_only(one.renamed(right_labels), right.values()) for one in golds.class_labels]
+    together.class_labels = [*of_golds, *(one.renamed(left_labels) for one in predictions.class_labels)]
     together.renamed = {name: new for name, new in right.items() if name != new}
     together.bad = [*predictions.bad, *golds.bad, *pairs.lost]
     if isinstance(together.rows, pl.DataFrame) and isinstance(golds.rows, pl.DataFrame):

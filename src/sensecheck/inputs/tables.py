@@ -809,6 +809,7 @@ class TableReader:
 
     def _gathered(self, data: Gathered) -> tuple[TableReport, Iterator[Numbered]]:
         report = TableReport(data.path, data.format, "as gathered", bad=len(data.bad), bad_records=list(data.bad))
+        report.class_labels = data.class_labels
         return report, self._gathered_frames(data, report)
 
     def _gathered_frames(self, data: Gathered, report: TableReport) -> Iterator[Numbered]:

@@ -284,6 +284,7 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
     from sensecheck.inputs.gathering import gathered
 
     columns = dict(kwargs.get("columns") or {})
+    own: dict[str, tuple[str]] = {}
     if gold is not None:
         # What only predictions bring is named as it is called in their file, and not in that of the golds.
         own = {ours: (columns.pop(ours),) for ours in needs.predicted if ours in columns}
@@ -296,6 +297,8 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
         data.notes += mended.notes()
         if columns or kwargs.get("columns"):
             kwargs["columns"] = {ours: data.renamed.get(theirs, theirs) for ours, theirs in columns.items()}
+            if gold is not None:
+                data.method["columns"] = dict(sorted((kwargs["columns"] | {k: v[0] for k, v in own.items()}).items()))
     return function(data, *rest, **kwargs)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError
-from sensecheck.inputs.formats.reading import document, not_an_object
+from sensecheck.inputs.formats.reading import document, members_of, not_an_object
 from sensecheck.inputs.formats.registry import Format, Row
 from sensecheck.inputs.formats.start import UNFINISHED, Start
 from sensecheck.inputs.opening import Source
@@ -87,7 +87,7 @@ def _is_answer_sets(start: Start) -> str:
 
 
 def _answer_sets(source: Source) -> Iterator[Row]:
-    members = document(source, "a JSON object of answers by question")
+    members = members_of(source, "a JSON object of answers by question")
     if not isinstance(members, dict):
         raise InputError(
             path=source.name, expected="a JSON object of answers by question", got=kind_and_value(members),

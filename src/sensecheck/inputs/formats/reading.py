@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sensecheck.inputs.errors import SKIP_HINT, InputError
+from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.formats.registry import Row
 from sensecheck.inputs.json_arrays import is_deep, is_nested, loads, not_utf8, read_document
 from sensecheck.inputs.opening import Source
@@ -53,6 +54,23 @@ def not_an_object(value: Any, path: str, **place: int) -> InputError:
         path=path, **place, expected="a JSON object", got=kind_and_value(value), hint=SKIP_HINT,  # type: ignore[arg-type]
         reason=Reason.NOT_AN_OBJECT,
     )  # fmt: skip
+
+
+def members_of(source: Source, expected: str) -> Any:
+    """The whole of a file as one JSON document whose keys are names of examples: none may be there twice."""
+    text = source.read()
+    value = read_document(text, source.name, expected, hint=NO_SUCH_DOCUMENT)
+    if is_deep(text, value):
+        raise too_deep(path=source.name)
+    if isinstance(value, dict):
+        pairs = json.loads(text, object_pairs_hook=lambda given: given)
+        twice = next((key for key, times in Counter(key for key, _ in pairs).items() if times > 1), None)
+        if twice is not None:
+            raise InputError(
+                f"the key {shown(twice, 60)} is there twice", path=source.name,
+                hint="A key names one example: leave one out.", reason=Reason.KEY_TWICE,
+            )  # fmt: skip
+    return value
 
 
 def document(source: Source, expected: str) -> Any:

@@ -8,14 +8,14 @@ question reads itself. Another package adds formats by an entry point in the gro
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
-from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.errors import InputError, did_you_mean, escaped, shown
 from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.opening import Source
 from sensecheck.inputs.reasons import Reason
@@ -73,19 +73,69 @@ def formats() -> dict[str, Format]:
         except (Exception, SystemExit) as error:  # whatever another package does when it is imported
             _left_out(point, f"{type(error).__name__}: {error}")
             continue
-        for one in given if isinstance(given, Iterable) else [given]:
-            if not isinstance(one, Format):
-                _left_out(point, f"{point.value} is no Format")
+        for one in given if isinstance(given, list | tuple) else [given]:
+            if not isinstance(one, Format) or not all(
+                isinstance(text, str) for text in (one.name, one.what, one.example)
+            ):
+                _left_out(point, f"{point.value} is no Format with a name and words")
             elif one.name in known:
                 _left_out(point, f"there is a format {one.name!r} already")
             else:
-                known[one.name] = one
+                known[one.name] = _careful(one, _package(point))
     return known
 
 
 def _left_out(point: metadata.EntryPoint, why: str) -> None:
-    package = point.dist.name if point.dist is not None else "an installed package"
-    warnings.warn(f"the format {point.name!r} of {package} is left out: {why}", FormatWarning, stacklevel=3)
+    warnings.warn(f"the format {point.name!r} of {_package(point)} is left out: {why}", FormatWarning, stacklevel=3)
+
+
+def _package(point: metadata.EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "an installed package"
+
+
+def _careful(one: Format, package: str) -> Format:
+    """A format of another package, whose faults are told as its own."""
+
+    def fault(error: BaseException) -> InputError:
+        return InputError(
+            f"the format {one.name!r} of {package} failed: {type(error).__name__}: {escaped(str(error))[:200]}",
+            hint="Please tell its authors; --input-format NAME reads the file as another.", reason=Reason.FAULT,
+        )  # fmt: skip
+
+    def known(start: Start) -> str:
+        assert one.known is not None
+        try:
+            return str(one.known(start) or "")
+        except (Exception, SystemExit) as error:
+            warnings.warn(str(fault(error)), FormatWarning, stacklevel=2)
+            return ""
+
+    def rows(source: Source) -> Iterator[Row]:
+        assert one.rows is not None
+        try:
+            for number, row in one.rows(source):
+                yield int(number), row if isinstance(row, InputError) else dict(row)
+        except InputError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise fault(error) from error
+
+    def in_folder(path: Path) -> str:
+        assert one.in_folder is not None
+        try:
+            return str(one.in_folder(path) or "")
+        except (Exception, SystemExit) as error:
+            warnings.warn(str(fault(error)), FormatWarning, stacklevel=2)
+            return ""
+
+    return replace(
+        one,
+        what=escaped(one.what),
+        example=escaped(one.example),
+        known=None if one.known is None else known,
+        rows=None if one.rows is None else rows,
+        in_folder=None if one.in_folder is None else in_folder,
+    )
 
 
 def named(name: str) -> Format:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError
-from sensecheck.inputs.formats.reading import document, lines
+from sensecheck.inputs.formats.reading import lines, members_of
 from sensecheck.inputs.formats.registry import Format, Row
 from sensecheck.inputs.formats.start import UNFINISHED, Start
 from sensecheck.inputs.opening import Source
@@ -136,7 +136,7 @@ def _is_nothing(value: Any) -> bool:
 
 
 def _queries(source: Source) -> Iterator[Row]:
-    members = document(source, "a JSON object of queries")
+    members = members_of(source, "a JSON object of queries")
     if isinstance(members, list):
         members = {str(place): value for place, value in enumerate(members)}
     if not isinstance(members, dict):

@@ -300,11 +300,13 @@ def _refuse_doubtful(predictions: Gathered, golds: Gathered) -> None:
                     reason=Reason.KEYS_DIFFER,
                 )  # fmt: skip
         numbers = ids.cast(pl.Int64, strict=False)
-        if not numbers.null_count() and len(numbers) > 1 and not bool((numbers.diff().drop_nulls() == 1).all()):
+        # Golds of a part of a data set keep their numbers; predictions with a gap have lost some.
+        steps = numbers.diff().drop_nulls()
+        if side is predictions and not numbers.null_count() and not bool((steps == 1).all()):
             raise InputError(
-                f"{shown(key, 40)} numbers the {what}, and they stand in another order or with gaps",
+                f"{shown(key, 40)} numbers the predictions, and they stand in another order or with gaps",
                 path=side.path or None,
-                hint=f"The {others} have no key: sort the {what}, or give the {others} one. {_LINE_HINT}",
+                hint=f"The golds have no key: sort the predictions, or give the golds one. {_LINE_HINT}",
                 reason=Reason.KEYS_DIFFER,
             )  # fmt: skip
     if predictions.format == golds.format == "sql" and "db_id" in predictions.names and "db_id" not in golds.names:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import random
 import re
+import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -187,6 +189,165 @@ def test_statements_divided_by_semicolons() -> None:
     for one in ("SELECT a FROM t;", "SELECT ';' FROM t", "SELECT a -- x; SELECT b\nFROM t", "SELECT 'a; SELECT b",
                 "SELECT a FROM t; DROP TABLE t", "SELECT a FROM t; SELECT", "", ";;"):  # fmt: skip
         assert statements_of(one) == []
+
+
+def test_a_literal_in_dollars_is_one() -> None:
+    for dialect in ("duckdb", "postgres"):
+        assert statements_of("SELECT $$a FROM t; SELECT b$$ FROM t", dialect) == []
+        tagged = "SELECT $q$a FROM t; SELECT b$$ FROM t;$q$ FROM t"
+        assert statements_of(f"{tagged}; SELECT 2 FROM t", dialect) == [tagged, "SELECT 2 FROM t"]
+        assert statement_in(f"{tagged}\nLIMIT 1", "sql", dialect) == f"{tagged}\nLIMIT 1"
+
+
+# ---- what begins as a statement, well or badly
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # SQLite runs these
+        "Select a From t\nWhere a In (\n  SELECT a FROM u WHERE c = 'k'\n) /* both */",
+        "Select a, b From t, u Using (a)\nWhere a In (\n  SELECT a FROM u\n)",
+        "Select a\n-- SELECT b FROM t;\nFROM t /* x */",
+        "SELECT The\n\nNote FROM t, u USING (a)",
+        "SELECT a FROM t WHERE b LIKE 'i%'\n\nESCAPE '!' /* x */",
+        # and none of these: what it would run in them is not what was written
+        "Selct a From t Where a = (\nSELECT max(a) FROM t\n)",
+        "Seleect a, b From t Union\nSELECT max(a) FROM t",
+        "Seleect a From t Union All\n\nSELECT max(a) FROM t",
+        "Wth x As (\nSELECT a FROM t\n)\n\nSELECT a FROM x",
+        "Selct a From t\n/*\nSELECT b FROM t\n*/",
+        "Selct a From t Where b = '\nSELECT a FROM t\n'",
+        "Selct a From t Where b = '```sql\nSELECT a FROM t\n```'",
+        "SELECT a FORM t WHERE b = '```sql\nSELECT a FROM t\n```'\nAND c = 2",
+        "SELECT a FORM t WHERE b IN (\n\nSELECT a FROM u\n\n)\nLIMIT 1",
+        "EXPLIAN\nSELECT a FROM t",
+        "Creat View v As\n\nSELECT a FROM t",
+        "MATCH (n) RETURN n -- SELECT a FROM t",
+        "MATCH (n) WHERE n.x = 'SELECT a FROM t' RETURN n",
+        "INSERT INTO t VALUES ('```sql\nSELECT a FROM t\n```')",
+        "Insert Into t Values ('```sql\nSELECT a FROM t\n```')",
+    ],
+)
+def test_a_part_of_a_statement_is_not_taken_out_of_it(text: str) -> None:
+    assert statement_in(text, "sql") == text
+
+
+def test_a_part_of_a_sparql_query_is_not_taken_out_of_it() -> None:
+    text = "Selct ?x where {\n SELECT ?x WHERE {?x ?y ?z}\n}"
+    assert statement_in(text, "sparql") == text
+
+
+@pytest.mark.parametrize("declared", ["null", '""'])
+def test_json_that_declares_no_query_holds_none(declared: str) -> None:
+    text = f'{{"sql": {declared}, "explanation": "SELECT c FROM t"}}'
+    assert statement_in(text, "sql") == text
+    assert statement_in(f"```json\n{text}\n```", "sql") == f"```json\n{text}\n```"
+
+
+_TABLES = 'CREATE TABLE t (a, b, c, The, Note); CREATE TABLE u (a, c, d); CREATE TABLE "Order Details" (a, b)'
+_LITERALS = [
+    "'k'", "'it''s'", "'a;b'", "'SELECT b FROM t'", "'\nSELECT b FROM t;\n'", "'```sql\nSELECT a FROM t\n```'", "'</sql>'",
+    "'<think>'", "'-- x'", "'/*'", "'{\"sql\": \"SELECT 1\"}'", "'Answer: SELECT a FROM t'", "'('", "''",
+    "'x\n\nThis query returns the names.\n'",
+]  # fmt: skip
+_COMMENTS = [
+    "/* x */", "/* SELECT b FROM t; */", "/*\nSELECT b FROM t\n*/", "-- it's all\n", "-- SELECT b FROM t;\n", "-- ```sql\n",
+    "/* ```sql\nSELECT a FROM t\n``` */", "/* Note: this is fine.\n\nThis query is so. */", "-- (\n", "/* ' */", "-- :\n",
+    "/* Answer:\nSELECT a FROM t */",
+]  # fmt: skip
+
+
+def _expression(random_: random.Random, depth: int) -> str:
+    choices = [
+        lambda: random_.choice(["a", "b", "t.a", '"a"', "`b`", "[a]", "The", "Note", "1", "- 1", "NULL"]),
+        lambda: random_.choice(_LITERALS),
+        lambda: f"count(*) OVER (\nPARTITION BY {random_.choice('ab')}\n)",
+        lambda: f"CASE WHEN a\n= {random_.choice(_LITERALS)} THEN 1\n\nELSE 2 END",
+        lambda: f"CAST(a AS TEXT) || {random_.choice(_LITERALS)}",
+    ]
+    if depth:
+        choices.append(lambda: f"(\n{_select(random_, depth - 1, 1)}\n)")
+    return random_.choice(choices)()
+
+
+def _condition(random_: random.Random, depth: int) -> str:
+    left = random_.choice(["a", "b", "c"])
+    choices = [
+        lambda: f"{left} = {_expression(random_, depth)}",
+        lambda: f"{left} LIKE {random_.choice(_LITERALS)}\n\nESCAPE '!'",
+        lambda: f"{left} IS NOT DISTINCT FROM {random_.choice(_LITERALS)}",
+        lambda: f"{left} NOTNULL",
+        lambda: f"{left} BETWEEN 1\nAND 2",
+        lambda: f"{left} == :name",
+    ]
+    if depth:
+        choices += [
+            lambda: f"{left} IN (\n\n{_select(random_, depth - 1, 1)}\n)",
+            lambda: f"EXISTS\n(\n{_select(random_, depth - 1, 1)}\n)",
+        ]
+    return random_.choice(choices)()
+
+
+def _select(random_: random.Random, depth: int, columns: int) -> str:
+    picked = ", ".join(_expression(random_, depth) for _ in range(columns))
+    sources = ["t", "t, u USING (a)", "t NATURAL JOIN u", "t\nLEFT JOIN u ON t.a = u.a", '"Order Details"']
+    source = random_.choice(sources)
+    if depth and random_.random() < 0.3:
+        source = f"(\n{_select(random_, depth - 1, 1)}\n) AS t"
+    text = f"SELECT {random_.choice(['', 'DISTINCT '])}{picked}\nFROM {source}"
+    if random_.random() < 0.7:
+        text += f"\nWHERE {_condition(random_, depth)}"
+    if random_.random() < 0.2:
+        text += "\nGROUP BY 1\n\nHAVING count(*) > 0"
+    if random_.random() < 0.2:
+        text += f"\n{random_.choice(['UNION', 'UNION ALL', 'INTERSECT', 'EXCEPT'])}\n\nSELECT {', '.join('a' * columns)} FROM t"
+    return text
+
+
+def _statement(random_: random.Random) -> str:
+    columns = random_.choice([1, 1, 2])
+    text = _select(random_, 2, columns)
+    if random_.random() < 0.3:
+        text = f"WITH x AS (\n{_select(random_, 1, 1)}\n),\n\ny AS NOT MATERIALIZED (SELECT 1)\n\n{text}"
+    if random_.random() < 0.2:
+        text += "\nORDER BY 1\n\nLIMIT 3 OFFSET 1"
+    pieces = re.split(r"('(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|\s+)", text)
+    case = random_.choice([str, str, str.lower, str.title, str.swapcase])
+    space = random_.choice([0.0, 0.1, 0.3])
+    said = random_.choice([0.0, 0.05, 0.15])
+    written = []
+    for piece in pieces:
+        if piece.isspace():
+            if random_.random() < space:
+                piece = random_.choice([" ", "\n", "\n\n", "\n  ", "\t", "\r\n"])
+            if random_.random() < said:
+                piece = f"{piece}{random_.choice(_COMMENTS)} "
+        elif piece[:1] not in ("'", '"', "`"):
+            piece = case(piece)
+        written.append(piece)
+    text = "".join(written)
+    lead = random_.choice(["", "", "\n", "-- how many\n", "/* SELECT b FROM t; */ ", "/*\nSELECT b FROM t\n*/\n"])
+    tail = random_.choice(["", "", ";", "\n;\n", " /* both */", " -- all; of it", "; -- SELECT b FROM t", ";\n/* x */"])
+    return lead + text + tail
+
+
+def test_what_sqlite_runs_is_left_exactly_alone() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(_TABLES)
+    random_ = random.Random(20)
+    statements = []
+    while len(statements) < 300:
+        text = _statement(random_)
+        try:
+            connection.execute(f"EXPLAIN {text}", {"name": 1})
+        except sqlite3.Error:
+            continue
+        statements.append(text)
+    connection.close()
+    assert len(set(statements)) > 280
+    assert sum(not _is_sql(text, "sqlite") for text in statements) > 20  # what sqlglot does not read is among them
+    assert [text for text in statements if statement_in(text, "sql") != text] == []
 
 
 # ---- any text whatever

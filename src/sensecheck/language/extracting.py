@@ -1,7 +1,8 @@
 """The statement in what a model wrote around it: fences, prose, thinking, JSON, labels and tags.
 
-What is a statement as it stands is never changed, nor is what begins as one unless something that is no query clearly
-follows it. Nothing here knows of a gold: of several statements the last one counts, as it does for a reader.
+What is a statement as it stands is never changed, nor is what begins as one, well or badly written, unless something
+that is no query clearly follows it: a part of a statement is never taken out of it. Nothing here knows of a gold: of
+several statements the last one counts, as it does for a reader.
 
 Every step is linear in the text. Whether something is a statement is asked of a parser; how often, and over how many
 characters, has a budget.
@@ -11,8 +12,12 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from bisect import bisect
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -124,6 +129,11 @@ _SQL_PIECES = rf"""
     | (?P<shut>[)\]}}])
     | (?P<quote>['"`])
 """
+# The length of what stands in a named pair is bounded: a text of nothing but names would be gone over for each of them.
+_DOLLAR_PIECES = r"""
+    (?P<skip>\$\$(?:[^$]++|\$(?!\$))*+\$\$
+        |(?<![\w$])\$(?P<dollar>[A-Za-z_]\w{0,30}+)\$(?:[^$]++|\$(?!(?P=dollar)\$)){0,400}+\$(?P=dollar)\$
+        |""" + _SQL_PIECES.lstrip().removeprefix("(?P<skip>")
 _SPARQL_PIECES = rf"""
     (?P<tag>{_END_TAG})
     | (?P<skip>\"{{3}}(?:[^"\\]++|\\.|"(?!""))*+\"{{3}}|'{{3}}(?:[^'\\]++|\\.|'(?!''))*+'{{3}}
@@ -137,7 +147,8 @@ _SQL_GOES_ON = (
     "SELECT|DISTINCT|FROM|WHERE|AND|OR|NOT|ON|USING|AS|JOIN|INNER|LEFT|RIGHT|FULL|OUTER|CROSS|NATURAL|GROUP|ORDER|BY|"
     "HAVING|LIMIT|OFFSET|FETCH|UNION|INTERSECT|EXCEPT|ALL|WITH|RECURSIVE|VALUES|CASE|WHEN|THEN|ELSE|END|IN|IS|NULL|LIKE|GLOB|"
     "BETWEEN|EXISTS|WINDOW|OVER|PARTITION|QUALIFY|ASC|DESC|NULLS|COLLATE|FILTER|LATERAL|CAST|COUNT|SUM|AVG|MIN|MAX|ROUND|"
-    "COALESCE|SUBSTR|STRFTIME|IIF|TABLESAMPLE|ILIKE|PIVOT|UNPIVOT"
+    "COALESCE|SUBSTR|STRFTIME|IIF|TABLESAMPLE|ILIKE|PIVOT|UNPIVOT|ESCAPE|REGEXP|MATCH|ISNULL|NOTNULL|INDEXED|ROWS|RANGE|GROUPS|"
+    "EXCLUDE|MATERIALIZED"
 )
 _SPARQL_GOES_ON = (
     "SELECT|DISTINCT|REDUCED|ASK|CONSTRUCT|DESCRIBE|PREFIX|BASE|FROM|NAMED|WHERE|GROUP|ORDER|BY|HAVING|LIMIT|OFFSET|VALUES|ASC|"
@@ -186,7 +197,10 @@ _SQL_LEAD = r"(?:\s++|--[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)*+"
 _SPARQL_LEAD = r"(?:\s++|\#[^\n]*+)*+"
 _SQL = _grammar(_SQL_LEAD, "SELECT|WITH|VALUES", _OTHER_SQL, _SQL_PIECES, _SQL_GOES_ON, _FOREIGN + r"|;\s*+[^\s;]", ";")
 _DUCKDB_STARTS = "SELECT|WITH|VALUES|FROM|PIVOT|UNPIVOT|SUMMARIZE|DESCRIBE|SHOW"
-_DUCKDB = _grammar(_SQL_LEAD, _DUCKDB_STARTS, _OTHER_SQL, _SQL_PIECES, _SQL_GOES_ON, _FOREIGN + r"|;\s*+[^\s;]", ";")
+_POSTGRES = _grammar(
+    _SQL_LEAD, "SELECT|WITH|VALUES", _OTHER_SQL, _DOLLAR_PIECES, _SQL_GOES_ON, _FOREIGN + r"|;\s*+[^\s;]", ";",
+)  # fmt: skip
+_DUCKDB = _grammar(_SQL_LEAD, _DUCKDB_STARTS, _OTHER_SQL, _DOLLAR_PIECES, _SQL_GOES_ON, _FOREIGN + r"|;\s*+[^\s;]", ";")
 _SPARQL = _grammar(
     _SPARQL_LEAD, "PREFIX|BASE|SELECT|ASK|CONSTRUCT|DESCRIBE", _OTHER_SPARQL, _SPARQL_PIECES, _SPARQL_GOES_ON,
     _FOREIGN, "",
@@ -217,9 +231,10 @@ def _is_sparql(text: str) -> bool:
 
 def _is_sql(text: str, dialect: str) -> bool:
     """One reading statement. A SELECT of names without FROM is a sentence more often than a query."""
-    if _DANGLING.search(text, max(0, len(text) - 40)) is not None:
+    grammar = _grammar_of("sql", dialect)
+    if _DANGLING.search(_blanked(text, grammar).rstrip()[-40:]) is not None:
         return False  # sqlglot lets `GROUP BY` pass without anything behind it
-    ends = _ends(text, 0, _SQL)
+    ends = _ends(text, 0, grammar)
     if any(
         end.kind == "closed"
         and text[end.place :].strip("; \t\r\n")
@@ -241,11 +256,66 @@ def _is_sql(text: str, dialect: str) -> bool:
     return True
 
 
+def _is_sqlite(text: str) -> bool:
+    """Whether SQLite itself reads it as one statement that reads, for what sqlglot does not know.
+
+    SQLite parses all of a statement before it looks at any name, and is refused at the first of them: nothing is run.
+    """
+    if _SQL.keyword(text) is None or _FROM.search(text) is None or _wraps(text, _SQL):
+        return False
+    body = _before_last_semicolon(text, _SQL)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.set_authorizer(lambda *_: sqlite3.SQLITE_DENY)
+        # Behind a semicolon, and in a comment that is never closed, SQLite reads nothing: there it lets a bracket pass.
+        return _refused(connection, body) and not _refused(connection, f"{body}\n)")
+
+
+def _refused(connection: sqlite3.Connection, text: str) -> bool:
+    try:
+        connection.execute(f"EXPLAIN {text}")
+    except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
+        return str(error) == "not authorized"
+    return False
+
+
+def _before_last_semicolon(text: str, grammar: _Grammar) -> str:
+    """Without a semicolon at the end and the comments behind it."""
+    for end in _ends(text, 0, grammar):
+        if end.kind == "closed" and re.fullmatch(rf"(?:;|{_SQL_LEAD[3:-3]})*+", text[end.place :]):
+            return text[: end.place]
+    return text
+
+
+def _wraps(text: str, grammar: _Grammar) -> bool:
+    """Whether a fence on a line of its own, or an end tag, stands outside literals: to SQLite both may be names."""
+    position = 0
+    while (piece := grammar.pieces.search(text, position)) is not None:
+        if piece.lastgroup in ("tag", "tag_"):
+            return True
+        if piece.lastgroup == "fence" and not text[text.rfind("\n", 0, piece.start()) + 1 : piece.start()].strip():
+            return True
+        position = piece.end()
+    return False
+
+
+def _blanked(text: str, grammar: _Grammar, start: int = 0) -> str:
+    """The text with comments blank and literals filled, each sign in its place; what is never closed stays."""
+    pieces: list[str] = []
+    position = done = start
+    while (piece := grammar.pieces.search(text, position)) is not None:
+        position = piece.end()
+        if piece.lastgroup == "skip":
+            comment = piece[0].startswith(("--", "/*", "#"))
+            pieces += [text[done : piece.start()], (" " if comment else "x") * len(piece[0])]
+            done = position
+    return text[:start] + "".join(pieces) + text[done:]
+
+
 # ---- where a statement ends
 
 _DANGLING = re.compile(
     r"(?:\b(?:SELECT|DISTINCT|FROM|WHERE|AND|OR|NOT|ON|USING|AS|JOIN|INNER|LEFT|RIGHT|CROSS|BY|HAVING|LIMIT|OFFSET|UNION|INTERSECT|"
-    r"EXCEPT|WITH|WHEN|THEN|ELSE|CASE|IN|IS|LIKE|BETWEEN|OVER)|[,(=<>+*/|-])\s*+\Z",
+    r"EXCEPT|WITH|WHEN|THEN|ELSE|CASE|IN|IS|LIKE|BETWEEN|OVER|ALL|RECURSIVE|EXISTS|VALUES|INTO|ESCAPE|RETURN)|[,({=<>+*/|-])\s*+\Z",
     re.I,
 )
 
@@ -259,22 +329,55 @@ class _End(NamedTuple):
 
 _MARKUP = r"(?:[#>*_(\"“]|[-•]\s|\d+[.)]\s)*+\s*+"
 _PROSE = re.compile(rf"{_MARKUP}(?:[A-Z][\w’'-]*+|I|A)(?:[ ,:.!]|\s*\*\*|\Z|\n)|[#>]|\*\*|---|[-•*][ \t]+[A-Za-z*`\"]")
-"""How a paragraph of prose begins,"""
-_SENTENCE = re.compile(
-    rf"\s*+{_MARKUP}(?:[A-Z]\w*+:|(?:[A-Z][a-z’']*+)[ ,]++[^\s,]++[ ,]++\w)|#|\*\*|[-•*][ \t]+[A-Za-z*`\"]"
+"""How a paragraph of prose begins behind a semicolon."""
+_LABEL = re.compile(
+    rf"\s*+(?:{_MARKUP}[A-Z]\w*+(?:[ \t]\w++){{0,4}}+(?:\*\*)?:(?:\*\*)?(?!\S)|\*\*[A-Z][^*\n]*+\*\*|\#{{1,6}}[ \t]+\w)"
 )
-"""and how a line of it does that follows at once: several words, or a label."""
+_WORD = r"[a-z’'-]++|`[^`\n]*+`"
+_SENTENCE = re.compile(
+    rf"\s*+{_MARKUP}(?P<first>[A-Z][a-z]*+(?:[’'][a-z]++)?),?[ ](?P<second>{_WORD}),?[ ](?P<third>{_WORD}|[A-Z]++)"
+    r"(?P<rest>[^\n]*+)"
+)
+"""What prose behind a statement looks like: a label, a heading, or a line of words that ends as a sentence does."""
+_FULL_STOP = re.compile(r"[.:!?…][\s*_)\"'”`]*+\Z")
+
+
+def _is_sentence(text: str, position: int, grammar: _Grammar) -> bool:
+    """Whether a label, a heading or a sentence begins here, and nothing that a statement goes on with."""
+    if _LABEL.match(text, position) is not None:
+        return True
+    found = _SENTENCE.match(text, position)
+    if found is None or any(grammar.continues.match(word) for word in (found["first"], found["second"])):
+        return False
+    if _FULL_STOP.search(found["rest"] or found["third"]) is not None:
+        return True
+    # A sentence may take several lines: then it ends with the paragraph, and no line of it goes on with a statement.
+    paragraph = re.split(r"\n[ \t]*\n", text[position : position + 1000].lstrip(), maxsplit=1)[0]
+    lines = paragraph.split("\n")
+    return (
+        len(lines) > 1
+        and _FULL_STOP.search(paragraph) is not None
+        and not any(grammar.continues.match(line.strip()) for line in lines)
+    )
 
 
 def _ends(text: str, start: int, grammar: _Grammar) -> Iterator[_End]:
     """Where the statement that begins at `start` may end, in the order of the text; what comes last ends it surely."""
     depth = 0
     position = start
+    before = ""  # the last signs before this place that no comment holds
+    seen = start
     while (piece := grammar.pieces.search(text, position)) is not None:
         kind = piece.lastgroup
         position = piece.end()
+        if piece.start() > seen:
+            before = (before + text[max(seen, piece.start() - 40) : piece.start()])[-40:]
+        seen = position
         if kind == "skip":
+            before += " " if piece[0].startswith(("--", "/*", "#")) else "x"
             continue
+        if kind in ("open", "shut", "stop"):
+            before += piece[0]
         if kind == "open":
             depth += 1
         elif kind == "shut":
@@ -283,7 +386,7 @@ def _ends(text: str, start: int, grammar: _Grammar) -> Iterator[_End]:
                 yield _End(piece.start(), "bracket")
                 return
             if depth == 0 and not grammar.closes:
-                yield _End(position, "prose" if _SENTENCE.match(text, position) else "other line")
+                yield _End(position, "prose" if _is_sentence(text, position, grammar) else "other line")
         elif kind == "semicolon":
             yield _End(piece.start(), "closed")
             return
@@ -300,11 +403,10 @@ def _ends(text: str, start: int, grammar: _Grammar) -> Iterator[_End]:
             if depth <= 0:
                 yield _End(piece.start(), "sentence")
         elif depth <= 0 and position < len(text):
-            line = text[max(start, piece.start() - 40) : piece.start()]
-            if not _DANGLING.search(line) and not grammar.continues.match(text, position):
-                blank = bool(piece["blank"])
-                prose = (_PROSE if blank else _SENTENCE).match(text, position) is not None
-                yield _End(piece.start(), "prose" if prose else "other line", blank)
+            if not _DANGLING.search(before) and not grammar.continues.match(text, position):
+                prose = _is_sentence(text, position, grammar)
+                yield _End(piece.start(), "prose" if prose else "other line", bool(piece["blank"]))
+            before += " "
     yield _End(len(text), "end")
 
 
@@ -321,7 +423,9 @@ def _capitalised(word: str) -> bool:
 
 
 def _grammar_of(language: str, dialect: str) -> _Grammar:
-    return _SPARQL if language != "sql" else _DUCKDB if dialect == "duckdb" else _SQL
+    if language != "sql":
+        return _SPARQL
+    return {"duckdb": _DUCKDB, "postgres": _POSTGRES, "postgresql": _POSTGRES}.get(dialect, _SQL)
 
 
 def _plainly_stands(text: str, grammar: _Grammar) -> bool:
@@ -344,7 +448,11 @@ class _Search:
     def __init__(self, language: str, dialect: str) -> None:
         self.sql = language == "sql"
         self.grammar = _grammar_of(language, dialect)
-        self.tries = _Tries((lambda text: _is_sql(text, dialect)) if self.sql else _is_sparql)
+        self.tries = _Tries(self._is_statement if self.sql else _is_sparql)
+        self.dialect = dialect
+
+    def _is_statement(self, text: str) -> bool:
+        return _is_sql(text, self.dialect) or (self.dialect == "sqlite" and _is_sqlite(text))
 
     def taken(self, text: str) -> str | None:
         """The statement in a text that is more than one; nothing where there is none, or the text is one."""
@@ -353,11 +461,69 @@ class _Search:
         rest = without_thinking(text)
         if rest != text and (_plainly_stands(rest, self.grammar) or self.tries.parses(rest.strip())):
             return _tidy(rest)
+        if (keyword := self._attempt(rest)) is not None:
+            return self._of_attempt(rest, keyword) or (self._standing(rest) if rest != text else None)
+        if self._is_misspelt(rest):
+            return _tidy(rest) if rest != text else None
         for stage in (self._of_json, self._of_fences, self._of_prose):
             statement = stage(rest)
             if statement is not None:
                 return statement
+            if stage == self._of_json and _NOTHING_DECLARED.search(rest) is not None:
+                break
         return self._standing(rest) if rest != text else None
+
+    # ---- what is meant as a statement from its first word on
+
+    def _attempt(self, text: str) -> re.Match[str] | None:
+        """The first word of a text that is meant as a statement, however badly; nothing where a sentence begins so."""
+        keyword = self.grammar.keyword(text)
+        if keyword is None or self._opens_prose(text, keyword.start()):
+            return None
+        if not _capitalised(keyword[0]):
+            return keyword
+        return keyword if self._has_shape(text, keyword) else None
+
+    def _opens_prose(self, text: str, start: int) -> bool:
+        """Whether the first line ends as a sentence does, and is no statement but for that."""
+        line = text[start : start + 2000].split("\n", 1)[0].split("```", 1)[0].rstrip()
+        ending = _FULL_STOP.search(line)
+        if ending is None or re.search(r"(?:\W|^)[?:]\Z", line):  # a parameter
+            return False
+        return not self.tries.parses(line[: ending.start()]) and self._is_worded(line)
+
+    def _is_worded(self, line: str) -> bool:
+        return re.search(r"[=<>;{]|\w\(", line) is None
+
+    def _has_shape(self, text: str, keyword: re.Match[str]) -> bool:
+        """Whether what follows a first word that is not in capitals is what follows it in a statement."""
+        rest = _blanked(text[keyword.start() : keyword.start() + 4000], self.grammar)
+        return (_SQL_SHAPE if self.sql else _SPARQL_SHAPE).match(rest) is not None
+
+    def _is_misspelt(self, text: str) -> bool:
+        """Whether the first word is one of a statement with a slip in it: what the statement holds is not taken out."""
+        lead = self.grammar.lead.match(text)
+        word = re.compile(r"[A-Za-z]{3,12}+(?=\s)").match(text, lead.end() if lead else 0)
+        if word is None or self._opens_prose(text, word.start()):
+            return False
+        rest = _blanked(text[word.end() : word.end() + 4000], self.grammar)
+        if self.sql and _CTE_SHAPE.match(rest) is not None:
+            return True
+        wanted = ["SELECT"] if self.sql else ["SELECT", "CONSTRUCT", "DESCRIBE", "PREFIX"]
+        if all(SequenceMatcher(None, word[0].upper(), name).ratio() < 0.76 for name in wanted):
+            return False
+        return (_SQL_SHAPE if self.sql else _SPARQL_SHAPE).match("SELECT" + rest) is not None
+
+    def _of_attempt(self, text: str, keyword: re.Match[str]) -> str | None:
+        """The statement at the beginning where it clearly ends, or one that clearly corrects it."""
+        if len(text) > PARSED_CHARACTERS:
+            return self._of_fences(text) if _FENCE.search(text) else None
+        end = self._clear_end(text, keyword)
+        if end is None:
+            return None
+        if _FENCE.search(text, end) is not None and (fenced := self._of_fences(text)) is not None:
+            return fenced
+        return self._of_prose(text)
 
     def is_complete(self, text: str) -> bool:
         """Whether a text is a statement that reads: what no parser of ours reads must at least look like one."""
@@ -376,7 +542,12 @@ class _Search:
         """Whether it begins with a statement that does not read, and is nothing else: refused, not searched."""
         lead = self.grammar.lead.match(text)
         word = self.grammar.others.match(text, lead.end() if lead else 0)
-        if word is None or "```" in text:
+        if word is None:
+            return False
+        if _COMMAND.match(_blanked(text[word.start() : word.start() + 4000], self.grammar)) is not None:
+            fence = _FENCE.search(_blanked(text, self.grammar))
+            return fence is None or not self._opens_prose(text, word.start())
+        if "```" in text:
             return False
         return word[0].isupper() or (word[0].islower() and word[0] not in _SENTENCES_BEGIN)
 
@@ -406,10 +577,13 @@ class _Search:
                 return end.place
         if last.kind == "closed":
             return last.place if self._is_prose(text, last.place + 1) else None
+        if last.kind == "bracket":  # one too many: only a fence tells where it ends
+            fence = _fence_after(text, last.place + 1, self.grammar)
+            return fence if fence is not None and fence < len(text) else None
         return last.place if last.kind in ("fence", "tag") else None
 
     def _new_sentence(self, text: str, end: _End) -> bool:
-        return end.kind == "sentence" and _SENTENCE.match(text, end.place + 1) is not None
+        return end.kind == "sentence" and _is_sentence(text, end.place + 1, self.grammar)
 
     def _is_prose(self, text: str, position: int) -> bool:
         """Whether what follows a semicolon is something else than further statements."""
@@ -420,6 +594,8 @@ class _Search:
             place = lead.end() if lead else place + 1
         if place >= len(text):
             return False
+        if _FENCE.match(text, place) is not None or _CLOSING_TAG.match(text, place) is not None:
+            return True
         word = self.grammar.starts.match(text, place) or self.grammar.others.match(text, place)
         if word is None:
             return _PROSE.match(text, place) is not None
@@ -529,8 +705,9 @@ class _Search:
         """Statements in prose, each with how surely it is meant as one."""
         starts = list(self._starts().finditer(text, begin))
         position = begin
+        inside = _inside_brackets(text)
         for match in starts[-_PLACES:]:
-            if match.start() < position:
+            if match.start() < position or inside(match.start()):
                 continue
             grade = _grade(text, match)
             if grade is None:
@@ -579,6 +756,7 @@ class _Search:
 
 _NEXT_QUESTION = re.compile(r"^[#>*\s]*+(?:Question|Q\d*|User|Human|Input|Example)\b[^\n:]{0,20}:", re.M | re.I)
 _FENCE = re.compile(r"`{3,}|~{3,}")
+_CLOSING_TAG = re.compile(_END_TAG, re.I)
 _TAG_LINE = re.compile(
     r"\A[ \t]*+(?:[\w+#.-]{0,20}[ \t]*+)?(?:\r?\n\s*+(?:sql|sqlite|sparql|postgresql|duckdb|mysql)[ \t]*+(?=\r?\n))?",
     re.I,
@@ -586,11 +764,37 @@ _TAG_LINE = re.compile(
 _SQL_STARTS = re.compile(r"(?<![\w.(])\b(?:SELECT|WITH|VALUES)\b(?!['’])", re.I)
 _SPARQL_STARTS = re.compile(r"(?<![\w.({?$:])\b(?:PREFIX|BASE|SELECT|ASK|CONSTRUCT|DESCRIBE)\b(?!['’])", re.I)
 _FROM = re.compile(r"\bFROM\b", re.I)
+_CTE_SHAPE = re.compile(
+    r"\s++(?:RECURSIVE\s++)?[\w\"`\[\]]++\s*+(?:\([^()]*+\)\s*+)?AS\s*+(?:(?:NOT\s++)?MATERIALIZED\s*+)?\(", re.I
+)
+_SQL_WORDS = "AS|CASE|WHEN|THEN|ELSE|END|DISTINCT|ALL|IS|NOT|NULL|AND|OR|IN|LIKE|BETWEEN|OVER|COLLATE|ESCAPE"
+_SQL_SHAPE = re.compile(
+    rf"""SELECT\b(?:(?!\bFROM\b)(?!(?:\s++(?!(?:{_SQL_WORDS}|FROM)\b)[a-z]++\b(?=\s)){{3}})[^;])*?\bFROM\s*+(?!the\b|this\b|each\b|a\b|all\b)[\w"`\[(]
+    |WITH{_CTE_SHAPE.pattern.replace("#", chr(92) + "#")}
+    |VALUES\s*+\(""",
+    re.I | re.VERBOSE,
+)
+_SPARQL_SHAPE = re.compile(
+    r"SELECT\s++(?:(?:DISTINCT|REDUCED)\s++)?(?:[?$]\w|\*|\()|(?:ASK|CONSTRUCT|SELECT)\s*+(?:WHERE\s*+)?\{|DESCRIBE\s++[?$<]"
+    r"|(?:PREFIX|SELECT)\s++[\w.-]*+:\s*+<|BASE\s*+<",
+    re.I,
+)
+_COMMAND = re.compile(
+    r"INSERT\s++(?:OR\s++\w++\s++)?(?:INTO|DATA|\{)|REPLACE\s++INTO|MERGE\s++INTO|DELETE\s++(?:FROM|DATA|WHERE|\{)"
+    r"|UPDATE\s++(?:OR\s++\w++\s++)?\S++\s++SET\b|(?:CREATE|DROP|ALTER)\s++(?:OR\s++REPLACE\s++)?(?:TEMP\s++|TEMPORARY\s++|UNIQUE\s++)?"
+    r"(?:TABLE|VIEW|INDEX|TRIGGER|DATABASE|SCHEMA|MACRO|FUNCTION|SEQUENCE|GRAPH)\b",
+    re.I,
+)
+_NOTHING_DECLARED = re.compile(
+    r"[\"'](?:sql|query|sparql|(?:sql|sparql)[ _]?query|(?:final|predicted|generated)[ _]?(?:sql|sparql|query))[\"']"
+    r"\s*+:\s*+(?:null\b|None\b|\"\s*+\"|'\s*+')",
+    re.I,
+)
 _CLOSERS = {"`": "`", '"': '"', "'": "'", "“": "”", "*": "*"}
 _LINE_START = re.compile(r"[\s>*`\"'“_#•)(.\d\-]*+\Z")
-_LABELLED = re.compile(r"[^\n]{0,100}[:=>\]]\W{0,6}\Z", re.DOTALL)
+_LABELLED = re.compile(r"(?:[^\n]{0,100}[:>\]]|\s*+[\w.]{1,30}\s*+=)[^\w()=]{0,6}\Z", re.DOTALL)
 _LISTED = re.compile(r"\s*+(?:\d++[.)]|[-*•])\s")
-_QUOTED = re.compile(r".*[`\"'“*]\Z", re.DOTALL)
+_QUOTED = re.compile(r"(?:.*[^=(,<>|+\s]\s*+|\s*+)[`\"'“*]{1,3}\Z", re.DOTALL)
 _JSON_FIELD = re.compile(
     r"[\"'](?:sql|query|sparql|(?:sql|sparql)[ _]?query|(?:final|predicted|generated)[ _]?(?:sql|sparql|query))[\"']"
     r"\s*+:\s*+"
@@ -601,16 +805,78 @@ _FIELD = re.compile(r"(?:final|predicted|generated)?(?:sql|sparql)?(?:sql|sparql
 
 
 def _grade(text: str, start: re.Match[str]) -> int | None:
-    """3 for what stands on a line of its own or behind a label, 2 for what is quoted, 1 for what a sentence holds."""
-    before = text[max(text.rfind("\n", 0, start.start()) + 1, start.start() - 120) : start.start()]
+    """3 for what stands on a line of its own or behind a label, 2 for what is quoted, 1 for what a list or prose holds.
+
+    Nothing where it goes on with what stands before it, or a comment holds it.
+    """
+    line = text.rfind("\n", 0, start.start()) + 1
+    before = text[max(line, start.start() - 120) : start.start()]
+    if _COMMENTED.search(before) is not None:
+        return None
     plain = not _capitalised(start[0])
     if _LISTED.match(before) or _LISTED.match(_line_before(text, start.start() - len(before))):
         return 2 if plain else 1  # a step of an explanation
-    if _LINE_START.match(before) or _LABELLED.match(before):
+    if _LINE_START.match(before):
+        return None if _goes_on(text, line) else 3 if plain else 2
+    if _LABELLED.match(before) or _LATEX.search(before.rstrip("{")):
         return 3 if plain else 2
     if _QUOTED.match(before):
         return 2 if plain else 1
-    return 1 if start[0].isupper() else None
+    return None
+
+
+_COMMENTED = re.compile(r"--|/\*")
+_CODE = re.compile(r"[(){}=<>|+]|[^*]\*[^*]|\A\W*+\w++\W*+\Z")
+
+
+def _goes_on(text: str, line: int) -> bool:
+    """Whether the line that begins here may belong to what the line before it began."""
+    end = len(text[max(0, line - 400) : line].rstrip()) + max(0, line - 400)
+    last = text[max(text.rfind("\n", 0, end) + 1, end - 200) : end]
+    if not last.strip():
+        return False
+    if last.strip().upper() in _TAG_WORDS or re.match(r"\s*+(?:```|~~~|<|\[)", last):
+        return False
+    if _FULL_STOP.search(last) is not None or re.match(r"\s*+(?:#|\*\*)", last) is not None:
+        return False
+    if _DANGLING.search(last) is not None:
+        return True
+    blank = text.count("\n", end, line) > 1
+    return not blank or (_CODE.search(last) is not None and not last.rstrip().endswith(";"))
+
+
+_TAG_WORDS = frozenset(
+    ["SQL", "SQLITE", "SPARQL", "QUERY", "ANSWER", "CODE", "OUTPUT", "RESULT", "SQL QUERY", "FINAL ANSWER"]
+)
+_LATEX = re.compile(r"\\[a-z]{2,12}\Z")
+
+
+def _inside_brackets(text: str) -> Callable[[int], bool]:
+    """Whether a place stands in a bracket that was opened before it and is not closed there."""
+    spans: list[tuple[int, int]] = []
+    opened: list[tuple[str, int]] = []
+    for bracket in re.finditer(r"[(){}]", text):
+        sign, place = bracket[0], bracket.start()
+        if sign in "({":
+            # Braces of JSON and of formulas hold what is wrapped.
+            holds = sign == "{" and (
+                text[place + 1 : place + 40].lstrip()[:1] in ("'", '"')
+                or _LATEX.search(text[max(0, place - 14) : place]) is not None
+            )
+            opened.append(("" if holds else sign, place))
+        elif opened:
+            mark, begin = opened.pop()
+            if mark and not opened:
+                spans.append((begin, place))
+    open_from = next((place for mark, place in opened if mark), len(text))
+
+    def inside(position: int) -> bool:
+        if position > open_from:
+            return True
+        at = bisect(spans, (position, 0)) - 1
+        return at >= 0 and spans[at][0] < position <= spans[at][1]
+
+    return inside
 
 
 def _line_before(text: str, line: int) -> str:

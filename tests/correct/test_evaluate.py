@@ -595,7 +595,7 @@ def test_the_demo_files(tmp_path: Path) -> None:
 def test_gold_sparql_against_gold_is_always_right(golden: Path) -> None:
     folder = golden / "correct"
     records = json.loads((folder / "all_types.json").read_text())
-    columns = {"prediction": "sparql_delex"}
+    columns = {"prediction": "sparql_delex", "gold": "sparql_delex"}
     kg = folder / "kg.nt"
     result = evaluate(records, graph=kg, columns=columns, gold="query", options=NO_INTERVALS)
     for name in ("accuracy", "em", "em_normalised", "macro_f1", "micro_f1", "jaccard", "answered"):
@@ -615,8 +615,8 @@ def test_gold_sql_against_gold_is_always_right(shared: Path, tmp_path: Path) -> 
     conventions = ["test-suite", "test-suite-keep-distinct", "bird"]
     databases = shared / "data" / "sql" / "databases"
     sql = evaluate(
-        path, database=databases, columns={"prediction": "gold"}, conventions=conventions, options=NO_INTERVALS,
-        normalise=False,
+        path, database=databases, columns={"prediction": "gold", "gold": "gold"}, conventions=conventions,
+        options=NO_INTERVALS, normalise=False,
     )  # fmt: skip
     assert sql["accuracy"].n == 972
     for name in ("accuracy", "test_suite", "test_suite_keep_distinct", "bird", "em"):

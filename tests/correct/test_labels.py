@@ -256,6 +256,9 @@ def table(columns: str, *rows: str) -> dict[str, Any]:
         (table("yLabel x", "Anna Q1"), table("x", "Q1"), True),
         (table("x xLabel n", "Q1 Anna #7"), table("x n", "Q1 #7"), True),
         (table("x xLabel"), table("x"), True),
+        (table("x xLabel", "Q1 Q2"), table("x", "Q1"), False),  # whatever it is called, an IRI is no label
+        (table("x xLabel", "Q1 #7"), table("x", "Q1"), False),  # nor is a number
+        (table("x xLabel", "Q1 Anna", "Q2 #7"), table("x", "Q1", "Q2"), False),
         (table("x xLabel", "Q1 Anna", "Q2 Ben"), ["Q1", "Q2"], True),
         (table("x xLabel", "Q1 Anna", "Q2 Ben"), ["Q1", "Q3"], False),
     ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
@@ -17,7 +17,8 @@ from typing import Any, TypeAlias
 from sensecheck.correct.column_orders import same_blocks
 from sensecheck.language.answers import DETAILS, Detail
 from sensecheck.language.sparql import Query
-from sensecheck.language.sparql.tree import XSD, Var
+from sensecheck.language.sparql.results import is_json_term
+from sensecheck.language.sparql.tree import RDF, XSD, Var
 from sensecheck.stores import Answer, Term
 from sensecheck.stores.outcomes import Cell
 
@@ -26,6 +27,8 @@ integer decimal double float int long short byte nonNegativeInteger positiveInte
 nonPositiveInteger unsignedInt unsignedLong unsignedShort unsignedByte
 """
 NUMERIC_TYPES = frozenset(XSD + name for name in _NUMERIC_NAMES.split())
+TEXT_TYPES = frozenset(["", XSD + "string", RDF + "langString"])
+_NONE: frozenset[float] = frozenset()
 _MOST_STEPS = 500_000  # rows turned while orders of columns are tried: about a second
 _MOST_STARTS = 100_000  # beginnings of such orders
 _MOST_PICKS = 400_000  # row comparisons spent on the range of one score
@@ -60,15 +63,35 @@ def least_detail(*answers: Answer) -> Detail:
     return max((answer.detail for answer in answers), key=DETAILS.index)
 
 
-def value_key(cell: Cell, *, detail: Detail = "full") -> Key:
+def texts_of_digits(*answers: Answer | None) -> frozenset[float]:
+    """The numbers that are written in values of which some answer says that they are text ("007", a string).
+
+    Where another answer says nothing of its values, what reads as one of these numbers is compared as text too: "7"
+    is then not "007", though 7 and 7.0 are the same elsewhere.
+    """
+    numbers = set()
+    for answer in answers:
+        if answer is None or answer.detail != "full":
+            continue
+        for row in answer.rows:
+            for cell in row:
+                if isinstance(cell, Term) and cell.kind == "literal" and cell.datatype in TEXT_TYPES:
+                    number = number_key(cell.value)
+                    if number is not None:
+                        numbers.add(number)
+    return frozenset(numbers)
+
+
+def value_key(cell: Cell, *, detail: Detail = "full", texts: Collection[float] = _NONE) -> Key:
     """What a cell is compared by. `bare`: answers are bare identifiers (Q42) or text, which say nothing of their kind,
-    so IRIs shrink to their last part and every literal is its text. `plain`: IRIs are whole, the rest as before."""
+    so IRIs shrink to their last part and every literal is its text. `plain`: IRIs are whole, the rest as before.
+    `texts`: numbers that are compared as they are written (`texts_of_digits`)."""
     if detail != "full":
         if not isinstance(cell, Term):
-            return listed_key(cell)
+            return listed_key(cell, texts)
         if detail == "plain":
-            return bare_key(cell.value) if cell.value else None
-        return bare_key(cell.value.rsplit("/", 1)[-1] if cell.kind == "iri" else cell.value)
+            return bare_key(cell.value, texts) if cell.value else None
+        return bare_key(cell.value.rsplit("/", 1)[-1] if cell.kind == "iri" else cell.value, texts)
     if isinstance(cell, Term):
         if cell.kind == "iri":
             return ("iri", cell.value)
@@ -90,19 +113,20 @@ def value_key(cell: Cell, *, detail: Detail = "full") -> Key:
     return ("number", cell) if isinstance(cell, int) else cell
 
 
-def bare_key(text: str) -> Key:
+def bare_key(text: str, texts: Collection[float] = _NONE) -> Key:
     """The key of a gold answer that is only text: the counterpart of value_key for bare answers."""
     number = number_key(text)
-    return ("number", number) if number is not None else text
+    return ("number", number) if number is not None and number not in texts else text
 
 
-def listed_key(value: Any) -> Key:
+def listed_key(value: Any, texts: Collection[float] = _NONE) -> Key:
     """The key of one gold answer as JSON has it: a value, a row of values (a list, or an object by column), or a
     term of SPARQL's own JSON. Nothing at all is None."""
     if isinstance(value, Mapping):
-        value = value["value"] if "value" in value and "type" in value else list(value.values())
+        # Names decide which value is in which column, and not the order in which a row has them.
+        value = value["value"] if is_json_term(value) else [value[name] for name in sorted(value, key=str)]
     if isinstance(value, list | tuple):
-        keys = [listed_key(part) for part in value]
+        keys = [listed_key(part, texts) for part in value]
         if all(key is None for key in keys):
             return None
         return keys[0] if len(keys) == 1 else tuple(keys)
@@ -111,30 +135,35 @@ def listed_key(value: Any) -> Key:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = value if isinstance(value, str) else repr(value) if isinstance(value, int | float) else str(value)
-    return bare_key(text.rsplit("/", 1)[-1] if text.startswith("http") else text)
+    return bare_key(text.rsplit("/", 1)[-1] if text.startswith("http") else text, texts)
 
 
-def row_set(answer: Answer, *, detail: Detail = "full") -> set[Key]:
+def row_set(answer: Answer, *, detail: Detail = "full", texts: Collection[float] = _NONE) -> set[Key]:
     """The rows as a set; a row of one value is that value, a row with nothing bound is left out.
+
+    Such a row answers nothing: it is what an aggregate gives of no rows at all (`SELECT (MAX(?x) AS ?m)`), where
+    another query for the same thing gives no row.
 
     Several columns make a tuple whose order of columns is kept: `columns_permuted` tries the others.
     """
     rows: set[Key] = set()
     for row in answer.rows:
-        keys = [value_key(cell, detail=detail) for cell in row]
+        keys = [value_key(cell, detail=detail, texts=texts) for cell in row]
         if all(key is None for key in keys):
             continue
         rows.add(keys[0] if len(keys) == 1 else tuple(keys))
     return rows
 
 
-def best_column_order(wanted: set[Key], predicted: Answer, *, detail: Detail = "full") -> set[Key]:
+def best_column_order(
+    wanted: set[Key], predicted: Answer, *, detail: Detail = "full", texts: Collection[float] = _NONE
+) -> set[Key]:
     """The predicted rows under the order of columns that has most in common with the gold's.
 
     Whether some order makes the sets equal is always decided, or OverBudgetError raised; of sets that differ under
     every order, the best of the orders tried is taken.
     """
-    shown = row_set(predicted, detail=detail)
+    shown = row_set(predicted, detail=detail, texts=texts)
     width = len(predicted.columns)
     golds = [row for row in wanted if isinstance(row, tuple) and len(row) == width]
     if width < 2 or wanted == shown or not golds:

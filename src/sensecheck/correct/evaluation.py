@@ -171,14 +171,14 @@ def evaluate(
             prefixes=known_prefixes,
             dialect=getattr(store, "dialect", "sqlite"),
         )
-        _check_fitting(choices, store)
+        answered = reader.brings_answers(first_rows)
+        _check_fitting(choices, store, answered=answered)
         settings = {
             "limits": (Limits() if store is None else limits or store.limits).key(),
             "prefixes": _prefixes(prefixes),
             "allow-service": sorted(getattr(store, "services", ())),
             "distances": None if distances is None else fingerprints.of_value(_distances(distances)),
         }
-        answered = reader.brings_answers(first_rows)
         scorer = _scorer(store, choices, cache, asked_for) if store is not None or answered else None
         return Correct(reader, asked_for, choices, scorer, settings).run()
 
@@ -412,18 +412,20 @@ def _check_conventions(names: Sequence[str]) -> None:
             raise InputError(field="conventions", expected="a known convention", got=shown(name), hint=hint)
 
 
-def _check_fitting(choices: Choices, store: Store | None) -> None:
+def _check_fitting(choices: Choices, store: Store | None, *, answered: bool) -> None:
+    """Refuse conventions of the other language, and those for which there is nothing to compare: neither a store that
+    queries run on nor predictions that are answers already."""
     for name in choices.conventions:
-        if store is None and name != SPIDER2:
-            place = "--graph or --endpoint" if name == T2S else "--database"
-            raise InputError(
-                f"the convention {name} compares the answers of queries: it needs {place}", reason=Reason.BAD_OPTION
-            )
         if (name == T2S) != (choices.language == "sparql"):
             raise InputError(
                 field="conventions", expected=f"conventions for {choices.language.upper()}", got=shown(name),
                 reason=Reason.BAD_OPTION,
             )  # fmt: skip
+        if store is None and not answered and name != SPIDER2:
+            place = "--graph or --endpoint" if name == T2S else "--database"
+            raise InputError(
+                f"the convention {name} compares the answers of queries: it needs {place}", reason=Reason.BAD_OPTION
+            )
 
 
 def _distances(given: str | os.PathLike[str] | Mapping[str, str] | None) -> Mapping[str, str] | None:

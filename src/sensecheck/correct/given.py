@@ -15,7 +15,7 @@ import orjson
 
 from sensecheck.inputs.json_arrays import is_nested
 from sensecheck.language.answers import Answer, Cell
-from sensecheck.language.sparql.results import is_json_results, of_json
+from sensecheck.language.sparql.results import TRIPLE, is_json_results, is_json_term, of_json
 
 MOST_CELLS = 8_000_000
 """Cells of one table."""
@@ -70,7 +70,10 @@ def several_answers(value: Any) -> tuple[Answer, ...] | None:
     if isinstance(value, Mapping):
         answer = _whole_answer(value)
         return None if answer is None else (answer,)
-    if not isinstance(value, list | tuple) or not value or not any(map(_is_whole, value)):
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    if not any(map(_is_whole, value)):
+        _check_rows(value)
         return None
     if not all(map(_is_whole, value)):
         raise ValueError("tables or results among other values")
@@ -84,26 +87,30 @@ def predicted_answer(value: Any) -> Answer | None:
         return None
     answers = several_answers(value)
     if answers is None:
-        return listed_answer(value if isinstance(value, list | tuple) else [value])
+        values = value if isinstance(value, list | tuple) else [value]
+        _check_rows(values)
+        return listed_answer(values)
     if len(answers) > 1:
         raise ValueError(f"{len(answers)} answers where one is expected")
     return answers[0]
 
 
 def listed_answer(values: Sequence[Any]) -> Answer:
-    """A list of values or rows as an answer: one true or false is a verdict."""
+    """A list of values or rows as an answer: one true or false is a verdict. Of rows that are objects, names decide
+    which value is in which column; the first one gives the order."""
     if len(values) == 1 and isinstance(values[0], bool):
         return Answer(boolean=values[0])
-    columns: list[str] = []
+    names: list[Any] | None = None
     rows: list[tuple[Any, ...]] = []
     for value in values:
-        if isinstance(value, Mapping) and not ("value" in value and "type" in value):
-            columns = columns or [str(name) for name in value]
-            rows.append(tuple(map(_plain, value.values())))
+        if isinstance(value, Mapping) and not is_json_term(value):
+            names = list(value) if names is None else names
+            rows.append(tuple([_plain(value.get(name)) for name in names]))
         elif isinstance(value, list | tuple):
             rows.append(tuple(map(_plain, value)))
         else:
             rows.append((_plain(value),))
+    columns = [str(name) for name in names or ()]
     width = len(rows[0]) if rows else 1
     if any(len(row) != width for row in rows):
         columns = []  # rows of several lengths have no columns in common
@@ -112,9 +119,22 @@ def listed_answer(values: Sequence[Any]) -> Answer:
     return Answer(columns, rows, detail="bare")
 
 
+def _check_rows(values: Sequence[Any]) -> None:
+    """Raises ValueError in plain words where rows by name do not have the same names, or a value cannot be compared."""
+    first: Mapping[str, Any] | None = None
+    for number, value in enumerate(values, 1):
+        if not isinstance(value, Mapping) or is_json_term(value):
+            continue
+        if value.get("type") == "triple" and "value" in value:
+            raise ValueError(TRIPLE)
+        first = value if first is None else first
+        if value.keys() != first.keys():
+            raise ValueError(f"rows by name of which row {number} has other names than the first")
+
+
 def _plain(value: Any) -> Any:
     """A cell: a value of JSON, or the value of a term in SPARQL's own."""
-    if isinstance(value, Mapping) and "value" in value and "type" in value:
+    if is_json_term(value):
         value = value["value"]
     return str(value) if isinstance(value, list | dict) else value
 

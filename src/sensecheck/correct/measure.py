@@ -29,6 +29,7 @@ from sensecheck.correct.answer_sets import (
     overlap,
     row_set,
     set_f_range,
+    texts_of_digits,
     verdict_of,
 )
 from sensecheck.correct.figures import NOT_NORMALISED
@@ -414,22 +415,24 @@ def _score_set(
     answered: set[Key] = set()
     if gold is not None:
         detail = gold.detail if answer is None else least_detail(gold, answer)
-        wanted = row_set(gold, detail=detail)
+        texts = texts_of_digits(gold, answer) if detail != "full" else frozenset()
+        wanted = row_set(gold, detail=detail, texts=texts)
         scored.gold_text = shown_answer(gold)
         if answer is not None and answer.boolean is None:
-            answered = best_column_order(wanted, answer, detail=detail)
+            answered = best_column_order(wanted, answer, detail=detail, texts=texts)
             if ignore_labels and answered != wanted:
                 width = len(gold.columns) or 1
-                answered = without_label_columns(wanted, answered, answer, gold.columns, detail, width)
+                answered = without_label_columns(wanted, answered, answer, gold.columns, detail, width, texts)
     elif record.results is not None or record.answer is not None:
         listed = record.results if record.results is not None else [record.answer]
-        wanted = {listed_key(value) for value in listed} - {None}
+        texts = texts_of_digits(answer)
+        wanted = {listed_key(value, texts) for value in listed} - {None}
         scored.gold_text = "\n".join(sorted(map(_listed_text, listed))[:_SHOWN_ROWS])
         if answer is not None and answer.boolean is None:
-            answered = best_column_order(wanted, answer, detail="bare")
+            answered = best_column_order(wanted, answer, detail="bare", texts=texts)
             if ignore_labels and answered != wanted:
                 width = max([len(row) for row in listed_answer(listed).rows], default=1)
-                answered = without_label_columns(wanted, answered, answer, (), "bare", width)
+                answered = without_label_columns(wanted, answered, answer, (), "bare", width, texts)
     else:
         scored.unscored = "no gold answer"
         return

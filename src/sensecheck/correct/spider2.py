@@ -8,23 +8,47 @@ no harm, and columns are looked at one by one, so that rows need not hang togeth
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias
 
 from sensecheck.inputs.guarding import OverBudgetError
 from sensecheck.language.answers import Answer, Cell
 
 _NEAR = 1e-2
+_ROUNDING = 1e-8  # of a sum: more than adding up millions of cells loses, and than `math.isclose` allows each
 _MOST_STEPS = 20_000_000  # pairs of cells that are compared: a few seconds
+
+_Sums: TypeAlias = "tuple[float, float]"  # of the numbers of a column, and of their sizes
 
 
 def spider2_equal(gold: Answer, predicted: Answer, *, ignore_order: bool) -> bool:
     """Whether a prediction holds all columns of a gold (which has those that are asked for alone)."""
-    wanted = _columns(gold, ignore_order)
-    shown = _columns(predicted, ignore_order)
+    wanted = _columns(gold)
+    shown = _columns(predicted)
+    if not wanted:
+        return False
+    # Most columns of a right answer are there digit for digit, which takes no comparing one by one.
+    # Nor sorting: 1 and 1.0 are written otherwise, which may sort them otherwise, so that kinds must be the same too.
+    exact = set(map(_exactly, shown))
+    wanted = [column for column in wanted if _exactly(column) not in exact]
+    return not wanted or _all_held(wanted, shown, ignore_order)
+
+
+def _all_held(wanted: Sequence[Sequence[Cell]], shown: Sequence[Sequence[Cell]], ignore_order: bool) -> bool:
+    if ignore_order:
+        # By how values are written, as the evaluator sorts them: 9.99 comes after 10.0.
+        wanted, shown = ([sorted(column, key=_written) for column in columns] for columns in (wanted, shown))
+    exact = set(map(tuple, shown))
+    alike: dict[Hashable, list[tuple[Sequence[Cell], _Sums]]] = {}
+    for column in shown:
+        alike.setdefault(_kinds(column), []).append((column, _sums(column)))
     steps = 0
     for column in wanted:
-        for other in shown:
-            same, looked_at = _same(column, other)
+        if tuple(column) in exact:
+            continue
+        sums = _sums(column)
+        for other, other_sums in alike.get(_kinds(column), ()):
+            same, looked_at = _same(column, other) if _may_be_near(sums, other_sums, len(column)) else (False, 1)
             steps += looked_at
             if steps > _MOST_STEPS:
                 raise OverBudgetError("tables too wide to compare column by column")
@@ -32,17 +56,36 @@ def spider2_equal(gold: Answer, predicted: Answer, *, ignore_order: bool) -> boo
                 break
         else:
             return False
-    return bool(wanted)
+    return True
 
 
-def _columns(answer: Answer, ignore_order: bool) -> list[list[Cell]]:
+def _exactly(column: Sequence[Cell]) -> Hashable:
+    return tuple(column), tuple(map(type, column))
+
+
+def _kinds(column: Sequence[Cell]) -> Hashable:
+    """What columns that hold the same have in common, whichever numbers near each other stand in them: how long they
+    are, which cells are numbers, and what the others are."""
+    return len(column), hash(tuple([None if isinstance(cell, int | float) else cell for cell in column]))
+
+
+def _sums(column: Sequence[Cell]) -> _Sums:
+    numbers = [_float(cell) for cell in column if isinstance(cell, int | float)]
+    return sum(numbers), sum(map(abs, numbers))
+
+
+def _may_be_near(left: _Sums, right: _Sums, cells: int) -> bool:
+    """Whether numbers may be near each other one by one, by their sums (which rounding may have moved a little)."""
+    apart = abs(left[0] - right[0])
+    return not apart > cells * _NEAR + _ROUNDING * (left[1] + right[1])  # what is not finite may be anything
+
+
+def _columns(answer: Answer) -> list[list[Cell]]:
     if answer.rows:
         columns: Sequence[Sequence[Cell]] = list(zip(*answer.rows, strict=True))
     else:
         columns = [()] * len(answer.columns)
-    filled = [_filled(column) for column in columns]
-    # By how values are written, as the evaluator sorts them: 9.99 comes after 10.0.
-    return [sorted(column, key=_written) for column in filled] if ignore_order else filled
+    return [_filled(column) for column in columns]
 
 
 def _filled(column: Sequence[Cell]) -> list[Cell]:

@@ -482,7 +482,9 @@ def _has_tabs(place: Place) -> bool:
 
 
 def _is_class(value: Any) -> bool:
-    """A name or a whole number."""
+    """A name or a whole number, which true and false are not."""
+    if isinstance(value, bool):
+        return False
     return isinstance(value, str | int) or (isinstance(value, float) and value.is_integer())
 
 

@@ -59,8 +59,10 @@ def gathered(
     if all(is_path(one) and os.fspath(one) == "-" for one in (data, gold)):
         raise InputError("standard input can be predictions or golds, not both", reason=Reason.GIVEN_TWICE)
     data = _lookable(data)
-    # A question that knows formats of its own takes the name of a table's, too.
-    forced = chosen is not None and chosen.name in TABLES and not needs.own
+    # A question that knows formats of its own takes the name of a table's, too. Where texts are data, lines of text are
+    # no table: the question parts them itself.
+    lines_are_data = needs.texts_are_data and input_format == "text"
+    forced = chosen is not None and chosen.name in TABLES and not needs.own and not lines_are_data
     predictions = _records(data, needs, chosen, skip_bad, always=gold is not None or forced)
     if predictions is None:
         return data

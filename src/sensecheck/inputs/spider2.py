@@ -45,9 +45,10 @@ def read_submission(folder: str | Path) -> Iterator[dict[str, Any]]:
             path=str(folder), expected="a folder with a CSV or SQL file for every question", got="none",
             hint="Name the folder that holds ID.csv or ID.sql.", reason=Reason.EMPTY,
         )  # fmt: skip
-    tables = {file.stem for file in files if file.suffix == ".csv"}
+    tables = _by_stem([file for file in files if file.suffix.lower() == ".csv"]).keys()
+    _by_stem([file for file in files if file.suffix.lower() == ".sql"])
     for file in files:
-        if file.suffix == ".csv":
+        if file.suffix.lower() == ".csv":
             yield {"id": file.stem, "predicted_answers": read_table(file)}
         elif file.stem not in tables:
             yield {"id": file.stem, "prediction": _text(file).strip()}
@@ -58,20 +59,20 @@ def read_gold(evaluation: str | Path, folder: str | Path | None = None) -> Itera
     {"id", "gold_answers", "condition_cols", "ignore_order"}."""
     evaluation = Path(evaluation)
     tables = _gold_folder(evaluation) if folder is None else Path(folder)
-    allowed: dict[str, list[Path]] = {}
-    for file in _files(tables, (".csv",)):
-        # Both its name and its name without _a: the question's own id decides which it is.
-        for name in {file.stem, _VARIANT.sub("", file.stem)}:
-            allowed.setdefault(name, []).append(file)
-    seen: set[str] = set()
+    questions: dict[str, tuple[int, dict[str, Any]]] = {}
     for number, line in enumerate(_text(evaluation).split("\n"), 1):
         if not line.strip():
             continue
         row = _row(line, evaluation, number)
         name = row["instance_id"]
-        if name in seen:
+        if name in questions:
             raise _bad(evaluation, number, "instance_id", "each question once", shown(name), Reason.KEY_TWICE)
-        seen.add(name)
+        questions[name] = number, row
+    allowed: dict[str, list[Path]] = {}
+    for stem, file in _by_stem(_files(tables, (".csv",))).items():
+        # q_b.csv is one of the tables of q, unless there is a question q_b.
+        allowed.setdefault(stem if stem in questions else _VARIANT.sub("", stem), []).append(file)
+    for name, (number, row) in questions.items():
         files = sorted(allowed.get(name, []), key=lambda file: (file.stem != name, file.stem))
         if not files:
             raise InputError(
@@ -83,7 +84,7 @@ def read_gold(evaluation: str | Path, folder: str | Path | None = None) -> Itera
             "id": name,
             "gold_answers": [read_table(file) for file in files],
             "condition_cols": row.get("condition_cols") or [],
-            "ignore_order": bool(row.get("ignore_order", False)),
+            "ignore_order": _verdict(row.get("ignore_order"), evaluation, number),
         }
 
 
@@ -143,11 +144,32 @@ def _typed(cells: Sequence[str]) -> list[Any]:
 
 def _files(folder: Path, endings: Sequence[str]) -> list[Path]:
     try:
-        return sorted(file for file in folder.iterdir() if file.suffix in endings and file.is_file())
+        files = sorted(file for file in folder.iterdir() if file.suffix.lower() in endings and file.is_file())
+        inside = folder.resolve()
+        strays = [file for file in files if file.is_symlink() and not file.resolve().is_relative_to(inside)]
     except OSError as error:
         raise InputError(
             f"cannot be read ({error.strerror})", path=str(folder), hint="Name a folder.", reason=Reason.UNREADABLE
         ) from None
+    if strays:
+        raise InputError(
+            path=str(strays[0]), expected="a file of this folder", got="a link to a file outside it",
+            hint="Put the file itself there.", reason=Reason.UNREADABLE,
+        )  # fmt: skip
+    return files
+
+
+def _by_stem(files: Sequence[Path]) -> dict[str, Path]:
+    """Files of one ending by the name before it, which no two have: q.csv and q.CSV are two tables of one question."""
+    named: dict[str, Path] = {}
+    for file in files:
+        other = named.setdefault(file.stem, file)
+        if other is not file:
+            raise InputError(
+                path=str(file), expected="one file for each question", got=f"{shown(other.name, 60)} as well",
+                hint="Take one of them away.", reason=Reason.KEY_TWICE,
+            )  # fmt: skip
+    return named
 
 
 def _gold_folder(evaluation: Path) -> Path:
@@ -193,6 +215,16 @@ def _row(line: str, path: Path, number: int) -> dict[str, Any]:
     if not isinstance(name, str) or not name:
         raise _bad(path, number, "instance_id", "the question's id", shown(name, 60), Reason.OTHER_KIND)
     return {**row, "instance_id": whole(name)}
+
+
+def _verdict(value: Any, path: Path, number: int) -> bool:
+    """Whether order is ignored: true or false, or their texts; nothing is false."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    read = _VERDICTS.get(value.strip()) if isinstance(value, str) else None
+    if read is None:
+        raise _bad(path, number, "ignore_order", "true or false", shown(value, 60), Reason.OTHER_KIND)
+    return read
 
 
 def _bad(path: Path, number: int, field: str | None, expected: str, got: str, reason: Reason) -> InputError:

@@ -227,6 +227,8 @@ def _generated(row: Fields, where: Where) -> Fields | InputError:
 _NAME = re.compile(r"[\w?$@#][\w .()/#-]{0,39}")
 _NUMBER = re.compile(r"\s*[-+]?[\d.,]+%?\s*")
 _EOS = ("</s>", "<EOS>", "<eos>", "</S>", "<|endoftext|>", "[SEP]", "<sep>", "|||")
+_MOST_CELLS = 200
+"""Of a line that is looked at to know the format."""
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")
 """What no text holds: the file is something else."""
 _STATEMENT = re.compile(r"\s*(select|with|prefix|base|ask|construct|describe)\b", re.IGNORECASE)
@@ -238,8 +240,8 @@ def _is_tabbed(start: Start) -> str:
         return ""
     if "\t" not in start.lines[0] or _CONTROLS.search(start.text):
         return ""
-    rows = [line.split("\t") for line in start.lines]
-    widths = {len(row) for row in rows}
+    rows = [line.split("\t", _MOST_CELLS)[:_MOST_CELLS] for line in start.lines]
+    widths = {line.count("\t") + 1 for line in start.lines}
     many = sum(len(row) > 2 for row in rows)
     if 1 in widths or 2 * many <= len(rows) or any(mark in start.text for mark in _EOS):
         return ""
@@ -247,7 +249,7 @@ def _is_tabbed(start: Start) -> str:
     if any(cell.lower() in _RESPONSES for cell in first) or _is_header(first, rows, even=len(widths) == 1):
         return ""
     statements = sum(bool(_STATEMENT.match(row[0])) for row in rows)
-    if 2 * statements > len(rows) or any(_are_numbers(rows, column) for column in range(max(widths))):
+    if 2 * statements > len(rows) or any(_are_numbers(rows, column) for column in range(min(max(widths), _MOST_CELLS))):
         return ""
     return "its lines hold texts parted by tabs, without a header"
 

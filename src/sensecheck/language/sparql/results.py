@@ -32,7 +32,9 @@ MOST_COLUMNS = 10_000
 _DEEPEST = 32  # elements of XML inside each other; the standard needs six
 
 _STRING, _LANGUAGE_STRING = XSD + "string", RDF + "langString"
-_TRIPLE = "a triple as a value (RDF-star), which is not compared"
+_TERMS = ("uri", "literal", "typed-literal", "bnode")
+TRIPLE = "a triple as a value (RDF-star), which is not compared"
+_UNNAMED = "a binding of a variable that the head does not name"
 
 
 class ResultsError(ValueError):
@@ -105,7 +107,7 @@ def _json_term(bound: Any) -> Term:
     kind, value = bound.get("type"), bound.get("value")
     datatype, language = bound.get("datatype") or "", bound.get("xml:lang") or ""
     if kind == "triple":
-        raise ResultsError(_TRIPLE)
+        raise ResultsError(TRIPLE)
     if not (isinstance(value, str) and isinstance(datatype, str) and isinstance(language, str)):
         raise ResultsError("a term with a value, datatype or language that is no text")
     if kind == "uri":
@@ -119,6 +121,11 @@ def _json_term(bound: Any) -> Term:
 
 def _literal(value: str, datatype: str = "", language: str = "") -> Term:
     return Term("literal", value, datatype or (_LANGUAGE_STRING if language else _STRING), language.lower())
+
+
+def is_json_term(value: Any) -> bool:
+    """Whether an object of JSON is a term of SPARQL's own; any other that has a type and a value is a row of these."""
+    return isinstance(value, Mapping) and "value" in value and value.get("type") in _TERMS
 
 
 def is_json_results(value: Any) -> bool:
@@ -153,16 +160,26 @@ def of_json(document: Any) -> Answer:
         return Answer(boolean=parts)
     columns, bindings = parts
     _bounded(columns, len(bindings))
-    answer = _told(columns, json_rows(columns, bindings))
+    named = set(columns)
+    if not all(named.issuperset(binding) for binding in bindings if isinstance(binding, dict)):
+        raise ResultsError(_UNNAMED)
+    says_string = any(
+        isinstance(bound, dict) and bound.get("datatype") == _STRING
+        for binding in bindings
+        if isinstance(binding, dict)
+        for bound in binding.values()
+    )
+    answer = _told(columns, json_rows(columns, bindings), says_string=says_string)
     if document.get("typed") is False:
         answer.detail = "plain"
     return answer
 
 
-def _told(columns: list[str], rows: list[tuple[Cell, ...]]) -> Answer:
-    """An answer. QALD's golds and some systems say of no literal what it is: "8" may be a number there."""
+def _told(columns: list[str], rows: list[tuple[Cell, ...]], *, says_string: bool) -> Answer:
+    """An answer. QALD's golds and some systems say of no literal what it is: "8" may be a number there. Whoever writes
+    of one that it is a string has said it of the others by leaving their types out."""
     types = {cell.datatype for row in rows for cell in row if isinstance(cell, Term) and cell.kind == "literal"}
-    return Answer(columns, rows, detail="plain" if types == {_STRING} else "full")
+    return Answer(columns, rows, detail="plain" if types == {_STRING} and not says_string else "full")
 
 
 def as_json(answer: Answer) -> dict[str, Any]:
@@ -352,14 +369,14 @@ def _from_tsv(text: str) -> Answer:
         if len(cells) != len(columns):
             raise ResultsError(f"row {number} has {len(cells)} values where there are {len(columns)} variables")
         rows.append(tuple([_tsv_term(cell.strip(" "), number) for cell in cells]))
-    return _told(columns, rows)
+    return _told(columns, rows, says_string=f"^^<{_STRING}>" in text)
 
 
 def _tsv_term(cell: str, row: int) -> Term | None:
     if not cell:
         return None
     if cell.startswith("<<"):
-        raise ResultsError(_TRIPLE)
+        raise ResultsError(TRIPLE)
     found = _TSV_CELL.fullmatch(cell)
     if found is None:
         raise ResultsError(f"a value in row {row} that is neither an IRI, a blank node nor a literal")
@@ -414,7 +431,7 @@ class _XmlResults:
         self.variable: str | None = None
         self.text: list[str] | None = None
         self.datatype = self.language = ""
-        self.has_results = False
+        self.has_results = self.says_string = False
 
     def read(self, data: bytes) -> Answer:
         parser = expat.ParserCreate(namespace_separator=" ")
@@ -440,7 +457,7 @@ class _XmlResults:
             return Answer(boolean=self.boolean)
         if not self.has_results:
             raise ResultsError("neither results nor a boolean")
-        return _told(self.columns, self.rows)
+        return _told(self.columns, self.rows, says_string=self.says_string)
 
     def _no_document_type(self, *_: Any) -> None:
         raise ResultsError("a document type or an entity, which results have no use for")
@@ -469,14 +486,15 @@ class _XmlResults:
         elif element == "binding":
             self.variable = attributes.get("name")
             if self.variable not in self.columns:
-                raise ResultsError("a binding of a variable that the head does not name")
+                raise ResultsError(_UNNAMED)
         elif element == "triple":
-            raise ResultsError(_TRIPLE)
+            raise ResultsError(TRIPLE)
         elif element in _VALUES and self.variable is not None:
             if self.variable in self.bound:
                 raise ResultsError("a binding with two values")
             self.text = []
             self.datatype, self.language = attributes.get("datatype", ""), attributes.get(_XML_LANGUAGE, "")
+            self.says_string = self.says_string or self.datatype == _STRING
         elif element == "boolean" and depth == 1:
             self.text = []
 

@@ -306,7 +306,7 @@ def _blanked(text: str, grammar: _Grammar, start: int = 0) -> str:
         position = piece.end()
         if piece.lastgroup == "skip":
             comment = piece[0].startswith(("--", "/*", "#"))
-            pieces += [text[done : piece.start()], (" " if comment else "x") * len(piece[0])]
+            pieces += [text[done : piece.start()], (" " if comment else "0") * len(piece[0])]
             done = position
     return text[:start] + "".join(pieces) + text[done:]
 
@@ -459,6 +459,12 @@ class _Search:
         if self.tries.parses(text) or self._does_other_things(text):
             return None
         rest = without_thinking(text)
+        if (
+            rest != text
+            and (self._attempt(text) is not None or self._is_misspelt(text))
+            and _THINKING.search(_blanked(text, self.grammar)) is None
+        ):
+            rest = text  # the tags are in its literals
         if rest != text and (_plainly_stands(rest, self.grammar) or self.tries.parses(rest.strip())):
             return _tidy(rest)
         if (keyword := self._attempt(rest)) is not None:
@@ -486,7 +492,8 @@ class _Search:
 
     def _opens_prose(self, text: str, start: int) -> bool:
         """Whether the first line ends as a sentence does, and is no statement but for that."""
-        line = text[start : start + 2000].split("\n", 1)[0].split("```", 1)[0].rstrip()
+        said = _NOTE.sub(lambda note: " " * len(note[0]), text[start : start + 2000]) if self.sql else text[start:]
+        line = said[:2000].split("\n", 1)[0].split("```", 1)[0].split("--", 1)[0].rstrip()
         ending = _FULL_STOP.search(line)
         if ending is None or re.search(r"(?:\W|^)[?:]\Z", line):  # a parameter
             return False
@@ -651,7 +658,8 @@ class _Search:
 
     def _fenced(self, text: str) -> Iterator[str]:
         """What stands between one fence and the next, and before the first where that begins as a statement."""
-        fences = list(_FENCE.finditer(text))
+        noted = _within([(note.start(), note.end()) for note in _NOTE.finditer(text)])
+        fences = [fence for fence in _FENCE.finditer(text) if not noted(fence.start())]
         if not fences:
             return
         places = [0 if self.grammar.keyword(text) is not None else -1]
@@ -737,7 +745,10 @@ class _Search:
         if last.kind in ("closed", "fence", "tag", "bracket") and self.tries.parses(text[start : last.place].strip()):
             return last.place
         prose = [end for end in ends if end.kind == "prose"][:_ENDS]
-        others = [end for end in ends[:-1] if end.kind != "prose"][:_ENDS]
+        # Another line is another statement's, or a slip in this one; only brackets that close tell where SPARQL ends.
+        others = [end for end in ends[:-1] if end.kind != "prose" and (not self.sql or end.kind != "other line")][
+            :_ENDS
+        ]
         for end in (*prose, last, *others):
             if self.tries.parses(text[start : end.place].strip()):
                 return end.place
@@ -767,9 +778,13 @@ _FROM = re.compile(r"\bFROM\b", re.I)
 _CTE_SHAPE = re.compile(
     r"\s++(?:RECURSIVE\s++)?[\w\"`\[\]]++\s*+(?:\([^()]*+\)\s*+)?AS\s*+(?:(?:NOT\s++)?MATERIALIZED\s*+)?\(", re.I
 )
-_SQL_WORDS = "AS|CASE|WHEN|THEN|ELSE|END|DISTINCT|ALL|IS|NOT|NULL|AND|OR|IN|LIKE|BETWEEN|OVER|COLLATE|ESCAPE"
+_SQL_WORDS = (
+    "AS|CASE|WHEN|THEN|ELSE|END|DISTINCT|ALL|IS|NOT|NULL|AND|OR|IN|LIKE|BETWEEN|OVER|COLLATE|"
+    "ESCAPE|PARTITION|ORDER|GROUP|BY|SELECT|WHERE"
+)
 _SQL_SHAPE = re.compile(
     rf"""SELECT\b(?:(?!\bFROM\b)(?!(?:\s++(?!(?:{_SQL_WORDS}|FROM)\b)[a-z]++\b(?=\s)){{3}})[^;])*?\bFROM\s*+(?!the\b|this\b|each\b|a\b|all\b)[\w"`\[(]
+    |SELECT\s++(?:(?:DISTINCT|ALL)\s++)?(?:\*|\(|0|\w++\(|CASE\s++WHEN\b)
     |WITH{_CTE_SHAPE.pattern.replace("#", chr(92) + "#")}
     |VALUES\s*+\(""",
     re.I | re.VERBOSE,
@@ -822,9 +837,10 @@ def _grade(text: str, start: re.Match[str]) -> int | None:
         return 3 if plain else 2
     if _QUOTED.match(before):
         return 2 if plain else 1
-    return None
+    return 1 if start[0].isupper() and _LEADS_TO.match(before) is not None else None
 
 
+_LEADS_TO = re.compile(r"\W*+[A-Z][^\n(){}=<>;*|]*(?:\b(?:is|be|use|run|try)|\w[.!])[ ]\Z")
 _COMMENTED = re.compile(r"--|/\*")
 _CODE = re.compile(r"[(){}=<>|+]|[^*]\*[^*]|\A\W*+\w++\W*+\Z")
 
@@ -851,8 +867,21 @@ _TAG_WORDS = frozenset(
 _LATEX = re.compile(r"\\[a-z]{2,12}\Z")
 
 
+_NOTE = re.compile(r"/\*(?:[^*]++|\*(?!/))*+\*/")
+
+
+def _within(spans: list[tuple[int, int]]) -> Callable[[int], bool]:
+    """Whether a place stands in one of these spans, which follow one another."""
+
+    def within(position: int) -> bool:
+        at = bisect(spans, (position, 0)) - 1
+        return at >= 0 and spans[at][0] < position <= spans[at][1]
+
+    return within
+
+
 def _inside_brackets(text: str) -> Callable[[int], bool]:
-    """Whether a place stands in a bracket that was opened before it and is not closed there."""
+    """Whether a place stands in a bracket that was opened before it and is not closed there, or in a comment."""
     spans: list[tuple[int, int]] = []
     opened: list[tuple[str, int]] = []
     for bracket in re.finditer(r"[(){}]", text):
@@ -869,14 +898,8 @@ def _inside_brackets(text: str) -> Callable[[int], bool]:
             if mark and not opened:
                 spans.append((begin, place))
     open_from = next((place for mark, place in opened if mark), len(text))
-
-    def inside(position: int) -> bool:
-        if position > open_from:
-            return True
-        at = bisect(spans, (position, 0)) - 1
-        return at >= 0 and spans[at][0] < position <= spans[at][1]
-
-    return inside
+    in_brackets, noted = _within(spans), _within([(note.start(), note.end()) for note in _NOTE.finditer(text)])
+    return lambda position: position > open_from or in_brackets(position) or noted(position)
 
 
 def _line_before(text: str, line: int) -> str:

@@ -500,6 +500,7 @@ def test_terms_in_a_list_are_their_values(kind):
         ([{"a": 1}, {"b": 1}], "row 2 has other names than the first"),
         ([{"a": 1}, {"a": 1, "b": 1}], "row 2 has other names than the first"),
         ([{"type": "triple", "value": {}}], "RDF-star"),
+        ([{"columns": ["a"], "rows": [{"a": 1}, {"b": 1}]}], "row 2 has other names than its columns"),
     ],
 )
 @pytest.mark.parametrize("field", ["predicted_answers", "results"])

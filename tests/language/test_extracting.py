@@ -10,6 +10,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,8 @@ INLINE = {
     "in a sentence": "The query `{}` uses `SELECT` and `t`.",
     "after a fence without a line": "Here is the SQL: ```{}```",
     "list": "- SELECT picks columns\n- FROM names tables\n\nFinal: {}",
+    "said": "The query that gives it is {}",
+    "after a sentence": "Sure, I can do that! {};",
     "boxed": "$\\boxed{{{}}}$",
 }
 
@@ -332,22 +335,43 @@ def _statement(random_: random.Random) -> str:
     return lead + text + tail
 
 
-def test_what_sqlite_runs_is_left_exactly_alone() -> None:
+def _runs(connection: sqlite3.Connection, text: str) -> bool:
+    try:
+        connection.execute(f"EXPLAIN {text}", {"name": 1})
+    except sqlite3.Error:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def tables() -> Iterator[sqlite3.Connection]:
     connection = sqlite3.connect(":memory:")
     connection.executescript(_TABLES)
-    random_ = random.Random(20)
-    statements = []
-    while len(statements) < 300:
-        text = _statement(random_)
-        try:
-            connection.execute(f"EXPLAIN {text}", {"name": 1})
-        except sqlite3.Error:
-            continue
-        statements.append(text)
+    yield connection
     connection.close()
+
+
+def _that_run(tables: sqlite3.Connection, seed: int) -> list[str]:
+    random_ = random.Random(seed)
+    made = (_statement(random_) for _ in range(10_000))
+    return list(islice((text for text in made if _runs(tables, text)), 300))
+
+
+def test_what_sqlite_runs_is_left_exactly_alone(tables: sqlite3.Connection) -> None:
+    statements = _that_run(tables, 20)
+    assert len(statements) == 300
     assert len(set(statements)) > 280
     assert sum(not _is_sql(text, "sqlite") for text in statements) > 20  # what sqlglot does not read is among them
     assert [text for text in statements if statement_in(text, "sql") != text] == []
+
+
+def test_what_a_slip_keeps_from_running_is_not_made_to_run(tables: sqlite3.Connection) -> None:
+    slips = [(r"\bselect\b", "Seleect"), (r"\bselect\b", "SELCT"), (r"\bfrom\b", "FORM"), (r"\bwith\b", "Wiht")]
+    wrong = [re.sub(word, slip, text, count=1, flags=re.I) for text in _that_run(tables, 21) for word, slip in slips]
+    wrong = [text for text in wrong if not _runs(tables, text)]
+    assert len(wrong) > 600
+    taken = [(text, statement_in(text, "sql")) for text in wrong]
+    assert [pair for pair in taken if pair[0] != pair[1] and _runs(tables, pair[1])] == []
 
 
 # ---- any text whatever

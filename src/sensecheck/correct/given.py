@@ -162,9 +162,12 @@ def _table(value: Mapping[str, Any]) -> Answer:
     if len(columns) * len(listed) > MOST_CELLS:
         raise ValueError(f"a table of more than {MOST_CELLS:,} cells")
     names = [str(name) for name in columns]
+    names_of_columns = set(names)
     rows: list[tuple[Cell, ...]] = []
     for number, row in enumerate(listed, 1):
         if isinstance(row, Mapping):
+            if not names_of_columns.issuperset(map(str, row)):
+                raise ValueError(f"a table whose row {number} has other names than its columns")
             row = [row.get(name) for name in columns]
         if not isinstance(row, list | tuple):
             raise ValueError(f"a table whose row {number} is no list")

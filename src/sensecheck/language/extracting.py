@@ -306,7 +306,7 @@ def _blanked(text: str, grammar: _Grammar, start: int = 0) -> str:
         position = piece.end()
         if piece.lastgroup == "skip":
             comment = piece[0].startswith(("--", "/*", "#"))
-            pieces += [text[done : piece.start()], (" " if comment else "x") * len(piece[0])]
+            pieces += [text[done : piece.start()], (" " if comment else "0") * len(piece[0])]
             done = position
     return text[:start] + "".join(pieces) + text[done:]
 
@@ -322,7 +322,7 @@ _DANGLING = re.compile(
 
 class _End(NamedTuple):
     place: int
-    kind: Literal["closed", "fence", "tag", "prose", "other line", "sentence", "bracket", "quote", "end"]
+    kind: Literal["closed", "fence", "tag", "prose", "words", "other line", "sentence", "bracket", "quote", "end"]
     blank: bool = False
     """Whether a blank line follows."""
 
@@ -339,12 +339,17 @@ _SENTENCE = re.compile(
     r"(?P<rest>[^\n]*+)"
 )
 """What prose behind a statement looks like: a label, a heading, or a line of words that ends as a sentence does."""
+_ONE_WORD = re.compile(r"\s*+[A-Z][a-z]++[.!][ \t]*+(?:\r?\n|\Z)")
+_WORDS = re.compile(rf"{_MARKUP}(?P<first>[A-Z]\w*+),?[ ](?P<second>{_WORD}),?[ ](?P<third>{_WORD})(?=[\s,.])[^\n]")
+"""Words one after the other, as in no statement: prose where a whole statement and a blank line stand before them."""
 _FULL_STOP = re.compile(r"[.:!?…][\s*_)\"'”`]*+\Z")
 
 
 def _is_sentence(text: str, position: int, grammar: _Grammar) -> bool:
     """Whether a label, a heading or a sentence begins here, and nothing that a statement goes on with."""
     if _LABEL.match(text, position) is not None:
+        return True
+    if _ONE_WORD.match(text, position) is not None and not grammar.continues.match(text, position):
         return True
     found = _SENTENCE.match(text, position)
     if found is None or any(grammar.continues.match(word) for word in (found["first"], found["second"])):
@@ -404,8 +409,13 @@ def _ends(text: str, start: int, grammar: _Grammar) -> Iterator[_End]:
                 yield _End(piece.start(), "sentence")
         elif depth <= 0 and position < len(text):
             if not _DANGLING.search(before) and not grammar.continues.match(text, position):
-                prose = _is_sentence(text, position, grammar)
-                yield _End(piece.start(), "prose" if prose else "other line", bool(piece["blank"]))
+                blank = bool(piece["blank"])
+                if _is_sentence(text, position, grammar):
+                    yield _End(piece.start(), "prose", blank)
+                else:
+                    words = _WORDS.match(text, position) if blank else None
+                    meant = words is not None and not any(map(grammar.continues.match, words.group("second", "third")))
+                    yield _End(piece.start(), "words" if meant else "other line", blank)
             before += " "
     yield _End(len(text), "end")
 
@@ -459,6 +469,12 @@ class _Search:
         if self.tries.parses(text) or self._does_other_things(text):
             return None
         rest = without_thinking(text)
+        if (
+            rest != text
+            and (self._attempt(text) is not None or self._is_misspelt(text))
+            and _THINKING.search(_blanked(text, self.grammar)) is None
+        ):
+            rest = text  # the tags are in its literals
         if rest != text and (_plainly_stands(rest, self.grammar) or self.tries.parses(rest.strip())):
             return _tidy(rest)
         if (keyword := self._attempt(rest)) is not None:
@@ -486,7 +502,8 @@ class _Search:
 
     def _opens_prose(self, text: str, start: int) -> bool:
         """Whether the first line ends as a sentence does, and is no statement but for that."""
-        line = text[start : start + 2000].split("\n", 1)[0].split("```", 1)[0].rstrip()
+        said = _NOTE.sub(lambda note: " " * len(note[0]), text[start : start + 2000]) if self.sql else text[start:]
+        line = said[:2000].split("\n", 1)[0].split("```", 1)[0].split("--", 1)[0].rstrip()
         ending = _FULL_STOP.search(line)
         if ending is None or re.search(r"(?:\W|^)[?:]\Z", line):  # a parameter
             return False
@@ -569,7 +586,9 @@ class _Search:
         last = ends[-1]
         if last.kind == "closed" and self.tries.parses(text[: last.place].strip()):
             return last.place if self._is_prose(text, last.place + 1) else None
-        for end in [end for end in ends[:-1] if end.kind == "prose" or self._new_sentence(text, end)][:_ENDS]:
+        for end in [end for end in ends[:-1] if end.kind in ("prose", "words") or self._new_sentence(text, end)][
+            :_ENDS
+        ]:
             if self.tries.parses(text[: end.place].strip()):
                 return end.place
             # What sqlglot cannot read may be a query all the same: a paragraph of prose ends it.
@@ -651,7 +670,8 @@ class _Search:
 
     def _fenced(self, text: str) -> Iterator[str]:
         """What stands between one fence and the next, and before the first where that begins as a statement."""
-        fences = list(_FENCE.finditer(text))
+        noted = _within([(note.start(), note.end()) for note in _NOTE.finditer(text)])
+        fences = [fence for fence in _FENCE.finditer(text) if not noted(fence.start())]
         if not fences:
             return
         places = [0 if self.grammar.keyword(text) is not None else -1]
@@ -736,8 +756,13 @@ class _Search:
         last = ends[-1]
         if last.kind in ("closed", "fence", "tag", "bracket") and self.tries.parses(text[start : last.place].strip()):
             return last.place
-        prose = [end for end in ends if end.kind == "prose"][:_ENDS]
-        others = [end for end in ends[:-1] if end.kind != "prose"][:_ENDS]
+        prose = [end for end in ends if end.kind in ("prose", "words")][:_ENDS]
+        # Another line is another statement's, or a slip in this one; only brackets that close tell where SPARQL ends.
+        others = [
+            end
+            for end in ends[:-1]
+            if end.kind not in ("prose", "words") and (not self.sql or end.kind != "other line")
+        ][:_ENDS]
         for end in (*prose, last, *others):
             if self.tries.parses(text[start : end.place].strip()):
                 return end.place
@@ -767,9 +792,13 @@ _FROM = re.compile(r"\bFROM\b", re.I)
 _CTE_SHAPE = re.compile(
     r"\s++(?:RECURSIVE\s++)?[\w\"`\[\]]++\s*+(?:\([^()]*+\)\s*+)?AS\s*+(?:(?:NOT\s++)?MATERIALIZED\s*+)?\(", re.I
 )
-_SQL_WORDS = "AS|CASE|WHEN|THEN|ELSE|END|DISTINCT|ALL|IS|NOT|NULL|AND|OR|IN|LIKE|BETWEEN|OVER|COLLATE|ESCAPE"
+_SQL_WORDS = (
+    "AS|CASE|WHEN|THEN|ELSE|END|DISTINCT|ALL|IS|NOT|NULL|AND|OR|IN|LIKE|BETWEEN|OVER|COLLATE|"
+    "ESCAPE|PARTITION|ORDER|GROUP|BY|SELECT|WHERE|LEFT|INNER|NATURAL|JOIN|ON|USING"
+)
 _SQL_SHAPE = re.compile(
-    rf"""SELECT\b(?:(?!\bFROM\b)(?!(?:\s++(?!(?:{_SQL_WORDS}|FROM)\b)[a-z]++\b(?=\s)){{3}})[^;])*?\bFROM\s*+(?!the\b|this\b|each\b|a\b|all\b)[\w"`\[(]
+    rf"""SELECT\b(?!\s++(?-i:the|every|each|all|those|only)\s)(?:(?!\bFROM\b)(?!(?:\s++(?!(?:{_SQL_WORDS}|FROM)\b)[a-z]++\b(?=\s)){{3}})[^;])*?\bFROM\s*+(?!the\b|this\b|each\b|a\b|all\b)[\w"`\[(]
+    |SELECT\s++(?:(?:DISTINCT|ALL)\s++)?(?:\*|\(|0|\w++\(|CASE\s++WHEN\b)
     |WITH{_CTE_SHAPE.pattern.replace("#", chr(92) + "#")}
     |VALUES\s*+\(""",
     re.I | re.VERBOSE,
@@ -818,41 +847,77 @@ def _grade(text: str, start: re.Match[str]) -> int | None:
         return 2 if plain else 1  # a step of an explanation
     if _LINE_START.match(before):
         return None if _goes_on(text, line) else 3 if plain else 2
-    if _LABELLED.match(before) or _LATEX.search(before.rstrip("{")):
+    if _LABELLED.match(before) or _CALLED.search(before) or _LATEX.search(before.rstrip("{")):
         return 3 if plain else 2
+    if before.endswith("'") and _DANGLING.search(before[:-1]) is not None:
+        return None  # a literal that something is compared with
     if _QUOTED.match(before):
         return 2 if plain else 1
-    return None
+    return 1 if start[0].isupper() and _LEADS_TO.match(before) is not None else None
 
 
+_LEADS_TO = re.compile(r"\W*+[A-Z][^\n(){}=<>;*|]*(?:\b(?:is|be|use|run|try)|\w[.!])[ ]\Z")
 _COMMENTED = re.compile(r"--|/\*")
-_CODE = re.compile(r"[(){}=<>|+]|[^*]\*[^*]|\A\W*+\w++\W*+\Z")
+_CODE = re.compile(r"[(){}=<>|+;]|[^*]\*[^*]")
+_ASSIGNED = re.compile(r"\s*+[\w.]{1,40}\s*+=\s*+[fr]?(?:\"{3}|'{3})\s*+\Z")
+_FIRST_WORD = re.compile(r"\W*+([A-Za-z]++)")
+_STATEMENT_WORDS = frozenset((_OTHER_SQL + "|SELECT|WITH|VALUES|CONSTRUCT|DESCRIBE|MATCH|RETURN").split("|"))
+
+
+def _like_a_statement(line: str) -> bool:
+    """Whether the first word of a line is that of a statement, or nearly."""
+    word = _FIRST_WORD.match(line)
+    if word is None:
+        return False
+    said = word[1].upper()
+    if said in _STATEMENT_WORDS:
+        return word[1].isupper() or _CODE.search(line) is not None
+    return len(said) < 14 and any(
+        abs(len(said) - len(name)) < 3 and SequenceMatcher(None, said, name).ratio() > 0.76
+        for name in _STATEMENT_WORDS
+        if len(name) > 3
+    )
 
 
 def _goes_on(text: str, line: int) -> bool:
     """Whether the line that begins here may belong to what the line before it began."""
     end = len(text[max(0, line - 400) : line].rstrip()) + max(0, line - 400)
     last = text[max(text.rfind("\n", 0, end) + 1, end - 200) : end]
-    if not last.strip():
+    if not last.strip() or last.strip().upper() in _TAG_WORDS or re.match(r"\s*+(?:```|~~~|<|\[|#|\*\*)", last):
         return False
-    if last.strip().upper() in _TAG_WORDS or re.match(r"\s*+(?:```|~~~|<|\[)", last):
+    if _FULL_STOP.search(last) is not None or _ASSIGNED.match(last) is not None:
         return False
-    if _FULL_STOP.search(last) is not None or re.match(r"\s*+(?:#|\*\*)", last) is not None:
-        return False
-    if _DANGLING.search(last) is not None:
+    if _like_a_statement(last):
         return True
     blank = text.count("\n", end, line) > 1
-    return not blank or (_CODE.search(last) is not None and not last.rstrip().endswith(";"))
+    worded = _CODE.search(last) is None and re.match(r"\W*+[A-Z]\S*+\s++\S", last) is not None
+    if _DANGLING.search(last) is not None:
+        return not (blank and worded and last.endswith(",") and len(last.split()) > 3)
+    return re.search(r"\w", last) is None or not (worded or (blank and len(last.split()) > 1))
 
 
 _TAG_WORDS = frozenset(
     ["SQL", "SQLITE", "SPARQL", "QUERY", "ANSWER", "CODE", "OUTPUT", "RESULT", "SQL QUERY", "FINAL ANSWER"]
 )
+_CALLED = re.compile(r"(?:\bexecute|\bread_sql|\bread_sql_query)\([\"'`]+\Z")
 _LATEX = re.compile(r"\\[a-z]{2,12}\Z")
 
 
+_NOTE = re.compile(r"/\*(?:[^*]++|\*(?!/))*+\*/")
+
+
+def _within(spans: list[tuple[int, int]]) -> Callable[[int], bool]:
+    """Whether a place stands in one of these spans, which follow one another."""
+
+    def within(position: int) -> bool:
+        at = bisect(spans, (position, 0)) - 1
+        return at >= 0 and spans[at][0] < position <= spans[at][1]
+
+    return within
+
+
 def _inside_brackets(text: str) -> Callable[[int], bool]:
-    """Whether a place stands in a bracket that was opened before it and is not closed there."""
+    """Whether a place stands in a bracket that was opened before it and is not closed there, or in a comment."""
     spans: list[tuple[int, int]] = []
     opened: list[tuple[str, int]] = []
     for bracket in re.finditer(r"[(){}]", text):
@@ -863,20 +928,16 @@ def _inside_brackets(text: str) -> Callable[[int], bool]:
                 text[place + 1 : place + 40].lstrip()[:1] in ("'", '"')
                 or _LATEX.search(text[max(0, place - 14) : place]) is not None
             )
+            holds = holds or text[place - 1 : place] == ":"  # a face
+            holds = holds or _CALLED.search(text[max(0, place - 24) : place + 2]) is not None
             opened.append(("" if holds else sign, place))
         elif opened:
             mark, begin = opened.pop()
             if mark and not opened:
                 spans.append((begin, place))
     open_from = next((place for mark, place in opened if mark), len(text))
-
-    def inside(position: int) -> bool:
-        if position > open_from:
-            return True
-        at = bisect(spans, (position, 0)) - 1
-        return at >= 0 and spans[at][0] < position <= spans[at][1]
-
-    return inside
+    in_brackets, noted = _within(spans), _within([(note.start(), note.end()) for note in _NOTE.finditer(text)])
+    return lambda position: position > open_from or in_brackets(position) or noted(position)
 
 
 def _line_before(text: str, line: int) -> str:

@@ -677,3 +677,10 @@ def test_endings_in_capitals(tmp_path):
     if len(list(submission.glob("q1.*"))) == 2:  # where capitals make another file
         with pytest.raises(InputError, match="one file for each question"):
             list(read_submission(submission))
+
+
+def test_an_order_that_is_neither_ignored_nor_not():
+    table = {"columns": ["a"], "rows": [[1]]}
+    record = {"predicted_answers": table, "gold_answers": [table], "ignore_order": "maybe"}
+    with pytest.raises(InputError, match="ignore_order: expected true or false, got 'maybe'"):
+        correct.evaluate([record])

@@ -22,6 +22,7 @@ from sensecheck.correct.given import (
 )
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.tables import MARKS
 from sensecheck.language.answers import Answer
 
 # Our name → the names it is known by in files, the first that is there wins.
@@ -148,7 +149,9 @@ class Column(NamedTuple):
         return [nothing if value is None else str(value) for value in self.values]
 
 
-_EXPECTED = {"condition_cols": "the numbers of columns, or a list of them for each gold"}
+_EXPECTED = {
+    "condition_cols": "the numbers of columns, or a list of them for each gold", "ignore_order": "true or false",
+}  # fmt: skip
 
 
 def _listed(value: Any) -> Any:
@@ -162,8 +165,14 @@ def _may_be_whole(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 0 and isinstance(value[0], dict | Answer)
 
 
-def _is_yes(value: Any) -> bool:
-    return value.strip().lower() in ("true", "yes", "1") if isinstance(value, str) else bool(value)
+def _mark(value: Any) -> bool | None:
+    """A mark as true or false; nothing where it is not given. ValueError for what is neither."""
+    if value is None:
+        return None
+    word = str(value).strip().lower()
+    if not isinstance(value, str | bool | int | float) or word not in MARKS:
+        raise ValueError(shown(value, 60))
+    return MARKS[word]
 
 
 def _listed_golds(listed: list[Any]) -> Any:
@@ -303,6 +312,8 @@ class Fields:
                 allowed = several_answers(value) or ()
                 field, value = names[PLACES["condition_cols"]], wanted.values[row]
                 columns = wanted_columns(value, allowed) if allowed else ()
+                field, value = names[PLACES["ignore_order"]], order.values[row]
+                ignored = _mark(value)
             except ValueError as error:
                 self._refuse(
                     row, field=field,
@@ -313,8 +324,7 @@ class Fields:
                 continue
             if allowed:
                 results[row] = None
-            ignored = order.values[row]
-            found[row] = Given(predicted, allowed, columns, None if ignored is None else _is_yes(ignored))
+            found[row] = Given(predicted, allowed, columns, ignored)
         return found
 
     def require_gold(self, golds: Column, answers: list[Any], results: list[Any]) -> None:

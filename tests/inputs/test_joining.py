@@ -407,7 +407,7 @@ def test_the_name_of_a_tables_format_is_heeded(tmp_path):
     ("theirs", "ours", "words"),
     [
         ([{"id": n} for n in (1, 2, 3)], [{"nr": n} for n in (3, 1, 2)], r"'id' of the predictions and 'nr' of the golds hold the same values in another order\. Join by them: --on id=nr"),
-        ([{"task": n} for n in "abc"], [{"task": n} for n in "bca"], r"'task' has the same values in both files, in another order\. Join by it: --on task"),
+        ([{"task": n} for n in "abc"], [{"task": n} for n in "bca"], r"'task' of the predictions and 'task' of the golds hold the same values in another order\. Join by them: --on task"),
         ([{"id": n, "x": 1} for n in (2, 1, 3)], [{"gold": n} for n in "abc"], r"'id' numbers the predictions, and they stand in another order or with gaps"),
         ([{"id": n, "x": 1} for n in (1, 2, 4)], [{"gold": n} for n in "abc"], r"'id' numbers the predictions, and they stand in another order or with gaps"),
         ([{"question": f"How many {n}?", "x": n} for n in range(4)], [{"question": f"Which {n}?", "y": n} for n in range(4)], r"question: expected 'Which 0\?', as the gold in the same place, got 'How many 0\?'"),

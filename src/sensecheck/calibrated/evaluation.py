@@ -13,6 +13,7 @@ from sensecheck.calibrated.records import Records, opened
 from sensecheck.calibrated.table_records import CORRECT_NAMES
 from sensecheck.calibrated.token_kinds import KIND
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.formats.plain import TABLES
 from sensecheck.inputs.needs import Judged, Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option
@@ -35,6 +36,7 @@ _ORIGINALS = ("binning", "weighted", "weight_key", "mended")
 _NEEDS = Needs(
     "calibrated",
     own=("logprobs",),
+    told=TABLES,
     decided=[CORRECT_NAMES],
     judged=Judged(
         ("prediction", "predicted", "answer", "output", "response", "pred", "text"),

@@ -23,6 +23,7 @@ import polars as pl
 from sensecheck.correct.fields import NAMES, PLACES, Column, FieldNames, Fields, Names, Piece, Rows, fields_of
 from sensecheck.correct.given import Given
 from sensecheck.inputs.errors import SKIP_HINT, InputError, did_you_mean, shown
+from sensecheck.inputs.field_names import found
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.guarding import guarded
 from sensecheck.inputs.half_characters import whole_value
@@ -536,9 +537,7 @@ class Reader:
             return given if given in fields else None
         others = {theirs for other, theirs in self.asked.columns.items() if other != ours}
         fields = tuple(name for name in fields if name not in others)  # what the user named is that, and nothing else
-        # Spelled as we do, or as headers of tables are: `PREDICTED SQL`.
-        spelled = {name.strip().lower().replace(" ", "_"): name for name in reversed(fields)} | {f: f for f in fields}
-        return next((spelled[name] for name in NAMES[ours] if name in spelled), None)
+        return found(NAMES[ours], fields)
 
 
 def _asks_for_labels(text: str) -> bool:

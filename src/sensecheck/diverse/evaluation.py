@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial
 from itertools import islice
 from numbers import Integral
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Unpack
+from typing import Annotated, Any, Literal, Unpack
 
 import polars as pl
 
@@ -25,7 +25,6 @@ from sensecheck.diverse.variety import EAD_VOCABULARY
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.formats.dialogue import CONVERSATION
-from sensecheck.inputs.formats.registry import AUTO
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.opening import file_sources, identity
@@ -44,25 +43,10 @@ _aligning = partial(Option, group="how responses are aligned with groups of refe
 _figures = partial(Option, group="figures")
 
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+_NEEDS = Needs("diverse", nested=True, texts_are_data=True, decided=[REFERENCES_NAMES], told=("text",), parted_by="eos")
 
 
-def _lines_with_eos(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Who says what parts the responses of a line has lines of responses, whatever else they look like."""
-
-    @wraps(function)
-    def evaluate(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        untold = kwargs.get("input_format") in (None, AUTO) and kwargs.get("gold") is None
-        if kwargs.get("eos") is not None and kwargs.get("parity") is None and untold:
-            kwargs["input_format"] = "text"
-        return function(*args, **kwargs)
-
-    return evaluate
-
-
-@_lines_with_eos
-@evaluator(needs=Needs("diverse", nested=True, texts_are_data=True, decided=[REFERENCES_NAMES]))
+@evaluator(needs=_NEEDS)
 def evaluate(
     data: Annotated[
         Any,

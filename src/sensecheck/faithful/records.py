@@ -14,6 +14,7 @@ import polars as pl
 from sensecheck.faithful.schema import Schema, from_create_table, from_spider, from_sqlite, spider_entry
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.field_names import spelled
 from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.opening import sources
 from sensecheck.inputs.reasons import Reason
@@ -64,20 +65,19 @@ def _column(
     frame = batch.frame
     if ours in renamed:
         return ours
-    # BIRD calls it SQL: case makes no difference where the name as we spell it is not there.
-    spelled = {name.lower(): name for name in reversed(frame.columns)} | {name: name for name in frame.columns}
+    there = spelled(frame.columns)
     for usual in names:
-        name = spelled.get(usual)
+        name = there.get(usual)
         if (
             name is not None
             and name != taken
             and (frame[name].dtype == pl.String or usual == "question_toks" or frame[name].null_count() == len(frame))
         ):
             return name
-    there = [c for c in frame.columns[1:] if c != taken]
+    others = [c for c in frame.columns[1:] if c != taken]
     raise InputError(
         path=batch.path or None, field=ours, expected=f"a column of this name (or {', '.join(names[1:5])}, …)",
-        got=f"the columns {', '.join(shown(c, 40) for c in there[:8])}" if there else "no other column",
+        got=f"the columns {', '.join(shown(c, 40) for c in others[:8])}" if others else "no other column",
         hint=f"Name yours with --columns {ours}=COLUMN (columns=).", reason=Reason.NO_COLUMN,
     )  # fmt: skip
 

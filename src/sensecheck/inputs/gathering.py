@@ -18,12 +18,12 @@ import polars as pl
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.formats.plain import TABLES
-from sensecheck.inputs.formats.reading import document, object_of
+from sensecheck.inputs.formats.reading import document, not_an_object, objects
 from sensecheck.inputs.formats.registry import AUTO, Format, Row, folder_format, named, recognised
 from sensecheck.inputs.formats.start import MOST_BYTES, Start
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
-from sensecheck.inputs.joining import ASIDE, LINE, merged, paired
+from sensecheck.inputs.joining import ASIDE, LINE, Key, merged, paired
 from sensecheck.inputs.needs import Judged, Needs
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
 from sensecheck.inputs.places import PLACE, RECORD
@@ -37,7 +37,7 @@ def gathered(
     *,
     input_format: str = AUTO,
     gold: Any = None,
-    on: str | None = None,
+    on: Key | None = None,
     skip_bad: bool = False,
     samples: bool = False,
 ) -> Any:
@@ -59,10 +59,7 @@ def gathered(
     if all(is_path(one) and os.fspath(one) == "-" for one in (data, gold)):
         raise InputError("standard input can be predictions or golds, not both", reason=Reason.GIVEN_TWICE)
     data = _lookable(data)
-    # A question that knows formats of its own takes the name of a table's, too. Where texts are data, lines of text are
-    # no table: the question parts them itself.
-    lines_are_data = needs.texts_are_data and input_format == "text"
-    forced = chosen is not None and chosen.name in TABLES and not needs.own and not lines_are_data
+    forced = chosen is not None and chosen.name in TABLES and chosen.name not in needs.told
     predictions = _records(data, needs, chosen, skip_bad, always=gold is not None or forced)
     if predictions is None:
         return data
@@ -143,7 +140,7 @@ def _records(data: Any, needs: Needs, chosen: Format | None, skip_bad: bool, *, 
     if not always and all(layout is None or layout.rows is None for layout in layouts):
         return None
     parts = [_read(source, layout, needs, skip_bad) for source, layout in zip(files, layouts, strict=True)]
-    return parts[0] if len(parts) == 1 else _concatenated(parts, needs)
+    return parts[0] if len(parts) == 1 else _concatenated(parts)
 
 
 def is_folder_input(data: Any, question: str) -> bool:
@@ -241,32 +238,14 @@ def _plain(
         kind = "json" if start is not None and start.is_one_object and detected == "jsonl" else detected
     if kind == "json":
         value = document(source, "a JSON document of records")
-        rows = enumerate((records or _rows_of)(value, source.name), 1)
-        return _listed(_objects(rows, source.name), source, "json", RECORD, skip_bad)
+        values = enumerate((records or _rows_of)(value, source.name), 1)
+        rows = (
+            (at, row if isinstance(row, dict) else not_an_object(row, source.name, record=at)) for at, row in values
+        )
+        return _listed(rows, source, "json", RECORD, skip_bad)
     if kind == "jsonl":
-        return _listed(_json_lines(source), source, "jsonl", PLACE, skip_bad)
+        return _listed(objects(source), source, "jsonl", PLACE, skip_bad)
     return _table(source, name or AUTO, skip_bad)
-
-
-def _json_lines(source: Source) -> Iterator[Row]:
-    for block in source.blocks():
-        for number, line in enumerate(block.data.split(b"\n"), block.first_line):
-            if line.strip():
-                yield number, object_of(line, source.name, number)
-
-
-def _objects(rows: Iterator[tuple[int, Any]] | enumerate[Any], path: str) -> Iterator[Row]:
-    for number, row in rows:
-        if isinstance(row, Mapping):
-            yield number, row
-        else:
-            yield (
-                number,
-                InputError(
-                    path=path, record=number, expected="an object with named values", got=kind_and_value(row),
-                    reason=Reason.NOT_AN_OBJECT,
-                ),
-            )  # fmt: skip
 
 
 def _listing(value: Any, _path: str) -> list[Any]:
@@ -323,17 +302,13 @@ def _in_memory(data: Any, needs: Needs, skip_bad: bool) -> Gathered:
     return _table(data, AUTO, skip_bad)
 
 
-def _concatenated(parts: Sequence[Gathered], needs: Needs) -> Gathered:
+def _concatenated(parts: Sequence[Gathered]) -> Gathered:
     """Several files one after the other; their records are numbered over all of them."""
     frames = [part.rows for part in parts if isinstance(part.rows, pl.DataFrame)]
     if len(frames) == len(parts):
         rows: Any = pl.concat(frames, how="diagonal_relaxed")
     else:
-        rows = [
-            row
-            for part in parts
-            for row in (part.rows.to_dicts() if isinstance(part.rows, pl.DataFrame) else part.rows)
-        ]
+        rows = [row for part in parts for row in part.dictionaries()]
     return Gathered(
         rows,
         format=parts[0].format,
@@ -354,7 +329,7 @@ def _input(source: Source, format: str, rows: int, bad: int) -> dict[str, Any]:
 # ---- predictions and golds
 
 
-def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: str | None, samples: bool) -> Gathered:
+def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: Key | None, samples: bool) -> Gathered:
     pairs = paired(predictions, golds, on, samples=samples)
     if pairs.on == LINE and predictions.bad:
         first = predictions.bad[0]

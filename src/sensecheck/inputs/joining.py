@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.inputs.errors import BadRecord, InputError, did_you_mean, shown
+from sensecheck.inputs.field_names import folded, found
 from sensecheck.inputs.formats.text_to_sql import CONVERSATION, POSITION
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.hugging_face import ClassLabels
@@ -37,6 +38,10 @@ _DATABASES = ("db_id", "db", "database", "db_name", "database_id")
 _SEPARATOR = "\x1f"
 
 
+Key = str | Mapping[str, str] | Sequence[str]
+"""What --on says: KEY, THEIRS=GOLDS, several of them parted by commas, `line`; in Python also a mapping or a list."""
+
+
 @dataclass(frozen=True)
 class Pairs:
     """Which gold belongs to which prediction, and what is left over on either side."""
@@ -54,9 +59,7 @@ class Pairs:
     """Predictions without a gold and golds without a prediction."""
 
 
-def paired(
-    predictions: Gathered, golds: Gathered, on: str | Mapping[str, str] | Sequence[str] | None, *, samples: bool = False
-) -> Pairs:
+def paired(predictions: Gathered, golds: Gathered, on: Key | None, *, samples: bool = False) -> Pairs:
     """Which records belong together.
 
     on: KEY, or THEIRS=GOLDS where the two call it differently; several parted by commas; `line` for none.
@@ -267,52 +270,57 @@ _PLAINER = (
 
 def _refuse_doubtful(predictions: Gathered, golds: Gathered) -> None:
     """Without a key in both, places decide: refuse where something in the files says that places mean nothing."""
-    for side, other in ((predictions, golds), (golds, predictions)):
-        what, others = ("predictions", "golds") if side is predictions else ("golds", "predictions")
-        if len(side.files) > 1 and side.format not in ("arrow", "parquet"):
-            raise InputError(
-                f"the {what} come from {len(side.files):,} files, and no key says which {others} they belong to",
-                path=str(side.files[0]), hint=_LINE_HINT, reason=Reason.KEYS_DIFFER,
-            )  # fmt: skip
-        shared = [name for name in side.names if name in other.names and _may_be_key(side, name)]
-        for name in shared if side is predictions else ():
-            one, two = _key_series(side, name), _key_series(other, name)
-            if len(one) == len(two) and not one.equals(two) and one.n_unique() == len(one) and set(one) == set(two):
-                raise InputError(
-                    f"{shown(name, 40)} has the same values in both files, in another order",
-                    path=predictions.path or None, hint=f"Join by it: --on {name} (on=). {_LINE_HINT}",
-                    reason=Reason.KEYS_DIFFER,
-                )  # fmt: skip
-        key = next((name for name in ID_NAMES if name in side.names), None)
-        if key is None:
-            continue
-        ids = _key_series(side, key)
-        for name in other.names:
-            if not _may_be_key(other, name):
-                continue
-            values = _key_series(other, name)
-            if len(values) == len(ids) and not values.equals(ids, check_names=False) and _same_keys(ids, values):
-                theirs, ours = (key, name) if side is predictions else (name, key)
-                raise InputError(
-                    f"{shown(theirs, 40)} of the predictions and {shown(ours, 40)} of the golds hold the same values "
-                    "in another order", path=predictions.path or None,
-                    hint=f"Join by them: --on {theirs if theirs == ours else f'{theirs}={ours}'} (on=). {_LINE_HINT}",
-                    reason=Reason.KEYS_DIFFER,
-                )  # fmt: skip
-        numbers = ids.cast(pl.Int64, strict=False)
-        # Golds of a part of a data set keep their numbers; predictions with a gap have lost some.
-        steps = numbers.diff().drop_nulls()
-        if side is predictions and not numbers.null_count() and not bool((steps == 1).all()):
-            raise InputError(
-                f"{shown(key, 40)} numbers the predictions, and they stand in another order or with gaps",
-                path=side.path or None,
-                hint=f"The golds have no key: sort the predictions, or give the golds one. {_LINE_HINT}",
-                reason=Reason.KEYS_DIFFER,
-            )  # fmt: skip
+    _refuse_many_files(predictions, "predictions", "golds")
+    _refuse_many_files(golds, "golds", "predictions")
+    _refuse_other_order(predictions, golds)
+    _refuse_gaps(predictions)
     if predictions.format == golds.format == "sql" and "db_id" in predictions.names and "db_id" not in golds.names:
         raise InputError(
             "names databases, and the golds do not: are the two files swapped?", path=predictions.path,
             hint="`sensecheck correct PREDICTIONS --gold GOLDS`; if it is right so, say --on line.",
+            reason=Reason.KEYS_DIFFER,
+        )  # fmt: skip
+
+
+def _refuse_many_files(side: Gathered, what: str, others: str) -> None:
+    """The order of files is that of their names, and not that of a data set; shards are numbered."""
+    if len(side.files) > 1 and side.format not in ("arrow", "parquet"):
+        raise InputError(
+            f"the {what} come from {len(side.files):,} files, and no key says which {others} they belong to",
+            path=str(side.files[0]), hint=_LINE_HINT, reason=Reason.KEYS_DIFFER,
+        )  # fmt: skip
+
+
+def _refuse_other_order(predictions: Gathered, golds: Gathered) -> None:
+    """Fields that hold the same names in another order: those that share their own name, and the key of one side."""
+    theirs, ours = ([name for name in side.names if _may_be_key(side, name)] for side in (predictions, golds))
+    keys = [(one, other) for one in theirs for other in ours if one == other or one in ID_NAMES or other in ID_NAMES]
+    for one, other in keys:
+        left, right = _key_series(predictions, one), _key_series(golds, other)
+        if len(left) == len(right) > 1 and left.to_list() != right.to_list() and _same_names(left, right):
+            on = one if one == other else f"{one}={other}"
+            raise InputError(
+                f"{shown(one, 40)} of the predictions and {shown(other, 40)} of the golds hold the same values in "
+                "another order", path=predictions.path or None, hint=f"Join by them: --on {on} (on=). {_LINE_HINT}",
+                reason=Reason.KEYS_DIFFER,
+            )  # fmt: skip
+
+
+def _same_names(left: pl.Series, right: pl.Series) -> bool:
+    return left.n_unique() == len(left) and set(left) == set(right)
+
+
+def _refuse_gaps(predictions: Gathered) -> None:
+    """Golds of a part of a data set keep their numbers; predictions with a gap have lost some."""
+    key = next((name for name in ID_NAMES if name in predictions.names), None)
+    numbers = None if key is None else _key_series(predictions, key).cast(pl.Int64, strict=False)
+    if key is None or numbers is None or numbers.null_count():
+        return
+    if not bool((numbers.diff().drop_nulls() == 1).all()):
+        raise InputError(
+            f"{shown(key, 40)} numbers the predictions, and they stand in another order or with gaps",
+            path=predictions.path or None,
+            hint=f"The golds have no key: sort the predictions, or give the golds one. {_LINE_HINT}",
             reason=Reason.KEYS_DIFFER,
         )  # fmt: skip
 
@@ -325,11 +333,6 @@ def _may_be_key(side: Gathered, name: str) -> bool:
 
 
 _LINE_HINT = "If both have the same order, say --on line."
-
-
-def _same_keys(one: pl.Series, other: pl.Series) -> bool:
-    left, right = set(one), set(other)
-    return len(left) > 1 and len(left ^ right) <= MOST_UNMATCHED * min(len(left), len(right))
 
 
 def _by_line(predictions: Gathered, golds: Gathered) -> Pairs:
@@ -425,16 +428,6 @@ def _distinct(called: dict[str, str]) -> dict[str, str]:
     return called
 
 
-def folded(name: str) -> str:
-    """A field's name as we look for it: `PREDICTED SQL` is predicted_sql."""
-    return name.strip().lower().replace(" ", "_")
-
-
-def _named(candidates: Collection[str], names: Sequence[str]) -> str | None:
-    spelled = {folded(name): name for name in reversed(names)} | {name: name for name in names}
-    return next((spelled[name] for name in candidates if name in spelled), None)
-
-
 def merged(pairs: Pairs, *, renamed: Mapping[str, Sequence[str]], decided: Collection[Collection[str]]) -> Gathered:
     """Predictions with the fields of their golds; of a name that both have, the gold's is `gold_NAME`.
 
@@ -447,12 +440,12 @@ def merged(pairs: Pairs, *, renamed: Mapping[str, Sequence[str]], decided: Colle
     others = golds.names
     left = {name: name for name in names}
     for ours, candidates in renamed.items():
-        theirs = _named(candidates, names)
+        theirs = found(candidates, names)
         if theirs is not None and (ours not in names or len(candidates) == 1):
             left |= {ours: f"{ASIDE}{ours}"} if ours in names and theirs != ours else {}
             left[theirs] = ours
     for group in decided:
-        if _named(group, others) is not None:
+        if found(group, others) is not None:
             aside = [name for name in names if left[name] == name and folded(name) in group and name not in renamed]
             left |= {name: f"{ASIDE}{name}" for name in aside}
     left = _distinct(left)

@@ -31,6 +31,10 @@ class Needs:
     """Groups of names for one thing that golds bring: where they do, the predictions' own is set aside."""
     own: Collection[str] = ()
     """Formats that the question reads itself and whose records golds can be joined to."""
+    told: Collection[str] = ()
+    """Formats of tables that the question is told, and reads itself."""
+    parted_by: str = ""
+    """An option that says what parts the texts of a line: where it is given, the question reads the lines itself."""
     judged: Judged | None = None
     texts_are_data: bool = False
     """Whether a list of plain texts is data, and not the names of files."""

@@ -168,10 +168,6 @@ class Source:
             yield self._block([piece], line).data
             line += _line_ends(piece)
 
-    def again(self) -> Source:
-        """The same file, to be read once more."""
-        return Source(self.name, path=self.path, stream=self._stream)
-
     @property
     def stream(self) -> BinaryIO | None:
         """The open stream that it is, if it is one."""

@@ -464,18 +464,12 @@ class TableReader:
         blank.clear()
 
     def _parquet(self, source: Source, report: TableReport) -> Iterator[Numbered]:
-        if source.path is None:
-            raise InputError(
-                "Parquet can only be read from a file",
-                path=source.name,
-                hint="Save the stream first.",
-                reason=Reason.PARQUET_STREAM,
-            )
+        path = _on_disk(source, "Parquet")
         record = 1
         with reading_parquet(source.name):
-            lazy = pl.scan_parquet(source.path, glob=False)
+            lazy = pl.scan_parquet(path, glob=False)
             rows = lazy.select(pl.len()).collect().item()
-        report.class_labels = [*_labels_in_parquet(source.path, source.name), *report.class_labels]
+        report.class_labels = [*_labels_in_parquet(path, source.name), *report.class_labels]
         for start in range(0, rows, self._batch_rows):
             with reading_parquet(source.name):
                 frame = lazy.slice(start, self._batch_rows).collect()
@@ -486,15 +480,9 @@ class TableReader:
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
 
     def _arrow(self, source: Source, report: TableReport) -> Iterator[Numbered]:
-        if source.path is None:
-            raise InputError(
-                "Arrow can only be read from a file",
-                path=source.name,
-                hint="Save the stream first.",
-                reason=Reason.PARQUET_STREAM,
-            )
+        path = _on_disk(source, "Arrow")
         record = 1
-        for frame in _arrow_frames(source.path, source.name, report, self._batch_rows):
+        for frame in _arrow_frames(path, source.name, report, self._batch_rows):
             for start in range(0, len(frame), self._batch_rows):
                 part = frame.slice(start, self._batch_rows)
                 yield _with_place(part, RECORD, record, source.name)
@@ -889,6 +877,16 @@ def reading_parquet(path: str, kind: str = "Parquet", reason: Reason = Reason.BA
                 hint="Is the file complete? Make or fetch it again.",
                 reason=reason,
             ) from None
+
+
+def _on_disk(source: Source, kind: str) -> Path:
+    """Where a file lies that is read at random."""
+    if source.path is None:
+        raise InputError(
+            f"{kind} can only be read from a file", path=source.name, hint="Save the stream first.",
+            reason=Reason.PARQUET_STREAM,
+        )  # fmt: skip
+    return source.path
 
 
 def _labels_in_parquet(path: Path, name: str) -> list[ClassLabels]:

@@ -249,8 +249,7 @@ def evaluator(
                 _refuse_idle(kwargs, known, only_as_original, f"is a choice within the original: it needs --as {names}")
             else:
                 why = f"has no meaning with --as {parity}: leave one out"
-                # No original knows of samples.
-                # Originals read the files that they read; calibrated's takes two kinds of them.
+                # No original knows of samples or of golds elsewhere; only calibrated's reads two kinds of files.
                 others = ("repeat", "gold", "on", *(() if needs is not None and needs.own else ("input_format",)))
                 _refuse_idle(kwargs, known, [*never_as_original, *(name for name in others if name in known)], why)
             if parity is None and needs is not None and (needs is not NEEDS_NOTHING or _asks_to_gather(kwargs)):
@@ -265,10 +264,8 @@ def evaluator(
 
 
 def _asks_to_gather(given: Mapping[str, Any]) -> bool:
-    return any(given.get(name) is not None for name in ("gold", "on")) or given.get("input_format") not in (
-        None,
-        "auto",
-    )
+    named = given.get("input_format") not in (None, "auto")
+    return named or any(given.get(name) is not None for name in ("gold", "on"))
 
 
 def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _R:
@@ -281,6 +278,8 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
         if gold is not None:
             raise InputError("--gold (gold=) needs predictions to be joined to", reason=Reason.BAD_OPTION)
         return function(**kwargs)
+    if gold is None and on is None and not _asks_to_gather(kwargs) and kwargs.get(needs.parted_by) is not None:
+        return function(data, *rest, **kwargs)
     from sensecheck.inputs.gathering import gathered
 
     columns = dict(kwargs.get("columns") or {})

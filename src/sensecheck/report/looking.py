@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from sensecheck import instruments
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.field_names import found
 from sensecheck.inputs.formats.label_sheets import LABELS
 from sensecheck.inputs.formats.plain import TABLES
 from sensecheck.inputs.formats.reading import object_of
@@ -39,13 +40,11 @@ class Fit:
     """Our name → the file's."""
     missing: list[str]
     """What it would need besides, in words."""
-    command: str = ""
+    commands: list[str]
     needed: list[str] = field(default_factory=list)
     """The file's fields that it cannot do without."""
     is_gold: bool = False
     """Whether all it lacks is what a system predicts."""
-    store: str = ""
-    """Where queries would run, as the command needs it."""
 
 
 @dataclass
@@ -74,10 +73,9 @@ def look(path: str, input_format: str = "auto") -> Look:
     folder = folder_format(Path(path)) if Path(path).is_dir() else None
     if folder is not None:
         return _described(Source(path, path=Path(path)), path, folder.format, folder.reason)
-    found = sources(path)
-    source = found[0]
-    seen = _seen(source, path, None if input_format == "auto" else named(input_format))
-    for other in found[1:]:
+    files = sources(path)
+    seen = _seen(files[0], path, None if input_format == "auto" else named(input_format))
+    for other in files[1:]:
         more = _seen(other, path, formats().get(seen.format))
         seen.examples = None if seen.examples is None or more.examples is None else seen.examples + more.examples
         seen.bad += more.bad
@@ -103,69 +101,60 @@ def _seen(source: Source, path: str, chosen: Format | None) -> Look:
 
 def _described(source: Source, path: str, chosen: Format, reason: str) -> Look:
     seen = Look(path, chosen.name, chosen.what, reason)
-    rows, seen.examples, seen.bad = _counted(source, chosen)
+    counted = _counted(source, chosen)
+    seen.examples, seen.bad = counted.records, counted.bad
+    seen.fields = list(dict.fromkeys(name for row in counted.first for name in row))
     if chosen.questions == (LABELS,):
-        seen.judgements = seen.examples
-        seen.examples = (
-            len({row.get("id") for _, row in chosen.rows(source.again()) if isinstance(row, Mapping)})
-            if chosen.rows
-            else 0
-        )
-    seen.fields = list(dict.fromkeys(name for row in rows for name in row))
-    found = [_fit(question(name), chosen, seen.fields, rows, path) for name in instruments.names()]
-    seen.fits = sorted(_best([fit for fit in found if fit is not None]), key=lambda fit: -len(fit.fields))
-    seen.commands = [fit.command for fit in seen.fits]
-    if chosen.questions == (LABELS,):
-        call = f"read_labels({path!r}, format={chosen.name!r})"
-        seen.commands = [f'python -c "from sensecheck.inputs.label_sheets import read_labels; print({call})"']
-    elif chosen.rows is not None and all(fit.missing for fit in seen.fits):
-        seen.commands = [command for fit in seen.fits for command in _both_ways(fit, chosen, seen.fields, path)]
+        seen.examples, seen.judgements = len(counted.ids), counted.records
+        call = f"read_labels({json.dumps(path)}, format={json.dumps(chosen.name)})"
+        reads = f"from sensecheck.inputs.label_sheets import read_labels; print({call})"
+        seen.commands = [f"python -c {shlex.quote(reads)}"]
+        return seen
+    fits = [_fit(question(name), chosen, seen.fields, counted.first, shlex.quote(path)) for name in instruments.names()]
+    seen.fits = sorted(_best([fit for fit in fits if fit is not None]), key=lambda fit: -len(fit.fields))
+    seen.commands = list(dict.fromkeys(command for fit in seen.fits for command in fit.commands))
     return seen
-
-
-def _both_ways(fit: Fit, chosen: Format, names: Sequence[str], path: str) -> list[str]:
-    """Queries or answers by themselves: golds, where they say which database they are for; predictions, or either."""
-    as_golds = fit.command
-    where = fit.store or (" --database DATABASES" if chosen.name in ("sql", "queries") else "")
-    as_predictions = f"sensecheck {fit.question} {path} --gold GOLDS{where}"
-    if chosen.name == "sql":
-        return [as_golds if "db_id" in names else as_predictions]
-    if chosen.name == "queries":
-        return [as_predictions]
-    if chosen.name == "spider2":
-        return [f"sensecheck {fit.question} {path} --gold spider2lite_eval.jsonl --convention spider2"]
-    if chosen.name in ("qald", "answer-sets", "spider2-gold"):
-        return [as_golds]
-    return list(dict.fromkeys([as_predictions, as_golds]))
 
 
 # ---- how many
 
 
-def _counted(source: Source, chosen: Format) -> tuple[list[Mapping[str, Any]], int, int]:
-    """The first records, how many there are, and how many cannot be read."""
+@dataclass
+class Counted:
+    """What was counted in a file."""
+
+    first: list[Mapping[str, Any]] = field(default_factory=list)
+    """The first records."""
+    records: int = 0
+    bad: int = 0
+    ids: set[Any] = field(default_factory=set)
+    """What the records of a label sheet are about."""
+
+
+def _counted(source: Source, chosen: Format) -> Counted:
     if chosen.rows is not None:
-        return _taken(chosen.rows(source))
+        return _taken(chosen.rows(source), with_ids=chosen.questions == (LABELS,))
     if chosen.name in TABLES and chosen.name not in ("json", "jsonl"):
         return _table(source, chosen.name)
     if chosen.name == "json" or Start.of(source).kind in ("array", "object"):
         gathered = records_of(source, "json")
         rows = [row for row in gathered.dictionaries() if row]
-        return rows[:FIRST_RECORDS], len(gathered), len(gathered.bad)
+        return Counted(rows[:FIRST_RECORDS], len(gathered), len(gathered.bad))
     return _taken(_lines(source))
 
 
-def _taken(rows: Iterator[Row]) -> tuple[list[Mapping[str, Any]], int, int]:
-    first: list[Mapping[str, Any]] = []
-    examples = bad = 0
+def _taken(rows: Iterator[Row], *, with_ids: bool = False) -> Counted:
+    counted = Counted()
     for _, row in rows:
         if isinstance(row, InputError):
-            bad += 1
+            counted.bad += 1
         elif row:  # an empty one is a blank line
-            examples += 1
-            if len(first) < FIRST_RECORDS:
-                first.append(row)
-    return first, examples, bad
+            counted.records += 1
+            if len(counted.first) < FIRST_RECORDS:
+                counted.first.append(row)
+            if with_ids:
+                counted.ids.add(row.get("id"))
+    return counted
 
 
 def _lines(source: Source) -> Iterator[Row]:
@@ -178,13 +167,15 @@ def _lines(source: Source) -> Iterator[Row]:
                 yield number, object_of(line, source.name, number) if read <= FIRST_RECORDS else {"": None}
 
 
-def _table(source: Source, name: str) -> tuple[list[Mapping[str, Any]], int, int]:
+def _table(source: Source, name: str) -> Counted:
     reader = TableReader(source.path, format=name, skip_bad=True)  # type: ignore[arg-type]
-    first: list[Mapping[str, Any]] = []
+    counted = Counted()
     for batch in reader:
-        if not first:
-            first += batch.frame.drop(batch.place).head(1).to_dicts()
-    return first, sum(file.rows for file in reader.files), sum(file.bad for file in reader.files)
+        if not counted.first:
+            counted.first += batch.frame.drop(batch.place).head(1).to_dicts()
+    counted.records = sum(file.rows for file in reader.files)
+    counted.bad = sum(file.bad for file in reader.files)
+    return counted
 
 
 # ---- what fits
@@ -197,32 +188,38 @@ def _fit(
     if not chosen.fits(asked.name):
         return None
     if chosen.rows is None and chosen.name not in TABLES:  # the question reads it itself
-        return Fit(asked.name, {}, [], f"sensecheck {asked.name} {path}")
-    spelled = {name.strip().lower().replace(" ", "_"): name for name in reversed(names)} | {
-        name: name for name in names
-    }
-    found: dict[str, str] = {}
+        return Fit(asked.name, {}, [], [f"sensecheck {asked.name} {path}"])
+    fields: dict[str, str] = {}
     for ours, aliases in asked.fields.items():
-        theirs = next((spelled[name] for name in aliases if name in spelled), None)
-        if theirs is not None and theirs not in found.values():
-            found[ours] = theirs
-    missing = [group for group in asked.needs if not any(name in found for name in group)]
+        theirs = found(aliases, names)
+        if theirs is not None and theirs not in fields.values():
+            fields[ours] = theirs
+    missing = [group for group in asked.needs if not any(name in fields for name in group)]
     if len(missing) > 1 or len(missing) == len(asked.needs):
         return None
-    store = ""
+    needed = list(dict.fromkeys(fields[name] for group in asked.needs for name in group if name in fields))
+    is_gold = asked.needs[0] in missing
+    options = chosen.options if chosen.options and missing else _options(asked, fields, rows)
+    as_predictions = f"sensecheck {asked.name} {path} --gold GOLDS{options}"
+    as_golds = f"sensecheck {asked.name} PREDICTIONS --gold {path}{options}"
+    if not missing:
+        commands = [f"sensecheck {asked.name} {path}{options}"]
+    elif chosen.rows is None:
+        commands = [as_golds if is_gold else as_predictions]
+    else:
+        # Queries by themselves: those that name their database are golds.
+        holds = "golds" if chosen.name == "sql" and "database" in fields else chosen.holds
+        holds = "predictions" if chosen.name == "sql" and holds == "either" else holds
+        commands = {"predictions": [as_predictions], "golds": [as_golds], "either": [as_predictions, as_golds]}[holds]
+    return Fit(asked.name, fields, [" or ".join(group) for group in missing], commands, needed, is_gold)
+
+
+def _options(asked: Question, fields: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """What a question needs besides, by what the fields are called and hold."""
     if "database" in asked.fields:
-        store = " --database DATABASES" if "database" in found else " --graph GRAPH" if _is_sparql(found) else ""
-    if "query" in found and "sentence" in found and _holds_sparql(rows, found["query"]):
-        store = " --language sparql"
-    command = f"sensecheck {asked.name} {path}{store}"
-    if asked.needs[0] in missing:
-        command = f"sensecheck {asked.name} PREDICTIONS --gold {path}{store}"
-    elif missing:
-        command = f"sensecheck {asked.name} {path} --gold GOLDS{store}"
-    needed = list(dict.fromkeys(found[name] for group in asked.needs for name in group if name in found))
-    return Fit(
-        asked.name, found, [" or ".join(group) for group in missing], command, needed, asked.needs[0] in missing, store
-    )
+        return " --database DATABASES" if "database" in fields else " --graph GRAPH" if _is_sparql(fields) else ""
+    queries = "query" in fields and "sentence" in fields and _holds_sparql(rows, fields["query"])
+    return " --language sparql" if queries else ""
 
 
 def _holds_sparql(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
@@ -253,7 +250,7 @@ def _beside(path: str) -> Look | None:
     """What other options take: databases, graphs, schemas, runs."""
     place = Path(path)
     if place.is_dir() and (place / "summary.json").is_file():
-        command = f"sensecheck report {path}"
+        command = f"sensecheck report {shlex.quote(path)}"
         return Look(
             path,
             "run",
@@ -267,13 +264,13 @@ def _beside(path: str) -> Look | None:
         head = file.read(4096)
     for at, magic, what in _DATABASES:
         if head[at:].startswith(magic):
-            command = f"sensecheck correct PREDICTIONS --database {path}"
+            command = f"sensecheck correct PREDICTIONS --database {shlex.quote(path)}"
             return Look(path, "database", what, "it begins with its mark", commands=[command])
     if place.suffix.lower().lstrip(".") in _GRAPHS:
-        command = f"sensecheck correct PREDICTIONS --graph {path}"
+        command = f"sensecheck correct PREDICTIONS --graph {shlex.quote(path)}"
         return Look(path, "graph", "an RDF graph", f"its name ends in {place.suffix}", commands=[command])
     if b'"table_names_original"' in head or b'"column_names_original"' in head:
-        command = f"sensecheck faithful PAIRS --schema {path}"
+        command = f"sensecheck faithful PAIRS --schema {shlex.quote(path)}"
         return Look(
             path,
             "schema",
@@ -282,18 +279,3 @@ def _beside(path: str) -> Look | None:
             commands=[command],
         )
     return None
-
-
-def listed() -> pl.DataFrame:
-    """Every format: its name, the questions it is for, what it is, and a command that reads it."""
-    return pl.DataFrame(
-        [
-            {
-                "format": one.name,
-                "questions": ", ".join(one.questions) or "all",
-                "what": one.what,
-                "example": one.example,
-            }
-            for one in formats().values()
-        ]
-    )

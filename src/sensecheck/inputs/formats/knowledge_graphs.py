@@ -134,6 +134,8 @@ FORMATS = (
         ("correct", "faithful"),
         _is_qald,
         _qald,
+        holds="golds",
+        options=" --graph GRAPH",
         example="sensecheck correct predictions.jsonl --gold qald-9-test.json --on id --graph dbpedia.ttl",
     ),
     Format(
@@ -142,6 +144,7 @@ FORMATS = (
         ("correct",),
         _is_answer_sets,
         _answer_sets,
+        holds="golds",
         example="sensecheck correct answers.json --gold true_result_set.json --on qname=id --graph corporate.ttl",
     ),
     Format(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sensecheck.inputs.errors import InputError, did_you_mean, escaped, shown
 from sensecheck.inputs.formats.start import Start
@@ -49,6 +49,10 @@ class Format:
     """How names of its files end, where their content may not say."""
     counts_lines: bool = False
     """Whether the numbers of its records are lines."""
+    holds: Literal["predictions", "golds", "either"] = "either"
+    """Whose records these are, where nothing in them says so."""
+    options: str = ""
+    """What a command that reads it needs besides."""
     example: str = ""
     """A command that reads it."""
 

@@ -197,6 +197,8 @@ FORMATS = (
         ("correct",),
         rows=_submission,
         in_folder=_is_submission,
+        holds="predictions",
+        options=" --convention spider2",
         example="sensecheck correct submission/ --gold gold/spider2lite_eval.jsonl --convention spider2",
     ),
     Format(
@@ -205,6 +207,8 @@ FORMATS = (
         ("correct",),
         _is_table_golds,
         _table_golds,
+        holds="golds",
+        options=" --convention spider2",
         example="sensecheck correct submission/ --gold gold/spider2lite_eval.jsonl --convention spider2",
     ),
     Format(
@@ -215,6 +219,7 @@ FORMATS = (
         _is_statements,
         _statements,
         counts_lines=True,
+        options=" --database DATABASES",
         example="sensecheck correct predicted.sql --gold gold.sql --database database/",
     ),
     Format(
@@ -223,6 +228,8 @@ FORMATS = (
         ("correct",),
         _is_queries,
         _queries,
+        holds="predictions",
+        options=" --database DATABASES",
         example="sensecheck correct predict_dev.json --gold dev.json --database dev_databases/",
     ),
 )

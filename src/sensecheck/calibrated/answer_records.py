@@ -1,127 +1,177 @@
-"""Answers with log-probabilities, as servers write them: one row an answer."""
+"""Answers of servers, engines and hosts: one row an answer, its confidence put together from its tokens' probabilities.
+
+An answer is right where its record says so (`correct`), or where its text equals the gold one, or one of several, but
+for white space at the ends. One without log-probabilities is unscored; where none has any, what is known of their being
+right is still measured, and where answers end by saying how sure they are, that is taken.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from sensecheck.calibrated.answers import Answer, answers_of, parsed
-from sensecheck.calibrated.measure import combined
+from sensecheck.calibrated.measure import Aggregate, combined
 from sensecheck.calibrated.reading import Reading
-from sensecheck.calibrated.records import Records
-from sensecheck.inputs.errors import InputError
+from sensecheck.calibrated.table_records import CORRECT_NAMES, UNSCORED, TableRecords
+from sensecheck.calibrated.verbalised import spoken
+from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.formats.replies import (
+    GIVES_NONE,
+    MEAN_LOGPROB,
+    PREDICTION,
+    SAMPLE,
+    STOP_LOGPROBS,
+    TOKEN_LOGPROBS,
+    TOKENS,
+    UNALIGNED,
+)
 from sensecheck.inputs.gathered import Gathered
-from sensecheck.inputs.opening import Source, sources
-from sensecheck.inputs.reasons import UNMATCHED, Reason
-from sensecheck.inputs.tables import check_columns, check_names
+from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.tables import MARKS
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
 
-_BLOCK = 1 << 20
+GOLD_NAMES = ("gold", "gold_answer", "target", "reference", "answer", "expected")
+_HELD = {TOKEN_LOGPROBS, STOP_LOGPROBS, MEAN_LOGPROB, TOKENS, GIVES_NONE, UNALIGNED}
+NO_LOGPROBS = "no log-probabilities"
+ONLY_A_MEAN = "only a mean log-probability is known, and not of how many tokens"
+_STATED = re.compile(
+    r"\n\s*(?:my\s+)?(?:confidence|probability|certainty)[ \t]*(?:level|score)?[ \t]*[:=][ \t]*(.+?)\s*\Z", re.I
+)
 
 
-class AnswerRecords(Records):
-    """Objects that hold answers with the log-probabilities of their tokens."""
+def are_answers(data: Any) -> bool:
+    """Whether gathered records hold answers with the log-probabilities of their tokens, or of a server without any."""
+    if not isinstance(data, Gathered) or isinstance(data.rows, pl.DataFrame):
+        return False
+    return data.format in ("replies", "logprobs") or any(name in row for row in data.rows for name in _HELD)
+
+
+class AnswerRecords(TableRecords):
+    """Answers with the log-probabilities of their tokens."""
 
     level = "answer"
 
-    def __init__(self, data: Any, kind: str, asked: Asked, reading: Reading) -> None:
-        super().__init__(data, kind, asked, reading)
-        self._sources: list[Source] = []
-        self._bad: dict[str, int] = {}
+    def __init__(self, data: Gathered, kind: str, asked: Asked, reading: Reading) -> None:
+        self._said: list[str] = []
+        self._stated = False
         self._unjudged = 0
-
-    def rows(self) -> Iterator[Batch]:
-        asked = self.asked
         if asked.weight is not None:
             raise InputError("answers with log-probabilities have no weights", field="weight", reason=Reason.BAD_OPTION)
-        check_names(asked.columns, ["id", "correct", "gold", *asked.wanted])
-        left = asked.limit
-        record = 0
-        for path, items in self._files():
-            answers: list[Answer] = []
-            for number, item, error in items:
-                if left is not None and left <= 0:
-                    break
-                record += 1
-                try:
-                    if error is not None:
-                        raise error
-                    answers += answers_of(item, number, path, asked.columns, str(record))
-                except InputError as bad:
-                    if not asked.skip_bad and bad.reason not in UNMATCHED:
-                        raise
-                    self._bad[bad.reason] = self._bad.get(bad.reason, 0) + 1
-                    answers.append(Answer(f"{record} (bad)", str(record), "", [], None, None, {}, bad.reason))
-                left = None if left is None else left - 1
-            if answers:
-                check_columns(asked.columns, dict.fromkeys(name for a in answers for name in a.fields), path)
-                yield self._batch(answers)
+        columns = dict(asked.columns)
+        table = self._table_of(data, columns, reading)
+        # What the user calls the two is in the table by our names.
+        rest = {ours: theirs for ours, theirs in columns.items() if ours not in ("correct", "gold", "confidence")}
+        super().__init__(table, kind, replace(asked, columns=rest), reading)
 
-    def _files(self) -> Iterator[tuple[str, Iterable[tuple[int, Any, InputError | None]]]]:
-        """The objects of every file, with their places; those without a partner among golds come as their error."""
-        if isinstance(self.data, Gathered):
-            given = self.data
-            objects = [(given.place_of(row), item, None) for row, item in enumerate(given.dictionaries())]
-            lost = [(one.line or 0, None, InputError(reason=Reason(one.reason))) for one in given.bad]
-            yield given.path, [*objects, *lost]
-            return
-        self._sources = list(sources(self.data))
-        for source in self._sources:
-            text = b"".join(bytes(block.data) for block in source.blocks(_BLOCK))
-            yield source.name, parsed(text, source.name, self.asked.skip_bad)
-
-    def _batch(self, answers: list[Answer]) -> Batch:
-        lengths = np.asarray([len(a.logprobs) for a in answers], dtype=np.int64)
-        known = lengths > 0
-        confidence = np.full(len(answers), np.nan)
-        flat = np.exp(np.asarray([v for a in answers for v in a.logprobs]))
-        starts = np.concatenate([[0], np.cumsum(lengths[known])[:-1]]).astype(np.intp)
-        if known.any():
-            confidence[known] = combined(flat, starts, lengths[known], self.reading.aggregate)
+    def _table_of(self, data: Gathered, columns: Mapping[str, str], reading: Reading) -> Gathered:
+        rows = data.dictionaries()
+        confidence, reasons = self._confidences(rows, reading)
+        texts = [str(row.get(PREDICTION) or "") for row in rows]
+        if not any(value is not None for value in confidence) and not any(row.get(MEAN_LOGPROB) for row in rows):
+            confidence, reasons, texts = self._stated_confidences(rows, texts)
+        correct = [
+            self._is_right(row, text, columns, data, at) for at, (row, text) in enumerate(zip(rows, texts, strict=True))
+        ]
+        gone = {*_HELD, PREDICTION, "correct", "confidence", columns.get("correct", ""), "length"}
+        names = [name for name in data.names if name not in gone]
+        fields = {name: [_single(row.get(name)) for row in rows] for name in names}
         frame = pl.DataFrame(
             {
-                "id": [a.id for a in answers],
-                "scored": known,
-                "reason": pl.Series([a.reason or None for a in answers], dtype=pl.String),
-                "length": lengths,
-                "confidence": pl.Series(confidence).fill_nan(None),
-                "correct": pl.Series([a.correct for a in answers], dtype=pl.Boolean),
+                **{name: _series(name, values) for name, values in fields.items()},
+                "answer": pl.Series(texts, dtype=pl.String),
+                "length": pl.Series([len(_steps(row, reading)) for row in rows], dtype=pl.Int64),
+                "confidence": pl.Series(confidence, dtype=pl.Float64),
+                "correct": _marks(correct),
+                UNSCORED: pl.Series(reasons, dtype=pl.String),
             }
         )
-        if len({a.group for a in answers}) < len(answers):
-            frame = frame.with_columns(pl.Series("cluster", [a.group for a in answers]))
-        for name in self.asked.wanted:
-            if name in frame.columns:
-                continue
-            values = [a.fields.get(self.theirs(name)) for a in answers]
-            if all(v is None for v in values):
-                raise InputError(
-                    field=name, expected="a field of this name beside the log-probabilities", got="none",
-                    reason=Reason.NO_COLUMN,
-                )  # fmt: skip
-            column = "cluster" if name == self.asked.cluster else name
-            frame = frame.with_columns(
-                pl.Series(column, [None if v is None else str(v) for v in values], dtype=pl.String)
-            )
-        self._unjudged += sum(1 for a in answers if a.correct is None and not a.reason)
-        self.note_range(frame["confidence"])
-        texts = pl.DataFrame(
-            {
-                "id": frame["id"],
-                "answer": [a.text for a in answers],
-                "gold": pl.Series([a.gold for a in answers], dtype=pl.String),
-            }
-        )
-        return Batch(frame, texts)
+        self._unjudged = sum(1 for mark, why in zip(correct, reasons, strict=True) if mark is None and why is None)
+        return replace(data, rows=frame)
 
-    # -- what was read ---------------------------------------------------------------------------------------
+    def _confidences(self, rows: Any, reading: Reading) -> tuple[list[float | None], list[str | None]]:
+        confidence: list[float | None] = [None] * len(rows)
+        reasons: list[str | None] = [None] * len(rows)
+        steps = [_steps(row, reading) for row in rows]
+        known = [at for at, values in enumerate(steps) if values]
+        lengths = np.asarray([len(steps[at]) for at in known], dtype=np.int64)
+        if known:
+            flat = np.exp(np.asarray([value for at in known for value in steps[at]]))
+            starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
+            for at, value in zip(known, combined(flat, starts, lengths, reading.aggregate), strict=True):
+                confidence[at] = float(value)
+        for at, row in enumerate(rows):
+            if confidence[at] is not None:
+                continue
+            confidence[at], why = _of_mean(row, reading.aggregate)
+            reasons[at] = None if confidence[at] is not None else why
+        loose = sum(1 for row in rows if row.get(UNALIGNED))
+        if loose:
+            self._said.append(
+                f"{loose:,} answer{'s have' if loose > 1 else ' has'} tokens that do not spell the text: all of them "
+                "count, the one that ended it too"
+            )
+        elif not reading.with_stop and any(row.get(STOP_LOGPROBS) for row in rows):
+            self._said.append("tokens that end an answer and are no part of its text do not count (--with-stop)")
+        return confidence, reasons
+
+    def _stated_confidences(
+        self, rows: Any, texts: list[str]
+    ) -> tuple[list[float | None], list[str | None], list[str]]:
+        """Where no answer has log-probabilities: how sure answers say they are, if most end by saying it."""
+        silent = next((str(row[GIVES_NONE]) for row in rows if row.get(GIVES_NONE)), "")
+        told = f"{silent} gives no log-probabilities" if silent else "there are no log-probabilities"
+        found = [_STATED.search(text) for text in texts]
+        heard = [spoken(one[1].strip().rstrip(".")) if one is not None else None for one in found]
+        if 2 * sum(1 for one in heard if one) < len(rows):
+            self._said.append(f"{told}: no confidence is known")
+            return [None] * len(rows), [None] * len(rows), texts
+        self._stated = True
+        self._said.append(
+            f"{told}: confidences are what the answers say at their end (Confidence: …), which is no part of the answer"
+        )
+        bare = [text[: one.start()] if one is not None else text for text, one in zip(texts, found, strict=True)]
+        return (
+            [one[0] if one else None for one in heard],
+            [None if one else "no confidence stated" for one in heard],
+            bare,
+        )
+
+    def _is_right(
+        self, row: Mapping[str, Any], text: str, columns: Mapping[str, str], data: Gathered, at: int
+    ) -> bool | float | None:
+        name = columns.get("correct") or next((n for n in CORRECT_NAMES[:2] if row.get(n) is not None), "correct")
+        value = row.get(name)
+        if value is not None:
+            if isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value <= 1:
+                return float(value)
+            if (mark := str(value).strip().lower()) in MARKS:
+                return MARKS[mark]
+            raise data.error(
+                at, field=name, expected="right or wrong (true/false, 1/0, Correct/Wrong, yes/no)", got=shown(value),
+                reason=Reason.NOT_A_MARK,
+            )  # fmt: skip
+        names = (columns["gold"],) if "gold" in columns else GOLD_NAMES
+        gold = next((row[n] for n in names if isinstance(row.get(n), str | int | float | list)), None)
+        if gold is None:
+            return None
+        golds = gold if isinstance(gold, list) else [gold]
+        return text.strip() in [str(one).strip() for one in golds]
+
+    def rows(self) -> Iterator[Batch]:
+        for batch in super().rows():
+            frame = batch.measurements
+            if self.asked.cluster is None and "cluster" not in frame.columns and SAMPLE in frame.columns:
+                frame = frame.with_columns(cluster=pl.col("id"))
+            yield replace(batch, measurements=frame)
 
     def own_remarks(self) -> list[str]:
-        remarks = []
+        remarks = list(self._said)
         if self._unjudged:
             remarks.append(
                 f"{self._unjudged:,} answer{'s have' if self._unjudged > 1 else ' has'} neither a gold text nor "
@@ -129,13 +179,41 @@ class AnswerRecords(Records):
             )
         return [*remarks, *self.range_remarks()]
 
-    def bad(self) -> dict[str, int]:
-        return dict(self._bad)
-
     def scale(self) -> str:
-        return "logprobs"
+        return "verbalised" if self._stated else "logprobs"
 
-    def inputs(self) -> list[dict[str, Any]]:
-        if isinstance(self.data, Gathered):
-            return self.data.inputs
-        return [{"path": s.name, "sha256": s.sha256, "bytes": s.raw_bytes, "format": self.kind} for s in self._sources]
+
+def _steps(row: Mapping[str, Any], reading: Reading) -> list[float]:
+    own = row.get(TOKEN_LOGPROBS) or []
+    ended = row.get(STOP_LOGPROBS) or []
+    # An answer of nothing is the token that ended it.
+    return [*own, *ended] if reading.with_stop or not own else list(own)
+
+
+def _of_mean(row: Mapping[str, Any], how: Aggregate) -> tuple[float | None, str]:
+    mean, tokens = row.get(MEAN_LOGPROB), row.get(TOKENS)
+    if mean is None:
+        return None, NO_LOGPROBS
+    if how == "mean-logprob":
+        return float(np.exp(mean)), ""
+    if how == "product" and tokens is not None:
+        return float(np.exp(mean * tokens)), ""
+    return None, f"{ONLY_A_MEAN}: --aggregate mean-logprob" if how == "product" else NO_LOGPROBS
+
+
+def _single(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | None) else None if value is None else str(value)
+
+
+def _series(name: str, values: list[Any]) -> pl.Series:
+    """A column of one kind; numbers too large for one are texts."""
+    try:
+        return pl.Series(name, values, strict=True)
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _marks(correct: list[bool | float | None]) -> pl.Series:
+    if any(isinstance(mark, float) and mark not in (0.0, 1.0) for mark in correct):
+        return pl.Series([None if mark is None else float(mark) for mark in correct], dtype=pl.Float64)
+    return pl.Series([None if mark is None else bool(mark) for mark in correct], dtype=pl.Boolean)

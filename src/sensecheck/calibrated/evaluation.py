@@ -27,15 +27,15 @@ _reading = partial(Option, group="reading")
 _original = partial(Option, group="with --as calibration_metric")
 # What the original does not know, and what only the original knows.
 _NOT_THE_ORIGINALS = (
-    "scale", "level", "aggregate", "ignore_by", "token_kinds", "coverages", "nll_clip", "slices", "skip_bad", "weight",
-    "cluster", "resume",
+    "scale", "level", "aggregate", "ignore_by", "with_stop", "token_kinds", "coverages", "nll_clip", "slices",
+    "skip_bad", "weight", "cluster", "resume",
 )  # fmt: skip
 _ORIGINALS = ("binning", "weighted", "weight_key", "mended")
 
 
 _NEEDS = Needs(
     "calibrated",
-    own=("logprobs",),
+    own=("logprobs", "replies"),
     told=TABLES,
     decided=[CORRECT_NAMES],
     judged=Judged(
@@ -145,6 +145,7 @@ class Calibrated(Instrument):
         return {
             "level": level,
             **({"aggregate": own.aggregate} if level in ("sequence", "answer") else {}),
+            **({"with-stop": own.with_stop} if level == "answer" else {}),
             "bins": self.bins,
             "scale": own.scale,
             "ignore": f"{own.ignore_by}:{ignored}" if ignored else None,
@@ -158,7 +159,14 @@ class Calibrated(Instrument):
     def defaults(self) -> Method:
         """Level, bins and scale are always said."""
         cluster = "sequence" if self.records.level == "token" else None
-        return {"ignore": None, "top-k": 1, "cluster": cluster, "weight": None, "nll-clip": DEFAULT_NLL_CLIP}
+        return {
+            "ignore": None,
+            "top-k": 1,
+            "with-stop": False,
+            "cluster": cluster,
+            "weight": None,
+            "nll-clip": DEFAULT_NLL_CLIP,
+        }
 
     def learnt(self) -> Method:
         classes = self.records.classes

@@ -15,8 +15,8 @@ from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option
 from sensecheck.report.asking import WeighedRows
 
-InputFormat = Literal["auto", "logits", "miso", "logprobs", "csv", "tsv", "text", "jsonl", "json", "parquet"]
-INPUT_FORMATS = ("auto", "logits", "miso", "logprobs", "csv", "tsv", "text", "jsonl", "json", "parquet")
+InputFormat = Literal["auto", "logits", "miso", "csv", "tsv", "text", "jsonl", "json", "parquet"]
+INPUT_FORMATS = ("auto", "logits", "miso", "csv", "tsv", "text", "jsonl", "json", "parquet")
 Scale = Literal["auto", "probabilities", "logits", "logprobs"]
 SCALES = ("auto", "probabilities", "logits", "logprobs")
 Level = Literal["token", "sequence"]
@@ -52,6 +52,10 @@ class ReadConfidences(WeighedRows, total=False):
         int,
         _reading("a token is correct if the gold one is among the K most likely", metavar="K", at_least=1, default=1),
     ]
+    with_stop: Annotated[
+        bool,
+        _reading("answers with log-probabilities: count the token that ended the text, too", default=False),
+    ]
     token_kinds: Annotated[
         str | os.PathLike[str] | Mapping[str, Any] | None,
         _reading('slice tokens by kind: JSON {token: kind} or {"classes": {kind: regex}}, or sql', metavar="FILE"),
@@ -69,6 +73,7 @@ class Reading:
     ignore_tokens: tuple[int | str, ...] = ()
     ignore_by: Literal["gold", "predicted"] = "gold"
     top_k: int = 1
+    with_stop: bool = False
     kinds: TokenKinds | None = None
 
     def __post_init__(self) -> None:
@@ -102,5 +107,6 @@ def reading(given: ReadConfidences) -> Reading:
         tuple(given.get("ignore_tokens", ())),
         given.get("ignore_by", "gold"),
         given.get("top_k", 1),
+        given.get("with_stop", False),
         TokenKinds.of(kinds) if kinds is not None else None,
     )

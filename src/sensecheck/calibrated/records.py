@@ -17,7 +17,6 @@ import polars as pl
 from sensecheck.calibrated.logits import detect_format
 from sensecheck.calibrated.reading import InputFormat, Reading
 from sensecheck.inputs.errors import InputError
-from sensecheck.inputs.formats.plain import holds_answers
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.hugging_face import is_arrow
 from sensecheck.inputs.opening import file_sources, names_files, sources, unpacked_start
@@ -31,7 +30,7 @@ _LOGITS = ("logits", "miso", "logits-hf", "logits-miso")
 
 def opened(data: Any, asked: Asked, reading: Reading) -> Records:
     """The reader that fits the data."""
-    from sensecheck.calibrated.answer_records import AnswerRecords
+    from sensecheck.calibrated.answer_records import AnswerRecords, are_answers
     from sensecheck.calibrated.table_records import TableRecords
     from sensecheck.calibrated.token_records import TokenRecords
 
@@ -45,7 +44,8 @@ def opened(data: Any, asked: Asked, reading: Reading) -> Records:
             hint="--level sequence (level='sequence') needs a .logits file.",
             reason=Reason.BAD_OPTION,
         )
-    return AnswerRecords(data, kind, asked, reading) if kind == "logprobs" else TableRecords(data, kind, asked, reading)
+    records = AnswerRecords if are_answers(data) else TableRecords
+    return records(data, kind, asked, reading)
 
 
 class Records(ABC):
@@ -135,7 +135,7 @@ class Records(ABC):
 def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
     """The input and its format; standard input is looked at without being used up."""
     if isinstance(data, Gathered):
-        return data, data.format if data.format == "logprobs" else "memory"
+        return data, data.format if data.format in ("logprobs", "replies") else "memory"
     if not names_files(data):
         return data, "memory"
     if isinstance(data, (str, os.PathLike)) and str(data) == "-":
@@ -144,7 +144,7 @@ def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
         stream = data if isinstance(data, io.BufferedReader) else io.BufferedReader(data, _PEEK)
         head = stream.peek(_PEEK)
         start = unpacked_start(head, _PEEK)
-        kind = wanted if wanted != "auto" else "logprobs" if holds_answers(start) else str(detect_format(start))
+        kind = wanted if wanted != "auto" else str(detect_format(start))
         return stream, _logits_kind(kind)
     if wanted != "auto":
         return data, wanted
@@ -158,9 +158,9 @@ def _recognised(data: Any, wanted: InputFormat) -> tuple[Any, str]:
             continue
         first = next(iter(source.blocks(_PEEK, digest=False)), None)
         start = bytes(first.data) if first else b""
-        kinds.setdefault("logprobs" if holds_answers(start) else str(detect_format(start)), source.name)
+        kinds.setdefault(str(detect_format(start)), source.name)
     named = {k: v for k, v in kinds.items() if k != "empty"}
-    families = {"logits" if k.startswith("logits") else k if k == "logprobs" else "table" for k in named}
+    families = {"logits" if k.startswith("logits") else "table" for k in named}
     if len(families) > 1:
         told = ", ".join(f"{name} holds {kind}" for kind, name in named.items())
         raise InputError(

@@ -14,7 +14,8 @@ from sensecheck.calibrated.reading import Reading
 from sensecheck.calibrated.records import Records
 from sensecheck.calibrated.verbalised import CONTESTED, spoken
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
-from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.reasons import Reason, is_fault
 from sensecheck.inputs.tables import Format, TableBatch, TableReader
 from sensecheck.report.asking import Asked
 from sensecheck.report.repeats import check_columns, example_ids, sample_column, samples_in
@@ -25,6 +26,10 @@ CONFIDENCE_NAMES = (
     "confidence", "conf", "prob", "probability", "score", "confidence_level", "p", "top_prob", "max_prob",
 )  # fmt: skip
 CORRECT_NAMES = ("correct", "is_correct", "label", "grade", "accuracy", "acc", "hit", "target")
+UNSCORED = "unscored_because"
+"""A column that says, of a row that was gathered, why it cannot be scored."""
+NO_CONFIDENCE = "no confidence"
+NO_VERDICT = "no verdict"
 # float32 softmax may exceed 1 by rounding alone.
 _ROUNDING = 1e-6
 
@@ -42,6 +47,9 @@ class TableRecords(Records):
         self._sampled: str | None = None
         self._contested: set[str] = set()
         self._verbalised: set[str] = set()
+        self._lenient = isinstance(data, Gathered) and data.may_lack
+        """Whether rows may lack a confidence or a verdict without being a fault of the file."""
+        self._no_confidences = False
 
     def check_repeat(self, data: Any) -> None:
         check_columns(data, self.asked.repeat, self.asked.columns, format=_table_format(self.kind))
@@ -77,6 +85,10 @@ class TableRecords(Records):
         correct_name = _column(batch, "correct", CORRECT_NAMES, taken=confidence_name)
         scored = pl.Series("scored", [True] * len(batch.frame))
         reason = pl.Series("reason", [None] * len(batch.frame), dtype=pl.String)
+        if UNSCORED in batch.frame.columns:
+            reason = batch.frame[UNSCORED].alias("reason")
+            scored = reason.is_null().alias("scored")
+            batch = replace(batch, frame=batch.frame.drop(UNSCORED))
         values, scored, reason = self._careful(batch, confidence_name, "numbers", scored, reason)
         right, scored, reason = self._careful(batch, correct_name, "marks", scored, reason)
         self._refuse_swapped(batch, values, right)
@@ -134,6 +146,8 @@ class TableRecords(Records):
             if values.dtype == pl.Null:
                 values = values.cast(pl.Float64 if how == "numbers" else pl.Boolean)
         missing = values.is_null()
+        if self._lenient:
+            return self._lacking(values, how, scored, reason)
         if missing.any() and not self.asked.skip_bad:
             row = int(missing.arg_max() or 0)
             raise _with_skip_hint(
@@ -147,6 +161,19 @@ class TableRecords(Records):
             )
         bad = f"{'confidence' if how == 'numbers' else 'correct'} missing or unreadable"
         reason = pl.select(pl.when(missing & scored).then(pl.lit(bad)).otherwise(reason)).to_series()
+        return values, scored & ~missing, reason
+
+    def _lacking(
+        self, values: pl.Series, how: str, scored: pl.Series, reason: pl.Series
+    ) -> tuple[pl.Series, pl.Series, pl.Series]:
+        """A log's rows without a confidence (or verdict) are unscored; where none has one, the other is measured."""
+        missing = values.is_null()
+        if missing.all():
+            self._no_confidences = self._no_confidences or how == "numbers"
+            empty = pl.Series([None] * len(values), dtype=pl.Float64 if how == "numbers" else pl.Boolean)
+            return empty, scored, reason
+        why = NO_CONFIDENCE if how == "numbers" else NO_VERDICT
+        reason = pl.select(pl.when(missing & scored).then(pl.lit(why)).otherwise(reason)).to_series()
         return values, scored & ~missing, reason
 
     def _cells(self, batch: TableBatch, name: str, how: str) -> pl.Series:
@@ -238,6 +265,8 @@ class TableRecords(Records):
 
     def own_remarks(self) -> list[str]:
         remarks = []
+        if self._no_confidences:
+            remarks.append("no confidences are known: of what is measured, only accuracy is there")
         if self._raw_logits:
             remarks.append(
                 "the confidences are raw logits, not probabilities: figures that need probabilities are unscored, "
@@ -257,7 +286,9 @@ class TableRecords(Records):
         return self._range is not None and self._range[0] >= 0 and 1 < self._range[1] <= 100
 
     def bad(self) -> dict[str, int]:
-        unreadable = sum(file.bad for file in self._table.files) if self._table is not None else 0
+        files = self._table.files if self._table is not None else []
+        no_fault = sum(1 for file in files for one in file.bad_records if not is_fault(one.reason))
+        unreadable = sum(file.bad for file in files) - no_fault
         return {str(Reason.UNREADABLE_LINE): unreadable} if unreadable else {}
 
     def scale(self) -> str:

@@ -38,7 +38,7 @@ from sensecheck.inputs.json_arrays import (
     read_document,
 )
 from sensecheck.inputs.opening import Source, file_sources, is_path, names_files
-from sensecheck.inputs.reasons import UNMATCHED, Reason
+from sensecheck.inputs.reasons import Reason, is_fault
 from sensecheck.inputs.tables import (
     TableReader,
     bad_json_line,
@@ -317,7 +317,7 @@ class Reader:
         rows = data.dictionaries()
         yield Piece(rows, data.path, 1, self._names_for(rows))
         if data.bad:
-            faults = [InputError(reason=Reason(one.reason)) for one in data.bad]
+            faults = [InputError(reason=one.reason) for one in data.bad]
             names = [one.id or f"{Path(one.path).name}:{one.line} (bad)" for one in data.bad]
             yield Piece(faults, data.path, len(data) + 1, names)
 
@@ -510,7 +510,7 @@ class Reader:
         return {} if name is None or name in self._kept else {name: fields.others(name, required=False)}
 
     def _put_fault(self, records: Records, row: int, name: str, error: InputError) -> None:
-        if error.reason in UNMATCHED:
+        if not is_fault(error.reason):
             records.replace(row, Record(name, None, fault=error.reason))
             for column, texts in records.extra.items():
                 texts[row] = "1" if column == self.asked.weight else ""

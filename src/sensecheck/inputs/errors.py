@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +81,17 @@ class BadRecord:
     """What it is called, where that is known."""
 
 
+class Unanswered(dict[str, Any]):
+    """A record of an example that was asked and has nothing to score: a failed call, a sample that ended in an error.
+
+    Its fields name it, so that its gold is known; it is unscored for the reason `why`, and no fault of the file.
+    """
+
+    def __init__(self, fields: Mapping[str, Any], why: str) -> None:
+        super().__init__(fields)
+        self.why = why
+
+
 class InputError(ValueError):
     """A file, line or record that cannot be read as asked.
 
@@ -103,7 +114,7 @@ class InputError(ValueError):
         expected: str | None = None,
         got: str | None = None,
         hint: str | None = None,
-        reason: Reason = Reason.BAD_INPUT,
+        reason: Reason | str = Reason.BAD_INPUT,
     ) -> None:
         self.problem = problem
         self.path = path

@@ -6,13 +6,13 @@ Every room takes them in place of paths; messages still name the file and line, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from sensecheck.inputs.errors import BadRecord, InputError
+from sensecheck.inputs.errors import BadRecord, InputError, Unanswered
 from sensecheck.inputs.hugging_face import ClassLabels
 from sensecheck.inputs.places import RECORD, line_or_record
 
@@ -34,11 +34,15 @@ class Gathered:
     """The files, with their digests."""
     bad: list[BadRecord] = field(default_factory=list)
     """What could not be read, where bad records are skipped, or has no partner."""
+    unanswered: list[tuple[int, Unanswered]] = field(default_factory=list)
+    """What was asked and has nothing to score, with its line or record."""
     files: list[Path] = field(default_factory=list)
     """All files behind them, golds too."""
     class_labels: list[ClassLabels] = field(default_factory=list)
     """What is said of integers that stand for classes, the nearest first."""
     notes: list[str] = field(default_factory=list)
+    may_lack: bool = False
+    """Whether records may lack a confidence or a verdict without a fault, as in logs of hosts and servers."""
     renamed: dict[str, str] = field(default_factory=dict)
     """A gold's field → what it is called here, where predictions have one of its name."""
     method: dict[str, Any] = field(default_factory=dict)
@@ -71,7 +75,23 @@ class Gathered:
         else:
             kept = [self.rows[row] for row in rows]
         places = [self.place_of(row) for row in rows]
-        return Gathered(kept, self.path, self.place, places, self.format, self.inputs, self.bad)
+        return replace(self, rows=kept, places=places, notes=[], renamed={}, method={}, files=[], class_labels=[])
+
+    def with_unanswered(self) -> Gathered:
+        """With the records that have nothing to score in their places: they have golds like all others."""
+        if not self.unanswered:
+            return self
+        rows = self.dictionaries()
+        numbered = [(self.place_of(row), row, fields) for row, fields in enumerate(rows)]
+        numbered += [(place, len(rows) + at, fields) for at, (place, fields) in enumerate(self.unanswered)]
+        if len(self.files) <= 1:  # of several files, places are counted in each
+            numbered.sort(key=lambda one: one[0])
+        whole = replace(self, rows=[fields for _, _, fields in numbered], places=[place for place, _, _ in numbered])
+        whole.unanswered = []
+        return whole
+
+    def is_unanswered(self, row: int) -> bool:
+        return not isinstance(self.rows, pl.DataFrame) and isinstance(self.rows[row], Unanswered)
 
     def without_blanks(self) -> Gathered:
         blank = self.blanks()

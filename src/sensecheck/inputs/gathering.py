@@ -9,22 +9,33 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from sensecheck.inputs import fingerprints
-from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.errors import BadRecord, InputError, Unanswered, shown
 from sensecheck.inputs.formats.plain import TABLES
-from sensecheck.inputs.formats.reading import document, not_an_object, objects
-from sensecheck.inputs.formats.registry import AUTO, Format, Row, folder_format, named, recognised
+from sensecheck.inputs.formats.printed import refuse_printed
+from sensecheck.inputs.formats.reading import document, json_records, not_an_object, objects
+from sensecheck.inputs.formats.registry import (
+    AUTO,
+    Format,
+    Row,
+    Selection,
+    folder_format,
+    named,
+    recognised,
+)
 from sensecheck.inputs.formats.start import MOST_BYTES, Start
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
-from sensecheck.inputs.joining import ASIDE, LINE, Key, merged, paired
+from sensecheck.inputs.joining import ASIDE, ID_NAMES, LINE, Key, Pairs, merged, paired
 from sensecheck.inputs.needs import Judged, Needs
+from sensecheck.inputs.objects import plain_objects
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
 from sensecheck.inputs.places import PLACE, RECORD
 from sensecheck.inputs.reasons import Reason
@@ -40,11 +51,14 @@ def gathered(
     on: Key | None = None,
     skip_bad: bool = False,
     samples: bool = False,
+    selection: Selection | None = None,
 ) -> Any:
     """The data as the question reads them: as they are, or gathered here.
 
     samples: several predictions of one key are samples of one example.
+    selection: what is read of a log that holds several things under one name.
     """
+    selection = Selection(needs.question) if selection is None else selection
     if on is not None and gold is None:
         raise InputError(
             "--on (on=) says by which field golds are joined: it needs --gold FILE (gold=)", reason=Reason.BAD_OPTION
@@ -60,19 +74,36 @@ def gathered(
         raise InputError("standard input can be predictions or golds, not both", reason=Reason.GIVEN_TWICE)
     data = _lookable(data)
     forced = chosen is not None and chosen.name in TABLES and chosen.name not in needs.told
-    predictions = _records(data, needs, chosen, skip_bad, always=gold is not None or forced)
+    predictions = _records(data, needs, chosen, skip_bad, selection, always=gold is not None or forced)
+    _refuse_idle(selection)
     if predictions is None:
         return data
-    if gold is None:
-        return predictions.without_blanks()
-    golds = _records(_lookable(gold), needs, _also_of(gold, data, chosen, needs), False, always=True)
-    assert golds is not None
-    return _joined(predictions, golds, needs, on, samples)
+    if gold is not None:
+        of_golds = _also_of(gold, data, chosen, needs)
+        golds = _records(_lookable(gold), needs, of_golds, False, Selection(needs.question), always=True)
+        assert golds is not None
+        together = _joined(predictions, golds, needs, on, samples)
+    else:
+        together = predictions.without_blanks()
+    _counted(together)
+    together.notes[:0] = selection.notes
+    together.method = {**selection.method, **together.method}
+    return together
+
+
+def _refuse_idle(selection: Selection) -> None:
+    """A figure must not look as if a choice had been heeded that the input does not know."""
+    for what, given in (("filter", selection.filter), ("scorer", selection.scorer)):
+        if given is not None and what not in selection.used:
+            raise InputError(
+                f"--{what} {given} ({what}=) has no meaning for this input: it is no log with {what}s",
+                hint="`sensecheck look FILE` says what a file holds.", reason=Reason.BAD_OPTION,
+            )  # fmt: skip
 
 
 def _also_of(gold: Any, data: Any, chosen: Format | None, needs: Needs) -> Format | None:
     """The format that was named for predictions, where golds end like them and nothing else is known of them."""
-    if chosen is None or chosen.rows is None or not names_files(gold) or not names_files(data):
+    if chosen is None or not chosen.is_read_here or not names_files(gold) or not names_files(data):
         return None
     ours, theirs = ({Path(source.name).suffix.lstrip(".") for source in sources(one)} for one in (gold, data))
     known = any(_layout(source, needs) is not None for source in sources(gold))
@@ -129,17 +160,21 @@ class _Begun(io.RawIOBase):
         return len(piece)
 
 
-def _records(data: Any, needs: Needs, chosen: Format | None, skip_bad: bool, *, always: bool) -> Gathered | None:
+def _records(
+    data: Any, needs: Needs, chosen: Format | None, skip_bad: bool, selection: Selection, *, always: bool
+) -> Gathered | None:
     """The records of the data; nothing where the question reads them itself, unless that must be `always`."""
     if not names_files(data) or (needs.texts_are_data and _is_texts(data)):
+        if (held := _held_records(data, needs, chosen, skip_bad, selection)) is not None:
+            return held
         return _in_memory(data, needs, skip_bad) if always else None
     if (folder := _folder(data, needs.question)) is not None:
-        return _read(*folder, needs, skip_bad)
+        return _read(*folder, needs, skip_bad, selection)
     files = sources(data)
     layouts = [chosen or layout for layout in _layouts(files, needs)]
-    if not always and all(layout is None or layout.rows is None for layout in layouts):
+    if not always and not any(layout is not None and layout.is_read_here for layout in layouts):
         return None
-    parts = [_read(source, layout, needs, skip_bad) for source, layout in zip(files, layouts, strict=True)]
+    parts = [_read(source, layout, needs, skip_bad, selection) for source, layout in zip(files, layouts, strict=True)]
     return parts[0] if len(parts) == 1 else _concatenated(parts)
 
 
@@ -163,7 +198,7 @@ def _is_texts(data: Any) -> bool:
 def _layouts(files: Sequence[Source], needs: Needs) -> list[Format | None]:
     """Of each file. Files of one input are of one kind: where some say which, others that end alike are of it too."""
     layouts = [_layout(source, needs) for source in files]
-    known = {layout.name: layout for layout in layouts if layout is not None and layout.rows is not None}
+    known = {layout.name: layout for layout in layouts if layout is not None and layout.is_read_here}
     if len(known) == 1 and len({Path(source.name).suffix for source in files}) == 1:
         (only,) = known.values()
         layouts = [layout or only for layout in layouts]
@@ -172,6 +207,8 @@ def _layouts(files: Sequence[Source], needs: Needs) -> list[Format | None]:
 
 def _layout(source: Source, needs: Needs) -> Format | None:
     start = _start(source)
+    if start is not None:
+        refuse_printed(start)
     found = None if start is None else recognised(start, needs.question)
     return None if found is None else found.format
 
@@ -183,14 +220,10 @@ def _start(source: Source) -> Start | None:
     return Start.of_bytes(source.name, stream.peek(MOST_BYTES)) if isinstance(stream, io.BufferedReader) else None
 
 
-def _read(source: Source, layout: Format | None, needs: Needs, skip_bad: bool) -> Gathered:
+def _read(source: Source, layout: Format | None, needs: Needs, skip_bad: bool, selection: Selection) -> Gathered:
     name = None if layout is None else layout.name
-    if layout is not None and layout.rows is not None:
-        place = PLACE if layout.counts_lines else RECORD
-        part = _listed(layout.rows(source), source, layout.name, place, skip_bad)
-    elif name in needs.own:
-        part = _plain(source, None, skip_bad, records=_listing)
-        part.format = str(name)
+    if layout is not None and layout.is_read_here:
+        part = _laid_out(source, layout, skip_bad, selection)
     elif layout is not None and name not in TABLES:
         raise InputError(
             f"is read as {name}, to which no golds can be joined", path=source.name,
@@ -205,8 +238,32 @@ def _read(source: Source, layout: Format | None, needs: Needs, skip_bad: bool) -
     return part
 
 
+def _laid_out(source: Source, layout: Format, skip_bad: bool, selection: Selection) -> Gathered:
+    """The records of a file of a format that is read here."""
+    if layout.table is not None:
+        frame = layout.table(source, selection)
+        return Gathered(frame, source.name, format=layout.name, inputs=[_input(source, layout.name, len(frame), 0)])
+    place = PLACE if layout.counts_lines else RECORD
+    if layout.records is not None:
+        place, objects = json_records(source, _start(source))
+        rows = layout.records(objects, source.name, selection)
+    elif layout.log is not None:
+        rows = layout.log(source, selection)
+    else:
+        assert layout.rows is not None
+        rows = layout.rows(source)
+    part = _listed(rows, source, layout.name, place, skip_bad)
+    return part if layout.rows is not None else _evened(part)
+
+
 def _listed(rows: Iterator[Row], source: Source, format: str, place: str, skip_bad: bool) -> Gathered:
-    part = Gathered([], source.name, place, [], format)
+    part = _kept(rows, source.name, format, place, skip_bad)
+    part.inputs = [_input(source, format, len(part), len(part.bad))]
+    return part
+
+
+def _kept(rows: Iterator[Row], path: str, format: str, place: str, skip_bad: bool) -> Gathered:
+    part = Gathered([], path, place, [], format)
     kept: list[Mapping[str, Any]] = []
     places: list[int] = []
     for number, row in rows:
@@ -214,12 +271,47 @@ def _listed(rows: Iterator[Row], source: Source, format: str, place: str, skip_b
             if not skip_bad:
                 raise row
             part.bad.append(row.as_bad_record())
-            continue
-        kept.append(whole_value(row))
-        places.append(number)
+        elif isinstance(row, Unanswered):
+            part.unanswered.append((number, Unanswered(whole_value(dict(row)), row.why)))
+        else:
+            kept.append(whole_value(row))
+            places.append(number)
     part.rows, part.places = kept, places
-    part.inputs = [_input(source, format, len(kept), len(part.bad))]
     return part
+
+
+def _evened(part: Gathered) -> Gathered:
+    """Fields of logs may be numbers in one record and texts in another: such a field is one of texts."""
+    part.may_lack = True
+    kinds: dict[str, set[type]] = {}
+    for row in part.dictionaries():
+        for name, value in row.items():
+            if isinstance(value, str | int | float):
+                kinds.setdefault(name, set()).add(type(value))
+    mixed = {name for name, held in kinds.items() if len(held) > 1 and held != {int, float}}
+    if mixed:
+        part.rows = [
+            {n: str(v) if n in mixed and isinstance(v, int | float) else v for n, v in row.items()}
+            for row in part.dictionaries()
+        ]
+    return part
+
+
+def _held_records(
+    data: Any, needs: Needs, chosen: Format | None, skip_bad: bool, selection: Selection
+) -> Gathered | None:
+    """Records in memory that are what some program writes: replies of servers, logs of hosts."""
+    objects = plain_objects(data)
+    if not objects:
+        return None
+    layout = chosen
+    if layout is None:
+        found = recognised(Start.of_objects(objects), needs.question)
+        layout = None if found is None else found.format
+    if layout is None or layout.records is None:
+        return None
+    rows = layout.records(enumerate(objects, 1), "", selection)
+    return _evened(_kept(rows, "", layout.name, RECORD, skip_bad))
 
 
 def records_of(source: Source, format: str) -> Gathered:
@@ -227,9 +319,7 @@ def records_of(source: Source, format: str) -> Gathered:
     return _plain(source, format, skip_bad=True)
 
 
-def _plain(
-    source: Source, name: str | None, skip_bad: bool, records: Callable[[Any, str], list[Any]] | None = None
-) -> Gathered:
+def _plain(source: Source, name: str | None, skip_bad: bool) -> Gathered:
     """A table whose records stay as they are, however their values are nested."""
     start = _start(source)
     kind = name if name in ("json", "jsonl") else None
@@ -238,7 +328,7 @@ def _plain(
         kind = "json" if start is not None and start.is_one_object and detected == "jsonl" else detected
     if kind == "json":
         value = document(source, "a JSON document of records")
-        values = enumerate((records or _rows_of)(value, source.name), 1)
+        values = enumerate(_rows_of(value, source.name), 1)
         rows = (
             (at, row if isinstance(row, dict) else not_an_object(row, source.name, record=at)) for at, row in values
         )
@@ -246,10 +336,6 @@ def _plain(
     if kind == "jsonl":
         return _listed(objects(source), source, "jsonl", PLACE, skip_bad)
     return _table(source, name or AUTO, skip_bad)
-
-
-def _listing(value: Any, _path: str) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 def _rows_of(value: Any, path: str) -> list[Any]:
@@ -314,8 +400,10 @@ def _concatenated(parts: Sequence[Gathered]) -> Gathered:
         format=parts[0].format,
         inputs=[one for part in parts for one in part.inputs],
         bad=[one for part in parts for one in part.bad],
+        unanswered=[one for part in parts for one in part.unanswered],
         files=[one for part in parts for one in part.files],
         class_labels=parts[0].class_labels,
+        may_lack=all(part.may_lack for part in parts),
     )
 
 
@@ -330,7 +418,7 @@ def _input(source: Source, format: str, rows: int, bad: int) -> dict[str, Any]:
 
 
 def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: Key | None, samples: bool) -> Gathered:
-    pairs = paired(predictions, golds, on, samples=samples)
+    pairs = paired(predictions.with_unanswered(), golds, on, samples=samples)
     if pairs.on == LINE and predictions.bad:
         first = predictions.bad[0]
         raise InputError(
@@ -339,7 +427,8 @@ def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: Key | None
             hint="Mend them, or give both files a key: where golds are joined by place, none can be left out.",
             reason=Reason.UNEQUAL_CORPORA,
         )  # fmt: skip
-    together = merged(pairs, renamed=needs.predicted, decided=needs.decided)
+    together = _answered(merged(pairs, renamed=needs.predicted, decided=needs.decided), pairs)
+    together.unanswered = predictions.unanswered
     together.inputs = [*predictions.inputs, *({**one, "role": "gold"} for one in golds.inputs)]
     together.files = [*predictions.files, *golds.files]
     together.method = {"gold-file": _content(golds), "on": pairs.on}
@@ -355,6 +444,24 @@ def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: Key | None
     if needs.judged is not None and predictions.format not in needs.own:
         _judge(together, predictions.names, needs.judged)
     return together
+
+
+def _answered(together: Gathered, pairs: Pairs) -> Gathered:
+    """Without the rows of examples that have nothing to score."""
+    kept = [at for at, row in enumerate(pairs.prediction_rows) if not pairs.predictions.is_unanswered(row)]
+    if len(kept) == len(together):
+        return together
+    rows, places = together.dictionaries(), [together.place_of(at) for at in kept]
+    return replace(together, rows=[rows[at] for at in kept], places=places)
+
+
+def _counted(part: Gathered) -> Gathered:
+    """With what was asked and has nothing to score among what is unscored."""
+    for place, fields in part.unanswered:
+        name = next((str(fields[key]) for key in ID_NAMES if fields.get(key) is not None), "")
+        part.bad.append(BadRecord(part.path, place, fields.why, "", name))
+    part.unanswered = []
+    return part
 
 
 def _named(golds: Gathered) -> str:

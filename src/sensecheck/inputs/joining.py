@@ -177,6 +177,7 @@ def _by_key(predictions: Gathered, golds: Gathered, keys: Sequence[tuple[str, st
     both = left.join(right.rename({"row": "gold"}), on="key", how="left", maintain_order="left")
     alone = right.join(left, on="key", how="anti", maintain_order="left")["row"]
     without = both.filter(pl.col("gold").is_null())["row"]
+    without = without.filter(pl.Series([not predictions.is_unanswered(row) for row in without], dtype=pl.Boolean))
     _refuse_many(predictions, golds, theirs, ours, without, alone)
     lost = [_unmatched(predictions, row, theirs[row], Reason.NO_GOLD_FOR_KEY) for row in without]
     lost += [_unmatched(golds, row, ours[row], Reason.NO_PREDICTION_FOR_KEY) for row in alone]

@@ -151,3 +151,11 @@ class Reason(StrEnum):
 
 UNMATCHED = (Reason.NO_GOLD_FOR_KEY, Reason.NO_PREDICTION_FOR_KEY)
 """Of records whose golds stand in another file: unscored, whether bad records are skipped or not."""
+
+_FAULTS = frozenset(str(reason) for reason in Reason if reason not in UNMATCHED)
+
+
+def is_fault(reason: str) -> bool:
+    """Whether a record is unscored for how it is written, and not for what happened to it: it has no partner, or its
+    call failed with the status that the reason says."""
+    return str(reason) in _FAULTS

@@ -82,6 +82,17 @@ class EveryQuestion(TypedDict, total=False):
         _measured("the files' format (default: recognised by content; `sensecheck formats` lists them)", metavar="NAME",
                   default="auto"),
     ]  # fmt: skip
+    filter: Annotated[
+        str | None,
+        _measured(
+            "of a log whose answers were filtered in several ways (lm-evaluation-harness): this one", metavar="NAME"
+        ),
+    ]
+    scorer: Annotated[
+        str | None,
+        _measured("of a log with several verdicts on each answer (a scorer or metric of its host): this one",
+                  metavar="NAME"),
+    ]  # fmt: skip
     limit: Annotated[int | None, _measured("only the first N records", metavar="N", at_least=1)]
     skip_bad: Annotated[bool, _measured("count bad records as unscored instead of stopping", default=False)]
     options: Annotated[IntervalOptions | None, Option("how intervals are made", group="intervals")]
@@ -250,7 +261,14 @@ def evaluator(
             else:
                 why = f"has no meaning with --as {parity}: leave one out"
                 # No original knows of samples or of golds elsewhere; only calibrated's reads two kinds of files.
-                others = ("repeat", "gold", "on", *(() if needs is not None and needs.own else ("input_format",)))
+                others = (
+                    "repeat",
+                    "gold",
+                    "on",
+                    "filter",
+                    "scorer",
+                    *(() if needs is not None and needs.own else ("input_format",)),
+                )
                 _refuse_idle(kwargs, known, [*never_as_original, *(name for name in others if name in known)], why)
             if parity is None and needs is not None and (needs is not NEEDS_NOTHING or _asks_to_gather(kwargs)):
                 return _with_gathered(function, needs, args, kwargs)
@@ -265,21 +283,24 @@ def evaluator(
 
 def _asks_to_gather(given: Mapping[str, Any]) -> bool:
     named = given.get("input_format") not in (None, "auto")
-    return named or any(given.get(name) is not None for name in ("gold", "on"))
+    return named or any(given.get(name) is not None for name in ("gold", "on", "filter", "scorer"))
 
 
 def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _R:
     """Call with the data as the question reads them."""
     data, rest = (args[0], args[1:]) if args else (kwargs.pop("data", None), ())
     gold, on = kwargs.pop("gold", None), kwargs.pop("on", None)
+    picked = {name: kwargs.pop(name, None) for name in ("filter", "scorer")}
     mended = half_characters.Tally()
     half_characters.count_in(mended)
     if data is None:
-        if gold is not None:
-            raise InputError("--gold (gold=) needs predictions to be joined to", reason=Reason.BAD_OPTION)
+        for name in ("gold", "filter", "scorer"):
+            if {"gold": gold, **picked}[name] is not None:
+                raise InputError(f"--{name} ({name}=) needs a file of predictions", reason=Reason.BAD_OPTION)
         return function(**kwargs)
     if gold is None and on is None and not _asks_to_gather(kwargs) and kwargs.get(needs.parted_by) is not None:
         return function(data, *rest, **kwargs)
+    from sensecheck.inputs.formats.registry import Selection
     from sensecheck.inputs.gathering import gathered
 
     columns = dict(kwargs.get("columns") or {})
@@ -291,6 +312,7 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
     data = gathered(
         data, needs, gold=gold, on=on, input_format=kwargs.get("input_format") or "auto",
         skip_bad=bool(kwargs.get("skip_bad")), samples=bool(kwargs.get("repeat")),
+        selection=Selection(needs.question, **picked),
     )  # fmt: skip
     if isinstance(data, Gathered):
         data.notes += mended.notes()

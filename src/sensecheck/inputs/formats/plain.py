@@ -7,17 +7,7 @@ from sensecheck.inputs.formats.start import Start
 
 TABLES = ("csv", "tsv", "text", "jsonl", "json", "parquet", "arrow")
 
-_LOGPROBS = (b'"logprobs"', b'"token_logprobs"', b'"completion_probabilities"')
 _LOGITS = b'"top_logits"'
-
-
-def holds_answers(first: bytes) -> bool:
-    """Whether a file's beginning is JSON with log-probabilities."""
-    return first.lstrip()[:1] in (b"{", b"[") and any(mark in first for mark in _LOGPROBS) and _LOGITS not in first
-
-
-def _is_logprobs(start: Start) -> str:
-    return "it holds log-probabilities" if holds_answers(start.data) else ""
 
 
 def _is_logits(start: Start) -> str:
@@ -61,12 +51,5 @@ FORMATS = (
         "the same with string tokens and copies, as MISO writes it",
         ("calibrated",),
         example="sensecheck calibrated dev.logits --input-format miso",
-    ),
-    Format(
-        "logprobs",
-        "replies of servers with log-probabilities: OpenAI, vLLM, llama.cpp",
-        ("calibrated",),
-        _is_logprobs,
-        example="sensecheck calibrated replies.jsonl",
     ),
 )

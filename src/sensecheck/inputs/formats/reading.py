@@ -9,8 +9,10 @@ from typing import Any
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.formats.registry import Row
+from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.json_arrays import is_deep, is_nested, loads, not_utf8, read_document
 from sensecheck.inputs.opening import Source
+from sensecheck.inputs.places import PLACE, RECORD
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import bad_json_line, kind_and_value, too_deep
 
@@ -37,6 +39,19 @@ def objects(source: Source) -> Iterator[Row]:
         for number, line in enumerate(block.data.split(b"\n"), block.first_line):
             if line.strip():
                 yield number, object_of(line, source.name, number)
+
+
+def json_records(source: Source, start: Start | None) -> tuple[str, Iterator[Row]]:
+    """JSON objects however they lie, and what their numbers are of: lines, the items of one list, or one alone."""
+    if start is None or (start.kind == "lines" and not start.is_one_object) or start.kind == "text":
+        return PLACE, objects(source)
+    value = document(source, "a JSON document")
+    items = value if isinstance(value, list) else [value]
+    rows = (
+        (at, item if isinstance(item, dict) else not_an_object(item, source.name, record=at))
+        for at, item in enumerate(items, 1)
+    )
+    return RECORD, rows
 
 
 def object_of(line: bytes, path: str, number: int) -> Mapping[str, Any] | InputError:

@@ -1,24 +1,27 @@
 """The one list of formats: what each is called, who writes it, how it is known from its beginning, how it is read.
 
-A format that has `rows` is turned into records here, whatever its layout was; one that has none is a table, or what a
-question reads itself. Another package adds formats by an entry point in the group `sensecheck.formats` that names a
-`Format` or a list of them.
+A format that has `rows`, `records`, `log` or `table` is turned into records here, whatever its layout was; one that has
+none is a table, or what a question reads itself. Another package adds formats by an entry point in the group
+`sensecheck.formats` that names a `Format` or a list of them.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from sensecheck.inputs.errors import InputError, did_you_mean, escaped, shown
+from sensecheck.inputs.errors import InputError, Unanswered, did_you_mean, escaped, shown
 from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.opening import Source
 from sensecheck.inputs.reasons import Reason
+
+if TYPE_CHECKING:
+    import polars as pl
 
 GROUP = "sensecheck.formats"
 AUTO = "auto"
@@ -26,7 +29,42 @@ AUTO = "auto"
 Row = tuple[int, Mapping[str, Any] | InputError]
 """The number of a line or record in its file, and what it holds, or what is wrong with it."""
 
-_MODULES = ("plain", "text_to_sql", "knowledge_graphs", "dialogue", "label_sheets")
+_MODULES = ("plain", "replies", "text_to_sql", "knowledge_graphs", "dialogue", "label_sheets")
+
+
+@dataclass
+class Selection:
+    """What is read of a log that holds several things under one name, and what is to be said of that."""
+
+    question: str = ""
+    filter: str | None = None
+    """Of answers that were filtered in several ways, these."""
+    scorer: str | None = None
+    """Of several verdicts on each answer, this."""
+    used: set[str] = field(default_factory=set)
+    """Which of the two were heeded: one that was given for nothing is refused."""
+    notes: list[str] = field(default_factory=list)
+    method: dict[str, Any] = field(default_factory=dict)
+    """What a signature says of it."""
+
+    def pick(self, what: Literal["filter", "scorer"], there: Iterable[str], path: str, preferred: str = "") -> str:
+        """The filter or scorer that is read: the named one, else the only one, or the preferred one of several."""
+        names = list(dict.fromkeys(there))
+        given: str | None = getattr(self, what)
+        self.used.add(what)
+        if given is not None and given not in names:
+            raise InputError(
+                path=path or None, field=what, expected=f"one of the {what}s of this log: {', '.join(names)}",
+                got=shown(given, 60), hint=did_you_mean(given, names), reason=Reason.BAD_OPTION,
+            )  # fmt: skip
+        picked = given or (names[0] if len(names) == 1 else preferred if preferred in names else "")
+        if not picked:
+            raise InputError(
+                f"holds several {what}s: {', '.join(shown(name, 60) for name in names)}", path=path or None,
+                hint=f"Say which one is meant: --{what} {names[0]} ({what}=).", reason=Reason.AMBIGUOUS_FORMAT,
+            )  # fmt: skip
+        self.method[what] = picked
+        return picked
 
 
 @dataclass(frozen=True)
@@ -42,7 +80,13 @@ class Format:
     known: Callable[[Start], str] | None = None
     """What it is known by, in words, or an empty text; none: only where it is named."""
     rows: Callable[[Source], Iterator[Row]] | None = None
-    """Its records, as fields by their usual names; none: a table, or what a question reads itself."""
+    """Its records, as fields by their usual names."""
+    records: Callable[[Iterable[Row], str, Selection], Iterator[Row]] | None = None
+    """The same from JSON objects, a line each, in a list, one alone or in memory; with the name of their file."""
+    log: Callable[[Source, Selection], Iterator[Row]] | None = None
+    """The same from a whole file of which something may be selected."""
+    table: Callable[[Source, Selection], pl.DataFrame] | None = None
+    """The same as columns, where a file holds arrays."""
     in_folder: Callable[[Path], str] | None = None
     """What a folder that is one input is known by, in words, or an empty text."""
     endings: tuple[str, ...] = ()
@@ -55,6 +99,11 @@ class Format:
     """What a command that reads it needs besides."""
     example: str = ""
     """A command that reads it."""
+
+    @property
+    def is_read_here(self) -> bool:
+        """Whether it becomes records here; else it is a table, or what a question reads itself."""
+        return any((self.rows, self.records, self.log, self.table))
 
     def fits(self, question: str) -> bool:
         return not self.questions or not question or question in self.questions
@@ -114,15 +163,17 @@ def _careful(one: Format, package: str) -> Format:
             warnings.warn(str(fault(error)), FormatWarning, stacklevel=2)
             return ""
 
-    def rows(source: Source) -> Iterator[Row]:
-        assert one.rows is not None
-        try:
-            for number, row in one.rows(source):
-                yield int(number), row if isinstance(row, InputError) else dict(row)
-        except InputError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise fault(error) from error
+    def guarded(rows: Callable[..., Iterator[Row]]) -> Callable[..., Iterator[Row]]:
+        def read(*given: Any) -> Iterator[Row]:
+            try:
+                for number, row in rows(*given):
+                    yield int(number), row if isinstance(row, InputError | Unanswered) else dict(row)
+            except InputError:
+                raise
+            except (Exception, SystemExit) as error:
+                raise fault(error) from error
+
+        return read
 
     def in_folder(path: Path) -> str:
         assert one.in_folder is not None
@@ -137,7 +188,9 @@ def _careful(one: Format, package: str) -> Format:
         what=escaped(one.what),
         example=escaped(one.example),
         known=None if one.known is None else known,
-        rows=None if one.rows is None else rows,
+        rows=None if one.rows is None else guarded(one.rows),
+        records=None if one.records is None else guarded(one.records),
+        log=None if one.log is None else guarded(one.log),
         in_folder=None if one.in_folder is None else in_folder,
     )
 

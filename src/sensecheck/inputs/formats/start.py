@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from sensecheck.inputs.objects import sketch
 from sensecheck.inputs.opening import Source, unpacked_start
 
 MOST_BYTES = 1 << 20
@@ -15,6 +17,7 @@ MOST_BYTES = 1 << 20
 
 _MOST_MEMBERS = 200
 _MOST_LINES = 200
+_FIRST_OBJECTS = 3
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[\s]*")
 UNFINISHED: Any = object()
@@ -36,6 +39,12 @@ class Start:
     @classmethod
     def of_bytes(cls, name: str, head: bytes) -> Start:
         return cls(name, unpacked_start(head, MOST_BYTES)[:MOST_BYTES].removeprefix(b"\xef\xbb\xbf"))
+
+    @classmethod
+    def of_objects(cls, objects: Sequence[Mapping[str, Any]]) -> Start:
+        """Of what is in memory: as if its first records were lines."""
+        lines = [json.dumps(sketch(one)) for one in objects[:_FIRST_OBJECTS]]
+        return cls("", ("\n".join(lines) + "\n").encode("utf-8", "replace")[:MOST_BYTES])
 
     @cached_property
     def ending(self) -> str:

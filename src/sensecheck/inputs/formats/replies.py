@@ -1,0 +1,592 @@
+"""Replies of servers and engines: OpenAI's three APIs and its batches, vLLM, llama.cpp, TGI, SGLang, Gemini, Anthropic,
+and what Hugging Face's `generate` gives.
+
+Every reply becomes a record for each of its answers: the text as `prediction`, the log-probabilities of the text's own
+tokens as `token_logprobs`, those of what ended it as `stop_logprobs`. What stands around the reply (an id, a gold text,
+columns to slice by) stays as it is.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sensecheck.inputs.errors import SKIP_HINT, InputError, Unanswered, escaped, shown
+from sensecheck.inputs.formats.registry import Format, Row, Selection
+from sensecheck.inputs.formats.start import UNFINISHED, Start
+from sensecheck.inputs.reasons import Reason
+
+PREDICTION = "prediction"
+TOKEN_LOGPROBS = "token_logprobs"
+STOP_LOGPROBS = "stop_logprobs"
+MEAN_LOGPROB = "mean_logprob"
+TOKENS = "tokens_counted"
+"""Beside a mean log-probability: of how many tokens, where that is known."""
+SAMPLE = "sample"
+GIVES_NONE = "gives_no_logprobs"
+"""Of a reply whose server has no log-probabilities to give: the server's name."""
+UNALIGNED = "tokens_not_its_text"
+"""Marks an answer whose tokens do not spell its text: all of them count."""
+
+Fields = Mapping[str, Any]
+
+
+@dataclass
+class Answer:
+    """One answer of a reply."""
+
+    text: str | None
+    pieces: list[bytes | None] = field(default_factory=list)
+    """What each token adds to the text, where that is known."""
+    logprobs: list[Any] = field(default_factory=list)
+    ended_by: int = 0
+    """How many of the last tokens the server itself says are none of the text."""
+    mean: float | None = None
+    tokens: int | None = None
+    silent: str = ""
+    """The server's name, where it gives no log-probabilities at all."""
+
+
+class _FailedError(Exception):
+    """A call that gave no answer, in the words of its server."""
+
+
+# ---- the reply within a record
+
+
+def _body(item: Fields) -> Fields:
+    """The reply: the record itself, or what it holds of one."""
+    for name in ("response", "completion", "reply", "output", "result", "raw_response"):
+        inner = item.get(name)
+        if not isinstance(inner, Mapping):
+            continue
+        if name == "response" and ("body" in inner or "status_code" in inner):  # a line of OpenAI's batches
+            return _of_batch(item, inner)
+        if name == "result" and inner.get("type") in _ANTHROPIC_BATCH:
+            return _of_anthropic_batch(inner)
+        if _shape(inner) is not None:
+            return inner
+    error = item.get("error")
+    if error and _shape(item) is None:
+        raise _FailedError(f"call failed: {_words(error)}")
+    return item
+
+
+_ANTHROPIC_BATCH = ("succeeded", "errored", "canceled", "expired")
+
+
+def _of_batch(item: Fields, response: Fields) -> Fields:
+    body, status = response.get("body"), response.get("status_code")
+    good = isinstance(status, int) and 200 <= status < 300
+    if isinstance(body, Mapping) and (good or status is None) and not (body.get("error") and _shape(body) is None):
+        return body
+    error = item.get("error") or (body.get("error") if isinstance(body, Mapping) else None)
+    told = f"status {status}" if isinstance(status, int) and not good else _words(error)
+    raise _FailedError(f"call failed: {told}")
+
+
+def _of_anthropic_batch(result: Fields) -> Fields:
+    message = result.get("message")
+    if result["type"] == "succeeded" and isinstance(message, Mapping):
+        return message
+    told = _words(result.get("error"))
+    raise _FailedError(f"call failed: {result['type']}" + (f" ({told})" if told else ""))
+
+
+def _words(error: Any) -> str:
+    """What kind of error it is: few words, so that items that failed alike are counted together."""
+    while isinstance(error, Mapping):
+        inner = error.get("error")
+        if isinstance(inner, Mapping):
+            error = inner
+            continue
+        error = next((error[name] for name in ("code", "type", "status", "message") if error.get(name)), "")
+    return escaped(str(error or ""))[:60]
+
+
+# ---- shapes
+
+
+def _shape(body: Fields) -> str | None:
+    """Whose reply it is, by the names of its parts."""
+    if _objects(body.get("choices"), "message", "text", "logprobs", "delta", "finish_reason"):
+        return "choices"
+    if _objects(body.get("output"), "content", "type") and (body.get("object") == "response" or "status" in body):
+        return "responses"
+    if _objects(body.get("outputs"), "text", "token_ids"):
+        return "vllm"
+    if isinstance(body.get("completion_probabilities"), list) or (
+        isinstance(body.get("content"), str) and {"tokens_predicted", "stop"} <= body.keys()
+    ):
+        return "llama.cpp"
+    if isinstance(body.get("generated_text"), str) and ("details" in body or len(body) == 1):
+        return "tgi"
+    if isinstance(body.get("meta_info"), Mapping) and ("text" in body or "output_ids" in body):
+        return "sglang"
+    if _objects(body.get("candidates"), "content", "finishReason", "avgLogprobs") or "promptFeedback" in body:
+        return "gemini"
+    if body.get("type") == "message" and isinstance(body.get("content"), list):
+        return "anthropic"
+    if isinstance(body.get("transition_scores"), list):
+        return "transformers"
+    return None
+
+
+def _objects(value: Any, *names: str) -> bool:
+    """Whether it is a list of objects of which the first has one of these parts."""
+    if value is UNFINISHED:
+        return False
+    first = value[0] if isinstance(value, list) and value else None
+    return isinstance(first, Mapping) and any(name in first for name in names)
+
+
+def _answers(body: Fields) -> list[Answer]:
+    shape = _shape(body)
+    return [_bare(body)] if shape is None else _READERS[shape](body)
+
+
+def _choices(body: Fields) -> list[Answer]:
+    """OpenAI's chat and completions, and all servers that speak like it."""
+    answers = []
+    for choice in body["choices"]:
+        if not isinstance(choice, Mapping):
+            raise _bad("choices that are objects", choice)
+        if "delta" in choice:
+            raise _bad("whole replies", "a piece of a stream", "Save the reply that the pieces add up to.")
+        message = choice.get("message")
+        text = choice.get("text")
+        if isinstance(message, Mapping):
+            text = _content(message.get("content"))
+        answer = _bare(choice)
+        answer.text = text if isinstance(text, str) else answer.text
+        answers.append(answer)
+    return answers
+
+
+def _content(content: Any) -> str | None:
+    if isinstance(content, list):  # parts, some of them texts
+        return "".join(str(part["text"]) for part in content if isinstance(part, Mapping) and _is_text(part))
+    return content if isinstance(content, str) else ""
+
+
+def _is_text(part: Fields) -> bool:
+    return isinstance(part.get("text"), str) and part.get("type", "text") in ("text", "output_text")
+
+
+def _responses(body: Fields) -> list[Answer]:
+    """OpenAI's Responses API: the texts of its messages, one after the other."""
+    if body.get("error"):
+        raise _FailedError(f"call failed: {_words(body['error'])}")
+    if body.get("status") in ("failed", "cancelled"):
+        raise _FailedError(f"call failed: {body['status']}")
+    answer = Answer("")
+    for item in body["output"]:
+        content = item.get("content") if isinstance(item, Mapping) and item.get("type") == "message" else None
+        for part in content if isinstance(content, list) else []:
+            if isinstance(part, Mapping) and _is_text(part):
+                one = _bare(part)
+                answer.text = f"{answer.text}{part['text']}"
+                answer.pieces += one.pieces
+                answer.logprobs += one.logprobs
+    return [answer]
+
+
+def _vllm(body: Fields) -> list[Answer]:
+    """vLLM's RequestOutput: for each step, the candidates by their numbers."""
+    answers = []
+    for output in body["outputs"]:
+        if not isinstance(output, Mapping):
+            raise _bad("outputs that are objects", output)
+        ids, steps = output.get("token_ids"), output.get("logprobs")
+        answer = Answer(_text(output.get("text")))
+        if isinstance(steps, list) and isinstance(ids, list) and len(steps) == len(ids):
+            for number, step in zip(ids, steps, strict=True):
+                chosen = step.get(str(number), step.get(number)) if isinstance(step, Mapping) else None
+                if isinstance(chosen, Mapping):
+                    answer.logprobs.append(chosen.get("logprob"))
+                    answer.pieces.append(_piece(chosen.get("decoded_token")))
+                else:
+                    answer.logprobs.append(chosen)
+                    answer.pieces.append(None)
+            if output.get("finish_reason") == "stop" and ids and output.get("stop_reason") == ids[-1]:
+                answer.ended_by = 1
+        elif isinstance(output.get("cumulative_logprob"), int | float) and ids:
+            answer.mean, answer.tokens = output["cumulative_logprob"] / len(ids), len(ids)
+        answers.append(answer)
+    return answers
+
+
+def _llama(body: Fields) -> list[Answer]:
+    """llama.cpp's own form: `logprob`, after sampling `prob`, in older versions `probs` with the chosen token's."""
+    answer = Answer(_text(body.get("content")))
+    for step in body.get("completion_probabilities") or []:
+        if not isinstance(step, Mapping):
+            raise _bad("an object for every token", step)
+        token = step.get("token", step.get("content"))
+        answer.pieces.append(_piece(token, step.get("bytes")))
+        if "logprob" in step:
+            answer.logprobs.append(step["logprob"])
+        elif "prob" in step:
+            answer.logprobs.append(_log(step["prob"], token))
+        else:
+            candidates = step.get("probs")
+            if not isinstance(candidates, list) or not all(isinstance(one, Mapping) for one in candidates):
+                raise _bad("`logprob`, `prob`, or `probs` with objects, for every token", step)
+            chosen = (one.get("prob") for one in candidates if one.get("tok_str", one.get("token")) == token)
+            answer.logprobs.append(_log(next(chosen, None), token))
+    return [answer]
+
+
+def _log(probability: Any, token: Any) -> float:
+    if isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 <= probability <= 1 + 1e-6:
+        raise _bad(f"the probability of the token {shown(token, 30)}", probability)
+    return math.log(min(probability, 1.0)) if probability > 0 else -math.inf
+
+
+def _tgi(body: Fields) -> list[Answer]:
+    """Text generation inference; the prompt (`prefill`) is no part of the answer."""
+    details = body.get("details")
+    if not isinstance(details, Mapping):
+        return [Answer(body["generated_text"])]
+    answers = []
+    for text, held in [(body["generated_text"], details), *_best_of(details)]:
+        answer = Answer(text)
+        tokens = held.get("tokens")
+        for token in tokens if isinstance(tokens, list) else []:
+            if not isinstance(token, Mapping):
+                raise _bad("tokens that are objects", token)
+            answer.logprobs.append(token.get("logprob"))
+            answer.pieces.append(_piece(token.get("text")))
+            answer.ended_by = answer.ended_by + 1 if token.get("special") is True else 0
+        answers.append(answer)
+    return answers
+
+
+def _best_of(details: Fields) -> Iterator[tuple[str, Fields]]:
+    others = details.get("best_of_sequences")
+    for one in others if isinstance(others, list) else []:
+        if isinstance(one, Mapping) and isinstance(one.get("generated_text"), str):
+            yield one["generated_text"], one
+
+
+def _sglang(body: Fields) -> list[Answer]:
+    """SGLang: [log-probability, number, text or nothing] for each token."""
+    told = body["meta_info"]
+    answer = Answer(_text(body.get("text")))
+    steps = told.get("output_token_logprobs")
+    for step in steps if isinstance(steps, list) else []:
+        if not isinstance(step, list) or not step:
+            raise _bad("[logprob, id, text] for every token", step)
+        answer.logprobs.append(step[0])
+        answer.pieces.append(_piece(step[2] if len(step) > 2 else None))
+    reason = told.get("finish_reason")
+    matched = reason.get("matched") if isinstance(reason, Mapping) else None
+    if answer.logprobs and isinstance(matched, int) and isinstance(steps, list) and steps[-1][1:2] == [matched]:
+        answer.ended_by = 1
+    elif answer.logprobs and isinstance(matched, str) and answer.pieces[-1] is None:
+        answer.ended_by = 1  # a stop text that is one token; where its text is known, that decides
+    return [answer]
+
+
+def _gemini(body: Fields) -> list[Answer]:
+    candidates = body.get("candidates")
+    if not isinstance(candidates, list) or not candidates:
+        feedback = body.get("promptFeedback")
+        why = feedback.get("blockReason") if isinstance(feedback, Mapping) else None
+        raise _FailedError(f"call failed: no candidate ({_words(why) or 'no reason given'})")
+    answers = []
+    for candidate in candidates:
+        if not isinstance(candidate, Mapping):
+            raise _bad("candidates that are objects", candidate)
+        content = candidate.get("content")
+        parts = content.get("parts") if isinstance(content, Mapping) else None
+        texts = [p["text"] for p in parts or [] if isinstance(p, Mapping) and _is_text(p) and not p.get("thought")]
+        answer = Answer("".join(texts))
+        result = candidate.get("logprobsResult")
+        chosen = result.get("chosenCandidates") if isinstance(result, Mapping) else None
+        for step in chosen if isinstance(chosen, list) else []:
+            if not isinstance(step, Mapping):
+                raise _bad("chosenCandidates that are objects", step)
+            answer.logprobs.append(step.get("logProbability"))
+            answer.pieces.append(_piece(step.get("token")))
+        if not answer.logprobs and isinstance(candidate.get("avgLogprobs"), int | float):
+            answer.mean = candidate["avgLogprobs"]
+            counts = [candidate.get("tokenCount")]
+            if len(candidates) == 1 and isinstance(body.get("usageMetadata"), Mapping):
+                counts.append(body["usageMetadata"].get("candidatesTokenCount"))
+            answer.tokens = next((n for n in counts if isinstance(n, int) and not isinstance(n, bool) and n > 0), None)
+        answers.append(answer)
+    return answers
+
+
+def _anthropic(body: Fields) -> list[Answer]:
+    return [Answer(_content(body["content"]), silent="Anthropic")]
+
+
+def _transformers(body: Fields) -> list[Answer]:
+    """What `compute_transition_scores` gives for a generated sequence."""
+    answer = Answer(_text(body.get("text", body.get("generated_text", body.get("prediction")))))
+    answer.logprobs = list(body["transition_scores"])
+    tokens = body.get("tokens")
+    if isinstance(tokens, list) and len(tokens) == len(answer.logprobs):
+        answer.pieces = [_piece(token) for token in tokens]
+    else:
+        answer.pieces = [None] * len(answer.logprobs)
+    return [answer]
+
+
+_READERS = {
+    "choices": _choices,
+    "responses": _responses,
+    "vllm": _vllm,
+    "llama.cpp": _llama,
+    "tgi": _tgi,
+    "sglang": _sglang,
+    "gemini": _gemini,
+    "anthropic": _anthropic,
+    "transformers": _transformers,
+}
+
+
+def _bare(part: Fields) -> Answer:
+    """An answer with OpenAI's `logprobs` in one of their three forms, or llama.cpp's."""
+    logprobs = part.get("logprobs")
+    answer = Answer(next((part[name] for name in ("text", "content") if isinstance(part.get(name), str)), None))
+    steps: Any = None
+    if isinstance(logprobs, Mapping) and isinstance(logprobs.get("content"), list):
+        steps = logprobs["content"]
+    elif isinstance(logprobs, Mapping) and isinstance(logprobs.get("token_logprobs"), list):
+        answer.logprobs = list(logprobs["token_logprobs"])
+        tokens = logprobs.get("tokens")
+        named = isinstance(tokens, list) and len(tokens) == len(answer.logprobs)
+        answer.pieces = [_piece(one) for one in tokens or []] if named else [None] * len(answer.logprobs)
+        if answer.logprobs and answer.logprobs[0] is None:  # with `echo`, the first token of the prompt has none
+            answer.logprobs, answer.pieces = answer.logprobs[1:], answer.pieces[1:]
+    elif isinstance(logprobs, list):
+        steps = logprobs
+    elif isinstance(part.get("completion_probabilities"), list):
+        return _llama(part)[0]
+    for step in steps or []:
+        known = isinstance(step, Mapping)
+        answer.logprobs.append(step.get("logprob") if known else step)
+        answer.pieces.append(_piece(step.get("token"), step.get("bytes")) if known else None)
+    return answer
+
+
+# ---- tokens and the text that they spell
+
+_BYTE_TOKEN = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)$|<0x([0-9A-Fa-f]{2})>$")
+
+
+def _piece(token: Any, given: Any = None) -> bytes | None:
+    """The bytes that a token adds to the text."""
+    if isinstance(given, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in given):
+        return bytes(given)
+    if not isinstance(token, str):
+        return None
+    if (found := _BYTE_TOKEN.match(token)) is not None:
+        return bytes.fromhex((found[1] or found[2]).replace("\\x", ""))
+    return token.encode("utf-8", "replace")
+
+
+def _byte_letters() -> dict[str, int]:
+    """The letters in which byte-level vocabularies (GPT-2's and its heirs) write bytes."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {chr(256 + at): byte for at, byte in enumerate(others)}
+
+
+_LETTERS = _byte_letters()
+
+
+def own_tokens(text: str, pieces: Sequence[bytes | None]) -> int | None:
+    """How many of the first tokens the text is made of; nothing where they do not spell it.
+
+    >>> own_tokens(" Paris", [b" P", b"ar", b"is", b"\\n"])
+    3
+    """
+    if not text:
+        return 0 if pieces and None not in pieces else None
+    for spelled in (_as_given, _as_letters, _as_words):
+        parts = spelled(pieces)
+        if parts is None:
+            continue
+        whole = text.encode("utf-8", "replace")
+        joined = b"".join(parts)
+        if not joined.startswith(whole):
+            # Servers strip white space at the beginning of texts, or at both ends.
+            skipped = len(joined) - len(joined.lstrip())
+            if not whole.strip() or not joined[skipped:].startswith(whole.strip()):
+                continue
+            whole = joined[:skipped] + whole.strip()
+        at = reached = 0
+        while reached < len(whole):
+            reached += len(parts[at])
+            at += 1
+        return at
+    return None
+
+
+def _as_given(pieces: Sequence[bytes | None]) -> list[bytes] | None:
+    return None if None in pieces else [piece for piece in pieces if piece is not None]
+
+
+def _as_letters(pieces: Sequence[bytes | None]) -> list[bytes] | None:
+    """Tokens as a byte-level vocabulary writes them: Ġ is a space."""
+    parts = _as_given(pieces)
+    if parts is None:
+        return None
+    texts = [part.decode("utf-8", "replace") for part in parts]
+    return [bytes(_LETTERS.get(letter, 63) for letter in text) for text in texts]
+
+
+def _as_words(pieces: Sequence[bytes | None]) -> list[bytes] | None:
+    """Tokens as SentencePiece writes them: ▁ is a space."""
+    parts = _as_given(pieces)
+    return None if parts is None else [part.replace("▁".encode(), b" ") for part in parts]
+
+
+# ---- records
+
+
+def _values(given: Sequence[Any]) -> list[float]:
+    values = []
+    for value in given:
+        right = isinstance(value, int | float) and not isinstance(value, bool) and -1e308 <= value <= 1e-6
+        if not right and value != -math.inf:
+            raise _bad("a log-probability of at most 0 for every token", value)
+        values.append(min(float(value), 0.0))
+    return values
+
+
+def _fields_of(answer: Answer) -> dict[str, Any]:
+    """What an answer adds to its record."""
+    if answer.mean is not None and not answer.mean <= 1e-6:
+        raise _bad("a mean log-probability of at most 0", answer.mean)
+    values = _values(answer.logprobs)
+    text, kept = answer.text, len(values) - answer.ended_by
+    fields: dict[str, Any] = {}
+    if text is not None and values:
+        spelled = own_tokens(text, answer.pieces)
+        if spelled is not None:
+            kept = min(kept, spelled) if spelled else kept
+        elif not answer.ended_by:
+            fields[UNALIGNED] = True
+    elif text is None:
+        text = b"".join(piece or b"" for piece in answer.pieces).decode("utf-8", "replace")
+    fields[PREDICTION] = text
+    if values:
+        fields |= {TOKEN_LOGPROBS: values[:kept], STOP_LOGPROBS: values[kept:]}
+    if answer.mean is not None:
+        fields |= {MEAN_LOGPROB: min(float(answer.mean), 0.0), TOKENS: answer.tokens}
+    if answer.silent:
+        fields[GIVES_NONE] = answer.silent
+    return fields
+
+
+def _around(item: Fields, body: Fields, number: int) -> dict[str, Any]:
+    """What stands around a reply: single values and gold texts, and what the example is called."""
+    kept = {
+        name: value
+        for name, value in item.items()
+        if isinstance(value, str | int | float)
+        or (isinstance(value, list) and value and all(isinstance(one, str) for one in value) and name != "tokens")
+    }
+    names = [item.get("custom_id"), item.get("key"), item.get("id"), item.get("i"), item.get("request_id")]
+    names += [body.get(name) for name in ("id", "request_id", "responseId")]
+    return {**kept, "id": str(next((name for name in names if isinstance(name, str | int)), number))}
+
+
+def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
+    for number, item in objects:
+        if isinstance(item, InputError):
+            yield number, item
+            continue
+        try:
+            yield from ((number, row) for row in _of(item, number, selection))
+        except InputError as error:
+            yield number, _placed(error, path, number)
+
+
+def _of(item: Fields, number: int, selection: Selection) -> list[Mapping[str, Any]]:
+    """The records of one reply: one for each answer; for `diverse` one with all of them."""
+    try:
+        body = _body(item)
+        around = _around(item, body, number)
+        answers = _answers(body)
+    except _FailedError as failed:
+        return [Unanswered(_around(item, {}, number), str(failed))]
+    if selection.question == "diverse":
+        texts = [answer.text for answer in answers if answer.text is not None]
+        return [{**around, "responses": texts}]
+    rows = [{**around, **_fields_of(answer)} for answer in answers]
+    return [{**row, SAMPLE: at} for at, row in enumerate(rows)] if len(rows) > 1 else [*rows]
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _bad(expected: str, got: Any, hint: str = SKIP_HINT) -> InputError:
+    told = got if isinstance(got, str) and got.startswith("a ") else shown(got, 80)
+    return InputError(field="logprobs", expected=expected, got=told, hint=hint, reason=Reason.BAD_LOGPROBS)
+
+
+def _placed(error: InputError, path: str, number: int) -> InputError:
+    return InputError(**{**error.parts(), "path": path or None, "record": number})
+
+
+# ---- recognition
+
+_MARKS = (b'"logprobs"', b'"token_logprobs"', b'"completion_probabilities"')
+_LOGITS = b'"top_logits"'
+
+
+def holds_logprobs(first: bytes) -> bool:
+    """Whether a file's beginning is JSON with log-probabilities."""
+    return first.lstrip()[:1] in (b"{", b"[") and any(mark in first for mark in _MARKS) and _LOGITS not in first
+
+
+def _is_reply(start: Start) -> str:
+    if start.kind == "text":
+        return ""
+    first = start.first
+    try:
+        shape = _shape(_body(first))
+    except _FailedError:
+        return "its first record is a call that failed"
+    if shape is not None:
+        return f"its records are replies ({shape})"
+    return ""
+
+
+def _is_logprobs(start: Start) -> str:
+    """For `calibrated` alone: records of the user's own, with log-probabilities."""
+    if start.kind == "text" or _is_reply(start) or not holds_logprobs(start.data):
+        return ""
+    first = start.first
+    own = isinstance(first.get("logprobs"), list | dict) or first.get("logprobs") is UNFINISHED
+    return "it holds log-probabilities" if own or isinstance(first.get("response"), dict) else ""
+
+
+FORMATS = (
+    Format(
+        "replies",
+        "replies of servers and engines: OpenAI (chat, completions, Responses, batches), vLLM, llama.cpp, TGI, SGLang, "
+        "Gemini, Anthropic, Hugging Face's generate",
+        known=_is_reply,
+        records=_records,
+        example="sensecheck calibrated replies.jsonl",
+    ),
+    Format(
+        "logprobs",
+        "records of your own with log-probabilities as OpenAI writes them",
+        ("calibrated",),
+        _is_logprobs,
+        records=_records,
+        example="sensecheck calibrated answers.jsonl",
+    ),
+)

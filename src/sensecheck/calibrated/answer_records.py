@@ -32,7 +32,7 @@ from sensecheck.inputs.formats.replies import (
 )
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.reasons import Reason
-from sensecheck.inputs.tables import MARKS
+from sensecheck.inputs.tables import MARKS, check_columns, check_names
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
 
@@ -64,6 +64,8 @@ class AnswerRecords(TableRecords):
         if asked.weight is not None:
             raise InputError("answers with log-probabilities have no weights", field="weight", reason=Reason.BAD_OPTION)
         columns = dict(asked.columns)
+        check_names(columns, ["id", "correct", "gold", *asked.wanted])
+        check_columns(columns, data.names, data.path)
         table = self._table_of(data, columns, reading)
         # What the user calls the two is in the table by our names.
         rest = {ours: theirs for ours, theirs in columns.items() if ours not in ("correct", "gold", "confidence")}

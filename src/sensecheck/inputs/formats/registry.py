@@ -93,8 +93,8 @@ class Format:
     """How names of its files end, where their content may not say."""
     counts_lines: bool = False
     """Whether the numbers of its records are lines."""
-    holds: Literal["predictions", "golds", "either"] = "either"
-    """Whose records these are, where nothing in them says so."""
+    holds: Literal["predictions", "golds", "either", "requests"] = "either"
+    """Whose records these are, where nothing in them says so; requests stand beside the replies to them."""
     options: str = ""
     """What a command that reads it needs besides."""
     example: str = ""

@@ -145,7 +145,14 @@ def _objects(value: Any, *names: str) -> bool:
 
 def _answers(body: Fields) -> list[Answer]:
     shape = _shape(body)
-    return [_bare(body)] if shape is None else _READERS[shape](body)
+    if shape is not None:
+        return _READERS[shape](body)
+    if "logprobs" not in body and not isinstance(body.get("text"), str):
+        if "choices" in body:
+            raise _bad("choices that are objects", body["choices"], field="choices")
+        there = ", ".join(shown(name, 30) for name in list(body)[:8])
+        raise _bad("a reply of a server, as in other records", f"an object with {there or 'nothing'}", field="reply")
+    return [_bare(body)]
 
 
 def _choices(body: Fields) -> list[Answer]:
@@ -219,30 +226,33 @@ def _vllm(body: Fields) -> list[Answer]:
     return answers
 
 
+_STEPS = "completion_probabilities"
+
+
 def _llama(body: Fields) -> list[Answer]:
     """llama.cpp's own form: `logprob`, after sampling `prob`, in older versions `probs` with the chosen token's."""
     answer = Answer(_text(body.get("content")))
     for step in body.get("completion_probabilities") or []:
         if not isinstance(step, Mapping):
-            raise _bad("an object for every token", step)
+            raise _bad("an object for every token", step, field=_STEPS)
         token = step.get("token", step.get("content"))
         answer.pieces.append(_piece(token, step.get("bytes")))
         if "logprob" in step:
             answer.logprobs.append(step["logprob"])
         elif "prob" in step:
-            answer.logprobs.append(_log(step["prob"], token))
+            answer.logprobs.append(_log(step["prob"], shown(token, 30)))
         else:
             candidates = step.get("probs")
             if not isinstance(candidates, list) or not all(isinstance(one, Mapping) for one in candidates):
-                raise _bad("`logprob`, `prob`, or `probs` with objects, for every token", step)
+                raise _bad("`logprob`, `prob`, or `probs` with objects, for every token", step, field=_STEPS)
             chosen = (one.get("prob") for one in candidates if one.get("tok_str", one.get("token")) == token)
-            answer.logprobs.append(_log(next(chosen, None), token))
+            answer.logprobs.append(_log(next(chosen, None), f"{shown(token, 30)} among its `probs`"))
     return [answer]
 
 
-def _log(probability: Any, token: Any) -> float:
+def _log(probability: Any, token: str) -> float:
     if isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 <= probability <= 1 + 1e-6:
-        raise _bad(f"the probability of the token {shown(token, 30)}", probability)
+        raise _bad(f"the probability of the token {token}", probability, field=_STEPS)
     return math.log(min(probability, 1.0)) if probability > 0 else -math.inf
 
 
@@ -487,7 +497,7 @@ def _fields_of(answer: Answer) -> dict[str, Any]:
     return fields
 
 
-def _around(item: Fields, body: Fields, number: int) -> dict[str, Any]:
+def _around(item: Fields, body: Fields) -> dict[str, Any]:
     """What stands around a reply: single values and gold texts, and what the example is called."""
     kept = {
         name: value
@@ -497,7 +507,8 @@ def _around(item: Fields, body: Fields, number: int) -> dict[str, Any]:
     }
     names = [item.get("custom_id"), item.get("key"), item.get("id"), item.get("i"), item.get("request_id")]
     names += [body.get(name) for name in ("id", "request_id", "responseId")]
-    return {**kept, "id": str(next((name for name in names if isinstance(name, str | int)), number))}
+    named = next((name for name in names if isinstance(name, str | int)), None)
+    return {**kept, **({} if named is None else {"id": str(named)})}
 
 
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
@@ -506,19 +517,19 @@ def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterato
             yield number, item
             continue
         try:
-            yield from ((number, row) for row in _of(item, number, selection))
+            yield from ((number, row) for row in _of(item, selection))
         except InputError as error:
             yield number, _placed(error, path, number)
 
 
-def _of(item: Fields, number: int, selection: Selection) -> list[Mapping[str, Any]]:
+def _of(item: Fields, selection: Selection) -> list[Mapping[str, Any]]:
     """The records of one reply: one for each answer; for `diverse` one with all of them."""
     try:
         body = _body(item)
-        around = _around(item, body, number)
+        around = _around(item, body)
         answers = _answers(body)
     except _FailedError as failed:
-        return [Unanswered(_around(item, {}, number), str(failed))]
+        return [Unanswered(_around(item, {}), str(failed))]
     if selection.question == "diverse":
         texts = [answer.text for answer in answers if answer.text is not None]
         return [{**around, "responses": texts}]
@@ -530,13 +541,50 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _bad(expected: str, got: Any, hint: str = SKIP_HINT) -> InputError:
-    told = got if isinstance(got, str) and got.startswith("a ") else shown(got, 80)
-    return InputError(field="logprobs", expected=expected, got=told, hint=hint, reason=Reason.BAD_LOGPROBS)
+def _bad(expected: str, got: Any, hint: str = SKIP_HINT, field: str = "logprobs") -> InputError:
+    told = got if isinstance(got, str) and got.startswith(("a ", "an object with ")) else shown(got, 80)
+    return InputError(field=field, expected=expected, got=told, hint=hint, reason=Reason.BAD_LOGPROBS)
 
 
 def _placed(error: InputError, path: str, number: int) -> InputError:
     return InputError(**{**error.parts(), "path": path or None, "record": number})
+
+
+# ---- requests of a batch
+
+CUSTOM_ID = "custom_id"
+
+
+def _request(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
+    """What a batch asked: the last thing that a user said, and what the user noted about it."""
+    for number, item in objects:
+        if isinstance(item, InputError):
+            yield number, item
+            continue
+        body = item.get("body", item.get("params"))
+        if not isinstance(item.get(CUSTOM_ID), str) or not isinstance(body, Mapping):
+            yield number, _placed(_bad("custom_id and body, as in all requests", item, field=CUSTOM_ID), path, number)
+            continue
+        noted = body.get("metadata")
+        kept = (
+            {k: v for k, v in noted.items() if isinstance(v, str | int | float)} if isinstance(noted, Mapping) else {}
+        )
+        yield number, {**kept, CUSTOM_ID: item[CUSTOM_ID], "prompt": _asked(body)}
+
+
+def _asked(body: Fields) -> str | None:
+    messages = body.get("messages", body.get("input"))
+    if isinstance(messages, list):
+        said = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
+        return _content(said[-1].get("content")) if said else None
+    return _text(messages if isinstance(messages, str) else body.get("prompt"))
+
+
+def _is_request(start: Start) -> str:
+    first = start.first
+    asks = isinstance(first.get("body", first.get("params")), Mapping) and "response" not in first
+    asks = asks and (first.get("method") == "POST" or "params" in first)
+    return "its records are requests of a batch" if asks and CUSTOM_ID in first else ""
 
 
 # ---- recognition
@@ -579,7 +627,16 @@ FORMATS = (
         "Gemini, Anthropic, Hugging Face's generate",
         known=_is_reply,
         records=_records,
+        holds="predictions",
         example="sensecheck calibrated replies.jsonl",
+    ),
+    Format(
+        "batch-requests",
+        "the requests of an OpenAI or Anthropic batch, beside its replies: prompts, and which have no reply",
+        known=_is_request,
+        records=_request,
+        holds="requests",
+        example="sensecheck calibrated batch_output.jsonl batch_input.jsonl --gold golds.csv",
     ),
     Format(
         "logprobs",
@@ -587,6 +644,7 @@ FORMATS = (
         ("calibrated",),
         _is_logprobs,
         records=_records,
+        holds="predictions",
         example="sensecheck calibrated answers.jsonl",
     ),
 )

@@ -188,7 +188,24 @@ def test_one_reply_alone(tmp_path: Path) -> None:
     ],
 )
 def test_which_tokens_spell_a_text(text: str, pieces: list[bytes | None], own: int | None) -> None:
-    assert own_tokens(text, pieces) == own
+    assert own_tokens(text, pieces) == (None if own is None else (0, own))
+
+
+def test_tokens_of_a_reasoning_are_not_the_answers(tmp_path: Path) -> None:
+    steps = [("Is it ", -1.0), ("Paris?", -2.0), ("</think>\n\n", -0.5), ("Pa", HALF), ("ris", HALF), ("</s>", STOP)]
+    reply = {
+        "choices": [
+            {
+                "message": {"content": "Paris", "reasoning_content": "Is it Paris?"},
+                "logprobs": {"content": [{"token": token, "logprob": value} for token, value in steps]},
+            }
+        ],
+        "gold": "Paris",
+    }
+    assert evaluated(tmp_path / "a.jsonl", reply)["mean_confidence"].value == pytest.approx(0.25)
+    made = evaluated(tmp_path / "a.jsonl", reply, with_stop=True)
+    assert made["mean_confidence"].value == pytest.approx(0.2)
+    assert not any("do not spell" in note for note in made.notes)
 
 
 def test_tokens_that_do_not_spell_the_text_all_count_and_are_told(tmp_path: Path) -> None:
@@ -196,6 +213,15 @@ def test_tokens_that_do_not_spell_the_text_all_count_and_are_told(tmp_path: Path
     made = evaluated(tmp_path / "a.jsonl", reply)
     assert made["mean_confidence"].value == pytest.approx(0.2)
     assert any(note.startswith("1 answer has tokens that do not spell the text") for note in made.notes)
+
+
+def test_log_probabilities_that_are_all_zero_stand_for_none(tmp_path: Path) -> None:
+    zeros = {"choices": [{"message": {"content": "Paris"}, "logprobs": {"content": tokens(0.0, 0.0)}}], "gold": "Paris"}
+    made = evaluated(tmp_path / "a.jsonl", zeros, zeros)
+    assert (made["accuracy"].n, made["mean_confidence"].n) == (2, 0)
+    assert any(note.startswith("every log-probability is 0.0") for note in made.notes)
+    made = evaluated(tmp_path / "a.jsonl", zeros, {**CHAT, "gold": "Paris"})
+    assert made.measurements["confidence"].to_list() == [1.0, pytest.approx(0.25)]
 
 
 def test_an_answer_of_nothing_is_the_token_that_ended_it(tmp_path: Path) -> None:

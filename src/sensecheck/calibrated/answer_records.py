@@ -100,6 +100,9 @@ class AnswerRecords(TableRecords):
         confidence: list[float | None] = [None] * len(rows)
         reasons: list[str | None] = [None] * len(rows)
         steps = [_steps(row, reading) for row in rows]
+        if sum(map(len, steps)) > 1 and not any(value for values in steps for value in values):
+            self._said.append("every log-probability is 0.0, which stands for none: it is no confidence of 1")
+            steps = [[] for _ in rows]
         known = [at for at, values in enumerate(steps) if values]
         lengths = np.asarray([len(steps[at]) for at in known], dtype=np.int64)
         if known:

@@ -44,6 +44,8 @@ class Answer:
     logprobs: list[Any] = field(default_factory=list)
     ended_by: int = 0
     """How many of the last tokens the server itself says are none of the text."""
+    reasoned: bool = False
+    """Whether the tokens of a reasoning stand before those of the text."""
     mean: float | None = None
     tokens: int | None = None
     silent: str = ""
@@ -165,9 +167,10 @@ def _choices(body: Fields) -> list[Answer]:
             raise _bad("whole replies", "a piece of a stream", "Save the reply that the pieces add up to.")
         message = choice.get("message")
         text = choice.get("text")
+        answer = _bare(choice)
         if isinstance(message, Mapping):
             text = _content(message.get("content"))
-        answer = _bare(choice)
+            answer.reasoned = any(message.get(name) for name in ("reasoning_content", "reasoning"))
         answer.text = text if isinstance(text, str) else answer.text
         answers.append(answer)
     return answers
@@ -412,20 +415,27 @@ def _byte_letters() -> dict[str, int]:
 _LETTERS = _byte_letters()
 
 
-def own_tokens(text: str, pieces: Sequence[bytes | None]) -> int | None:
-    """How many of the first tokens the text is made of; nothing where they do not spell it.
+def own_tokens(text: str, pieces: Sequence[bytes | None], *, reasoned: bool = False) -> tuple[int, int] | None:
+    """The tokens that the text is made of, the first and the one behind the last; nothing where they do not spell it.
 
     >>> own_tokens(" Paris", [b" P", b"ar", b"is", b"\\n"])
-    3
+    (0, 3)
     """
     if not text:
-        return 0 if pieces and None not in pieces else None
+        return (0, 0) if pieces and None not in pieces else None
     for spelled in (_as_given, _as_letters, _as_words):
         parts = spelled(pieces)
         if parts is None:
             continue
         whole = text.encode("utf-8", "replace")
         joined = b"".join(parts)
+        first = 0
+        if reasoned:
+            begin = joined.rfind(whole.strip())
+            while begin > 0 and first < len(parts) and len(parts[first]) <= begin:
+                begin -= len(parts[first])
+                first += 1
+            parts, joined = parts[first:], b"".join(parts[first:])
         if not joined.startswith(whole):
             # Servers strip white space at the beginning of texts, or at both ends.
             skipped = len(joined) - len(joined.lstrip())
@@ -436,7 +446,7 @@ def own_tokens(text: str, pieces: Sequence[bytes | None]) -> int | None:
         while reached < len(whole):
             reached += len(parts[at])
             at += 1
-        return at
+        return first, first + at
     return None
 
 
@@ -477,19 +487,19 @@ def _fields_of(answer: Answer) -> dict[str, Any]:
     if answer.mean is not None and not answer.mean <= 1e-6:
         raise _bad("a mean log-probability of at most 0", answer.mean)
     values = _values(answer.logprobs)
-    text, kept = answer.text, len(values) - answer.ended_by
+    text, first, kept = answer.text, 0, len(values) - answer.ended_by
     fields: dict[str, Any] = {}
     if text is not None and values:
-        spelled = own_tokens(text, answer.pieces)
+        spelled = own_tokens(text, answer.pieces, reasoned=answer.reasoned)
         if spelled is not None:
-            kept = min(kept, spelled) if spelled else kept
+            first, kept = spelled[0], min(kept, spelled[1]) if spelled[1] else kept
         elif not answer.ended_by:
             fields[UNALIGNED] = True
     elif text is None:
         text = b"".join(piece or b"" for piece in answer.pieces).decode("utf-8", "replace")
     fields[PREDICTION] = text
     if values:
-        fields |= {TOKEN_LOGPROBS: values[:kept], STOP_LOGPROBS: values[kept:]}
+        fields |= {TOKEN_LOGPROBS: values[first:kept], STOP_LOGPROBS: values[kept:]}
     if answer.mean is not None:
         fields |= {MEAN_LOGPROB: min(float(answer.mean), 0.0), TOKENS: answer.tokens}
     if answer.silent:

@@ -396,8 +396,11 @@ _BYTE_TOKEN = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)$|<0x([0-9A-Fa-f]{2})>$
 
 def _piece(token: Any, given: Any = None) -> bytes | None:
     """The bytes that a token adds to the text."""
-    if isinstance(given, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in given):
-        return bytes(given)
+    if type(given) is list:
+        try:
+            return bytes(given)
+        except (TypeError, ValueError):
+            pass
     if not isinstance(token, str):
         return None
     if (found := _BYTE_TOKEN.match(token)) is not None:
@@ -473,6 +476,8 @@ def _as_words(pieces: Sequence[bytes | None]) -> list[bytes] | None:
 
 
 def _values(given: Sequence[Any]) -> list[float]:
+    if all(type(value) is float and -1e308 <= value <= 0 for value in given):
+        return list(given)
     values = []
     for value in given:
         right = isinstance(value, int | float) and not isinstance(value, bool) and -1e308 <= value <= 1e-6

@@ -175,6 +175,7 @@ def _records(
     layouts = [chosen or layout for layout in _layouts(files, needs)]
     if not always and not any(layout is not None and layout.is_read_here for layout in layouts):
         return None
+    selection.together = len(files)
     parts = [_read(source, layout, needs, skip_bad, selection) for source, layout in zip(files, layouts, strict=True)]
     asked = [part for part, layout in zip(parts, layouts, strict=True) if layout and layout.holds == "requests"]
     replies = [part for part in parts if not any(part is one for one in asked)]

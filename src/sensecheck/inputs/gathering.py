@@ -419,7 +419,7 @@ def _concatenated(parts: Sequence[Gathered]) -> Gathered:
         rows: Any = pl.concat(frames, how="diagonal_relaxed")
     else:
         rows = [row for part in parts for row in part.dictionaries()]
-    return Gathered(
+    together = Gathered(
         rows,
         format=parts[0].format,
         inputs=[one for part in parts for one in part.inputs],
@@ -429,6 +429,7 @@ def _concatenated(parts: Sequence[Gathered]) -> Gathered:
         class_labels=parts[0].class_labels,
         may_lack=all(part.may_lack for part in parts),
     )
+    return _evened(together) if together.may_lack and not isinstance(rows, pl.DataFrame) else together
 
 
 def _input(source: Source, format: str, rows: int, bad: int) -> dict[str, Any]:

@@ -157,8 +157,8 @@ def _chosen(samples: Sequence[_Sample], path: str, selection: Selection) -> Iter
     several = len({one.evaluation for one in kept}) > 1
     seen: dict[tuple[str, str | None], int] = {}
     epochs = len({one.epoch for one in kept}) > 1
-    golds = even_golds([_gold(one.item, next(iter(_outputs(one.item)), None)) for one in kept])
-    for one, gold in zip(kept, golds, strict=True):
+    golds = [_gold(one.item, next(iter(_outputs(one.item)), None)) for one in kept]
+    for one, gold in zip(kept, even_golds(golds, several=selection.together > 1), strict=True):
         name = f"{one.evaluation}/{one.name}" if several else one.name
         key = (f"{one.model}\0{name}", one.epoch)
         if key in seen:

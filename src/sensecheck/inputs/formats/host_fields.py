@@ -150,9 +150,9 @@ def agreement(name: str, metric: str, theirs: Any, their_n: Any, ours: float | N
     return f"differs from {escaped(name)}, which says {told}: here it is {ours:.4f} over {n:,}"
 
 
-def even_golds(golds: Sequence[str | list[str] | None]) -> list[str | list[str] | None]:
-    """Texts, or lists of them where any is a list: a column holds one kind."""
-    if not any(isinstance(gold, list) for gold in golds):
+def even_golds(golds: Sequence[str | list[str] | None], *, several: bool = False) -> list[str | list[str] | None]:
+    """Texts, or lists of them where any is a list: a column holds one kind. Of several logs, always lists."""
+    if not several and not any(isinstance(gold, list) for gold in golds):
         return list(golds)
     return [[gold] if isinstance(gold, str) else gold for gold in golds]
 

@@ -480,7 +480,7 @@ def _judged(
             "log-likelihoods of this task are those of given texts: they are no confidence in an answer of the model",
         )
     golds = [_gold(line) for line in lines]
-    for line, gold in zip(lines, golds if classes else even_golds(golds), strict=True):
+    for line, gold in zip(lines, golds if classes else even_golds(golds, several=several), strict=True):
         row: dict[str, Any] = {}
         pick = picks.get(line.number)
         if line.kind == "choice":

@@ -31,12 +31,10 @@ def _is_split(start: Start) -> str:
     columns, data = members.get("columns"), members.get("data")
     if not members.keys() <= _PARTS or not isinstance(columns, list) or not columns:
         return ""
-    rows = data is UNFINISHED or (isinstance(data, list) and all(isinstance(row, list) for row in data[:20]))
-    return (
-        "it holds columns and data apart, as MLflow's tables do"
-        if rows and all(isinstance(one, str) for one in columns)
-        else ""
-    )
+    if not all(isinstance(one, str) for one in columns):
+        return ""
+    rows = data is UNFINISHED or (isinstance(data, list) and all(isinstance(row, list) for row in data[:1]))
+    return "it holds columns and data apart, as MLflow's tables do" if rows else ""
 
 
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:

@@ -175,6 +175,7 @@ def _records(
     layouts = [chosen or layout for layout in _layouts(files, needs)]
     if not always and not any(layout is not None and layout.is_read_here for layout in layouts):
         return None
+    selection.together = len(files)
     parts = [_read(source, layout, needs, skip_bad, selection) for source, layout in zip(files, layouts, strict=True)]
     asked = [part for part, layout in zip(parts, layouts, strict=True) if layout and layout.holds == "requests"]
     replies = [part for part in parts if not any(part is one for one in asked)]
@@ -418,7 +419,7 @@ def _concatenated(parts: Sequence[Gathered]) -> Gathered:
         rows: Any = pl.concat(frames, how="diagonal_relaxed")
     else:
         rows = [row for part in parts for row in part.dictionaries()]
-    return Gathered(
+    together = Gathered(
         rows,
         format=parts[0].format,
         inputs=[one for part in parts for one in part.inputs],
@@ -428,6 +429,7 @@ def _concatenated(parts: Sequence[Gathered]) -> Gathered:
         class_labels=parts[0].class_labels,
         may_lack=all(part.may_lack for part in parts),
     )
+    return _evened(together) if together.may_lack and not isinstance(rows, pl.DataFrame) else together
 
 
 def _input(source: Source, format: str, rows: int, bad: int) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.field_names import found
 from sensecheck.inputs.formats.label_sheets import LABELS
 from sensecheck.inputs.formats.plain import TABLES
-from sensecheck.inputs.formats.reading import object_of
-from sensecheck.inputs.formats.registry import Format, Row, folder_format, formats, named, recognised
+from sensecheck.inputs.formats.reading import json_records, object_of
+from sensecheck.inputs.formats.registry import Format, Row, Selection, folder_format, formats, named, recognised
 from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.gathering import records_of
 from sensecheck.inputs.hugging_face import is_arrow
@@ -134,6 +134,10 @@ class Counted:
 def _counted(source: Source, chosen: Format) -> Counted:
     if chosen.rows is not None:
         return _taken(chosen.rows(source), with_ids=chosen.questions == (LABELS,))
+    if chosen.log is not None:
+        return _taken(chosen.log(source, Selection()))
+    if chosen.records is not None and (start := Start.of(source)).is_one_object:  # one document, perhaps of many
+        return _taken(chosen.records(json_records(source, start)[1], source.name, Selection()))
     if chosen.name in TABLES and chosen.name not in ("json", "jsonl"):
         return _table(source, chosen.name)
     if chosen.name == "json" or Start.of(source).kind in ("array", "object"):

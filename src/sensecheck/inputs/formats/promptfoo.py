@@ -154,6 +154,7 @@ def _of(items: Iterable[tuple[int, Any]], path: str, selection: Selection) -> It
     providers = list(dict.fromkeys(one.provider for one in results))
     if selection.question != _LOOK and (len(providers) > 1 or selection.filter is not None):
         picked = selection.pick("filter", providers, path)
+        selection.method["provider"] = selection.method.pop("filter")  # another system, and no other yardstick
         results = [one for one in results if one.provider == picked]
     prompts = list(dict.fromkeys(one.prompt for one in results))
     scorer = _scorer(results, path, selection)

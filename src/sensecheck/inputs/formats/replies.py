@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, Unanswered, escaped, shown
+from sensecheck.inputs.formats.host_marks import is_of_a_host
 from sensecheck.inputs.formats.registry import Format, Row, Selection
 from sensecheck.inputs.formats.start import UNFINISHED, Start
 from sensecheck.inputs.reasons import Reason
@@ -512,6 +513,11 @@ def _fields_of(answer: Answer) -> dict[str, Any]:
     return fields
 
 
+def fields_of_choices(choices: Sequence[Fields]) -> list[dict[str, Any]]:
+    """What each of a reply's answers adds to its record, for logs that hold replies in OpenAI's form."""
+    return [_fields_of(answer) for answer in _choices({"choices": choices})]
+
+
 def _around(item: Fields, body: Fields) -> dict[str, Any]:
     """What stands around a reply: single values and gold texts, and what the example is called."""
     kept = {
@@ -614,7 +620,7 @@ def holds_logprobs(first: bytes) -> bool:
 
 
 def _is_reply(start: Start) -> str:
-    if start.kind == "text":
+    if start.kind == "text" or is_of_a_host(start.first):
         return ""
     first = start.first
     try:
@@ -628,7 +634,7 @@ def _is_reply(start: Start) -> str:
 
 def _is_logprobs(start: Start) -> str:
     """For `calibrated` alone: records of the user's own, with log-probabilities."""
-    if start.kind == "text" or _is_reply(start) or not holds_logprobs(start.data):
+    if start.kind == "text" or _is_reply(start) or not holds_logprobs(start.data) or is_of_a_host(start.first):
         return ""
     first = start.first
     own = isinstance(first.get("logprobs"), list | dict) or first.get("logprobs") is UNFINISHED

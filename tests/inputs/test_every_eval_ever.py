@@ -103,7 +103,7 @@ def test_where_less_is_better_nothing_is_a_verdict(tmp_path):
 
 
 def test_scores_outside_the_unit_interval_are_no_verdict():
-    with pytest.raises(InputError, match="'judge': no verdict on answers.*Verdicts here: none"):
+    with pytest.raises(InputError, match=r"'judge': no verdict on answers.*Verdicts here: none"):
         evaluated([sample("0", "judge", 4.0), sample("1", "judge", 5.0)])
 
 

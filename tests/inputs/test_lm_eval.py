@@ -226,7 +226,7 @@ FILTERED = [generated(at, ["5", "6"], kept, float(kept == "5"), name) for name i
 
 def test_filters_are_chosen(tmp_path):
     path = saved(tmp_path, FILTERED)
-    with pytest.raises(InputError, match="holds several filters: 'strict', 'loose'.* --filter strict"):
+    with pytest.raises(InputError, match=r"holds several filters: 'strict', 'loose'.* --filter strict"):
         evaluated(path)
     with pytest.raises(InputError, match="Did you mean 'loose'"):
         evaluated(path, filter="lose")

@@ -57,13 +57,13 @@ def test_several_metrics():
     assert evaluated(table(columns, data), scorer="toxicity/v1")["accuracy"].value == 0.25
     assert evaluated(table(columns, data), scorer="kind")["accuracy"].value == 0.5
     with pytest.raises(
-        InputError, match="similarity/v1/score: expected verdicts.*got a score of 4. Verdicts here: right"
+        InputError, match=r"similarity/v1/score: expected verdicts.*got a score of 4. Verdicts here: right"
     ):
         evaluated(table(columns, data), scorer="similarity/v1")
 
 
 def test_scores_on_another_scale_alone_are_told():
-    with pytest.raises(InputError, match="judge/score: expected verdicts.*got a score of 5. Verdicts here: none"):
+    with pytest.raises(InputError, match=r"judge/score: expected verdicts.*got a score of 5. Verdicts here: none"):
         evaluated(table(["outputs", "judge/score"], [["a", 1], ["b", 5]]))
 
 

@@ -331,7 +331,7 @@ def _logprobs(one: _Asked, path: str) -> dict[str, Any]:
     spelled = own_tokens(one.completion or "", pieces)
     if spelled is None:
         return {TOKEN_LOGPROBS: values, STOP_LOGPROBS: [], UNALIGNED: True}
-    kept = spelled or len(values)
+    kept = spelled[1] or len(values)
     return {TOKEN_LOGPROBS: values[:kept], STOP_LOGPROBS: values[kept:]}
 
 

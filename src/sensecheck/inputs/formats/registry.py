@@ -30,8 +30,8 @@ Row = tuple[int, Mapping[str, Any] | InputError]
 """The number of a line or record in its file, and what it holds, or what is wrong with it."""
 
 _MODULES = (
-    "plain", "replies", "lm_eval", "inspect_logs", "every_eval_ever", "helm", "promptfoo", "mlflow_tables", "text_to_sql",
-    "knowledge_graphs", "dialogue", "label_sheets",
+    "plain", "replies", "lm_eval", "inspect_logs", "every_eval_ever", "helm", "promptfoo", "mlflow_tables",
+    "text_to_sql", "knowledge_graphs", "dialogue", "label_sheets",
 )  # fmt: skip
 
 

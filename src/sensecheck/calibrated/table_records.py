@@ -297,6 +297,8 @@ class TableRecords(Records):
         return {str(Reason.UNREADABLE_LINE): unreadable} if unreadable else {}
 
     def scale(self) -> str:
+        if self._no_confidences and self._range is None:
+            return "none"
         scales = ["verbalised"] if self._verbalised else []
         for scale in self._scales.values():
             raw = scale == "logits" and self.reading.scale == "auto"

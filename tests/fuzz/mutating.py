@@ -174,7 +174,10 @@ def _json(rng: random.Random, data: bytes) -> bytes | None:
         return None
     for _ in range(rng.choice((1, 1, 2, 4))):
         document = _changed(rng, document)
-    return _dumped(document)
+    try:
+        return _dumped(document)
+    except MemoryError:  # parts that hold one another many times over
+        return None
 
 
 def _json_lines(rng: random.Random, data: bytes) -> bytes | None:

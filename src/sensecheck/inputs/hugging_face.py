@@ -314,7 +314,7 @@ def _read(place: Path) -> Any:
 
 
 class DamagedError(Exception):
-    """Bytes that are no Arrow."""
+    """Bytes that are no Arrow, or no Parquet."""
 
 
 class CutShortError(DamagedError):

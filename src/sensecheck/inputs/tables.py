@@ -48,8 +48,11 @@ from sensecheck.inputs.hugging_face import (
 )
 from sensecheck.inputs.json_arrays import DEEPEST, OURS, in_words, is_deep, loads, not_utf8, read_document
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
+from sensecheck.inputs.parquet_pages import check_pages
 from sensecheck.inputs.places import PLACE as PLACE
+from sensecheck.inputs.parquet_pages import check_pages
 from sensecheck.inputs.places import RECORD as RECORD
+from sensecheck.inputs.parquet_pages import check_pages
 from sensecheck.inputs.places import line_or_record
 from sensecheck.inputs.reasons import Reason
 
@@ -469,6 +472,7 @@ class TableReader:
         path = _on_disk(source, "Parquet")
         record = 1
         with reading_parquet(source.name):
+            check_pages(path)
             lazy = pl.scan_parquet(path, glob=False)
             rows = lazy.select(pl.len()).collect().item()
         report.class_labels = [*_labels_in_parquet(path, source.name), *report.class_labels]

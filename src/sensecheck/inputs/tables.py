@@ -50,9 +50,7 @@ from sensecheck.inputs.json_arrays import DEEPEST, OURS, in_words, is_deep, load
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
 from sensecheck.inputs.parquet_pages import check_pages
 from sensecheck.inputs.places import PLACE as PLACE
-from sensecheck.inputs.parquet_pages import check_pages
 from sensecheck.inputs.places import RECORD as RECORD
-from sensecheck.inputs.parquet_pages import check_pages
 from sensecheck.inputs.places import line_or_record
 from sensecheck.inputs.reasons import Reason
 

@@ -137,7 +137,7 @@ def test_without_stats_the_references_decide(tmp_path):
     assert result["accuracy"].value == 0.5 and any(
         "no per_instance_stats.json is beside" in note for note in result.notes
     )
-    with pytest.raises(InputError, match=r"has no per_instance_stats.json beside it"):
+    with pytest.raises(InputError, match=r"has no per_instance_stats\.json beside it"):
         evaluated(run, scorer="exact_match")
 
 

@@ -247,7 +247,9 @@ def test_diverse_takes_all_responses_whatever_filters_there_are():
 def test_looking_asks_nothing(tmp_path):
     rows = rows_of(FILTERED, "")
     assert [(row["id"], row["prediction"]) for row in rows] == [("0", "5"), ("1", "6")]
-    assert look(str(saved(tmp_path, FILTERED))).format == "lm-eval"
+    seen = look(str(saved(tmp_path, FILTERED)))
+    assert (seen.format, seen.examples) == ("lm-eval", 2)
+    assert "several filters: strict, loose (--filter)" in seen.notes
 
 
 def test_several_responses_that_a_filter_kept_are_samples():

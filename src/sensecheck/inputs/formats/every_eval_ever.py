@@ -17,11 +17,12 @@ from sensecheck.inputs.formats.host_fields import (
     number,
     picked,
     placed,
+    to_choose,
     verdict,
     verdict_names,
     with_fields,
 )
-from sensecheck.inputs.formats.registry import Format, Row, Selection
+from sensecheck.inputs.formats.registry import Format, Row, Selection, in_a_line
 from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.reasons import Reason
 
@@ -148,7 +149,7 @@ def _chosen(samples: Sequence[_Sample], path: str, selection: Selection) -> Iter
     models = list(dict.fromkeys(one.model for one in samples))
     if len(models) > 1 and selection.question:
         raise InputError(
-            f"holds answers of several models: {', '.join(shown(name, 60) for name in models[:5])}", path=path or None,
+            f"holds answers of several models: {in_a_line(models, shown)}", path=path or None,
             hint="Give the samples of one model; two files of samples are compared with `sensecheck compare`.",
             reason=Reason.MIXED,
         )  # fmt: skip
@@ -183,6 +184,8 @@ def _metric(samples: Sequence[_Sample], path: str, selection: Selection) -> str:
     """The metric that is read."""
     names = list(dict.fromkeys(one.metric for one in samples))
     if selection.question in ("", "diverse") and selection.scorer is None:
+        if not selection.question:
+            to_choose(selection, "scorer", names)
         return next((name for name in _PREFERRED if name in names), names[0])
     if selection.question == "calibrated":
         good, others = verdict_names([{one.metric: _score(one.item)} for one in samples])
@@ -190,10 +193,10 @@ def _metric(samples: Sequence[_Sample], path: str, selection: Selection) -> str:
         others += [name for name in good if name in falling]
         names = [name for name in good if name not in falling]
         if selection.scorer in others or not names:
-            told = ", ".join(shown(name, 60) for name in others) or "there are no scores"
+            told = in_a_line(others, shown) or "there are no scores"
             raise InputError(
                 f"{told}: no verdict on answers, which is a number from 0 (wrong) to 1 (right)", path=path or None,
-                field="scorer", hint=f"Verdicts here: {', '.join(names) or 'none'}.", reason=Reason.NO_MARKS,
+                field="scorer", hint=f"Verdicts here: {in_a_line(names) or 'none'}.", reason=Reason.NO_MARKS,
             )  # fmt: skip
     return picked(selection, "scorer", names, path, _PREFERRED)
 

@@ -25,12 +25,13 @@ from sensecheck.inputs.formats.host_fields import (
     number,
     picked,
     placed,
+    to_choose,
     unwrapped,
     verdict,
     verdict_names,
     with_fields,
 )
-from sensecheck.inputs.formats.registry import Format, Row, Selection
+from sensecheck.inputs.formats.registry import Format, Row, Selection, in_a_line
 from sensecheck.inputs.formats.start import UNFINISHED, Start
 from sensecheck.inputs.reasons import Reason
 
@@ -422,6 +423,7 @@ def _of_task(
         chosen = picked(selection, "filter", filters, path, several=several)
     else:
         chosen = filters[0]
+        to_choose(selection, "filter", filters)
     kept = [line for line in lines if line.filter == chosen]
     if selection.question not in ("", "calibrated"):
         return _predictions(kept)
@@ -511,17 +513,18 @@ def _scorer(lines: Sequence[_Line], path: str, selection: Selection, several: bo
     """The metric whose values are the verdicts; nothing where none is one and choices have targets."""
     names, others = verdict_names([line.scores for line in lines])
     is_choice = all(line.kind == "choice" for line in lines)
-    told = ", ".join(shown(name, 40) for name in others)
+    told = in_a_line(others, shown)
     if selection.scorer in others:
         raise InputError(
             f"{shown(selection.scorer, 40)} is no verdict on an answer: its values are no numbers from 0 to 1",
             path=path or None, field="scorer",
-            hint=f"Verdicts of this log: {', '.join(names) or 'none'}.", reason=Reason.BAD_OPTION,
+            hint=f"Verdicts of this log: {in_a_line(names) or 'none'}.", reason=Reason.BAD_OPTION,
         )  # fmt: skip
     preferred = ("acc", "exact_match") if is_choice else ("exact_match", "acc")
     if names and selection.question:
         return picked(selection, "scorer", names, path, preferred, several=several)
     if names:
+        to_choose(selection, "scorer", names)
         return next((name for name in preferred if name in names), names[0])
     targets = is_choice and all(_right_choices(line) is not None for line in lines)
     if not targets and selection.question:

@@ -133,6 +133,14 @@ def test_samples_of_several_tasks_have_names_of_their_own():
     assert [row["id"] for row in rows_of(lines)] == ["geo/0", "law/0"]
 
 
+def test_files_of_several_tasks(tmp_path):
+    paths = []
+    for task in ("geo", "law"):
+        (tmp_path / task).mkdir()
+        paths.append(saved(tmp_path / task, [{**line, "evaluation_name": task} for line in TWO]))
+    assert [row["id"] for row in rows_of(paths)] == ["geo/0", "geo/1", "law/0", "law/1"]
+
+
 def test_several_models_are_told():
     with pytest.raises(InputError, match="holds answers of several models: 'org/m', 'org/n'"):
         evaluated([TWO[0], {**TWO[2], "model_id": "org/n"}])

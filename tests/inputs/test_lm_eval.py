@@ -98,6 +98,17 @@ def test_targets_in_all_their_forms(target, gold):
     assert (row["label"], row["gold"]) == (gold, gold)
 
 
+def test_choices_that_are_numbers():
+    """Targets of digits are places, unless the verdicts say that they are texts."""
+    texts = [
+        choice(at, [-1.0 - (text != said) for text in "123"], "2", float(said == "2"), ("1", "2", "3"))
+        for at, said in enumerate("213")
+    ]
+    assert [(row["label"], row["prediction"]) for row in rows_of(texts)] == [("2", "2"), ("2", "1"), ("2", "3")]
+    places = [{**line, "acc": float(said == "3")} for line, said in zip(texts, "213", strict=True)]
+    assert [row["label"] for row in rows_of(places)] == ["3", "3", "3"]
+
+
 def test_several_right_choices_are_no_class():
     line = {**choice(0, [-2.0, -1.0, -3.0], 0, 1.0, ("a", "b", "c")), "target": "[1, 2]"}
     (row,) = rows_of([line])

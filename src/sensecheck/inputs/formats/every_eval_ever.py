@@ -155,12 +155,12 @@ def _chosen(samples: Sequence[_Sample], path: str, selection: Selection) -> Iter
         )  # fmt: skip
     metric = _metric(samples, path, selection)
     kept = [one for one in samples if one.metric == metric] if metric else _first_of_each(samples)
-    several = len({one.evaluation for one in kept}) > 1
+    several = selection.together > 1 or len({one.evaluation for one in kept}) > 1
     seen: dict[tuple[str, str | None], int] = {}
     epochs = len({one.epoch for one in kept}) > 1
     golds = [_gold(one.item, next(iter(_outputs(one.item)), None)) for one in kept]
-    for one, gold in zip(kept, even_golds(golds, several=selection.together > 1), strict=True):
-        name = f"{one.evaluation}/{one.name}" if several else one.name
+    for one, gold in zip(kept, even_golds(golds, several=several), strict=True):
+        name = f"{one.evaluation}/{one.name}" if several and one.evaluation else one.name
         key = (f"{one.model}\0{name}", one.epoch)
         if key in seen:
             raise InputError(

@@ -224,8 +224,11 @@ def _rows(asked: list[_Asked], path: str, place: Path | None, selection: Selecti
         times[one.key[0]] = times.get(one.key[0], 0) + 1
     repeated = any(count > 1 for count in times.values())
     seen: dict[str, int] = {}
+    run = place.parent.name if place is not None and selection.together > 1 else ""
     for one in asked:
-        row: dict[str, Any] = {"id": one.key[0], **_about(one)}
+        row: dict[str, Any] = {"id": f"{run}/{one.key[0]}" if run else one.key[0], **_about(one)}
+        if run:
+            row["run"] = run
         if repeated:
             row["sample"] = seen.get(one.key[0], 0)
             seen[one.key[0]] = row["sample"] + 1

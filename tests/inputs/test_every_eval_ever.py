@@ -78,6 +78,7 @@ def test_a_reference_among_choices_is_its_place():
         (["Oslo", "Lima"], "Lima", "Oslo", 0.0, "Lima"),
         (["Oslo", "Lima"], "B", "A", 0.0, "B"),
         (["Oslo", "Lima"], "7", "Oslo", 0.0, "7"),
+        (["Oslo", "Lima"], "9" * 5000, "Oslo", 0.0, "9" * 5000),
         (None, "1", "1", 1.0, "1"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ Fields = Mapping[str, Any]
 
 _PREFERRED = ("acc", "accuracy", "exact_match")
 """Metrics that say which answers are right, where a sample has several."""
+_PLACE = re.compile(r"[0-9]{1,9}")
 _ENDINGS = ("_samples.jsonl", "_samples.jsonl.gz", "_samples.jsonl.zst")
 
 
@@ -105,15 +107,19 @@ def _gold(item: Fields, said: str | None) -> str | list[str] | None:
         return None
     texts = [str(one) for one in golds]
     if isinstance(choices, list) and all(isinstance(one, str) for one in choices):
-        placed_texts = [
-            choices[int(one)] if one.isascii() and one.isdigit() and int(one) < len(choices) else one for one in texts
-        ]
+        placed_texts = [_at(one, choices) for one in texts]
         # A choice may itself be a number: then the reading holds that the verdict bears out.
         right = verdict(_score(item))
         as_text = all(one in choices for one in texts)
         if not as_text or (right in (0, 1) and (said in placed_texts) == (right == 1) != (said in texts)):
             texts = placed_texts
     return texts[0] if len(texts) == 1 else texts
+
+
+def _at(reference: str, choices: Sequence[str]) -> str:
+    """The choice whose place the reference is; else the reference."""
+    place = int(reference) if _PLACE.fullmatch(reference) else len(choices)
+    return choices[place] if place < len(choices) else reference
 
 
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:

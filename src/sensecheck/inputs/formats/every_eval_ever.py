@@ -109,9 +109,9 @@ def _gold(item: Fields, said: str | None) -> str | list[str] | None:
     if isinstance(choices, list) and all(isinstance(one, str) for one in choices):
         placed_texts = [_at(one, choices) for one in texts]
         # A choice may itself be a number: then the reading holds that the verdict bears out.
-        right = verdict(_score(item))
-        as_text = all(one in choices for one in texts)
-        if not as_text or (right in (0, 1) and (said in placed_texts) == (right == 1) != (said in texts)):
+        is_right = verdict(_score(item)) == 1
+        as_texts, as_places = ((said in reading) == is_right for reading in (texts, placed_texts))
+        if not all(one in choices for one in texts) or (as_places and not as_texts):
             texts = placed_texts
     return texts[0] if len(texts) == 1 else texts
 

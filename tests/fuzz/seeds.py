@@ -142,6 +142,88 @@ REPLIES: list[dict[str, Any]] = [
     {"custom_id": "s", "gold": "ab", "result": {"type": "succeeded", "message": {"type": "message", "content": [{"type": "text", "text": "ab\nConfidence: 60%"}]}}},
     {"text": " ab", "tokens": ["\u0120a", "b", "</s>"], "transition_scores": [-0.5, -0.1, -0.1], "gold": "ab"},
 ]  # fmt: skip
+
+
+def lm_eval_choices(same: bool) -> list[dict[str, Any]]:
+    """lm-evaluation-harness: multiple choice, where all documents have the same choices or each has its own."""
+    return [
+        {
+            "doc_id": at, "doc": {"id": f"d{at}", "question": "Où?", "label": at % 2, "subject": "law"}, "target": str(at % 2),
+            "arguments": {
+                f"gen_args_{i}": {"arg_0": "Q: Où?\nA:", "arg_1": f" {text}" + ("" if same else f" {at}")}
+                for i, text in enumerate(("yes", "no", "maybe"))
+            },
+            "resps": [[["-1.5", "False"]], [["-0.5", "True"]], [["-inf", "False"]]],
+            "filtered_resps": [["-1.5", "False"], ["-0.5", "True"], ["-inf", "False"]], "filter": "none",
+            "metrics": ["acc", "acc_norm", "brier_score"], "acc": float(at % 2), "acc_norm": float(at % 2),
+            "brier_score": [at % 2, "[0.3 0.6 0.1]"],
+        }
+        for at in range(4)
+    ]  # fmt: skip
+
+
+LM_EVAL_GENERATED: list[dict[str, Any]] = [
+    {
+        "doc_id": at, "doc": {"question": "How many?"}, "target": "['5', \"it's 5\"]",
+        "arguments": {"gen_args_0": {"arg_0": "How many?", "arg_1": {"until": ["\n"], "do_sample": True}}},
+        "resps": [[" 5\n", " six"]], "filtered_resps": ["5"], "filter": filter, "metrics": ["exact_match"],
+        "exact_match": float(at),
+    }
+    for filter in ("strict", "loose") for at in range(2)
+]  # fmt: skip
+LM_EVAL_OTHER: list[dict[str, Any]] = [
+    {"doc_id": 0, "doc": {"text": "a"}, "target": "b", "arguments": [["a", " b"]], "resps": [[[-1.0, True]]],
+     "filtered_resps": [[-1.0, True]], "perplexity": -1.0, "acc": 1},
+    {"doc_id": 1, "doc": {"text": "a"}, "target": "b", "arguments": [["a"]], "resps": [["-9.5"]], "filtered_resps": ["-9.5"],
+     "word_perplexity": [-9.5, 3]},
+]  # fmt: skip
+LM_EVAL_RESULTS = {
+    "results": {"t": {"sample_len": 4, "acc,none": 0.5, "acc_stderr,none": "N/A"}},
+    "configs": {"t": {"task": "t"}}, "n-samples": {"t": {"original": 4, "effective": 4}},
+}  # fmt: skip
+EVERY_EVAL_EVER: list[dict[str, Any]] = [
+    {
+        "schema_version": "0.3.0", "evaluation_id": "e", "model_id": "org/m", "evaluation_name": "geo",
+        "evaluation_result_id": metric, "sample_id": str(at), "interaction_type": "single_turn",
+        "input": {"raw": "Où?", "reference": ["1"], "choices": ["Oslo", "Lima"]}, "output": {"raw": ["Lima"]},
+        "messages": None, "answer_attribution": [], "evaluation": {"score": float(at), "is_correct": at == 1},
+        "error": None, "metadata": {"subject": "geo", "epoch": "1"},
+    }
+    for at in range(2) for metric in ("acc", "f1")
+]  # fmt: skip
+EVERY_EVAL_EVER_FIGURES = {
+    "schema_version": "0.3.0", "evaluation_id": "e", "model_info": {"id": "org/m"},
+    "evaluation_results": [
+        {"evaluation_result_id": "acc", "evaluation_name": "geo", "metric_config": {"lower_is_better": False},
+         "score_details": {"score": 0.5, "uncertainty": {"num_samples": 2}}},
+    ],
+    "detailed_evaluation_results": {"file_path": "data/x_samples.jsonl"},
+}  # fmt: skip
+HELM_STATE = {
+    "adapter_spec": {"method": "multiple_choice_joint"},
+    "request_states": [
+        {
+            "instance": {
+                "id": name, "input": {"text": "Où?"}, "split": "test", **perturbed,
+                "references": [{"output": {"text": "Oslo"}, "tags": []}, {"output": {"text": "Lima"}, "tags": ["correct"]}],
+            },
+            "train_trial_index": 0, "output_mapping": {"A": "Oslo", "B": "Lima"}, "request": {"echo_prompt": False},
+            "result": {"success": True, "completions": [
+                {"text": " B", "logprob": -0.5, "tokens": [{"text": " ", "logprob": -0.25}, {"text": "B", "logprob": -0.25}]}]},
+        }
+        for name, perturbed in (("a", {}), ("b", {}), ("a", {"perturbation": {"name": "robustness"}}))
+    ],
+}  # fmt: skip
+HELM_STATS = [
+    {"instance_id": name, "train_trial_index": 0, "stats": [
+        {"name": {"name": "exact_match", "split": "test"}, "count": 1, "sum": 1, "mean": 1.0},
+        {"name": {"name": "f1_score"}, "count": 2, "sum": 1.5}]}
+    for name in ("a", "b")
+]  # fmt: skip
+SPLIT_TABLE = {
+    "columns": ["inputs", "ground_truth", "predictions", "right/score", "judge/v1/score", "kind/value"],
+    "data": [["q0", "Paris", "Paris", 1, 4, "yes"], ["q1", "Lima", None, 0, None, "no"]],
+}
 CHAT: list[dict[str, Any]] = [
     {"id": "r1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "yes"}, "logprobs": {"content": [{"token": "yes", "logprob": -0.1}, {"token": "!", "logprob": -0.5}]}}], "gold": "yes", "kind": "x"},
     {"custom_id": "r2", "response": {"body": {"choices": [{"text": "no", "logprobs": {"tokens": ["n", "o"], "token_logprobs": [None, -0.2]}}]}}, "correct": True},

@@ -325,6 +325,90 @@ def _spoken(path: Path) -> None:
     spoken(_safe_text(path))
 
 
+# -- logs of hosts -----------------------------------------------------------------------------------------------
+
+
+def _log_of_a_host(path: Path) -> None:
+    """A log for every question, and for who only looks."""
+    from sensecheck import calibrated
+    from sensecheck.inputs.formats.registry import Selection
+    from sensecheck.inputs.gathering import gathered
+    from sensecheck.inputs.needs import Needs
+    from sensecheck.report.looking import look
+    from sensecheck.statistics.figure import IntervalOptions
+
+    for question in ("diverse", "correct", "robust"):
+        with suppress(InputError):
+            gathered(str(path), Needs(question, nested=True), skip_bad=True, selection=Selection(question))
+    for chosen in ({"scorer": "acc_norm"}, {"filter": "strict"}, {"scorer": "right"}, {"scorer": "f1_score"}):
+        with suppress(InputError):
+            gathered(str(path), Needs("calibrated", nested=True), selection=Selection("calibrated", **chosen))
+    with suppress(InputError):
+        look(str(path))
+    no_intervals = IntervalOptions(method="none")
+    _both_ways(lambda skip: calibrated.evaluate(str(path), skip_bad=skip, options=no_intervals))
+
+
+_LM_EVAL_FILE = "samples_t_2026-01-02T03-04-05.678901.jsonl"
+_LM_EVAL_SUMMARY = "results_2026-01-02T03-04-05.678901.json"
+
+
+def _lm_eval_logs() -> list[Case]:
+    named = (seeds.lm_eval_choices(True), seeds.lm_eval_choices(False), seeds.LM_EVAL_GENERATED, seeds.LM_EVAL_OTHER)
+    return [
+        *(seeds.jsonl(_LM_EVAL_FILE, rows) for rows in named),
+        *(seeds.jsonl(_LM_EVAL_FILE, rows[:2]) for rows in named),
+        seeds.as_json("samples.json", {"t": seeds.lm_eval_choices(True), "u": seeds.LM_EVAL_GENERATED[:2]}),
+    ]
+
+
+target("lm-eval", _lm_eval_logs)(_log_of_a_host)
+
+
+@target("lm-eval results", lambda: [seeds.as_json(_LM_EVAL_SUMMARY, seeds.LM_EVAL_RESULTS)])
+def _lm_eval_results(path: Path) -> None:
+    samples = path.with_name(_LM_EVAL_FILE)
+    samples.write_bytes(seeds.jsonl(_LM_EVAL_FILE, seeds.lm_eval_choices(True)).data)
+    path.with_name(_LM_EVAL_SUMMARY).write_bytes(path.read_bytes())
+    _log_of_a_host(samples)
+    _log_of_a_host(path)
+
+
+target(
+    "every_eval_ever",
+    lambda: [
+        seeds.jsonl("x_samples.jsonl", seeds.EVERY_EVAL_EVER),
+        seeds.jsonl("x_samples.jsonl", seeds.EVERY_EVAL_EVER[::2]),
+    ],
+)(_log_of_a_host)
+
+
+@target("every_eval_ever figures", lambda: [seeds.as_json("x.json", seeds.EVERY_EVAL_EVER_FIGURES)])
+def _every_eval_ever_figures(path: Path) -> None:
+    samples = path.with_name("x_samples.jsonl")
+    samples.write_bytes(seeds.jsonl("x_samples.jsonl", seeds.EVERY_EVAL_EVER).data)
+    path.with_name("x.json").write_bytes(path.read_bytes())
+    _log_of_a_host(samples)
+    _log_of_a_host(path)
+
+
+@target("helm", lambda: [seeds.as_json("scenario_state.json", seeds.HELM_STATE)])
+def _helm(path: Path) -> None:
+    path.with_name("per_instance_stats.json").write_bytes(seeds.as_json("s.json", seeds.HELM_STATS).data)
+    _log_of_a_host(path)
+
+
+@target("helm stats", lambda: [seeds.as_json("per_instance_stats.json", seeds.HELM_STATS)])
+def _helm_stats(path: Path) -> None:
+    path.with_name("per_instance_stats.json").write_bytes(path.read_bytes())
+    state = path.with_name("scenario_state.json")
+    state.write_bytes(seeds.as_json("s.json", seeds.HELM_STATE).data)
+    _log_of_a_host(state)
+
+
+target("mlflow", lambda: [seeds.as_json("eval_results_table.json", seeds.SPLIT_TABLE)])(_log_of_a_host)
+
+
 # -- faithful ----------------------------------------------------------------------------------------------------
 
 

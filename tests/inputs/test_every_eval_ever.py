@@ -78,6 +78,7 @@ def test_a_reference_among_choices_is_its_place():
         (["Oslo", "Lima"], "Lima", "Oslo", 0.0, "Lima"),
         (["Oslo", "Lima"], "B", "A", 0.0, "B"),
         (["Oslo", "Lima"], "7", "Oslo", 0.0, "7"),
+        (["Oslo", "Lima"], "9" * 5000, "Oslo", 0.0, "9" * 5000),
         (None, "1", "1", 1.0, "1"),
     ],
 )
@@ -131,6 +132,14 @@ def test_epochs_are_repeats():
 def test_samples_of_several_tasks_have_names_of_their_own():
     lines = [sample("0", "acc", 1.0), sample("0", "acc", 0.0, evaluation_name="law")]
     assert [row["id"] for row in rows_of(lines)] == ["geo/0", "law/0"]
+
+
+def test_files_of_several_tasks(tmp_path):
+    paths = []
+    for task in ("geo", "law"):
+        (tmp_path / task).mkdir()
+        paths.append(saved(tmp_path / task, [{**line, "evaluation_name": task} for line in TWO]))
+    assert [row["id"] for row in rows_of(paths)] == ["geo/0", "geo/1", "law/0", "law/1"]
 
 
 def test_several_models_are_told():

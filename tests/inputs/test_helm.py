@@ -115,6 +115,14 @@ def test_trials_are_repeats(tmp_path):
     ]
 
 
+def test_runs_side_by_side(tmp_path):
+    for name in ("x", "y"):
+        (tmp_path / name).mkdir()
+        saved(tmp_path / name, TWO, JUDGED).rename(tmp_path / name / f"run-{name}")
+    result = evaluated(str(tmp_path / "*" / "*" / "scenario_state.json"), slices=["run"])
+    assert result.measurements["id"].to_list() == ["run-x/a", "run-x/b", "run-y/a", "run-y/b"]
+
+
 def test_the_same_instance_twice(tmp_path):
     with pytest.raises(InputError, match="record 2: the instance 'a' is there twice, first as record 1"):
         evaluated(saved(tmp_path, [TWO[0], TWO[0]], JUDGED))
@@ -137,7 +145,7 @@ def test_without_stats_the_references_decide(tmp_path):
     assert result["accuracy"].value == 0.5 and any(
         "no per_instance_stats.json is beside" in note for note in result.notes
     )
-    with pytest.raises(InputError, match=r"has no per_instance_stats.json beside it"):
+    with pytest.raises(InputError, match=r"has no per_instance_stats\.json beside it"):
         evaluated(run, scorer="exact_match")
 
 

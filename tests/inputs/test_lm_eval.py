@@ -98,6 +98,17 @@ def test_targets_in_all_their_forms(target, gold):
     assert (row["label"], row["gold"]) == (gold, gold)
 
 
+def test_choices_that_are_numbers():
+    """Targets of digits are places, unless the verdicts say that they are texts."""
+    texts = [
+        choice(at, [-1.0 - (text != said) for text in "123"], "2", float(said == "2"), ("1", "2", "3"))
+        for at, said in enumerate("213")
+    ]
+    assert [(row["label"], row["prediction"]) for row in rows_of(texts)] == [("2", "2"), ("2", "1"), ("2", "3")]
+    places = [{**line, "acc": float(said == "3")} for line, said in zip(texts, "213", strict=True)]
+    assert [row["label"] for row in rows_of(places)] == ["3", "3", "3"]
+
+
 def test_several_right_choices_are_no_class():
     line = {**choice(0, [-2.0, -1.0, -3.0], 0, 1.0, ("a", "b", "c")), "target": "[1, 2]"}
     (row,) = rows_of([line])
@@ -247,7 +258,9 @@ def test_diverse_takes_all_responses_whatever_filters_there_are():
 def test_looking_asks_nothing(tmp_path):
     rows = rows_of(FILTERED, "")
     assert [(row["id"], row["prediction"]) for row in rows] == [("0", "5"), ("1", "6")]
-    assert look(str(saved(tmp_path, FILTERED))).format == "lm-eval"
+    seen = look(str(saved(tmp_path, FILTERED)))
+    assert (seen.format, seen.examples) == ("lm-eval", 2)
+    assert "several filters: strict, loose (--filter)" in seen.notes
 
 
 def test_several_responses_that_a_filter_kept_are_samples():

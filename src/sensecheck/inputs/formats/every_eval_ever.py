@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,12 @@ from sensecheck.inputs.formats.host_fields import (
     number,
     picked,
     placed,
+    to_choose,
     verdict,
     verdict_names,
     with_fields,
 )
-from sensecheck.inputs.formats.registry import Format, Row, Selection
+from sensecheck.inputs.formats.registry import Format, Row, Selection, in_a_line
 from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.reasons import Reason
 
@@ -29,6 +31,7 @@ Fields = Mapping[str, Any]
 
 _PREFERRED = ("acc", "accuracy", "exact_match")
 """Metrics that say which answers are right, where a sample has several."""
+_PLACE = re.compile(r"[0-9]{1,9}")
 _ENDINGS = ("_samples.jsonl", "_samples.jsonl.gz", "_samples.jsonl.zst")
 
 
@@ -104,15 +107,19 @@ def _gold(item: Fields, said: str | None) -> str | list[str] | None:
         return None
     texts = [str(one) for one in golds]
     if isinstance(choices, list) and all(isinstance(one, str) for one in choices):
-        placed_texts = [
-            choices[int(one)] if one.isascii() and one.isdigit() and int(one) < len(choices) else one for one in texts
-        ]
+        placed_texts = [_at(one, choices) for one in texts]
         # A choice may itself be a number: then the reading holds that the verdict bears out.
-        right = verdict(_score(item))
-        as_text = all(one in choices for one in texts)
-        if not as_text or (right in (0, 1) and (said in placed_texts) == (right == 1) != (said in texts)):
+        is_right = verdict(_score(item)) == 1
+        as_texts, as_places = ((said in reading) == is_right for reading in (texts, placed_texts))
+        if not all(one in choices for one in texts) or (as_places and not as_texts):
             texts = placed_texts
     return texts[0] if len(texts) == 1 else texts
+
+
+def _at(reference: str, choices: Sequence[str]) -> str:
+    """The choice whose place the reference is; else the reference."""
+    place = int(reference) if _PLACE.fullmatch(reference) else len(choices)
+    return choices[place] if place < len(choices) else reference
 
 
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
@@ -148,18 +155,18 @@ def _chosen(samples: Sequence[_Sample], path: str, selection: Selection) -> Iter
     models = list(dict.fromkeys(one.model for one in samples))
     if len(models) > 1 and selection.question:
         raise InputError(
-            f"holds answers of several models: {', '.join(shown(name, 60) for name in models[:5])}", path=path or None,
+            f"holds answers of several models: {in_a_line(models, shown)}", path=path or None,
             hint="Give the samples of one model; two files of samples are compared with `sensecheck compare`.",
             reason=Reason.MIXED,
         )  # fmt: skip
     metric = _metric(samples, path, selection)
     kept = [one for one in samples if one.metric == metric] if metric else _first_of_each(samples)
-    several = len({one.evaluation for one in kept}) > 1
+    several = selection.together > 1 or len({one.evaluation for one in kept}) > 1
     seen: dict[tuple[str, str | None], int] = {}
     epochs = len({one.epoch for one in kept}) > 1
     golds = [_gold(one.item, next(iter(_outputs(one.item)), None)) for one in kept]
-    for one, gold in zip(kept, even_golds(golds, several=selection.together > 1), strict=True):
-        name = f"{one.evaluation}/{one.name}" if several else one.name
+    for one, gold in zip(kept, even_golds(golds, several=several), strict=True):
+        name = f"{one.evaluation}/{one.name}" if several and one.evaluation else one.name
         key = (f"{one.model}\0{name}", one.epoch)
         if key in seen:
             raise InputError(
@@ -183,6 +190,8 @@ def _metric(samples: Sequence[_Sample], path: str, selection: Selection) -> str:
     """The metric that is read."""
     names = list(dict.fromkeys(one.metric for one in samples))
     if selection.question in ("", "diverse") and selection.scorer is None:
+        if not selection.question:
+            to_choose(selection, "scorer", names)
         return next((name for name in _PREFERRED if name in names), names[0])
     if selection.question == "calibrated":
         good, others = verdict_names([{one.metric: _score(one.item)} for one in samples])
@@ -190,10 +199,10 @@ def _metric(samples: Sequence[_Sample], path: str, selection: Selection) -> str:
         others += [name for name in good if name in falling]
         names = [name for name in good if name not in falling]
         if selection.scorer in others or not names:
-            told = ", ".join(shown(name, 60) for name in others) or "there are no scores"
+            told = in_a_line(others, shown) or "there are no scores"
             raise InputError(
                 f"{told}: no verdict on answers, which is a number from 0 (wrong) to 1 (right)", path=path or None,
-                field="scorer", hint=f"Verdicts here: {', '.join(names) or 'none'}.", reason=Reason.NO_MARKS,
+                field="scorer", hint=f"Verdicts here: {in_a_line(names) or 'none'}.", reason=Reason.NO_MARKS,
             )  # fmt: skip
     return picked(selection, "scorer", names, path, _PREFERRED)
 

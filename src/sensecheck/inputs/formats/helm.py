@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sensecheck.inputs.errors import SKIP_HINT, InputError, Unanswered, escaped, shown
-from sensecheck.inputs.formats.host_fields import note, number, picked, verdict_names, with_fields
+from sensecheck.inputs.errors import SKIP_HINT, InputError, Unanswered, shown
+from sensecheck.inputs.formats.host_fields import note, number, picked, to_choose, verdict_names, with_fields
 from sensecheck.inputs.formats.reading import document
-from sensecheck.inputs.formats.registry import Format, Row, Selection
+from sensecheck.inputs.formats.registry import Format, Row, Selection, in_a_line
 from sensecheck.inputs.formats.replies import STOP_LOGPROBS, TOKEN_LOGPROBS, UNALIGNED, own_tokens
 from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.opening import Source
@@ -203,10 +203,12 @@ def _not_a_state(path: str) -> InputError:
 
 def _rows(asked: list[_Asked], path: str, place: Path | None, selection: Selection) -> Iterator[Row]:
     variants = list(dict.fromkeys(one.variant for one in asked))
+    if not selection.question:
+        to_choose(selection, "filter", variants)
     if len(variants) > 1 and selection.question:
         variant = picked(selection, "filter", variants, path, (_ORIGINAL,))
         kept = [one for one in asked if one.variant == variant]
-        left = ", ".join(escaped(name) for name in variants if name != variant)
+        left = in_a_line([name for name in variants if name != variant])
         note(
             selection,
             f"{len(asked) - len(kept):,} of {len(asked):,} are left out, perturbed otherwise: {left} (--filter)",
@@ -222,8 +224,11 @@ def _rows(asked: list[_Asked], path: str, place: Path | None, selection: Selecti
         times[one.key[0]] = times.get(one.key[0], 0) + 1
     repeated = any(count > 1 for count in times.values())
     seen: dict[str, int] = {}
+    run = place.parent.name if place is not None and selection.together > 1 else ""
     for one in asked:
-        row: dict[str, Any] = {"id": one.key[0], **_about(one)}
+        row: dict[str, Any] = {"id": f"{run}/{one.key[0]}" if run else one.key[0], **_about(one)}
+        if run:
+            row["run"] = run
         if repeated:
             row["sample"] = seen.get(one.key[0], 0)
             seen[one.key[0]] = row["sample"] + 1
@@ -294,12 +299,13 @@ def _verdicts(asked: Sequence[_Asked], path: str, place: Path | None, selection:
         told = shown(selection.scorer, 60) if selection.scorer in others else f"{_STATS} holds no stat that"
         raise InputError(
             f"{told} is no verdict on an answer, a number from 0 to 1", path=path, field="scorer",
-            hint=f"Verdicts here: {', '.join(names) or 'none'}.", reason=Reason.NO_MARKS,
+            hint=f"Verdicts here: {in_a_line(names) or 'none'}.", reason=Reason.NO_MARKS,
         )  # fmt: skip
     if selection.question:
         scorer = picked(selection, "scorer", names, path, _PREFERRED)
     else:
         scorer = next((name for name in _PREFERRED if name in names), names[0])
+        to_choose(selection, "scorer", names)
     return {one.key: number(held.get(scorer)) for one, held in zip(asked, of_asked, strict=True)}
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sensecheck.inputs.errors import InputError, escaped
 from sensecheck.inputs.formats.reading import document
-from sensecheck.inputs.formats.registry import Selection
+from sensecheck.inputs.formats.registry import Selection, in_a_line
 from sensecheck.inputs.opening import Source
 from sensecheck.inputs.places import PLACE, RECORD
 
@@ -121,6 +121,12 @@ def picked(
     return found
 
 
+def to_choose(selection: Selection, what: Literal["filter", "scorer"], names: Sequence[str]) -> None:
+    """Tell who only looks what there is to choose from."""
+    if len(names) > 1:
+        note(selection, f"several {what}s: {in_a_line(names)} (--{what})")
+
+
 def note(selection: Selection, *sentences: str) -> None:
     """Say it once, however many files it is true of."""
     selection.notes += [one for one in sentences if one and one not in selection.notes]
@@ -144,7 +150,7 @@ def agreement(name: str, metric: str, theirs: Any, their_n: Any, ours: float | N
         return ""
     counted = number(their_n)
     same_n = counted is None or counted == n
-    told = f"{escaped(metric)} {figure:.4f}" + ("" if counted is None else f" over {int(counted):,}")
+    told = f"{in_a_line([metric])} {figure:.4f}" + ("" if counted is None else f" over {int(counted):,}")
     if same_n and abs(figure - ours) <= _NEARLY:
         return f"agrees with {escaped(name)}: {told}"
     return f"differs from {escaped(name)}, which says {told}: here it is {ours:.4f} over {n:,}"

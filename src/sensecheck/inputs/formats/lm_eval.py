@@ -25,12 +25,13 @@ from sensecheck.inputs.formats.host_fields import (
     number,
     picked,
     placed,
+    to_choose,
     unwrapped,
     verdict,
     verdict_names,
     with_fields,
 )
-from sensecheck.inputs.formats.registry import Format, Row, Selection
+from sensecheck.inputs.formats.registry import Format, Row, Selection, in_a_line
 from sensecheck.inputs.formats.start import UNFINISHED, Start
 from sensecheck.inputs.reasons import Reason
 
@@ -74,6 +75,8 @@ class _Line:
     """Responses that the filter kept."""
     responses: list[str] = field(default_factory=list)
     """All responses, before any filter."""
+    by_text: bool = False
+    """Whether a target of digits is a choice's text, and not its place."""
 
 
 # ---- what a line holds
@@ -245,22 +248,23 @@ def _right_choices(line: _Line) -> list[int] | None:
         target = _listed(target) or target
     right = []
     for one in target if isinstance(target, list | tuple) else [target]:
-        place = _place(unwrapped(one), line.choices)
+        place = _place(unwrapped(one), line.choices, line.by_text)
         if place is None:
             return None
         right.append(place)
     return [place for place in right if 0 <= place < len(line.choices)]
 
 
-def _place(target: Any, choices: Sequence[str]) -> int | None:
+def _place(target: Any, choices: Sequence[str], by_text: bool) -> int | None:
     if isinstance(target, int):
         return int(target)
     if not isinstance(target, str):
         return None
-    if _INTEGER.fullmatch(target.strip()):
-        return int(target)
+    text = target.strip()
     texts = [choice.strip() for choice in choices]
-    return texts.index(target.strip()) if target.strip() in texts else None
+    if _INTEGER.fullmatch(text) and not (by_text and text in texts):
+        return int(text)
+    return texts.index(text) if text in texts else None
 
 
 def _gold(line: _Line) -> str | list[str] | None:
@@ -422,6 +426,7 @@ def _of_task(
         chosen = picked(selection, "filter", filters, path, several=several)
     else:
         chosen = filters[0]
+        to_choose(selection, "filter", filters)
     kept = [line for line in lines if line.filter == chosen]
     if selection.question not in ("", "calibrated"):
         return _predictions(kept)
@@ -511,17 +516,18 @@ def _scorer(lines: Sequence[_Line], path: str, selection: Selection, several: bo
     """The metric whose values are the verdicts; nothing where none is one and choices have targets."""
     names, others = verdict_names([line.scores for line in lines])
     is_choice = all(line.kind == "choice" for line in lines)
-    told = ", ".join(shown(name, 40) for name in others)
+    told = in_a_line(others, shown)
     if selection.scorer in others:
         raise InputError(
             f"{shown(selection.scorer, 40)} is no verdict on an answer: its values are no numbers from 0 to 1",
             path=path or None, field="scorer",
-            hint=f"Verdicts of this log: {', '.join(names) or 'none'}.", reason=Reason.BAD_OPTION,
+            hint=f"Verdicts of this log: {in_a_line(names) or 'none'}.", reason=Reason.BAD_OPTION,
         )  # fmt: skip
     preferred = ("acc", "exact_match") if is_choice else ("exact_match", "acc")
     if names and selection.question:
         return picked(selection, "scorer", names, path, preferred, several=several)
     if names:
+        to_choose(selection, "scorer", names)
         return next((name for name in preferred if name in names), names[0])
     targets = is_choice and all(_right_choices(line) is not None for line in lines)
     if not targets and selection.question:
@@ -542,13 +548,17 @@ def _picks(lines: Sequence[_Line], scorer: str, selection: Selection) -> dict[in
     """The choice that the metric took, by line; none where that cannot be told from the log."""
     if not lines:
         return {}
-    best: list[int | None] = []
-    fewest: int | None = None
-    for way in _pickers(scorer):
-        taken = [way(line) for line in lines]
-        wrong = sum(_contradicts(line, pick, scorer) for line, pick in zip(lines, taken, strict=True))
-        if fewest is None or wrong < fewest:
-            best, fewest = taken, wrong
+    best, fewest = _fewest_contradictions(lines, scorer)
+    if fewest and any(isinstance(line.target, str) for line in lines):
+        # Choices may be numbers: whether targets are their places or their texts, the verdicts say.
+        for line in lines:
+            line.by_text = True
+        other, wrong = _fewest_contradictions(lines, scorer)
+        if wrong < fewest:
+            best, fewest = other, wrong
+        else:
+            for line in lines:
+                line.by_text = False
     if fewest:
         note(
             selection,
@@ -557,6 +567,15 @@ def _picks(lines: Sequence[_Line], scorer: str, selection: Selection) -> dict[in
         )
     known = zip(lines, best, strict=True)
     return {line.number: None if _contradicts(line, pick, scorer) else pick for line, pick in known}
+
+
+def _fewest_contradictions(lines: Sequence[_Line], scorer: str) -> tuple[list[int | None], int]:
+    """The choices taken, in the way that the verdicts bear out best, and how many verdicts do not."""
+    ways = []
+    for way in _pickers(scorer):
+        taken = [way(line) for line in lines]
+        ways.append((taken, sum(_contradicts(line, pick, scorer) for line, pick in zip(lines, taken, strict=True))))
+    return min(ways, key=lambda one: one[1])
 
 
 def _classes(lines: Sequence[_Line], scorer: str, picks: Mapping[int, int | None]) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.field_names import found
-from sensecheck.inputs.formats.host_fields import note, number, picked, single, unwrapped, verdict
-from sensecheck.inputs.formats.registry import Format, Row, Selection
+from sensecheck.inputs.formats.host_fields import note, number, picked, single, to_choose, unwrapped, verdict
+from sensecheck.inputs.formats.registry import Format, Row, Selection, in_a_line
 from sensecheck.inputs.formats.start import UNFINISHED, Start
 from sensecheck.inputs.reasons import Reason
 
@@ -137,11 +137,12 @@ def _scorer(
             path=path or None, field=columns[wrong],
             expected="verdicts: numbers from 0 (wrong) to 1 (right), or yes and no",
             got=shown(odd, 40) if number(odd) is None else f"a score of {number(odd):g}",
-            hint=f"Verdicts here: {', '.join(good) or 'none'}.", reason=Reason.NO_MARKS,
+            hint=f"Verdicts here: {in_a_line(list(good)) or 'none'}.", reason=Reason.NO_MARKS,
         )  # fmt: skip
     if not good:
         return ""
     if not selection.question:
+        to_choose(selection, "scorer", list(good))
         return next(iter(good.values()))
     return good[picked(selection, "scorer", list(good), path)]
 

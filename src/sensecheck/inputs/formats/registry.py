@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 GROUP = "sensecheck.formats"
+_MOST_NAMES = 20
+"""Of what a log holds, so many are named in a message."""
 AUTO = "auto"
 
 Row = tuple[int, Mapping[str, Any] | InputError]
@@ -33,6 +35,12 @@ _MODULES = (
     "plain", "replies", "lm_eval", "inspect_logs", "every_eval_ever", "helm", "promptfoo", "mlflow_tables",
     "text_to_sql", "knowledge_graphs", "dialogue", "label_sheets",
 )  # fmt: skip
+
+
+def in_a_line(names: Sequence[str], how: Callable[[str, int], str] | None = None) -> str:
+    """Names that a log holds, fit for a message: however many there are, and whatever they hold."""
+    told = [how(name, 60) if how is not None else escaped(name)[:60] for name in names[:_MOST_NAMES]]
+    return ", ".join(told) + (", …" if len(names) > _MOST_NAMES else "")
 
 
 @dataclass
@@ -59,14 +67,15 @@ class Selection:
         self.used.add(what)
         if given is not None and given not in names:
             raise InputError(
-                path=path or None, field=what, expected=f"one of the {what}s of this log: {', '.join(names)}",
+                path=path or None, field=what, expected=f"one of the {what}s of this log: {in_a_line(names)}",
                 got=shown(given, 60), hint=did_you_mean(given, names), reason=Reason.BAD_OPTION,
             )  # fmt: skip
         picked = given or (names[0] if len(names) == 1 else preferred if preferred in names else "")
         if not picked:
             raise InputError(
-                f"holds several {what}s: {', '.join(shown(name, 60) for name in names)}", path=path or None,
-                hint=f"Say which one is meant: --{what} {names[0]} ({what}=).", reason=Reason.AMBIGUOUS_FORMAT,
+                f"holds several {what}s: {in_a_line(names, shown)}", path=path or None,
+                hint=f"Say which one is meant: --{what} {in_a_line(names[:1])} ({what}=).",
+                reason=Reason.AMBIGUOUS_FORMAT,
             )  # fmt: skip
         self.method[what] = picked
         return picked

@@ -205,10 +205,12 @@ def _of_log(header: Fields, items: Iterable[tuple[int, Any]], path: str, selecti
     held = [(number, _sample(item, number, path, common)) for number, item in items]
     if not held:
         raise _without_samples(header, path)
+    yield from ((number, one) for number, one in held if isinstance(one, InputError))
     samples = [one for _, one in held if isinstance(one, _Sample)]
+    if not samples:
+        return
     judge = _judge(samples, header, path, selection)
     shape = _shape(header, samples)
-    yield from ((number, one) for number, one in held if isinstance(one, InputError))
     if selection.question == _DIVERSE:
         yield from _responses(samples, shape)
         return

@@ -86,5 +86,5 @@ def test_what_is_wrong_is_one_message(logs, tmp_path, capsys):
     assert "expected one of the scorers of this log: exact, other" in told(logs[0], other, "--scorer", "match")
     assert "there is no question 'nope'" in told(*logs, "--question", "nope")
     failed = tmp_path / "d.json"
-    failed.write_text(log_text := (tmp_path / "c.json").read_text().replace('"success"', '"cancelled"'))
-    assert '"cancelled"' in log_text and "did not finish: its status is 'cancelled'" in told(logs[0], str(failed))
+    failed.write_text((tmp_path / "b.json").read_text().replace('"success"', '"cancelled"'))
+    assert "did not finish: its status is 'cancelled'" in told(logs[0], str(failed), "--scorer", "match")

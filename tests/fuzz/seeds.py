@@ -139,7 +139,7 @@ CHAT: list[dict[str, Any]] = [
 INSPECT: list[dict[str, Any]] = [
     {"version": 2, "status": "success", "eval": {"task": "t", "model": "m", "dataset": {}}, "results": {"scores": [{"name": "match", "scorer": "match", "metrics": {"accuracy": {"name": "accuracy", "value": 0.5}}}]}, "samples": [
         {"id": "a", "epoch": 1, "input": "q?", "target": "x", "output": {"choices": [{"message": {"role": "assistant", "content": "x"}, "logprobs": {"content": [{"token": "x", "logprob": -0.5}]}}]}, "scores": {"match": {"value": "C", "answer": "x"}}, "metadata": {"n": 1}},
-        {"id": 2, "epoch": 1, "input": [{"role": "user", "content": "attachment://0123456789abcdef0123456789abcdef"}], "target": ["y", "z"], "choices": ["y", "z"], "output": {"choices": []}, "scores": {}, "error": {"message": "ValueError('x')"}, "attachments": {"0123456789abcdef0123456789abcdef": "q"}},
+        {"id": 2, "epoch": 1, "input": [{"role": "user", "content": "attachment://0123456789abcdef0123456789abcdef"}], "target": ["y", "z"], "choices": ["y", "z"], "output": {"choices": []}, "scores": {}, "error": {"message": "Sandbox('x')"}, "attachments": {"0123456789abcdef0123456789abcdef": "q"}},
         {"id": 2, "epoch": 2, "input": "q", "target": "y", "output": {"choices": [{"message": {"content": [{"type": "text", "text": "y"}]}}]}, "scores": {"match": {"value": 0.5}}, "limit": {"type": "token", "limit": 3}}]},
     {"status": "success", "eval": {"task": "t", "model": "m"}, "samples": [{"id": 1, "epoch": 1, "input": "q", "target": "y", "output": {"choices": []}, "scores": {"c": {"value": {"correct": 1, "confidence": 0.75}}}}]},
 ]  # fmt: skip

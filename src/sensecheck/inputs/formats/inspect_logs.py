@@ -379,7 +379,7 @@ class _Judge:
 
     def _no_verdict(self, sample: _Sample, value: Any, why: str) -> InputError:
         others = [name for name in sample.scores if name != self.scorer]
-        hint = f"Another scorer may be meant: {', '.join(map(repr, others))} (--scorer NAME)." if others else (
+        hint = f"Another scorer may be meant: {', '.join(shown(one, 60) for one in others[:10])} (--scorer NAME)." if others else (
             "A verdict is C, I, P, N, yes or no, true or false, or a number from 0 to 1."
         )  # fmt: skip
         return refused_verdict(self.named, value, why, hint, self.path, sample.number)
@@ -470,7 +470,7 @@ def _judge(samples: Sequence[_Sample], header: Fields, path: str, selection: Sel
             listed = ", ".join(shown(one, 60) for one in told[:20])
             raise InputError(
                 f"the scorer {shown(scorer, 60)} gives several values: {listed}",
-                path=path or None, hint=f"Say which one is meant: --scorer {told[0]} (scorer=).",
+                path=path or None, hint=f"Say which one is meant: --scorer {escaped(told[0][:60])} (scorer=).",
                 reason=Reason.AMBIGUOUS_FORMAT,
             )  # fmt: skip
         selection.method["scorer"] = f"{scorer}/{part}"

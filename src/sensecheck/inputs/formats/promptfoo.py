@@ -155,8 +155,8 @@ def _of(items: Iterable[tuple[int, Any]], path: str, selection: Selection) -> It
     if selection.question != _LOOK and (len(providers) > 1 or selection.filter is not None):
         if selection.filter is None:
             raise InputError(
-                f"holds the answers of several providers: {', '.join(shown(one, 60) for one in providers)}",
-                path=path or None, hint=f"Say whose are meant: --filter {providers[0]} (filter=).",
+                f"holds the answers of several providers: {', '.join(shown(one, 60) for one in providers[:20])}",
+                path=path or None, hint=f"Say whose are meant: --filter {escaped(providers[0][:60])} (filter=).",
                 reason=Reason.AMBIGUOUS_FORMAT,
             )  # fmt: skip
         picked = selection.pick("filter", providers, path)

@@ -264,6 +264,19 @@ def test_fields_of_a_row(written):
     assert [(f.slice, f.value) for f in row if f.name == "accuracy"] == [({"region": "south"}, 1)]
 
 
+def test_what_the_scorer_took_for_the_answer(written):
+    path = written(log(sample("a", text="It is Lima, I think."), sample("b", text="Lima")))
+    assert sensecheck.correct.evaluate(path)["em"].value == 0.5
+    assert sensecheck.correct.evaluate(path, columns={"prediction": "answer_scored"})["em"].value == 1
+
+
+def test_a_completion_without_choices():
+    assert (
+        sensecheck.correct.evaluate(log(sample("a", None, output={"completion": "Lima", "choices": []})))["em"].value
+        == 1
+    )
+
+
 def test_all_answers_to_a_question_for_diverse(written):
     first, again = sample("a", text="one thing"), sample("a", text="another thing", epoch=2)
     first["output"]["choices"].append({"message": {"content": "a third"}})

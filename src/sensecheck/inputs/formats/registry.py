@@ -61,16 +61,17 @@ class Selection:
         names = list(dict.fromkeys(there))
         given: str | None = getattr(self, what)
         self.used.add(what)
+        cut = [escaped(name[:60]) for name in names[:40]]
         if given is not None and given not in names:
             raise InputError(
-                path=path or None, field=what, expected=f"one of the {what}s of this log: {', '.join(names)}",
+                path=path or None, field=what, expected=f"one of the {what}s of this log: {', '.join(cut)}",
                 got=shown(given, 60), hint=did_you_mean(given, names), reason=Reason.BAD_OPTION,
             )  # fmt: skip
         picked = given or (names[0] if len(names) == 1 else preferred if preferred in names else "")
         if not picked:
             raise InputError(
-                f"holds several {what}s: {', '.join(shown(name, 60) for name in names)}", path=path or None,
-                hint=f"Say which one is meant: --{what} {names[0]} ({what}=).", reason=Reason.AMBIGUOUS_FORMAT,
+                f"holds several {what}s: {', '.join(shown(name, 60) for name in names[:40])}", path=path or None,
+                hint=f"Say which one is meant: --{what} {cut[0]} ({what}=).", reason=Reason.AMBIGUOUS_FORMAT,
             )  # fmt: skip
         self.method[what] = picked
         return picked

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import zstandard
 from tests.fuzz.mutating import Case
+from tests.zip_archives import DEFLATED, STORED, ZSTANDARD, archive
 
 
 def text(name: str, content: str) -> Case:
@@ -230,6 +231,27 @@ CHAT: list[dict[str, Any]] = [
     {"content": "ok", "completion_probabilities": [{"content": "ok", "probs": [{"tok_str": "ok", "prob": 0.8}, {"tok_str": "no", "prob": 0.2}]}], "gold": "ok"},
     {"id": 5, "logprobs": [-0.1, {"logprob": -0.3}], "text": "a", "answer": "b"},
 ]  # fmt: skip
+INSPECT: list[dict[str, Any]] = [
+    {"version": 2, "status": "success", "eval": {"task": "t", "model": "m", "dataset": {}}, "results": {"scores": [{"name": "match", "scorer": "match", "metrics": {"accuracy": {"name": "accuracy", "value": 0.5}}}]}, "samples": [
+        {"id": "a", "epoch": 1, "input": "q?", "target": "x", "output": {"choices": [{"message": {"role": "assistant", "content": "x"}, "logprobs": {"content": [{"token": "x", "logprob": -0.5}]}}]}, "scores": {"match": {"value": "C", "answer": "x"}}, "metadata": {"n": 1}},
+        {"id": 2, "epoch": 1, "input": [{"role": "user", "content": "attachment://0123456789abcdef0123456789abcdef"}], "target": ["y", "z"], "choices": ["y", "z"], "output": {"choices": []}, "scores": {}, "error": {"message": "Sandbox('x')"}, "attachments": {"0123456789abcdef0123456789abcdef": "q"}},
+        {"id": 2, "epoch": 2, "input": "q", "target": "y", "output": {"choices": [{"message": {"content": [{"type": "text", "text": "y"}]}}]}, "scores": {"match": {"value": 0.5}}, "limit": {"type": "token", "limit": 3}}]},
+    {"status": "success", "eval": {"task": "t", "model": "m"}, "samples": [{"id": 1, "epoch": 1, "input": "q", "target": "y", "output": {"choices": []}, "scores": {"c": {"value": {"correct": 1, "confidence": 0.75}}}}]},
+]  # fmt: skip
+PROMPTFOO: list[dict[str, Any]] = [
+    {"evalId": "e", "results": {"version": 3, "results": [
+        {"testIdx": 0, "promptIdx": 0, "prompt": {"raw": "q", "label": "l"}, "vars": {"a": "b"}, "provider": {"id": "p"}, "success": True, "score": 1, "response": {"output": "x", "logProbs": [-0.5]}, "gradingResult": {"pass": True, "score": 1, "componentResults": [{"pass": True, "score": 1, "assertion": {"type": "equals", "metric": "m"}}]}},
+        {"testIdx": 1, "promptIdx": 0, "prompt": {"raw": "q", "label": "l"}, "vars": {"a": 5}, "provider": {"id": "p"}, "success": False, "score": 0, "error": "status 429", "failureReason": 2}]}},
+    {"version": 1, "results": [{"prompt": {"raw": "q", "display": "d"}, "vars": {"b": "c"}, "response": {"output": {"x": 1}}, "success": True}, {"prompt": {"raw": "r", "display": "d"}, "vars": {"b": "d"}, "response": {"output": "y"}, "success": False}]},
+]  # fmt: skip
+
+
+def inspect_archives() -> list[Case]:
+    header = {name: part for name, part in INSPECT[0].items() if name != "samples"}
+    entries = [("_journal/start.json", {}), *((f"samples/{one['id']}_epoch_{one['epoch']}.json", one) for one in INSPECT[0]["samples"]), ("header.json", header)]  # fmt: skip
+    return [Case("log.eval", archive(entries, method)) for method in (STORED, DEFLATED, ZSTANDARD)]
+
+
 RECALIBRATIONS: list[dict[str, Any]] = [
     {"schema": "sensecheck.recalibration/1", "method": "temperature", "parameters": {"T": [1.5]}, "rows": 10, "notes": ["n"], "source": {"inputs": [{"path": "a", "sha256": "0"}]}},
     {"schema": "sensecheck.recalibration/1", "method": "isotonic", "parameters": {"x": [0.1, 0.5], "y": [0.2, 0.7]}, "rows": 4, "notes": [], "source": {}},

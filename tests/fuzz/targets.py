@@ -726,6 +726,61 @@ def _distances(path: Path) -> None:
     read_distances(path)
 
 
+# -- logs of hosts -----------------------------------------------------------------------------------------------
+
+
+def _read_logs(data: Any, named: str, **picked: Any) -> None:
+    """As every question that reads logs does."""
+    from sensecheck.calibrated.reading import Reading
+    from sensecheck.calibrated.records import opened
+    from sensecheck.inputs.formats.registry import Selection
+    from sensecheck.inputs.gathering import gathered
+    from sensecheck.inputs.needs import Needs
+
+    def read(question: str, skip: bool) -> None:
+        selection = Selection(question, **picked)
+        found = gathered(data, Needs(question), input_format=named, skip_bad=skip, selection=selection)
+        if question == "calibrated":
+            _drain(opened(found, Asked(skip_bad=skip), Reading()).rows())
+
+    for question in ("diverse", "correct", "calibrated"):
+        _both_ways(lambda skip, question=question: read(question, skip))  # type: ignore[misc]
+
+
+@target("inspect documents", lambda: [seeds.as_json("log.json", one) for one in seeds.INSPECT])
+def _inspect_document(path: Path) -> None:
+    for named in ("auto", "inspect"):
+        _read_logs(str(path), named)
+
+
+@target("inspect archives", seeds.inspect_archives)
+def _inspect_archive(path: Path) -> None:
+    _read_logs(str(path), "inspect-eval", scorer="match")
+
+
+@target("inspect samples", lambda: [seeds.as_json("sample.json", one["samples"][0]) for one in seeds.INSPECT])
+def _inspect_sample(path: Path) -> None:
+    """A sample as it is in a whole archive."""
+    from tests.zip_archives import archive
+
+    log = path.with_suffix(".eval")
+    sample = path.read_bytes()
+    log.write_bytes(archive([("samples/a_epoch_1.json", sample), ("header.json", {"status": "success", "eval": {}})]))
+    _read_logs(str(log), "auto")
+
+
+@target(
+    "promptfoo",
+    lambda: [
+        *(seeds.as_json("out.json", one) for one in seeds.PROMPTFOO),
+        seeds.jsonl("out.jsonl", seeds.PROMPTFOO[1]["results"]),
+    ],
+)
+def _promptfoo(path: Path) -> None:
+    for named in ("auto", "promptfoo"):
+        _read_logs(str(path), named)
+
+
 # -- diverse -----------------------------------------------------------------------------------------------------
 
 

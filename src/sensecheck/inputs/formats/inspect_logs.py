@@ -103,6 +103,8 @@ def _sample(item: Any, number: int, path: str, common: Fields) -> _Sample | Inpu
         told.answers = _answers(choices, texts)
     except InputError as error:
         return InputError(**{**error.parts(), "path": path or None, "record": number})
+    if not told.answers and isinstance(output, Mapping) and isinstance(output.get("completion"), str):
+        told.answers = [{PREDICTION: texts.resolved(output["completion"])}] if output["completion"] else []
     told.lost = texts.missing > 0
     told.input = _input(item.get("input"), texts)
     options = item.get("choices")
@@ -205,10 +207,12 @@ def _of_log(header: Fields, items: Iterable[tuple[int, Any]], path: str, selecti
     held = [(number, _sample(item, number, path, common)) for number, item in items]
     if not held:
         raise _without_samples(header, path)
+    yield from ((number, one) for number, one in held if isinstance(one, InputError))
     samples = [one for _, one in held if isinstance(one, _Sample)]
+    if not samples:
+        return
     judge = _judge(samples, header, path, selection)
     shape = _shape(header, samples)
-    yield from ((number, one) for number, one in held if isinstance(one, InputError))
     if selection.question == _DIVERSE:
         yield from _responses(samples, shape)
         return
@@ -300,12 +304,13 @@ def _row(sample: _Sample, judge: _Judge | None, shape: _Shape, path: str, select
     if sample.invalidated:
         return Unanswered(row, "invalidated")
     if judge is not None:
+        row[ANSWER_SCORED] = judge.answer(sample)
+    if judge is not None and judge.asked:
         right, confidence = judge.of(sample)
         if right is None and judged:
             limit = f" ({sample.limit} limit)" if sample.limit else ""
             return Unanswered(row, sample.error or f"{_NO_SCORE}{limit}")
         row |= {_CORRECT: right, _CONFIDENCE: confidence}
-        row[ANSWER_SCORED] = judge.answer(sample)
     if sample.error and not judged:
         return Unanswered(row, sample.error)
     if sample.lost and selection.question not in (_CALIBRATED, _LOOK):
@@ -347,6 +352,8 @@ class _Judge:
     part: str
     header: Fields
     path: str
+    asked: bool = True
+    """Whether its verdicts are asked for, and not only what it took for the answer."""
     given: dict[str, list[float]] = field(default_factory=dict)
     """The verdicts by sample."""
     despite_error: int = 0
@@ -377,9 +384,10 @@ class _Judge:
 
     def _no_verdict(self, sample: _Sample, value: Any, why: str) -> InputError:
         others = [name for name in sample.scores if name != self.scorer]
-        hint = f"Another scorer may be meant: {', '.join(map(repr, others))} (--scorer NAME)." if others else (
-            "A verdict is C, I, P, N, yes or no, true or false, or a number from 0 to 1."
-        )  # fmt: skip
+        hint = "A verdict is C, I, P, N, yes or no, true or false, or a number from 0 to 1."
+        if others:
+            listed = ", ".join(shown(one, 60) for one in others[:10])
+            hint = f"Another scorer may be meant: {listed} (--scorer NAME)."
         return refused_verdict(self.named, value, why, hint, self.path, sample.number)
 
     @property
@@ -453,8 +461,8 @@ def _judge(samples: Sequence[_Sample], header: Fields, path: str, selection: Sel
                 reason=Reason.NO_MARKS,
             )  # fmt: skip
         return _Judge("", "", header, path) if judged else None
-    if selection.scorer is None and (not judged or selection.question == _LOOK):
-        return None
+    if selection.scorer is None and not judged:
+        return _Judge(names[0], "", header, path, asked=False) if len(names) == 1 else None
     parts = _parts(samples, names)
     offered = names
     if selection.scorer is not None:
@@ -468,7 +476,7 @@ def _judge(samples: Sequence[_Sample], header: Fields, path: str, selection: Sel
             listed = ", ".join(shown(one, 60) for one in told[:20])
             raise InputError(
                 f"the scorer {shown(scorer, 60)} gives several values: {listed}",
-                path=path or None, hint=f"Say which one is meant: --scorer {told[0]} (scorer=).",
+                path=path or None, hint=f"Say which one is meant: --scorer {escaped(told[0][:60])} (scorer=).",
                 reason=Reason.AMBIGUOUS_FORMAT,
             )  # fmt: skip
         selection.method["scorer"] = f"{scorer}/{part}"

@@ -153,6 +153,12 @@ def _of(items: Iterable[tuple[int, Any]], path: str, selection: Selection) -> It
         return
     providers = list(dict.fromkeys(one.provider for one in results))
     if selection.question != _LOOK and (len(providers) > 1 or selection.filter is not None):
+        if selection.filter is None:
+            raise InputError(
+                f"holds the answers of several providers: {', '.join(shown(one, 60) for one in providers[:20])}",
+                path=path or None, hint=f"Say whose are meant: --filter {escaped(providers[0][:60])} (filter=).",
+                reason=Reason.AMBIGUOUS_FORMAT,
+            )  # fmt: skip
         picked = selection.pick("filter", providers, path)
         selection.method["provider"] = selection.method.pop("filter")  # another system, and no other yardstick
         results = [one for one in results if one.provider == picked]

@@ -29,7 +29,7 @@ AUTO = "auto"
 Row = tuple[int, Mapping[str, Any] | InputError]
 """The number of a line or record in its file, and what it holds, or what is wrong with it."""
 
-_MODULES = ("plain", "replies", "text_to_sql", "knowledge_graphs", "dialogue", "label_sheets")
+_MODULES = ("plain", "replies", "text_to_sql", "knowledge_graphs", "dialogue", "label_sheets", "arrays")
 
 
 @dataclass

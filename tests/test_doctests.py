@@ -27,6 +27,8 @@ SHOWN = {
     "sensecheck.inputs.json_arrays": ["array_pieces", "loads", "read_document"],
     "sensecheck.inputs.label_sheets": ["read_labels"],
     "sensecheck.inputs.opening": ["sources"],
+    "sensecheck.inputs.field_names": ["folded", "found"],
+    "sensecheck.inputs.formats.replies": ["own_tokens"],
     "sensecheck.inputs.tables": ["TableReader", "detect_table_format", "kind_and_value", "read_table"],
     "sensecheck.statistics.binning": ["bin_index"],
     "sensecheck.statistics.compare": ["compare", "flips", "mcnemar"],

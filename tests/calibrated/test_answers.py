@@ -73,8 +73,8 @@ def test_several_answers_to_one_request_vary_together(tmp_path: Path) -> None:
     one = chat("a", 0.5, gold="a", id="r")
     one["choices"] = [one["choices"][0], chat("b", 0.4)["choices"][0]]
     rows = rows_of(tmp_path, [one, chat("c", 0.9, gold="d", id="s")])
-    assert [(r["id"], r["cluster"], r["correct"]) for r in rows] == [
-        ("r#0", "r", True), ("r#1", "r", False), ("s", "s", False),
+    assert [(r["id"], r["sample"], r["cluster"], r["correct"]) for r in rows] == [
+        ("r", "0", "r", True), ("r", "1", "r", False), ("s", None, "s", False),
     ]  # fmt: skip
 
 
@@ -107,6 +107,11 @@ def test_bad_answers_are_named_or_counted(tmp_path: Path) -> None:
         sensecheck.calibrated.evaluate(path)
     empty = chat("x", correct=True)
     path.write_text(json.dumps(empty))
+    made = sensecheck.calibrated.evaluate(path, options=NONE)
+    assert (made["accuracy"].value, made["accuracy"].n) == (1.0, 1)
+    assert made["mean_confidence"].unscored == {"no confidence": 1}
+    assert "there are no log-probabilities: no confidence is known" in made.notes
+    path.write_text(json.dumps(empty) + "\n" + json.dumps(chat("y", 0.5, correct=False)))
     made = sensecheck.calibrated.evaluate(path, options=NONE)
     assert made["accuracy"].unscored == {"no log-probabilities": 1}
 

@@ -129,6 +129,19 @@ LOGITS_MISO: list[dict[str, Any]] = [
     {"top_logits": [[0.9, 0.1], [0.6, 0.3]], "top_logit_idxs": [["be-01", "SourceCopy_3"], ["x", "y"]], "labels": ["be-01", "y"], "input_str": "a"},
     {"top_logits": [[0.5, 0.2]], "top_logit_idxs": [["TargetCopy_1", "z"]], "labels": ["@@end"], "input_str": "b"},
 ]  # fmt: skip
+REPLIES: list[dict[str, Any]] = [
+    {"object": "response", "status": "completed", "gold": "ab", "output": [{"type": "message", "content": [{"type": "output_text", "text": "ab", "logprobs": [{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -0.1}, {"token": "\n", "logprob": -0.1}]}]}]},
+    {"custom_id": "q", "response": {"status_code": 200, "body": {"choices": [{"text": "ab", "logprobs": {"tokens": ["a", "b"], "token_logprobs": [-0.5, -0.1]}}]}}, "gold": "ab"},
+    {"custom_id": "r", "response": {"status_code": 404, "body": None}, "error": {"error": {"code": 404, "message": "no"}}},
+    {"request_id": "0", "gold": "ab", "outputs": [{"text": "ab", "token_ids": [5, 6], "cumulative_logprob": -0.6, "stop_reason": 6, "finish_reason": "stop", "logprobs": [{"5": {"logprob": -0.5, "rank": 1, "decoded_token": "a"}}, {"6": {"logprob": -0.1, "decoded_token": "b"}}]}]},
+    {"content": "ab", "tokens_predicted": 2, "stop": True, "gold": "ab", "completion_probabilities": [{"token": "a", "bytes": [97], "logprob": -0.5}, {"token": "b", "prob": 0.9}, {"content": "c", "probs": [{"tok_str": "c", "prob": 0.5}]}]},
+    {"generated_text": "ab", "details": {"finish_reason": "eos", "prefill": [], "tokens": [{"id": 1, "text": "ab", "logprob": -0.1, "special": False}, {"id": 2, "text": "</s>", "logprob": -0.1, "special": True}], "best_of_sequences": [{"generated_text": "c", "tokens": []}]}, "gold": ["ab", "c"]},
+    {"text": "ab", "gold": "ab", "meta_info": {"finish_reason": {"type": "stop", "matched": 2}, "output_token_logprobs": [[-0.5, 1, "ab"], [-0.1, 2, None]]}},
+    {"gold": "ab", "usageMetadata": {"candidatesTokenCount": 2}, "candidates": [{"content": {"parts": [{"text": "ab"}]}, "avgLogprobs": -0.2}]},
+    {"gold": "ab", "candidates": [{"content": {"parts": [{"text": "ab"}]}, "logprobsResult": {"chosenCandidates": [{"token": "ab", "logProbability": -0.3}]}}]},
+    {"custom_id": "s", "gold": "ab", "result": {"type": "succeeded", "message": {"type": "message", "content": [{"type": "text", "text": "ab\nConfidence: 60%"}]}}},
+    {"text": " ab", "tokens": ["\u0120a", "b", "</s>"], "transition_scores": [-0.5, -0.1, -0.1], "gold": "ab"},
+]  # fmt: skip
 CHAT: list[dict[str, Any]] = [
     {"id": "r1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "yes"}, "logprobs": {"content": [{"token": "yes", "logprob": -0.1}, {"token": "!", "logprob": -0.5}]}}], "gold": "yes", "kind": "x"},
     {"custom_id": "r2", "response": {"body": {"choices": [{"text": "no", "logprobs": {"tokens": ["n", "o"], "token_logprobs": [None, -0.2]}}]}}, "correct": True},

@@ -245,6 +245,8 @@ def _calibrated_table(path: Path) -> None:
         seeds.jsonl("a.jsonl", seeds.CHAT),
         seeds.as_json("a.json", seeds.CHAT),
         *seeds.packed(seeds.jsonl("a.jsonl", seeds.CHAT)),
+        *(seeds.jsonl(f"{at}.jsonl", [one, one]) for at, one in enumerate(seeds.REPLIES)),
+        seeds.as_json("all.json", seeds.REPLIES),
     ],
 )
 def _calibrated_answers(path: Path) -> None:

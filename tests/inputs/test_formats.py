@@ -56,7 +56,7 @@ def known(text: str | bytes, name: str = "file", question: str = "") -> str:
         ("?a\t?b\n<x>\t1\n", "x.tsv", "sparql-results"),
         ('{"instance_id": "bq1", "condition_cols": [], "ignore_order": true}\n', "spider2lite_eval.jsonl", "spider2-gold"),
         ('{"top_logits": [[1]], "labels": [1]}\n', "x.logits", "logits"),
-        ('{"choices": [{"logprobs": {"content": []}}]}\n', "x.jsonl", "logprobs"),
+        ('{"choices": [{"logprobs": {"content": []}}]}\n', "x.jsonl", "replies"),
         ("", "empty", ""),
         ("{", "cut.json", ""),
         ("[", "cut.json", ""),

@@ -362,3 +362,10 @@ def test_another_separator_is_told_as_such(tmp_path: Path, mark: str, name: str)
     said = str(caught.value)
     assert f"{name}:1: expected cells separated by commas or tabs" in said and f"separated by '{mark}'" in said
     assert f"polars.read_csv(FILE, separator='{mark}')" in said
+
+
+def test_a_time_that_no_calendar_has_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    frame = pl.DataFrame({"confidence": pl.Series([2**62], dtype=pl.Int64).cast(pl.Datetime("ms")), "correct": [True]})
+    with pytest.raises(InputError, match="confidence: expected a number, got a column of Datetime"):
+        next(iter(TableReader(frame))).numbers("confidence")
+    assert "panicked" not in capfd.readouterr().err

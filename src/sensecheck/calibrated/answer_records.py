@@ -32,7 +32,7 @@ from sensecheck.inputs.formats.replies import (
 )
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.reasons import Reason
-from sensecheck.inputs.tables import MARKS
+from sensecheck.inputs.tables import MARKS, check_columns, check_names
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
 
@@ -67,6 +67,8 @@ class AnswerRecords(TableRecords):
         if asked.weight is not None:
             raise InputError("answers with log-probabilities have no weights", field="weight", reason=Reason.BAD_OPTION)
         columns = dict(asked.columns)
+        check_names(columns, ["id", "correct", "gold", *asked.wanted])
+        check_columns(columns, data.names, data.path)
         table = self._table_of(data, columns, reading)
         # What the user calls the two is in the table by our names.
         rest = {ours: theirs for ours, theirs in columns.items() if ours not in ("correct", "gold", "confidence")}
@@ -102,6 +104,9 @@ class AnswerRecords(TableRecords):
         confidence: list[float | None] = [None] * len(rows)
         reasons: list[str | None] = [None] * len(rows)
         steps = [_steps(row, reading) for row in rows]
+        if sum(map(len, steps)) > 1 and not any(value for values in steps for value in values):
+            self._said.append("every log-probability is 0.0, which stands for none: it is no confidence of 1")
+            steps = [[] for _ in rows]
         known = [at for at, values in enumerate(steps) if values]
         lengths = np.asarray([len(steps[at]) for at in known], dtype=np.int64)
         if known:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from math import isfinite
 
 from sensecheck.calibrated import ASKS
+from sensecheck.calibrated.classwise import NAMES as DISTRIBUTION_NAMES
 from sensecheck.calibrated.examples import example_page
 from sensecheck.calibrated.figures import statistics
 from sensecheck.calibrated.plots import plots
 from sensecheck.calibrated.table_records import CONFIDENCE_NAMES, CORRECT_NAMES
+from sensecheck.inputs.formats.replies import MEAN_LOGPROB, TOKEN_LOGPROBS
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 
@@ -64,6 +66,11 @@ def _without_calibration(result: Result) -> Iterator[str]:
             f"The confidence is known, but not whether the answers are right: its mean is {mean.value:.3f} over "
             f"{mean.n:,} rows. Add gold texts or `correct` to see whether that is deserved."
         )
+    elif not area.n and isinstance(result["accuracy"].value, float) and result["accuracy"].n:
+        yield (
+            f"Whether the answers are right is known, but not how sure the system was: accuracy is "
+            f"{result['accuracy'].value:.3f} over {result['accuracy'].n:,} rows."
+        )
     elif area.n and isinstance(area.value, float) and isinstance(area.low, float):
         told = "tells" if area.low > 0.5 else "does not demonstrably tell"
         yield f"The scores are not probabilities; their order {told} right from wrong: AUROC {area.value:.3f}."
@@ -79,7 +86,11 @@ QUESTION = Question(
     plots=plots,
     example_page=example_page,
     verdict=verdict,
-    fields={"confidence": CONFIDENCE_NAMES, "correct": CORRECT_NAMES, "id": ("id",)},
+    fields={
+        "confidence": (*CONFIDENCE_NAMES, *DISTRIBUTION_NAMES, TOKEN_LOGPROBS, MEAN_LOGPROB),
+        "correct": (*CORRECT_NAMES, "gold", "gold_answer", "reference", "expected"),
+        "id": ("id",),
+    },
     needs=(("confidence",), ("correct",)),
     reads="Reads .logits files of tokens (top_logits, top_logit_idxs, labels), answers with log-probabilities as\n"
     "OpenAI, vLLM and llama.cpp write them, and tables of (confidence, correct) in CSV, TSV, JSONL, JSON,\n"

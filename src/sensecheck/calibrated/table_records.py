@@ -32,6 +32,9 @@ UNSCORED = "unscored_because"
 """A column that says, of a row that was gathered, why it cannot be scored."""
 NO_CONFIDENCE = "no confidence"
 NO_VERDICT = "no verdict"
+_MEASURED = {
+    "id": pl.String, "scored": pl.Boolean, "reason": pl.String, "confidence": pl.Float64, "correct": pl.Boolean,
+}  # fmt: skip
 # float32 softmax may exceed 1 by rounding alone.
 _ROUNDING = 1e-6
 
@@ -74,6 +77,8 @@ class TableRecords(Records):
                 self._sampled = None if asked.repeat else sample_column(batch)
             frame, texts = self._measured(batch)
             yield Batch(frame, texts)
+        if frame is None and self._lenient:
+            frame = pl.DataFrame(schema=_MEASURED)  # of a log in which every call failed, each is told
         lost = self._table.lost_lines(like=frame) if frame is not None else None
         if lost is not None:
             yield Batch(lost)
@@ -339,6 +344,8 @@ class TableRecords(Records):
         return {str(Reason.UNREADABLE_LINE): unreadable} if unreadable else {}
 
     def scale(self) -> str:
+        if self._no_confidences and self._range is None:
+            return "none"
         scales = ["verbalised"] if self._verbalised else []
         scales += self._distributions.scales.values()
         for scale in self._scales.values():

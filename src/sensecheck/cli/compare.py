@@ -1,16 +1,18 @@
-"""`sensecheck compare A B [C …]`."""
+"""`sensecheck compare A B [C …]`: run directories, or files that are measured on the spot."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 
-from sensecheck.cli.options import FORMATS, Parser, positive
+from sensecheck import instruments
+from sensecheck.cli.options import FORMATS, Parser, pair, positive
 from sensecheck.report.comparison import Comparison, compare
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import outcome_words
@@ -23,18 +25,24 @@ examples:
   sensecheck compare runs/A runs/B
   sensecheck compare runs/A runs/B runs/C --report comparison.html
   sensecheck compare runs/A runs/B --format latex > table.tex
+  sensecheck compare a.eval b.eval --scorer match --slice topic
+  sensecheck compare results.json results.json --filter gpt-4o --filter llama-3
 """
+_DEFAULT_QUESTION = "calibrated"
+# Of files alone: what each of them is read with.
+_OF_FILES = ("question", "scorer", "filter", "slices", "columns", "gold", "on", "input_format", "skip_bad")
 
 
 def parser() -> argparse.ArgumentParser:
     command = Parser(
         prog="sensecheck compare",
         description="Runs of the same question on the same input: the first against each of the others, with paired\n"
-        "intervals and p-values over the rows scored in both, and the examples that changed.",
+        "intervals and p-values over the rows scored in both, and the examples that changed. A file in the place of a\n"
+        "run (a log of an evaluation host, replies of a server, a table of confidence and correct) is measured first.",
         epilog=_EXAMPLES,
     )
     command.add_argument(
-        "runs", metavar="RUN", nargs="+", help="run directories; the others are compared with the first"
+        "runs", metavar="RUN", nargs="+", help="run directories or files; the others are compared with the first"
     )
     command.add_argument(
         "--format", choices=FORMATS, default="table", help="how the differences are printed (default: table)"
@@ -50,15 +58,100 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="replicates, of figures that are resampled (default: the first run's)",
     )
+    _add_reading(command.heading("where files are measured"))
     return command
+
+
+def _add_reading(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--question",
+        metavar="NAME",
+        help=f"which question they answer (default: that of the run directories, else {_DEFAULT_QUESTION})",
+    )
+    group.add_argument("--scorer", metavar="NAME", help="of logs with several verdicts on each answer: this one")
+    group.add_argument(
+        "--filter",
+        metavar="NAME",
+        action="append",
+        help="of logs whose answers are of several kinds (filters, providers): this one; given several times, one "
+        "for each file",
+    )
+    group.add_argument(
+        "--slice", dest="slices", metavar="COLUMN", action="append", help="tell changes apart by a column (repeatable)"
+    )
+    group.add_argument(
+        "--columns", metavar="NAME=COLUMN", action="append", help="read NAME from the column COLUMN (repeatable)"
+    )
+    group.add_argument("--gold", metavar="FILE", help="golds of all of them that stand in another file")
+    group.add_argument("--on", metavar="KEY", help="the field by which --gold is joined")
+    group.add_argument("--input-format", metavar="NAME", help="the files' format (default: recognised by content)")
+    group.add_argument(
+        "--skip-bad", action="store_true", default=None, help="count bad records as unscored instead of stopping"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     if len(args.runs) < 2:
-        raise ValueError(f"compare takes at least two run directories, got {len(args.runs)}")
-    results = [load(path) for path in args.runs]
-    with damage_told(*map(Path, args.runs)):
-        return _compared(results, args)
+        raise ValueError(f"compare takes at least two runs or files, got {len(args.runs)}")
+    files = [path for path in args.runs if Path(path).is_file()]
+    runs = {path: load(path) for path in args.runs if path not in files}
+    if not files:
+        idle = next((name for name in _OF_FILES if getattr(args, name) is not None), None)
+        if idle is not None:
+            flag = {"slices": "slice"}.get(idle, idle).replace("_", "-")
+            raise ValueError(f"--{flag} says how files are measured: run directories are measured already")
+    with damage_told(*map(Path, runs)):
+        measured = _measured(files, runs, args)
+        results = [runs[path] if path in runs else measured.pop(0) for path in args.runs]
+        return _compared(_with_values(results) if files else results, args)
+
+
+# ---- files in the place of runs
+
+
+def _measured(files: Sequence[str], runs: Mapping[str, Result], args: argparse.Namespace) -> list[Result]:
+    """Each file, measured as the others are."""
+    if not files:
+        return []
+    answered = next((result.question.name for result in runs.values()), None)
+    asked = args.question or answered or _DEFAULT_QUESTION
+    if answered not in (None, asked):
+        raise ValueError(f"the run directories answer {answered}, and --question asks for {asked}")
+    room: Any = instruments.room(asked)
+    shared: dict[str, Any] = {name: getattr(args, name) for name in _OF_FILES if name not in ("question", "filter")}
+    if args.columns:
+        shared["columns"] = dict(pair(text, "--columns", "NAME=COLUMN") for text in args.columns)
+    shared = {name: value for name, value in shared.items() if value is not None}
+    filters = args.filter or [None]
+    if len(filters) not in (1, len(files)):
+        raise ValueError(
+            f"--filter is given once, or once for each file: got {len(filters)} for {len(files)} "
+            f"file{'s' if len(files) > 1 else ''}"
+        )
+    results = []
+    for path, name in zip(files, filters * len(files) if len(filters) == 1 else filters, strict=False):
+        own = {} if name is None else {"filter": name}
+        if len(filters) > 1 and files.count(path) > 1:
+            own["system"] = name
+        result: Result = room.evaluate(path, **shared, **own)
+        if nothing := result.nothing_scored():
+            raise ValueError(f"{path}: {nothing}")
+        results.append(result)
+    return results
+
+
+def _with_values(results: Sequence[Result]) -> list[Result]:
+    """Without figures that have a value in none of them: most logs of hosts hold verdicts and no confidences."""
+    first = results[0].question
+    known = {figure.name for result in results for figure in result.figures if figure.n}
+    if any(result.question.name != first.name for result in results) or not known.intersection(first.headline):
+        return list(results)
+    asked = replace(
+        first,
+        headline=tuple(name for name in first.headline if name in known),
+        statistics=lambda method: [one for one in first.statistics(method) if one.name in known],
+    )
+    return [replace(result, question=asked) for result in results]
 
 
 def _compared(results: Sequence[Result], args: argparse.Namespace) -> int:
@@ -83,20 +176,20 @@ def _compared(results: Sequence[Result], args: argparse.Namespace) -> int:
             table.print()
         for sentence in comparisons.verdict():
             sys.stdout.write(f"  {visible(sentence)}\n")
-        for pair in comparisons.pairs:
-            _changed(pair, args.flips)
+        for two in comparisons.pairs:
+            _changed(two, args.flips)
     if args.report:
         target = comparisons.to_html(args.report)
         (sys.stdout if args.format == "table" else sys.stderr).write(f"  report: {target}\n")
     return 0
 
 
-def _changed(pair: Comparison, most: int) -> None:
-    if pair.flips is None or not len(pair.flips):
+def _changed(two: Comparison, most: int) -> None:
+    if two.flips is None or not len(two.flips):
         return
-    a, b = (visible(name) for name in pair.names)
-    sys.stdout.write(f"\n  changed between {a} and {b} ({min(most, len(pair.flips)):,} of {len(pair.flips):,}):\n")
-    no, yes = outcome_words(pair.a.question)
-    for row in pair.flips.head(most).iter_rows(named=True):
+    a, b = (visible(name) for name in two.names)
+    sys.stdout.write(f"\n  changed between {a} and {b} ({min(most, len(two.flips)):,} of {len(two.flips):,}):\n")
+    no, yes = outcome_words(two.a.question)
+    for row in two.flips.head(most).iter_rows(named=True):
         was, now = ((yes if v else no) if isinstance(v, bool) else decimal(v) for v in (row["a"], row["b"]))
         sys.stdout.write(f"    {visible(str(row['id']), 60)}: {a} {was}, {b} {now}\n")

@@ -25,6 +25,6 @@ def run(args: argparse.Namespace) -> int:
     width = max(len(one.name) for one in chosen)
     for one in chosen:
         asked = ", ".join(one.questions) or "all questions"
-        known = "" if one.known is not None or not one.rows else "  (only where it is named)"
+        known = "" if one.known is not None or not one.is_read_here else "  (only where it is named)"
         sys.stdout.write(f"{one.name:<{width}}  {one.what}{known}\n{'':<{width}}  {asked}: {one.example}\n")
     return 0

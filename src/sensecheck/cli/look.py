@@ -54,6 +54,7 @@ def _lines(seen: Look) -> list[str]:
     if seen.fields:
         more = f", … ({len(seen.fields)} in all)" if len(seen.fields) > 20 else ""
         lines.append(f"  fields     {', '.join(seen.fields[:20])}{more}")
+    lines += [f"  note       {note}" for note in seen.notes]
     for fit in seen.fits:
         roles = ", ".join(name if name == theirs else f"{name} = {theirs}" for name, theirs in fit.fields.items())
         lacks = f"; without {' and '.join(fit.missing)}" if fit.missing else ""

@@ -68,6 +68,9 @@ class Gathered:
     def dictionaries(self) -> Sequence[Mapping[str, Any]]:
         return self.rows.to_dicts() if isinstance(self.rows, pl.DataFrame) else self.rows
 
+    def first(self, count: int) -> Sequence[Mapping[str, Any]]:
+        return self.rows[:count].to_dicts() if isinstance(self.rows, pl.DataFrame) else self.rows[:count]
+
     def taken(self, rows: Sequence[int]) -> Gathered:
         """These rows alone."""
         if isinstance(self.rows, pl.DataFrame):

@@ -31,10 +31,11 @@ from sensecheck.inputs.formats.registry import (
     named,
     recognised,
 )
+from sensecheck.inputs.formats.replies import CUSTOM_ID
 from sensecheck.inputs.formats.start import MOST_BYTES, Start
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
-from sensecheck.inputs.joining import ASIDE, ID_NAMES, LINE, Key, Pairs, merged, paired
+from sensecheck.inputs.joining import ASIDE, ID_NAMES, LINE, SAMPLE_NAMES, Key, Pairs, merged, paired
 from sensecheck.inputs.model_outputs import GENERATED, TOKEN_LOGPROBS, held, table_of
 from sensecheck.inputs.needs import Judged, Needs
 from sensecheck.inputs.objects import plain_objects
@@ -177,8 +178,31 @@ def _records(
     layouts = [chosen or layout for layout in _layouts(files, needs)]
     if not always and not any(layout is not None and layout.is_read_here for layout in layouts):
         return None
+    selection.together = len(files)
     parts = [_read(source, layout, needs, skip_bad, selection) for source, layout in zip(files, layouts, strict=True)]
-    return parts[0] if len(parts) == 1 else _concatenated(parts)
+    asked = [part for part, layout in zip(parts, layouts, strict=True) if layout and layout.holds == "requests"]
+    replies = [part for part in parts if not any(part is one for one in asked)]
+    if asked and not replies and needs.question:
+        raise InputError(
+            "holds what a batch asked, and no replies", path=asked[0].path, reason=Reason.NO_INPUT,
+            hint="Give the file of replies as well: sensecheck calibrated REPLIES REQUESTS --gold GOLDS.",
+        )  # fmt: skip
+    if not asked or not replies:
+        return parts[0] if len(parts) == 1 else _concatenated(parts)
+    return _with_requests(replies[0] if len(replies) == 1 else _concatenated(replies), asked)
+
+
+def _with_requests(replies: Gathered, asked: Sequence[Gathered]) -> Gathered:
+    """Replies with what was asked; a request without a reply has nothing to score."""
+    requests = {str(row[CUSTOM_ID]): row for part in asked for row in part.dictionaries()}
+    rows = replies.dictionaries()
+    replies.rows = [{**requests.get(str(row.get(CUSTOM_ID)), {}), **row} for row in rows]
+    there = {str(row.get(CUSTOM_ID)) for row in [*rows, *(fields for _, fields in replies.unanswered)]}
+    missing = [row for name, row in requests.items() if name not in there]
+    replies.unanswered += [(len(rows) + at, Unanswered(row, "no reply")) for at, row in enumerate(missing, 1)]
+    replies.inputs += [{**one, "role": "requests"} for part in asked for one in part.inputs]
+    replies.files += [path for part in asked for path in part.files]
+    return replies
 
 
 def is_folder_input(data: Any, question: str) -> bool:
@@ -226,7 +250,7 @@ def _start(source: Source) -> Start | None:
 def _read(source: Source, layout: Format | None, needs: Needs, skip_bad: bool, selection: Selection) -> Gathered:
     name = None if layout is None else layout.name
     if layout is not None and layout.is_read_here:
-        part = _laid_out(source, layout, skip_bad, selection)
+        part = laid_out(source, layout, skip_bad, selection)
     elif layout is not None and name not in TABLES:
         raise InputError(
             f"is read as {name}, to which no golds can be joined", path=source.name,
@@ -241,7 +265,7 @@ def _read(source: Source, layout: Format | None, needs: Needs, skip_bad: bool, s
     return part
 
 
-def _laid_out(source: Source, layout: Format, skip_bad: bool, selection: Selection) -> Gathered:
+def laid_out(source: Source, layout: Format, skip_bad: bool, selection: Selection) -> Gathered:
     """The records of a file of a format that is read here."""
     if layout.table is not None:
         frame = layout.table(source, selection)
@@ -407,7 +431,7 @@ def _concatenated(parts: Sequence[Gathered]) -> Gathered:
         rows: Any = pl.concat(frames, how="diagonal_relaxed")
     else:
         rows = [row for part in parts for row in part.dictionaries()]
-    return Gathered(
+    together = Gathered(
         rows,
         format=parts[0].format,
         inputs=[one for part in parts for one in part.inputs],
@@ -417,6 +441,7 @@ def _concatenated(parts: Sequence[Gathered]) -> Gathered:
         class_labels=parts[0].class_labels,
         may_lack=all(part.may_lack for part in parts),
     )
+    return _evened(together) if together.may_lack and not isinstance(rows, pl.DataFrame) else together
 
 
 def _input(source: Source, format: str, rows: int, bad: int) -> dict[str, Any]:
@@ -430,6 +455,8 @@ def _input(source: Source, format: str, rows: int, bad: int) -> dict[str, Any]:
 
 
 def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: Key | None, samples: bool) -> Gathered:
+    # Several answers to one request, or several epochs, say so themselves.
+    samples = samples or (predictions.may_lack and any(name in predictions.names for name in SAMPLE_NAMES))
     pairs = paired(predictions.with_unanswered(), golds, on, samples=samples)
     if pairs.on == LINE and predictions.bad:
         first = predictions.bad[0]

@@ -53,7 +53,7 @@ def whole_value(value: Any) -> Any:
     if isinstance(value, str):
         return whole(value)
     if isinstance(value, list):
-        return [whole_value(item) for item in value]
+        return [item if type(item) is float else whole_value(item) for item in value]
     if isinstance(value, dict):
         return {whole(key) if isinstance(key, str) else key: whole_value(item) for key, item in value.items()}
     return value

@@ -33,6 +33,8 @@ ID_NAMES = (
     "id", "question_id", "qname", "custom_id", "instance_id", "example_id", "query_id", "sample_id", "turnID", "pairID",
     "pair_id", "uid", "qid", "_id", "doc_id", "guid", "idx", "index",
 )  # fmt: skip
+SAMPLE_NAMES = ("sample", "epoch")
+"""Fields that tell the samples of one example apart."""
 _ASKED = ("question", "utterance", "prompt", "premise", "hypothesis", "sentence1", "sentence2")
 _DATABASES = ("db_id", "db", "database", "db_name", "database_id")
 _SEPARATOR = "\x1f"

@@ -220,7 +220,9 @@ class TableBatch:
         elif column.dtype in (pl.String, pl.Null):
             numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
         else:
-            raise self.error(0, field=name, expected="a number", got=shown(column[0]), reason=Reason.NOT_A_NUMBER)
+            # A time that no calendar has cannot even be shown.
+            got = f"a column of {column.dtype}" if column.dtype.is_temporal() else shown(column[0])
+            raise self.error(0, field=name, expected="a number", got=got, reason=Reason.NOT_A_NUMBER)
         wrong = (numbers.is_null() & column.is_not_null()) | numbers.is_nan().fill_null(False) | numbers.is_infinite()
         if wrong.fill_null(False).any():
             row = int(wrong.fill_null(False).arg_max() or 0)

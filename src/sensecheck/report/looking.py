@@ -15,9 +15,9 @@ from sensecheck.inputs.field_names import found
 from sensecheck.inputs.formats.label_sheets import LABELS
 from sensecheck.inputs.formats.plain import TABLES
 from sensecheck.inputs.formats.reading import object_of
-from sensecheck.inputs.formats.registry import Format, Row, folder_format, formats, named, recognised
+from sensecheck.inputs.formats.registry import Format, Row, Selection, folder_format, formats, named, recognised
 from sensecheck.inputs.formats.start import Start
-from sensecheck.inputs.gathering import records_of
+from sensecheck.inputs.gathering import laid_out, records_of
 from sensecheck.inputs.hugging_face import is_arrow
 from sensecheck.inputs.opening import Source, sources
 from sensecheck.inputs.reasons import Reason
@@ -63,6 +63,8 @@ class Look:
     fields: list[str] = field(default_factory=list)
     fits: list[Fit] = field(default_factory=list)
     commands: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What its reader says of it."""
 
 
 def look(path: str, input_format: str = "auto") -> Look:
@@ -102,7 +104,7 @@ def _seen(source: Source, path: str, chosen: Format | None) -> Look:
 def _described(source: Source, path: str, chosen: Format, reason: str) -> Look:
     seen = Look(path, chosen.name, chosen.what, reason)
     counted = _counted(source, chosen)
-    seen.examples, seen.bad = counted.records, counted.bad
+    seen.examples, seen.bad, seen.notes = counted.records, counted.bad, counted.notes
     seen.fields = list(dict.fromkeys(name for row in counted.first for name in row))
     if chosen.questions == (LABELS,):
         seen.examples, seen.judgements = len(counted.ids), counted.records
@@ -113,6 +115,8 @@ def _described(source: Source, path: str, chosen: Format, reason: str) -> Look:
     fits = [_fit(question(name), chosen, seen.fields, counted.first, shlex.quote(path)) for name in instruments.names()]
     seen.fits = sorted(_best([fit for fit in fits if fit is not None]), key=lambda fit: -len(fit.fields))
     seen.commands = list(dict.fromkeys(command for fit in seen.fits for command in fit.commands))
+    if chosen.holds == "requests":
+        seen.commands = [f"sensecheck calibrated REPLIES {shlex.quote(path)} --gold GOLDS"]
     return seen
 
 
@@ -129,11 +133,20 @@ class Counted:
     bad: int = 0
     ids: set[Any] = field(default_factory=set)
     """What the records of a label sheet are about."""
+    notes: list[str] = field(default_factory=list)
 
 
 def _counted(source: Source, chosen: Format) -> Counted:
     if chosen.rows is not None:
         return _taken(chosen.rows(source), with_ids=chosen.questions == (LABELS,))
+    if chosen.is_read_here:
+        selection = Selection()
+        part = laid_out(source, chosen, skip_bad=True, selection=selection)
+        counted = Counted(list(part.first(FIRST_RECORDS)), len(part) + len(part.unanswered), len(part.bad))
+        counted.notes = selection.notes
+        if part.unanswered:
+            counted.notes.append(f"{len(part.unanswered):,} have nothing to score: {part.unanswered[0][1].why}")
+        return counted
     if chosen.name in TABLES and chosen.name not in ("json", "jsonl"):
         return _table(source, chosen.name)
     if chosen.name == "json" or Start.of(source).kind in ("array", "object"):
@@ -187,7 +200,7 @@ def _fit(
     """What the question finds among these fields; nothing where it is not for it."""
     if not chosen.fits(asked.name):
         return None
-    if chosen.rows is None and chosen.name not in TABLES:  # the question reads it itself
+    if not chosen.is_read_here and chosen.name not in TABLES:  # the question reads it itself
         return Fit(asked.name, {}, [], [f"sensecheck {asked.name} {path}"])
     fields: dict[str, str] = {}
     for ours, aliases in asked.fields.items():
@@ -204,13 +217,14 @@ def _fit(
     as_golds = f"sensecheck {asked.name} PREDICTIONS --gold {path}{options}"
     if not missing:
         commands = [f"sensecheck {asked.name} {path}{options}"]
-    elif chosen.rows is None:
+    elif not chosen.is_read_here:
         commands = [as_golds if is_gold else as_predictions]
     else:
         # Queries by themselves: those that name their database are golds.
         holds = "golds" if chosen.name == "sql" and "database" in fields else chosen.holds
         holds = "predictions" if chosen.name == "sql" and holds == "either" else holds
-        commands = {"predictions": [as_predictions], "golds": [as_golds], "either": [as_predictions, as_golds]}[holds]
+        one_way = {"predictions": [as_predictions], "golds": [as_golds]}
+        commands = one_way.get(holds, [as_predictions, as_golds])
     return Fit(asked.name, fields, [" or ".join(group) for group in missing], commands, needed, is_gold)
 
 

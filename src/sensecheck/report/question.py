@@ -40,8 +40,8 @@ class Question:
     """One to three plain sentences that a reader should take away."""
     given: tuple[str, ...] = ()
     """Text columns of the examples that are the input's and not the system's: two runs of one input share them."""
-    ignored_in_comparison: frozenset[str] = frozenset({"ci"})
-    """Choices of the method that change no value."""
+    ignored_in_comparison: frozenset[str] = frozenset({"ci", "provider"})
+    """Choices of the method that change no value, or say whose answers are measured."""
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Our name of what it reads → the names that it may have in files, the first that is there wins."""
     needs: tuple[tuple[str, ...], ...] = ()

@@ -24,6 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.inputs.errors import InputError, shown
+from sensecheck.inputs.joining import SAMPLE_NAMES
 from sensecheck.inputs.opening import is_path, names_files
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import Format, TableBatch, TableReader
@@ -35,7 +36,7 @@ from sensecheck.statistics.measurements import RESERVED, Frames, Measurements
 from sensecheck.statistics.statistic import ONE, AnyStatistic, Explanation, Statistic, mean_of, ratio
 from sensecheck.statistics.table import Slice, is_defined, slice_text
 
-SAMPLE_COLUMNS = ("sample", "epoch")
+SAMPLE_COLUMNS = SAMPLE_NAMES
 """Columns that tell the samples of an example apart where nobody names one."""
 
 NAME = r"(?:\w+\.)?(?:(?:pass@|pass\^|any@|all@)[1-9][0-9]*|flips|between|within|icc|se|se_one_sample|se_many_samples)"

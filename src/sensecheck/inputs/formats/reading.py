@@ -10,7 +10,7 @@ from typing import Any
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.formats.registry import Row
 from sensecheck.inputs.formats.start import Start
-from sensecheck.inputs.json_arrays import is_deep, is_nested, loads, not_utf8, read_document
+from sensecheck.inputs.json_arrays import is_deep, loads, not_utf8, read_document
 from sensecheck.inputs.opening import Source
 from sensecheck.inputs.places import PLACE, RECORD
 from sensecheck.inputs.reasons import Reason
@@ -61,7 +61,7 @@ def object_of(line: bytes, path: str, number: int) -> Mapping[str, Any] | InputE
         return bad_json_line(path, number, error)
     if not isinstance(value, dict):
         return not_an_object(value, path, line=number)
-    return too_deep(path=path, line=number, hint=SKIP_HINT) if is_nested(value) else value
+    return too_deep(path=path, line=number, hint=SKIP_HINT) if is_deep(line, value) else value
 
 
 def not_an_object(value: Any, path: str, **place: int) -> InputError:

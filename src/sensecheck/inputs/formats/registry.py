@@ -29,7 +29,10 @@ AUTO = "auto"
 Row = tuple[int, Mapping[str, Any] | InputError]
 """The number of a line or record in its file, and what it holds, or what is wrong with it."""
 
-_MODULES = ("plain", "replies", "text_to_sql", "knowledge_graphs", "dialogue", "label_sheets", "arrays")
+_MODULES = (
+    "plain", "replies", "lm_eval", "inspect_logs", "every_eval_ever", "helm", "promptfoo", "mlflow_tables",
+    "text_to_sql", "knowledge_graphs", "dialogue", "label_sheets", "arrays",
+)  # fmt: skip
 
 
 @dataclass
@@ -46,6 +49,8 @@ class Selection:
     notes: list[str] = field(default_factory=list)
     method: dict[str, Any] = field(default_factory=dict)
     """What a signature says of it."""
+    together: int = 1
+    """How many files are read as one: what names an example in each must then name its file's task too."""
 
     def pick(self, what: Literal["filter", "scorer"], there: Iterable[str], path: str, preferred: str = "") -> str:
         """The filter or scorer that is read: the named one, else the only one, or the preferred one of several."""
@@ -93,8 +98,8 @@ class Format:
     """How names of its files end, where their content may not say."""
     counts_lines: bool = False
     """Whether the numbers of its records are lines."""
-    holds: Literal["predictions", "golds", "either"] = "either"
-    """Whose records these are, where nothing in them says so."""
+    holds: Literal["predictions", "golds", "either", "requests"] = "either"
+    """Whose records these are, where nothing in them says so; requests stand beside the replies to them."""
     options: str = ""
     """What a command that reads it needs besides."""
     example: str = ""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, Unanswered, escaped, shown
+from sensecheck.inputs.formats.host_marks import is_of_a_host
 from sensecheck.inputs.formats.registry import Format, Row, Selection
 from sensecheck.inputs.formats.start import UNFINISHED, Start
 from sensecheck.inputs.reasons import Reason
@@ -44,6 +45,8 @@ class Answer:
     logprobs: list[Any] = field(default_factory=list)
     ended_by: int = 0
     """How many of the last tokens the server itself says are none of the text."""
+    reasoned: bool = False
+    """Whether the tokens of a reasoning stand before those of the text."""
     mean: float | None = None
     tokens: int | None = None
     silent: str = ""
@@ -145,7 +148,14 @@ def _objects(value: Any, *names: str) -> bool:
 
 def _answers(body: Fields) -> list[Answer]:
     shape = _shape(body)
-    return [_bare(body)] if shape is None else _READERS[shape](body)
+    if shape is not None:
+        return _READERS[shape](body)
+    if "logprobs" not in body and not isinstance(body.get("text"), str):
+        if "choices" in body:
+            raise _bad("choices that are objects", body["choices"], field="choices")
+        there = ", ".join(shown(name, 30) for name in list(body)[:8])
+        raise _bad("a reply of a server, as in other records", f"an object with {there or 'nothing'}", field="reply")
+    return [_bare(body)]
 
 
 def _choices(body: Fields) -> list[Answer]:
@@ -158,9 +168,10 @@ def _choices(body: Fields) -> list[Answer]:
             raise _bad("whole replies", "a piece of a stream", "Save the reply that the pieces add up to.")
         message = choice.get("message")
         text = choice.get("text")
+        answer = _bare(choice)
         if isinstance(message, Mapping):
             text = _content(message.get("content"))
-        answer = _bare(choice)
+            answer.reasoned = any(message.get(name) for name in ("reasoning_content", "reasoning"))
         answer.text = text if isinstance(text, str) else answer.text
         answers.append(answer)
     return answers
@@ -219,30 +230,33 @@ def _vllm(body: Fields) -> list[Answer]:
     return answers
 
 
+_STEPS = "completion_probabilities"
+
+
 def _llama(body: Fields) -> list[Answer]:
     """llama.cpp's own form: `logprob`, after sampling `prob`, in older versions `probs` with the chosen token's."""
     answer = Answer(_text(body.get("content")))
     for step in body.get("completion_probabilities") or []:
         if not isinstance(step, Mapping):
-            raise _bad("an object for every token", step)
+            raise _bad("an object for every token", step, field=_STEPS)
         token = step.get("token", step.get("content"))
         answer.pieces.append(_piece(token, step.get("bytes")))
         if "logprob" in step:
             answer.logprobs.append(step["logprob"])
         elif "prob" in step:
-            answer.logprobs.append(_log(step["prob"], token))
+            answer.logprobs.append(_log(step["prob"], shown(token, 30)))
         else:
             candidates = step.get("probs")
             if not isinstance(candidates, list) or not all(isinstance(one, Mapping) for one in candidates):
-                raise _bad("`logprob`, `prob`, or `probs` with objects, for every token", step)
+                raise _bad("`logprob`, `prob`, or `probs` with objects, for every token", step, field=_STEPS)
             chosen = (one.get("prob") for one in candidates if one.get("tok_str", one.get("token")) == token)
-            answer.logprobs.append(_log(next(chosen, None), token))
+            answer.logprobs.append(_log(next(chosen, None), f"{shown(token, 30)} among its `probs`"))
     return [answer]
 
 
-def _log(probability: Any, token: Any) -> float:
+def _log(probability: Any, token: str) -> float:
     if isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 <= probability <= 1 + 1e-6:
-        raise _bad(f"the probability of the token {shown(token, 30)}", probability)
+        raise _bad(f"the probability of the token {token}", probability, field=_STEPS)
     return math.log(min(probability, 1.0)) if probability > 0 else -math.inf
 
 
@@ -383,8 +397,11 @@ _BYTE_TOKEN = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)$|<0x([0-9A-Fa-f]{2})>$
 
 def _piece(token: Any, given: Any = None) -> bytes | None:
     """The bytes that a token adds to the text."""
-    if isinstance(given, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in given):
-        return bytes(given)
+    if type(given) is list:
+        try:
+            return bytes(given)
+        except (TypeError, ValueError):
+            pass
     if not isinstance(token, str):
         return None
     if (found := _BYTE_TOKEN.match(token)) is not None:
@@ -402,20 +419,27 @@ def _byte_letters() -> dict[str, int]:
 _LETTERS = _byte_letters()
 
 
-def own_tokens(text: str, pieces: Sequence[bytes | None]) -> int | None:
-    """How many of the first tokens the text is made of; nothing where they do not spell it.
+def own_tokens(text: str, pieces: Sequence[bytes | None], *, reasoned: bool = False) -> tuple[int, int] | None:
+    """The tokens that the text is made of, the first and the one behind the last; nothing where they do not spell it.
 
     >>> own_tokens(" Paris", [b" P", b"ar", b"is", b"\\n"])
-    3
+    (0, 3)
     """
     if not text:
-        return 0 if pieces and None not in pieces else None
+        return (0, 0) if pieces and None not in pieces else None
     for spelled in (_as_given, _as_letters, _as_words):
         parts = spelled(pieces)
         if parts is None:
             continue
         whole = text.encode("utf-8", "replace")
         joined = b"".join(parts)
+        first = 0
+        if reasoned:
+            begin = joined.rfind(whole.strip())
+            while begin > 0 and first < len(parts) and len(parts[first]) <= begin:
+                begin -= len(parts[first])
+                first += 1
+            parts, joined = parts[first:], b"".join(parts[first:])
         if not joined.startswith(whole):
             # Servers strip white space at the beginning of texts, or at both ends.
             skipped = len(joined) - len(joined.lstrip())
@@ -426,7 +450,7 @@ def own_tokens(text: str, pieces: Sequence[bytes | None]) -> int | None:
         while reached < len(whole):
             reached += len(parts[at])
             at += 1
-        return at
+        return first, first + at
     return None
 
 
@@ -453,6 +477,8 @@ def _as_words(pieces: Sequence[bytes | None]) -> list[bytes] | None:
 
 
 def _values(given: Sequence[Any]) -> list[float]:
+    if all(type(value) is float and -1e308 <= value <= 0 for value in given):
+        return list(given)
     values = []
     for value in given:
         right = isinstance(value, int | float) and not isinstance(value, bool) and -1e308 <= value <= 1e-6
@@ -467,19 +493,19 @@ def _fields_of(answer: Answer) -> dict[str, Any]:
     if answer.mean is not None and not answer.mean <= 1e-6:
         raise _bad("a mean log-probability of at most 0", answer.mean)
     values = _values(answer.logprobs)
-    text, kept = answer.text, len(values) - answer.ended_by
+    text, first, kept = answer.text, 0, len(values) - answer.ended_by
     fields: dict[str, Any] = {}
     if text is not None and values:
-        spelled = own_tokens(text, answer.pieces)
+        spelled = own_tokens(text, answer.pieces, reasoned=answer.reasoned)
         if spelled is not None:
-            kept = min(kept, spelled) if spelled else kept
+            first, kept = spelled[0], min(kept, spelled[1]) if spelled[1] else kept
         elif not answer.ended_by:
             fields[UNALIGNED] = True
     elif text is None:
         text = b"".join(piece or b"" for piece in answer.pieces).decode("utf-8", "replace")
     fields[PREDICTION] = text
     if values:
-        fields |= {TOKEN_LOGPROBS: values[:kept], STOP_LOGPROBS: values[kept:]}
+        fields |= {TOKEN_LOGPROBS: values[first:kept], STOP_LOGPROBS: values[kept:]}
     if answer.mean is not None:
         fields |= {MEAN_LOGPROB: min(float(answer.mean), 0.0), TOKENS: answer.tokens}
     if answer.silent:
@@ -487,7 +513,12 @@ def _fields_of(answer: Answer) -> dict[str, Any]:
     return fields
 
 
-def _around(item: Fields, body: Fields, number: int) -> dict[str, Any]:
+def fields_of_choices(choices: Sequence[Fields]) -> list[dict[str, Any]]:
+    """What each of a reply's answers adds to its record, for logs that hold replies in OpenAI's form."""
+    return [_fields_of(answer) for answer in _choices({"choices": choices})]
+
+
+def _around(item: Fields, body: Fields) -> dict[str, Any]:
     """What stands around a reply: single values and gold texts, and what the example is called."""
     kept = {
         name: value
@@ -497,7 +528,8 @@ def _around(item: Fields, body: Fields, number: int) -> dict[str, Any]:
     }
     names = [item.get("custom_id"), item.get("key"), item.get("id"), item.get("i"), item.get("request_id")]
     names += [body.get(name) for name in ("id", "request_id", "responseId")]
-    return {**kept, "id": str(next((name for name in names if isinstance(name, str | int)), number))}
+    named = next((name for name in names if isinstance(name, str | int)), None)
+    return {**kept, **({} if named is None else {"id": str(named)})}
 
 
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
@@ -506,19 +538,19 @@ def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterato
             yield number, item
             continue
         try:
-            yield from ((number, row) for row in _of(item, number, selection))
+            yield from ((number, row) for row in _of(item, selection))
         except InputError as error:
             yield number, _placed(error, path, number)
 
 
-def _of(item: Fields, number: int, selection: Selection) -> list[Mapping[str, Any]]:
+def _of(item: Fields, selection: Selection) -> list[Mapping[str, Any]]:
     """The records of one reply: one for each answer; for `diverse` one with all of them."""
     try:
         body = _body(item)
-        around = _around(item, body, number)
+        around = _around(item, body)
         answers = _answers(body)
     except _FailedError as failed:
-        return [Unanswered(_around(item, {}, number), str(failed))]
+        return [Unanswered(_around(item, {}), str(failed))]
     if selection.question == "diverse":
         texts = [answer.text for answer in answers if answer.text is not None]
         return [{**around, "responses": texts}]
@@ -530,13 +562,50 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _bad(expected: str, got: Any, hint: str = SKIP_HINT) -> InputError:
-    told = got if isinstance(got, str) and got.startswith("a ") else shown(got, 80)
-    return InputError(field="logprobs", expected=expected, got=told, hint=hint, reason=Reason.BAD_LOGPROBS)
+def _bad(expected: str, got: Any, hint: str = SKIP_HINT, field: str = "logprobs") -> InputError:
+    told = got if isinstance(got, str) and got.startswith(("a ", "an object with ")) else shown(got, 80)
+    return InputError(field=field, expected=expected, got=told, hint=hint, reason=Reason.BAD_LOGPROBS)
 
 
 def _placed(error: InputError, path: str, number: int) -> InputError:
     return InputError(**{**error.parts(), "path": path or None, "record": number})
+
+
+# ---- requests of a batch
+
+CUSTOM_ID = "custom_id"
+
+
+def _request(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
+    """What a batch asked: the last thing that a user said, and what the user noted about it."""
+    for number, item in objects:
+        if isinstance(item, InputError):
+            yield number, item
+            continue
+        body = item.get("body", item.get("params"))
+        if not isinstance(item.get(CUSTOM_ID), str) or not isinstance(body, Mapping):
+            yield number, _placed(_bad("custom_id and body, as in all requests", item, field=CUSTOM_ID), path, number)
+            continue
+        noted = body.get("metadata")
+        kept = (
+            {k: v for k, v in noted.items() if isinstance(v, str | int | float)} if isinstance(noted, Mapping) else {}
+        )
+        yield number, {**kept, CUSTOM_ID: item[CUSTOM_ID], "prompt": _asked(body)}
+
+
+def _asked(body: Fields) -> str | None:
+    messages = body.get("messages", body.get("input"))
+    if isinstance(messages, list):
+        said = [one for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
+        return _content(said[-1].get("content")) if said else None
+    return _text(messages if isinstance(messages, str) else body.get("prompt"))
+
+
+def _is_request(start: Start) -> str:
+    first = start.first
+    asks = isinstance(first.get("body", first.get("params")), Mapping) and "response" not in first
+    asks = asks and (first.get("method") == "POST" or "params" in first)
+    return "its records are requests of a batch" if asks and CUSTOM_ID in first else ""
 
 
 # ---- recognition
@@ -551,7 +620,7 @@ def holds_logprobs(first: bytes) -> bool:
 
 
 def _is_reply(start: Start) -> str:
-    if start.kind == "text":
+    if start.kind == "text" or is_of_a_host(start.first):
         return ""
     first = start.first
     try:
@@ -565,7 +634,7 @@ def _is_reply(start: Start) -> str:
 
 def _is_logprobs(start: Start) -> str:
     """For `calibrated` alone: records of the user's own, with log-probabilities."""
-    if start.kind == "text" or _is_reply(start) or not holds_logprobs(start.data):
+    if start.kind == "text" or _is_reply(start) or not holds_logprobs(start.data) or is_of_a_host(start.first):
         return ""
     first = start.first
     own = isinstance(first.get("logprobs"), list | dict) or first.get("logprobs") is UNFINISHED
@@ -579,7 +648,16 @@ FORMATS = (
         "Gemini, Anthropic, Hugging Face's generate",
         known=_is_reply,
         records=_records,
+        holds="predictions",
         example="sensecheck calibrated replies.jsonl",
+    ),
+    Format(
+        "batch-requests",
+        "the requests of an OpenAI or Anthropic batch, beside its replies: prompts, and which have no reply",
+        known=_is_request,
+        records=_request,
+        holds="requests",
+        example="sensecheck calibrated batch_output.jsonl batch_input.jsonl --gold golds.csv",
     ),
     Format(
         "logprobs",
@@ -587,6 +665,7 @@ FORMATS = (
         ("calibrated",),
         _is_logprobs,
         records=_records,
+        holds="predictions",
         example="sensecheck calibrated answers.jsonl",
     ),
 )

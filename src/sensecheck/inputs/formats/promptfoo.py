@@ -1,0 +1,299 @@
+"""promptfoo's results: one JSON document (all its versions), or a result a line.
+
+Every result becomes a record: the provider's output as `prediction`, whether all assertions held as `correct` (or one
+assertion's verdict, by `--scorer`), the variables of the test under their own names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sensecheck.inputs.errors import InputError, Unanswered, escaped, shown
+from sensecheck.inputs.formats.host_marks import is_promptfoo_document, is_promptfoo_result
+from sensecheck.inputs.formats.host_verdicts import own_name, refused_verdict, verdict
+from sensecheck.inputs.formats.reading import not_an_object
+from sensecheck.inputs.formats.registry import Format, Row, Selection
+from sensecheck.inputs.formats.replies import PREDICTION, fields_of_choices
+from sensecheck.inputs.formats.start import UNFINISHED, Start
+from sensecheck.inputs.reasons import Reason
+
+SUCCESS, SCORE = "success", "score"
+_TAKEN = ("id", "test", "prompt", "provider", PREDICTION, "input", "correct", "confidence", "description", "query")
+_CALIBRATED, _DIVERSE, _LOOK = "calibrated", "diverse", ""
+_CALL_FAILED = 2
+"""promptfoo's number for a result that ended in an error and not in an assertion."""
+_STATUS = re.compile(r"\b([45]\d\d)\b")
+
+Fields = Mapping[str, Any]
+
+
+@dataclass
+class _Result:
+    """What is kept of a result."""
+
+    number: int
+    test: str
+    provider: str
+    prompt: str
+    asked: str
+    """The prompt with the variables filled in."""
+    output: str | None
+    logprobs: Any
+    failed: str
+    """Why there is no answer."""
+    verdicts: dict[str, Any]
+    """By the name of an assertion."""
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+# ---- one result
+
+
+class _Tests:
+    """Which test a result belongs to: by promptfoo's own number, or else by its variables, in their order."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def of(self, item: Fields, variables: Fields) -> str:
+        number = item.get("testIdx")
+        if isinstance(number, int) and not isinstance(number, bool):
+            return str(number)
+        return str(self._seen.setdefault(json.dumps(variables, sort_keys=True, default=str), len(self._seen)))
+
+
+def _result(item: Any, number: int, path: str, tests: _Tests) -> _Result | InputError:
+    if not isinstance(item, Mapping):
+        return not_an_object(item, path, record=number)
+    case = _mapping(item.get("testCase"))
+    variables = _mapping(item.get("vars")) or _mapping(case.get("vars"))
+    response = _mapping(item.get("response")) or _mapping(item.get("providerResponse"))
+    prompt = item.get("prompt")
+    asked, label = prompt if isinstance(prompt, str) else "", prompt if isinstance(prompt, str) else ""
+    if isinstance(prompt, Mapping):
+        asked = _text_of(prompt.get("raw"))
+        label = next((prompt[name] for name in ("label", "display", "raw") if isinstance(prompt.get(name), str)), "")
+    output = response.get("output")
+    told = _Result(
+        number, tests.of(item, variables), _provider(item.get("provider")), label, asked,
+        None if output is None else output if isinstance(output, str) else json.dumps(output, ensure_ascii=False),
+        response.get("logProbs"), _failure(item, response), _verdicts(item),
+    )  # fmt: skip
+    told.fields = {
+        str(name): value
+        for held in (_mapping(case.get("metadata")), variables)
+        for name, value in held.items()
+        if isinstance(value, str | int | float)
+    }
+    if isinstance(case.get("description"), str):
+        told.fields["description"] = case["description"]
+    return told
+
+
+def _mapping(value: Any) -> Fields:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _provider(provider: Any) -> str:
+    if isinstance(provider, Mapping):
+        return next((provider[name] for name in ("label", "id") if _text_of(provider.get(name))), "")
+    return _text_of(provider)
+
+
+def _failure(item: Fields, response: Fields) -> str:
+    """Why there is no answer, in few words. An assertion that did not hold is no such reason."""
+    error = response.get("error") or item.get("error")
+    failed = item.get("failureReason") == _CALL_FAILED or response.get("error")
+    if not failed and not (response.get("output") is None and error):
+        return "" if response.get("output") is not None else "no output"
+    status = _STATUS.search(error) if isinstance(error, str) else None
+    if status is not None:
+        return f"call failed: status {status[1]}"
+    first = error.strip().split("\n")[0] if isinstance(error, str) else ""
+    return f"call failed: {escaped(first[:60])}" if first else "call failed"
+
+
+def _verdicts(item: Fields) -> dict[str, Any]:
+    """The overall verdict, the score, and those of the assertions by their metric, or else by their type."""
+    grading = _mapping(item.get("gradingResult"))
+    overall = item.get("success", grading.get("pass"))
+    found: dict[str, Any] = {SUCCESS: overall, SCORE: item.get("score", grading.get("score"))}
+    for name, value in _mapping(item.get("namedScores")).items():
+        found.setdefault(str(name), value)
+    components = grading.get("componentResults")
+    passed: dict[str, list[Any]] = {}
+    for one in components if isinstance(components, list) else []:
+        assertion = _mapping(one.get("assertion")) if isinstance(one, Mapping) else {}
+        name = next((assertion[part] for part in ("metric", "type") if _text_of(assertion.get(part))), "")
+        if name:
+            passed.setdefault(name, []).append(one.get("pass"))
+    for name, marks in passed.items():
+        # Several assertions of one name hold where all of them do.
+        found[name] = None if None in marks else all(bool(mark) for mark in marks)
+    return found
+
+
+# ---- a whole evaluation
+
+
+def _of(items: Iterable[tuple[int, Any]], path: str, selection: Selection) -> Iterator[Row]:
+    tests = _Tests()
+    held = [(number, _result(item, number, path, tests)) for number, item in items]
+    yield from ((number, one) for number, one in held if isinstance(one, InputError))
+    results = [one for _, one in held if isinstance(one, _Result)]
+    if not results:
+        return
+    providers = list(dict.fromkeys(one.provider for one in results))
+    if selection.question != _LOOK and (len(providers) > 1 or selection.filter is not None):
+        picked = selection.pick("filter", providers, path)
+        selection.method["provider"] = selection.method.pop("filter")  # another system, and no other yardstick
+        results = [one for one in results if one.provider == picked]
+    prompts = list(dict.fromkeys(one.prompt for one in results))
+    scorer = _scorer(results, path, selection)
+    if selection.question == _DIVERSE:
+        yield from _responses(results, prompts)
+        return
+    if len(prompts) > 1 and selection.question != _LOOK:
+        selection.notes.append(
+            f"{len(prompts):,} prompts are read together: tell them apart with --slice prompt; --cluster test keeps "
+            "the answers to one test together"
+        )
+    ids = [_id(one, prompts) for one in results]
+    several = len(set(zip(ids, [one.provider for one in results], strict=True))) < len(ids)
+    counted: dict[str, int] = {}
+    for name, one in zip(ids, results, strict=True):
+        row = _asked(one, name)
+        if several:
+            row["sample"] = counted[name] = counted.get(name, -1) + 1
+        yield one.number, _row(one, row, scorer, path, selection)
+
+
+def _id(one: _Result, prompts: Sequence[str]) -> str:
+    """What the example is called: its test, and which of several prompts asked for it."""
+    return one.test if len(prompts) < 2 else f"{one.test}/{prompts.index(one.prompt)}"
+
+
+def _asked(one: _Result, name: str) -> dict[str, Any]:
+    row: dict[str, Any] = {n if n == "description" else own_name(n, _TAKEN): value for n, value in one.fields.items()}
+    return row | {"id": name, "test": one.test, "prompt": one.prompt, "provider": one.provider, "input": one.asked}
+
+
+def _row(one: _Result, row: dict[str, Any], scorer: str, path: str, selection: Selection) -> Any:
+    if one.failed:
+        return Unanswered(row, one.failed)
+    if scorer:
+        value = one.verdicts.get(scorer)
+        try:
+            right = verdict(value)
+        except ValueError as error:
+            hint = "--scorer success is whether all assertions held."
+            raise refused_verdict(scorer, value, str(error), hint, path, one.number) from None
+        if right is None and selection.question == _CALIBRATED:
+            return Unanswered(row, "no verdict")
+        row |= {"correct": right, "confidence": None}
+    try:
+        choice = {"text": one.output or "", "logprobs": one.logprobs if isinstance(one.logprobs, list) else None}
+        (answer,) = fields_of_choices([choice])
+    except InputError as error:
+        return InputError(**{**error.parts(), "path": path or None, "record": one.number})
+    return {**row, **answer}
+
+
+def _responses(results: Sequence[_Result], prompts: Sequence[str]) -> Iterator[Row]:
+    """For `diverse`: a record a test and prompt, with all answers to it."""
+    together: dict[str, list[_Result]] = {}
+    for one in results:
+        together.setdefault(_id(one, prompts), []).append(one)
+    for name, group in together.items():
+        row = {**_asked(group[0], name), "query": group[0].asked}
+        texts = [one.output for one in group if not one.failed and one.output is not None]
+        if texts:
+            yield group[0].number, {**row, "responses": texts}
+        else:
+            yield group[0].number, Unanswered(row, group[0].failed or "no output")
+
+
+def _scorer(results: Sequence[_Result], path: str, selection: Selection) -> str:
+    """Whose verdicts are read; none where no verdict is asked for."""
+    if selection.question != _CALIBRATED and selection.scorer is None:
+        return ""
+    names = dict.fromkeys(name for one in results for name, value in one.verdicts.items() if value is not None)
+    return selection.pick("scorer", names or [SUCCESS], path, preferred=SUCCESS)
+
+
+# ---- documents and lines
+
+
+def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
+    """Of whole evaluations, or of results a line."""
+    alone: list[tuple[int, Any]] = []
+    for number, item in objects:
+        if isinstance(item, InputError):
+            yield number, item
+        elif isinstance(item, Mapping) and "results" in item and not is_promptfoo_result(item):
+            yield from _of(enumerate(_results(item, path), 1), path, selection)
+        else:
+            alone.append((number, item))
+    if alone:
+        yield from _of(alone, path, selection)
+
+
+def _results(document: Fields, path: str) -> list[Any]:
+    results = document["results"]
+    if isinstance(results, Mapping):
+        results = results.get("results", results.get("outputs"))
+    if not isinstance(results, list):
+        raise InputError(
+            path=path or None, field="results", expected="a list of results", got=shown(results, 60),
+            reason=Reason.NOT_A_LIST,
+        )  # fmt: skip
+    if not results:
+        raise InputError(path=path or None, expected="at least one result", got="none", reason=Reason.EMPTY)
+    return results
+
+
+# ---- recognition
+
+_FIRST_RESULT = re.compile(r'"(?:results|outputs)"\s*:\s*\[\s*(?=\{)')
+
+
+def _is_promptfoo(start: Start) -> str:
+    if start.kind == "text":
+        return ""
+    first = start.first
+    if is_promptfoo_result(first):
+        return "its records are results of promptfoo"
+    if is_promptfoo_document(first) or (first.get("results") is UNFINISHED and _begins_with_a_result(start.text)):
+        return "it holds results of promptfoo"
+    return ""
+
+
+def _begins_with_a_result(text: str) -> bool:
+    """Of a document that is longer than what is looked at: whether the first of its results is one of promptfoo."""
+    found = _FIRST_RESULT.search(text)
+    if found is None:
+        return False
+    try:
+        first, _ = json.JSONDecoder().raw_decode(text, found.end())
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and is_promptfoo_result(first)
+
+
+FORMATS = (
+    Format(
+        "promptfoo",
+        "promptfoo's results, as JSON or JSON lines: outputs, whether assertions held, variables of the tests",
+        known=_is_promptfoo,
+        records=_records,
+        example="sensecheck calibrated results.json --slice provider",
+    ),
+)

@@ -128,11 +128,7 @@ def of_array(name: str, array: Array) -> pl.Series:
 
 
 def shape_of(array: Array) -> str:
-    """The shape in words.
-
-    >>> shape_of(np.zeros((200, 3)))
-    '200 × 3'
-    """
+    """The shape in words: 200 × 3."""
     return " × ".join(f"{size:,}" for size in array.shape) or "one value"
 
 

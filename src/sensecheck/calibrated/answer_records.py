@@ -47,8 +47,10 @@ _STATED = re.compile(
 
 def are_answers(data: Any) -> bool:
     """Whether gathered records hold answers with the log-probabilities of their tokens, or of a server without any."""
-    if not isinstance(data, Gathered) or isinstance(data.rows, pl.DataFrame):
+    if not isinstance(data, Gathered):
         return False
+    if isinstance(data.rows, pl.DataFrame):
+        return data.may_lack and TOKEN_LOGPROBS in data.rows.columns
     return data.format in ("replies", "logprobs") or any(name in row for row in data.rows for name in _HELD)
 
 
@@ -61,6 +63,7 @@ class AnswerRecords(TableRecords):
         self._said: list[str] = []
         self._stated = False
         self._unjudged = 0
+        self._textless = False
         if asked.weight is not None:
             raise InputError("answers with log-probabilities have no weights", field="weight", reason=Reason.BAD_OPTION)
         columns = dict(asked.columns)
@@ -75,6 +78,7 @@ class AnswerRecords(TableRecords):
         rows = data.dictionaries()
         confidence, reasons = self._confidences(rows, reading)
         texts = [str(row.get(PREDICTION) or "") for row in rows]
+        self._textless = not any(PREDICTION in row for row in rows)
         if not any(value is not None for value in confidence) and not any(row.get(MEAN_LOGPROB) for row in rows):
             confidence, reasons, texts = self._stated_confidences(rows, texts)
         correct = [
@@ -163,7 +167,7 @@ class AnswerRecords(TableRecords):
             )  # fmt: skip
         names = (columns["gold"],) if "gold" in columns else GOLD_NAMES
         gold = next((row[n] for n in names if isinstance(row.get(n), str | int | float | list)), None)
-        if gold is None:
+        if gold is None or PREDICTION not in row:  # arrays hold the numbers of tokens, and no text
             return None
         golds = gold if isinstance(gold, list) else [gold]
         return text.strip() in [str(one).strip() for one in golds]
@@ -177,7 +181,12 @@ class AnswerRecords(TableRecords):
 
     def own_remarks(self) -> list[str]:
         remarks = list(self._said)
-        if self._unjudged:
+        if self._unjudged and self._textless:
+            remarks.append(
+                "the texts of the answers are not known, only the numbers of their tokens: what is right must come as "
+                "`correct` (--gold FILE)"
+            )
+        elif self._unjudged:
             remarks.append(
                 f"{self._unjudged:,} answer{'s have' if self._unjudged > 1 else ' has'} neither a gold text nor "
                 "`correct`: only confidence is known"

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal, Unpack
+
+import numpy as np
+import polars as pl
 
 from sensecheck.calibrated.figures import DEFAULT_BINS, DEFAULT_COVERAGES, DEFAULT_NLL_CLIP
 from sensecheck.calibrated.question import QUESTION
@@ -12,6 +16,7 @@ from sensecheck.calibrated.reading import ReadConfidences, Reading, reading
 from sensecheck.calibrated.records import Records, opened
 from sensecheck.calibrated.table_records import CORRECT_NAMES
 from sensecheck.calibrated.token_kinds import KIND
+from sensecheck.inputs.arrays import column, is_array
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.formats.plain import TABLES
 from sensecheck.inputs.needs import Judged, Needs
@@ -28,7 +33,7 @@ _original = partial(Option, group="with --as calibration_metric")
 # What the original does not know, and what only the original knows.
 _NOT_THE_ORIGINALS = (
     "scale", "level", "aggregate", "ignore_by", "with_stop", "token_kinds", "coverages", "nll_clip", "slices",
-    "skip_bad", "weight", "cluster", "resume",
+    "skip_bad", "weight", "cluster", "resume", "probabilities", "probability", "label", "classes",
 )  # fmt: skip
 _ORIGINALS = ("binning", "weighted", "weight_key", "mended")
 
@@ -52,6 +57,13 @@ def evaluate(
     *,
     confidence: Any = None,
     correct: Any = None,
+    probabilities: Any = None,
+    probability: Any = None,
+    label: Any = None,
+    classes: Annotated[
+        Sequence[str] | None,
+        _reading("names of the columns of probabilities, in their order", metavar="NAME,NAME,…", separator=","),
+    ] = None,
     bins: Annotated[int, _reading("equal-width bins on [0, 1]", metavar="N", at_least=1)] = DEFAULT_BINS,
     coverages: Annotated[
         Sequence[float],
@@ -73,18 +85,27 @@ def evaluate(
     """Calibration figures of predictions.
 
     `data` is a `.logits` file, a table with the columns `confidence` and `correct` (path, glob, list of paths, or a
-    table in memory), or a file of answers with log-probabilities; or give the two as arrays:
-    `evaluate(confidence=…, correct=…)`. The slice `position_range` is always there for tokens.
+    table in memory), a file of answers with log-probabilities, or what a model gave in memory; or give arrays:
+    `evaluate(confidence=…, correct=…)`, whole distributions as `evaluate(probabilities=…, label=…)` (a row an example,
+    a column a class), of a binary classifier `evaluate(probability=…, label=…)` (the probability of class 1). The
+    slice `position_range` is always there for tokens.
     """
-    if (confidence is None) != (correct is None) or (data is None) == (confidence is None):
+    given = {"confidence": confidence, "correct": correct, "probabilities": probabilities, "probability": probability,
+             "label": label}  # fmt: skip
+    arrays = {name: value for name, value in given.items() if value is not None}
+    if (data is None) == (not arrays) or (arrays and tuple(arrays) not in _TOGETHER):
         raise InputError(
-            "give either data, or both confidence=… and correct=…", hint="See help(sensecheck.calibrated.evaluate)."
-        )
-    if data is None:
-        data = {"confidence": confidence, "correct": correct}
+            "give either data, or both confidence=… and correct=…, or both probabilities=… and label=…, or both "
+            "probability=… and label=…",
+            hint="See help(sensecheck.calibrated.evaluate).", reason=Reason.BAD_OPTION,
+        )  # fmt: skip
+    if arrays:
+        data = _columns(arrays)
+        if "probability" in arrays:
+            shared["columns"] = {**(shared.get("columns") or {}), "probability": "probability"}
     if bins < 1:
         raise InputError(field="bins", expected="at least 1", got=str(bins), reason=Reason.BAD_OPTION)
-    settled, how = asked(shared), reading(shared)
+    settled, how = asked(shared), replace(reading(shared), classes=_names(classes))
     if parity is not None:
         if parity != "calibration_metric":
             raise InputError(field="parity", expected="calibration_metric", got=shown(parity), reason=Reason.BAD_OPTION)
@@ -103,6 +124,48 @@ def evaluate(
     if how.kinds is not None:
         settled = settled.also_by(KIND)
     return Calibrated(data, settled, how, bins, coverages, nll_clip, shared.get("token_kinds")).run()
+
+
+_TOGETHER = (("confidence", "correct"), ("probabilities", "label"), ("probability", "label"))
+
+
+def _columns(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Arrays of the user's as columns of one table."""
+    if "confidence" in arrays and not any(is_array(one) and not isinstance(one, np.ndarray) for one in arrays.values()):
+        return dict(arrays)
+    columns = {name: column(name, value) for name, value in arrays.items()}
+    matrix = columns.get("probabilities")
+    if matrix is not None and not matrix.dtype.is_nested():
+        raise InputError(
+            field="probabilities", expected="a row of numbers for each example, one for each class",
+            got="one number for each" if matrix.dtype.is_numeric() else f"values of the kind {matrix.dtype}",
+            hint="A binary classifier's probability of class 1 is probability=… with label=….", reason=Reason.SHAPE,
+        )  # fmt: skip
+    lengths = {name: len(one) for name, one in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(
+            expected="as many labels as rows of probabilities" if "label" in arrays else "columns of the same length",
+            got=" and ".join(f"{length:,} in {name}" for name, length in lengths.items()), reason=Reason.RAGGED_COLUMNS,
+        )  # fmt: skip
+    return {name: _flat(name, one) for name, one in columns.items()}
+
+
+def _flat(name: str, series: pl.Series) -> pl.Series:
+    """A matrix of one column, where one number a row is asked for, as these numbers."""
+    one = isinstance(series.dtype, pl.Array) and series.dtype.size == 1 and name in ("probability", "confidence")
+    return series.explode() if one else series
+
+
+def _names(classes: Sequence[Any] | None) -> tuple[str, ...] | None:
+    if classes is None:
+        return None
+    names = () if isinstance(classes, str) else tuple(str(name) for name in classes)
+    if not names or len(set(names)) < len(names):
+        raise InputError(
+            field="classes", expected="a list of different names, one for each column of probabilities",
+            got=shown(classes, 60), reason=Reason.BAD_OPTION,
+        )  # fmt: skip
+    return names
 
 
 class Calibrated(Instrument):

@@ -75,6 +75,8 @@ class Reading:
     top_k: int = 1
     with_stop: bool = False
     kinds: TokenKinds | None = None
+    classes: tuple[str, ...] | None = None
+    """Names of the columns of whole distributions, in their order."""
 
     def __post_init__(self) -> None:
         for name, known in (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from sensecheck.calibrated.classwise import distribution_column, unpacked
+from sensecheck.calibrated.classwise import PROBABILITY, Distributions, Told, distribution_column
 from sensecheck.calibrated.reading import Reading
 from sensecheck.calibrated.records import Records
 from sensecheck.calibrated.verbalised import CONTESTED, spoken
@@ -26,6 +26,8 @@ CONFIDENCE_NAMES = (
     "confidence", "conf", "prob", "probability", "score", "confidence_level", "p", "top_prob", "max_prob",
 )  # fmt: skip
 CORRECT_NAMES = ("correct", "is_correct", "label", "grade", "accuracy", "acc", "hit", "target")
+ARRAYS = ("npz", "npy", "safetensors", "pt", "predictions", "generate")
+"""Formats of arrays, in files and in memory."""
 UNSCORED = "unscored_because"
 """A column that says, of a row that was gathered, why it cannot be scored."""
 NO_CONFIDENCE = "no confidence"
@@ -53,6 +55,8 @@ class TableRecords(Records):
         self._lenient = isinstance(data, Gathered) and data.may_lack
         """Whether rows may lack a confidence or a verdict without being a fault of the file."""
         self._no_confidences = False
+        told = Told(reading.scale, reading.classes, asked.skip_bad, self._lenient)
+        self._distributions = Distributions(told, asked.columns)
 
     def check_repeat(self, data: Any) -> None:
         check_columns(data, self.asked.repeat, self.asked.columns, format=_table_format(self.kind))
@@ -63,7 +67,7 @@ class TableRecords(Records):
             self.data,
             format=_table_format(self.kind),
             columns=asked.columns,
-            asked=["id", "confidence", "correct", "probabilities", "label", *asked.wanted],
+            asked=["id", "confidence", "correct", "probabilities", PROBABILITY, "label", *asked.wanted],
             limit=asked.limit,
             skip_bad=asked.skip_bad,
         )
@@ -81,10 +85,11 @@ class TableRecords(Records):
 
     def _measured(self, batch: TableBatch) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         asked = self.asked
-        packed = distribution_column(batch, asked.columns)
+        packed = self._packed(batch)
         whole: pl.DataFrame | None = None
-        if packed is not None and "confidence" not in batch.frame.columns:
-            whole, self.classes = unpacked(batch, packed, self.classes)
+        if packed is not None:
+            whole, unreadable = self._distributions.unpacked(batch, packed)
+            self.classes = self._distributions.classes
             batch = replace(batch, frame=batch.frame.with_columns(whole["confidence"], whole["correct"]))
         confidence_name = _column(batch, "confidence", CONFIDENCE_NAMES)
         correct_name = _column(batch, "correct", CORRECT_NAMES, taken=confidence_name)
@@ -94,11 +99,15 @@ class TableRecords(Records):
             reason = batch.frame[UNSCORED].alias("reason")
             scored = reason.is_null().alias("scored")
             batch = replace(batch, frame=batch.frame.drop(UNSCORED))
+        if whole is not None:
+            reason = reason.fill_null(unreadable).alias("reason")
+            scored = reason.is_null().alias("scored")
         values, scored, reason = self._careful(batch, confidence_name, "numbers", scored, reason)
         right, scored, reason = self._careful(batch, correct_name, "marks", scored, reason)
         self._refuse_swapped(batch, values, right)
         given = values
-        values, scored, reason = self._scaled(batch, confidence_name, values, scored, reason)
+        if whole is None:
+            values, scored, reason = self._scaled(batch, confidence_name, values, scored, reason)
         frame = pl.DataFrame(
             {
                 "id": batch.ids() if asked.repeat is None else example_ids(batch, batch.ids()),
@@ -130,6 +139,44 @@ class TableRecords(Records):
         texts = batch.frame.select(rest).insert_column(0, frame["id"]) if rest else None
         self.note_range(values)
         return frame, texts
+
+    def _packed(self, batch: TableBatch) -> str | None:
+        """The column of whole distributions, or of the probability of one of two classes."""
+        if "confidence" in batch.frame.columns:
+            self._refuse_idle_classes()
+            return None
+        if self._distributions.is_binary():
+            return PROBABILITY
+        lowered = {c.lower() for c in batch.frame.columns[1:] if not batch.frame.schema[c].is_nested()}
+        named = distribution_column(batch, self.asked.columns, outputs=not lowered & set(CONFIDENCE_NAMES))
+        if named is None:
+            self._refuse_idle_classes()
+            self._refuse_unnamed_arrays(batch)
+        return named
+
+    def _refuse_unnamed_arrays(self, batch: TableBatch) -> None:
+        """One number a row may be two things in a file of arrays: nothing but the user knows which."""
+        if not isinstance(self.data, Gathered) or self.data.format not in ARRAYS or "confidence" in self.asked.columns:
+            return
+        listed = ", ".join(
+            f"{shown(name, 40)[1:-1]} ({kind.size} numbers a row)" if isinstance(kind, pl.Array) else f"{name} ({kind})"
+            for name, kind in list(batch.frame.schema.items())[1:13]
+        )
+        raise InputError(
+            f"the arrays do not say what they are: {listed}", path=batch.path or None,
+            hint="Whole distributions (or logits): --columns probabilities=NAME --columns label=NAME; a binary "
+            "classifier's probability of class 1: --columns probability=NAME --columns label=NAME; the confidence in "
+            "an answer and whether it was right: --columns confidence=NAME --columns correct=NAME (columns=).",
+            reason=Reason.AMBIGUOUS_FORMAT,
+        )  # fmt: skip
+
+    def _refuse_idle_classes(self) -> None:
+        if self.reading.classes is not None:
+            raise InputError(
+                "--classes (classes=) names the columns of `probabilities`, and this input has none", field="classes",
+                hint="Leave it out, or say which column holds them: --columns probabilities=NAME (columns=).",
+                reason=Reason.BAD_OPTION,
+            )  # fmt: skip
 
     def _careful(
         self, batch: TableBatch, name: str, how: str, scored: pl.Series, reason: pl.Series
@@ -285,7 +332,7 @@ class TableRecords(Records):
                 "confidences are read from words and percentages (the scale is in docs/calibrated.md)"
                 + (words if self._contested else "")
             )
-        return [*remarks, *self.range_remarks()]
+        return [*remarks, *self._distributions.remarks(), *self.range_remarks()]
 
     def _like_percentages(self) -> bool:
         return self._range is not None and self._range[0] >= 0 and 1 < self._range[1] <= 100
@@ -300,6 +347,7 @@ class TableRecords(Records):
         if self._no_confidences and self._range is None:
             return "none"
         scales = ["verbalised"] if self._verbalised else []
+        scales += self._distributions.scales.values()
         for scale in self._scales.values():
             raw = scale == "logits" and self.reading.scale == "auto"
             scales.append("raw-logits" if raw else "logits(sigmoid)" if scale == "logits" else scale)
@@ -307,6 +355,8 @@ class TableRecords(Records):
 
     def inputs(self) -> list[dict[str, Any]]:
         files = self._table.inputs() if self._table is not None else []
+        if isinstance(self.data, Gathered) and self.data.format in ARRAYS:
+            return files
         return [{**file, "format": self.kind} for file in files]
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.inputs import fingerprints
+from sensecheck.inputs.arrays import is_array, with_plain_columns
 from sensecheck.inputs.errors import BadRecord, InputError, Unanswered, shown
 from sensecheck.inputs.formats.plain import TABLES
 from sensecheck.inputs.formats.printed import refuse_printed
@@ -35,6 +36,7 @@ from sensecheck.inputs.formats.start import MOST_BYTES, Start
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.joining import ASIDE, ID_NAMES, LINE, SAMPLE_NAMES, Key, Pairs, merged, paired
+from sensecheck.inputs.model_outputs import GENERATED, TOKEN_LOGPROBS, held, table_of
 from sensecheck.inputs.needs import Judged, Needs
 from sensecheck.inputs.objects import plain_objects
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
@@ -78,8 +80,9 @@ def gathered(
     predictions = _records(data, needs, chosen, skip_bad, selection, always=gold is not None or forced)
     _refuse_idle(selection)
     if predictions is None:
-        return data
+        return with_plain_columns(data)
     if gold is not None:
+        gold = {"label": gold} if is_array(gold) else gold
         of_golds = _also_of(gold, data, chosen, needs)
         golds = _records(_lookable(gold), needs, of_golds, False, Selection(needs.question), always=True)
         assert golds is not None
@@ -116,7 +119,7 @@ def _also_of(gold: Any, data: Any, chosen: Format | None, needs: Needs) -> Forma
 
 def _lookable(data: Any) -> Any:
     """Standard input as a stream whose beginning can be looked at without being used up."""
-    if isinstance(data, list | tuple):
+    if isinstance(data, list | tuple) and not hasattr(data, "_fields"):
         return [_lookable(one) if is_path(one) else one for one in data]
     if not is_path(data):
         return data
@@ -168,7 +171,7 @@ def _records(
     if not names_files(data) or (needs.texts_are_data and _is_texts(data)):
         if (held := _held_records(data, needs, chosen, skip_bad, selection)) is not None:
             return held
-        return _in_memory(data, needs, skip_bad) if always else None
+        return _in_memory(with_plain_columns(data), needs, skip_bad) if always else None
     if (folder := _folder(data, needs.question)) is not None:
         return _read(*folder, needs, skip_bad, selection)
     files = sources(data)
@@ -266,7 +269,9 @@ def laid_out(source: Source, layout: Format, skip_bad: bool, selection: Selectio
     """The records of a file of a format that is read here."""
     if layout.table is not None:
         frame = layout.table(source, selection)
-        return Gathered(frame, source.name, format=layout.name, inputs=[_input(source, layout.name, len(frame), 0)])
+        inputs = [_input(source, layout.name, len(frame), 0)]
+        # What a model wrote without anyone saying whether it was right is measured as far as it goes.
+        return Gathered(frame, source.name, format=layout.name, inputs=inputs, may_lack=TOKEN_LOGPROBS in frame.columns)
     place = PLACE if layout.counts_lines else RECORD
     if layout.records is not None:
         place, objects = json_records(source, _start(source))
@@ -324,7 +329,14 @@ def _evened(part: Gathered) -> Gathered:
 def _held_records(
     data: Any, needs: Needs, chosen: Format | None, skip_bad: bool, selection: Selection
 ) -> Gathered | None:
-    """Records in memory that are what some program writes: replies of servers, logs of hosts."""
+    """Records in memory that are what some program writes: replies of servers, logs of hosts, outputs of models."""
+    outputs = held(data) if needs.question == "calibrated" else None
+    if outputs is not None:
+        notes: list[str] = []
+        frame, kind = table_of(outputs, "", notes)
+        selection.notes += notes
+        there = {"path": "(memory)", "sha256": None, "bytes": 0, "format": kind, "rows": len(frame), "bad": 0}
+        return Gathered(frame, format=kind, inputs=[there], may_lack=kind == GENERATED)
     objects = plain_objects(data)
     if not objects:
         return None

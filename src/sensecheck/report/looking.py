@@ -209,7 +209,8 @@ def _fit(
             fields[ours] = theirs
     missing = [group for group in asked.needs if not any(name in fields for name in group)]
     if len(missing) > 1 or len(missing) == len(asked.needs):
-        return None
+        # Arrays are known by their shapes, too: the question itself says what it makes of them.
+        return None if chosen.table is None else Fit(asked.name, {}, [], [f"sensecheck {asked.name} {path}"])
     needed = list(dict.fromkeys(fields[name] for group in asked.needs for name in group if name in fields))
     is_gold = asked.needs[0] in missing
     options = chosen.options if chosen.options and missing else _options(asked, fields, rows)

@@ -21,6 +21,7 @@ from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch, kind_and_value
 from sensecheck.statistics.binning import bin_index
+from sensecheck.statistics.measurements import Measurements
 from sensecheck.statistics.statistic import ONE, Explanation, RowStatistic, Statistic, mean_of, ratio
 
 Floats = NDArray[np.float64]
@@ -492,6 +493,38 @@ def classwise_figure(names: Sequence[str], bins: int) -> RowStatistic:
             "Many classes with probabilities near 0 make it small: compare it for the same classes only.",
             "Kull, Perello Nieto, Kängsepp, Silva Filho, Song and Flach 2019, Beyond Temperature Scaling, NeurIPS"),
     )  # fmt: skip
+
+
+# -- what the pictures of single classes draw ------------------------------------------------------------------
+
+CURVES = "classes"
+"""What a result's `extra` calls them."""
+_MOST_CURVES = 9
+
+
+def class_curves(rows: Measurements, names: Sequence[str], bins: int) -> dict[str, Any]:
+    """Of the classes with the largest error: share of the class, mean probability, rows and variance of every bin."""
+    columns = [GOLD, *(PREFIX + name for name in names)]
+    edges = np.linspace(0.0, 1.0, bins + 1)
+    sums = np.zeros((len(names), 4, bins))
+    for batch in rows.batches([*columns, *(c for c in ("weight", "scored") if c in rows.schema)]):
+        kept = batch.filter("scored") if "scored" in batch.columns else batch
+        kept = kept.drop_nulls(columns)
+        weights = kept["weight"].to_numpy().astype(np.float64) if "weight" in kept.columns else np.ones(len(kept))
+        gold = kept[GOLD].to_numpy()
+        for k, name in enumerate(names):
+            p = kept[PREFIX + name].to_numpy()
+            index = bin_index(p, edges)
+            for part, values in enumerate((gold == k, p, np.ones(len(p)), p * (1 - p))):
+                sums[k, part] += np.bincount(index, weights * values, bins)
+    errors = np.abs(sums[:, 0] - sums[:, 1]).sum(axis=1)
+    order = sorted(range(len(names)), key=lambda k: (-round(float(errors[k]), 9), k))
+    drawn = []
+    for k in order[:_MOST_CURVES]:
+        right, p, n, variance = sums[k]
+        parts = ratio(right, n), ratio(p, n), n, variance
+        drawn.append({"name": names[k], "curve": [round(float(x), 9) for part in parts for x in part]})
+    return {"of": len(names), "drawn": drawn}
 
 
 # -- proper scores of whole distributions ----------------------------------------------------------------------

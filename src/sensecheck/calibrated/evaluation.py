@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Unpack
 import numpy as np
 import polars as pl
 
+from sensecheck.calibrated.classwise import CURVES, class_curves
 from sensecheck.calibrated.figures import DEFAULT_BINS, DEFAULT_COVERAGES, DEFAULT_NLL_CLIP
 from sensecheck.calibrated.question import QUESTION
 from sensecheck.calibrated.reading import ReadConfidences, Reading, reading
@@ -234,6 +235,10 @@ class Calibrated(Instrument):
     def learnt(self) -> Method:
         classes = self.records.classes
         return {"scale": self.records.scale(), **({} if classes is None else {"classes": classes})}
+
+    def finish(self, result: Result) -> None:
+        if self.records.classes is not None:
+            result.extra[CURVES] = class_curves(result.rows, self.records.classes, self.bins)
 
     def plan(self) -> Mapping[str, Any]:
         return {"input_format": self.reading.input_format, "token_kinds": self.token_kinds}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
+from sensecheck.calibrated.classwise import CURVES
 from sensecheck.calibrated.ranking import curve_coverages
 from sensecheck.plotting.chart import Chart
 from sensecheck.plotting.svg import Axes
@@ -33,7 +34,7 @@ def plots(result: Result) -> list[Chart]:
     if earlier and earlier.get("reliability"):
         pair = [(str(earlier["name"]), Curve.of(_numbers(earlier["reliability"]))), (result.name, curve)]
         charts.append(_overlaid(pair, "before-after", "Before and after recalibration"))
-    return [*charts, *_risk_of(result)]
+    return [*charts, *_risk_of(result), *_of_classes(result)]
 
 
 def _numbers(values: Sequence[float | None]) -> list[float]:
@@ -178,7 +179,23 @@ def reliability(curve: Curve, name: str) -> Chart:
     top = Axes(62, 34, 380, 300)
     top.text(f"Reliability: {name}", 62, 20, "p-title")
     top.frame("", "accuracy", x_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1], y_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1])
-    data = []
+    data = _bars(top, curve, 3.5)
+    top.line([0, 1], [0, 1], "p-ideal")
+    _legend(top, 70, 42, across=False)
+    counts = _counts(curve, 62, 366, 380, 84)
+    counts.frame("confidence", "rows", x_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1], y_ticks=_two_ticks(curve))
+    gaps = [curve.confidence[b] - curve.accuracy[b] for b in curve.filled()]
+    worst = max(gaps, key=abs, default=0.0)
+    alt = (
+        f"Reliability diagram of {name}: accuracy by confidence in {len(curve.n)} bins over {curve.total:,.0f} rows. "
+        f"The largest gap is {worst:+.3f} (confidence minus accuracy)."
+    )
+    return Chart.of("reliability", "Reliability diagram", (width, height), [top, counts], alt, data)
+
+
+def _bars(top: Axes, curve: Curve, dot: float) -> list[dict[str, object]]:
+    """The bars, bands and dots of a reliability diagram, and the numbers behind them."""
+    data: list[dict[str, object]] = []
     for b in curve.filled():
         a, z = curve.edges(b)
         low, high = curve.consistency(b)
@@ -191,29 +208,72 @@ def reliability(curve: Curve, name: str) -> Chart:
         top.bar(a + (z - a) * 0.15, z - (z - a) * 0.15, low, high, "p-band")
         if curve.low is not None and curve.high is not None and isfinite(curve.low[b]) and isfinite(curve.high[b]):
             top.whisker((a + z) / 2, curve.low[b], curve.high[b], 3)
-        top.dot(curve.confidence[b], curve.accuracy[b], f"p-fill-{kind}", 3.5, tip)
+        top.dot(curve.confidence[b], curve.accuracy[b], f"p-fill-{kind}", dot, tip)
         data.append(
             {
                 "bin_low": a, "bin_high": z, "confidence": curve.confidence[b], "accuracy": curve.accuracy[b],
                 "rows": curve.n[b], "consistent_low": low, "consistent_high": high,
             }
         )  # fmt: skip
-    top.line([0, 1], [0, 1], "p-ideal")
-    legend = (
-        ("p-band", "a calibrated model"), ("p-fill-series1", "over-confident"), ("p-fill-series2", "under-confident"),
-    )  # fmt: skip
-    for i, (kind, words) in enumerate(legend):
-        top.parts.append(f'<rect class="{kind}" x="70" y="{42 + 18 * i}" width="10" height="10"/>')
-        top.text(words, 86, 51 + 18 * i)
-    counts = _counts(curve, 62, 366, 380, 84)
-    counts.frame("confidence", "rows", x_ticks=[0, 0.2, 0.4, 0.6, 0.8, 1], y_ticks=_two_ticks(curve))
-    gaps = [curve.confidence[b] - curve.accuracy[b] for b in curve.filled()]
-    worst = max(gaps, key=abs, default=0.0)
+    return data
+
+
+_LEGEND = (
+    ("p-band", "a calibrated model"), ("p-fill-series1", "over-confident"), ("p-fill-series2", "under-confident"),
+)  # fmt: skip
+
+
+def _legend(axes: Axes, x: int, y: int, *, across: bool = True) -> None:
+    for i, (kind, words) in enumerate(_LEGEND):
+        left, top = (x + 142 * i, y) if across else (x, y + 18 * i)
+        axes.parts.append(f'<rect class="{kind}" x="{left}" y="{top}" width="10" height="10"/>')
+        axes.text(words, left + 16, top + 9)
+
+
+_PANEL = 150.0
+_BESIDE = 3
+"""How many small diagrams stand in a row."""
+
+
+def _of_classes(result: Result) -> list[Chart]:
+    told = result.extra.get(CURVES)
+    if not told or not told.get("drawn"):
+        return []
+    return [by_class([(str(one["name"]), Curve.of(_numbers(one["curve"]))) for one in told["drawn"]], int(told["of"]))]
+
+
+def by_class(curves: Sequence[tuple[str, Curve]], classes: int) -> Chart:
+    """A small diagram for each class: how often it is the right one against its probability, the worst first."""
+    beside = min(_BESIDE, len(curves))
+    width = max(62 + beside * (_PANEL + 40) + 8.0, 480.0)
+    height = 84 + -(-len(curves) // beside) * (_PANEL + 56)
+    unit = [0.0, 0.5, 1.0]
+    head = Axes(62, 34, 0, 0)
+    more = classes - len(curves)
+    head.text("Reliability of each class", 62, 20, "p-title")
+    shown = f"the {len(curves)} of {classes} classes with the largest error, the worst first"
+    head.text(shown if more else "the class with the largest error first", 62, 38, "p-tick")
+    _legend(head, 62, 50)
+    panels, data, errors = [head], [], []
+    for at, (name, curve) in enumerate(curves):
+        left, row = at % beside, at // beside
+        axes = Axes(62 + left * (_PANEL + 40), 96 + row * (_PANEL + 56), _PANEL, _PANEL)
+        bottom = at + beside >= len(curves)
+        axes.frame(
+            "probability" if bottom else "", "share of the class" if not left else "", x_ticks=unit, y_ticks=unit
+        )
+        data += [{"class": name, **one} for one in _bars(axes, curve, 2.5)]
+        axes.line([0, 1], [0, 1], "p-ideal")
+        error = sum(abs(curve.confidence[b] - curve.accuracy[b]) * curve.n[b] for b in curve.filled()) / curve.total
+        axes.text(f"{_short(name, 12)} · ECE {error:.3f}", axes.x, axes.y - 8)
+        errors.append(f"{name} {error:.3f}")
+        panels.append(axes)
+    left_out = f" {more} more classes with smaller errors are not drawn." if more else ""
     alt = (
-        f"Reliability diagram of {name}: accuracy by confidence in {len(curve.n)} bins over {curve.total:,.0f} rows. "
-        f"The largest gap is {worst:+.3f} (confidence minus accuracy)."
+        f"Reliability diagrams of single classes: the share of rows of the class by its probability. ECE of each: "
+        f"{', '.join(errors)}.{left_out}"
     )
-    return Chart.of("reliability", "Reliability diagram", (width, height), [top, counts], alt, data)
+    return Chart.of("classes", "Reliability of each class", (width, height), panels, alt, data)
 
 
 def histogram(curve: Curve, name: str) -> Chart:

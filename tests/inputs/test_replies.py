@@ -169,6 +169,15 @@ def test_one_reply_alone(tmp_path: Path) -> None:
     assert calibrated.evaluate(path, options=NONE)["mean_confidence"].value == pytest.approx(0.25)
 
 
+def test_lines_that_are_longer_than_what_is_looked_at(tmp_path: Path) -> None:
+    long = {**CHAT, "gold": "Paris", "prompt": "x" * 1_200_000}
+    assert evaluated(tmp_path / "a.jsonl", long, long)["accuracy"].n == 2
+    assert evaluated(tmp_path / "a.jsonl", long)["accuracy"].n == 1
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(long, indent=1))
+    assert calibrated.evaluate(path, options=NONE)["accuracy"].n == 1
+
+
 @pytest.mark.parametrize(
     ("text", "pieces", "own"),
     [

@@ -45,7 +45,13 @@ def json_records(source: Source, start: Start | None) -> tuple[str, Iterator[Row
     """JSON objects however they lie, and what their numbers are of: lines, the items of one list, or one alone."""
     if start is None or (start.kind == "lines" and not start.is_one_object) or start.kind == "text":
         return PLACE, objects(source)
-    value = document(source, "a JSON document")
+    text = source.read()
+    first = text.split(b"\n", 1)[0] if start.kind == "object" else b""
+    if len(first) < len(text) and _is_object(first):  # lines, the first of them longer than what is looked at
+        return PLACE, (
+            (at, object_of(line, source.name, at)) for at, line in enumerate(text.split(b"\n"), 1) if line.strip()
+        )
+    value = _parsed(text, source, "a JSON document")
     items = value if isinstance(value, list) else [value]
     rows = (
         (at, item if isinstance(item, dict) else not_an_object(item, source.name, record=at))
@@ -88,9 +94,19 @@ def members_of(source: Source, expected: str) -> Any:
     return value
 
 
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(loads(line), dict)
+    except ValueError:
+        return False
+
+
 def document(source: Source, expected: str) -> Any:
     """The whole of a file as one JSON document."""
-    text = source.read()
+    return _parsed(source.read(), source, expected)
+
+
+def _parsed(text: bytes, source: Source, expected: str) -> Any:
     value = read_document(text, source.name, expected, hint=NO_SUCH_DOCUMENT)
     if is_deep(text, value):
         raise too_deep(path=source.name)

@@ -195,7 +195,7 @@ def test_what_cannot_work_is_told_before_anything_is_measured(
     for options, words in (
         (["--columns", "corect=strict"], "Did you mean 'correct'?"),
         (["--columns", "strict=correct"], "The name that is asked for comes first: correct=strict."),
-        (["--columns", "topic=strict"], "(id, confidence, correct, probabilities, label), got 'topic'"),
+        (["--columns", "topic=strict"], "(id, confidence, correct, probabilities, probability, label), got 'topic'"),
         (["--plot", str(tmp_path / "x.jpg")], "pictures are .svg"),
         (["--plot", str(tmp_path / "no" / "x.svg")], "there is no folder"),
         (["--report", str(tmp_path / "no" / "x.html")], "there is no folder"),

@@ -78,7 +78,7 @@ def test_what_is_wrong_is_one_message(logs, tmp_path, capsys):
         return line
 
     assert "holds several scorers: 'match', 'other'" in told(*logs)
-    assert "compare takes at least two runs or files, got 1" in told(logs[0])
+    assert "compare takes at least two run directories or files, got 1" in told(logs[0])
     assert "no such run" in told(logs[0], str(tmp_path / "none.json"))
     assert "given once, or once for each file: got 3 for 2 files" in told(*logs, *["--filter", "x"] * 3)
     assert "has no meaning for this input" in told(*logs, "--scorer", "match", "--filter", "x")

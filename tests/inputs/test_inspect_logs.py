@@ -338,7 +338,13 @@ def path_of(name: str) -> Any:
 
 def test_look(written, capsys):
     assert main(["look", written(log(sample("a"), sample("b", None)))]) == 0
-    assert "examples   2" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "examples   2" in out and "sensecheck calibrated" in out
+    two = sample("a", scores={"match": {"value": 7}, "exact": {"value": "I"}})
+    assert main(["look", written(log(two, status="cancelled"))]) == 0
+    out = capsys.readouterr().out
+    assert "several scorers: 'match', 'exact' (--scorer NAME)" in out
+    assert "a run that did not finish: its status is 'cancelled'" in out
 
 
 @pytest.mark.parametrize(

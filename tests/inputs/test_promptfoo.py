@@ -132,6 +132,7 @@ def test_variables_are_fields(tmp_path):
     seen = look(str(path))
     assert {"region", "doc_id", "doc_prompt", "test", "prompt", "provider", "prediction"} <= set(seen.fields)
     assert "deep" not in seen.fields
+    assert any(command.startswith("sensecheck calibrated") for command in seen.commands)
 
 
 def test_other_questions(tmp_path):

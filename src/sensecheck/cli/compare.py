@@ -92,7 +92,7 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if len(args.runs) < 2:
-        raise ValueError(f"compare takes at least two runs or files, got {len(args.runs)}")
+        raise ValueError(f"compare takes at least two run directories or files, got {len(args.runs)}")
     files = [path for path in args.runs if Path(path).is_file()]
     runs = {path: load(path) for path in args.runs if path not in files}
     if not files:

@@ -200,8 +200,12 @@ def _bad_sample(path: str, number: int, name: str, expected: str, got: Any) -> I
 
 def _of_log(header: Fields, items: Iterable[tuple[int, Any]], path: str, selection: Selection) -> Iterator[Row]:
     """The records of one log. `header` is empty for samples by themselves."""
-    if selection.question != _LOOK:
+    try:
         _refuse_unfinished(header, path)
+    except InputError as error:
+        if selection.question != _LOOK:
+            raise
+        selection.notes.append(str(error.problem))
     common = header.get("attachments")
     common = common if isinstance(common, Mapping) else {}
     held = [(number, _sample(item, number, path, common)) for number, item in items]
@@ -305,6 +309,8 @@ def _row(sample: _Sample, judge: _Judge | None, shape: _Shape, path: str, select
         return Unanswered(row, "invalidated")
     if judge is not None:
         row[ANSWER_SCORED] = judge.answer(sample)
+    if selection.question == _LOOK and sample.scores:
+        row |= {_CORRECT: None, _CONFIDENCE: None}  # which verdict is meant is not asked here
     if judge is not None and judge.asked:
         right, confidence = judge.of(sample)
         if right is None and judged:
@@ -461,6 +467,8 @@ def _judge(samples: Sequence[_Sample], header: Fields, path: str, selection: Sel
                 reason=Reason.NO_MARKS,
             )  # fmt: skip
         return _Judge("", "", header, path) if judged else None
+    if selection.question == _LOOK and len(names) > 1:
+        selection.notes.append(f"several scorers: {', '.join(shown(name, 60) for name in names[:20])} (--scorer NAME)")
     if selection.scorer is None and not judged:
         return _Judge(names[0], "", header, path, asked=False) if len(names) == 1 else None
     parts = _parts(samples, names)

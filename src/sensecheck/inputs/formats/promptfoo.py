@@ -162,6 +162,10 @@ def _of(items: Iterable[tuple[int, Any]], path: str, selection: Selection) -> It
         picked = selection.pick("filter", providers, path)
         selection.method["provider"] = selection.method.pop("filter")  # another system, and no other yardstick
         results = [one for one in results if one.provider == picked]
+    elif len(providers) > 1:
+        selection.notes.append(
+            f"several providers: {', '.join(shown(one, 60) for one in providers[:20])} (--filter NAME)"
+        )
     prompts = list(dict.fromkeys(one.prompt for one in results))
     scorer = _scorer(results, path, selection)
     if selection.question == _DIVERSE:
@@ -205,6 +209,8 @@ def _row(one: _Result, row: dict[str, Any], scorer: str, path: str, selection: S
         if right is None and selection.question == _CALIBRATED:
             return Unanswered(row, "no verdict")
         row |= {"correct": right, "confidence": None}
+    elif selection.question == _LOOK:
+        row |= {"correct": one.verdicts[SUCCESS], "confidence": None}
     try:
         choice = {"text": one.output or "", "logprobs": one.logprobs if isinstance(one.logprobs, list) else None}
         (answer,) = fields_of_choices([choice])

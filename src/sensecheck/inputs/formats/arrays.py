@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import warnings
 import zipfile
 from collections.abc import Mapping
 from functools import partial
@@ -246,7 +247,9 @@ def _pt(data: bytes, path: str) -> Any:
             reason=Reason.NO_MODEL,
         ) from None  # fmt: skip
     try:
-        return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what it thinks of a file that it refuses
+            return torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises whatever it meets in a damaged file
         said = str(error).strip().split("\n")[0]
         raise InputError(

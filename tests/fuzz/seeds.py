@@ -431,6 +431,37 @@ def vectors(name: str) -> Case:
     return jsonl(name, rows)
 
 
+def arrays() -> list[Case]:
+    """Files of arrays, packed and not, of predictions with labels and of what `generate` gives."""
+    p = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [2.0, -1.0, 0.5]])
+    y = np.array([0, 1, 2])
+    sequences = np.array([[5, 3, 4, 1], [5, 3, 1, 2]])
+    steps = np.linspace(-2.0, 2.0, 2 * 3 * 6).reshape(2, 3, 6)
+    contents: list[dict[str, Any]] = [
+        {"predictions": p.astype(np.float32), "label_ids": y},
+        {"confidence": p[:, 0], "correct": y > 0, "name": np.array(["a", "b", "c"])},
+        {"sequences": sequences, "scores": steps.astype(np.float16)},
+        {"sequences": sequences, "transition_scores": -np.abs(steps[:, :, 0]), "eos_token_id": np.array(1)},
+    ]
+    cases = []
+    for at, content in enumerate(contents):
+        for save in (np.savez, np.savez_compressed):
+            target = io.BytesIO()
+            save(target, **content)
+            cases.append(Case(f"{at}.npz", target.getvalue()))
+    for array in (p, np.asfortranarray(p), y):
+        target = io.BytesIO()
+        np.save(target, array)
+        cases.append(Case("a.npy", target.getvalue()))
+    numbers = p.astype("<f4").tobytes() + y.astype("<i8").tobytes()
+    header = json.dumps({
+        "logits": {"dtype": "F32", "shape": [3, 3], "data_offsets": [0, 36]},
+        "labels": {"dtype": "I64", "shape": [3], "data_offsets": [36, 60]},
+    }).encode()  # fmt: skip
+    cases.append(Case("a.safetensors", len(header).to_bytes(8, "little") + header + numbers))
+    return cases
+
+
 # -- robust ----------------------------------------------------------------------------------------------------
 
 NLI: list[dict[str, Any]] = [

@@ -298,6 +298,19 @@ def _calibrated_figures(path: Path) -> None:
     calibrated.evaluate(str(path), skip_bad=True, options=IntervalOptions(method="none"))
 
 
+@target("arrays", seeds.arrays)
+def _arrays(path: Path) -> None:
+    from sensecheck import calibrated
+    from sensecheck.statistics.figure import IntervalOptions
+
+    def read(skip_bad: bool) -> None:
+        calibrated.evaluate(
+            path, skip_bad=skip_bad, input_format=path.suffix[1:], options=IntervalOptions(method="none")
+        )
+
+    _both_ways(read)
+
+
 @target("recalibrations", lambda: [seeds.as_json("map.json", one) for one in seeds.RECALIBRATIONS])
 def _recalibrations(path: Path) -> None:
     from sensecheck.calibrated.recalibration import load

@@ -135,9 +135,10 @@ class Distributions:
             GOLD: _absent(gold.astype(np.int64), bad),
             **{PREFIX + c: _absent(table[:, i], bad) for i, c in enumerate(names)},
         }
-        why = np.where(broken, _BAD_NUMBERS, _BAD_LABEL) if bad.any() else None
-        reason = pl.Series("reason", [None] * len(table), dtype=pl.String) if why is None else _absent(why, ~bad)
-        return pl.DataFrame(columns), reason
+        why = pl.Series("reason", [None], dtype=pl.String).new_from_index(0, len(table))
+        if bad.any():
+            why = _absent(np.where(broken, _BAD_NUMBERS, _BAD_LABEL), ~bad).alias("reason")
+        return pl.DataFrame(columns), why
 
     def remarks(self) -> list[str]:
         if "logits(softmax)" in self.scales.values() and self.told.scale == "auto":
@@ -474,8 +475,15 @@ class _Classes:
 
 def _classwise(state: _Classes, weights: Floats) -> Floats:
     total = np.zeros(len(weights))
+    with np.errstate(invalid="ignore"):
+        counts = weights.astype(np.uint8)
+    # Resampled rows count a few times: as bytes they are put in order several times as fast, and the sums are the same.
+    given = counts if weights.size and bool((counts == weights).all()) else weights
+    ordered, terms = np.empty(weights.shape[1], given.dtype), np.empty(weights.shape[1])
     for order, starts, gap in state.parts:
-        total += np.abs(np.add.reduceat(weights[:, order] * gap, starts, axis=1)).sum(axis=1)
+        for row, one in enumerate(given):
+            np.take(one, order, out=ordered, mode="clip")
+            total[row] += np.abs(np.add.reduceat(np.multiply(ordered, gap, out=terms), starts)).sum()
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(total / (weights.sum(axis=1) * len(state.parts)))
 
@@ -523,7 +531,8 @@ def class_curves(rows: Measurements, names: Sequence[str], bins: int) -> dict[st
     for k in order[:_MOST_CURVES]:
         right, p, n, variance = sums[k]
         parts = ratio(right, n), ratio(p, n), n, variance
-        drawn.append({"name": names[k], "curve": [round(float(x), 9) for part in parts for x in part]})
+        curve = [round(float(x), 9) if np.isfinite(x) else None for part in parts for x in part]
+        drawn.append({"name": names[k], "curve": curve})
     return {"of": len(names), "drawn": drawn}
 
 

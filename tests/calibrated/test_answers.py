@@ -113,7 +113,9 @@ def test_bad_answers_are_named_or_counted(tmp_path: Path) -> None:
     assert "there are no log-probabilities: no confidence is known" in made.notes
     path.write_text(json.dumps(empty) + "\n" + json.dumps(chat("y", 0.5, correct=False)))
     made = sensecheck.calibrated.evaluate(path, options=NONE)
-    assert made["accuracy"].unscored == {"no log-probabilities": 1}
+    assert (made["accuracy"].value, made["accuracy"].n) == (0.5, 2)
+    assert made["mean_confidence"].unscored == {"no confidence": 1}
+    assert "1 answer without a confidence: no log-probabilities" in made.notes
 
 
 def test_slices_and_limits_of_answers(tmp_path: Path) -> None:

@@ -329,8 +329,11 @@ def test_a_mean_log_probability_is_a_figure_of_the_sequence(tmp_path: Path) -> N
     assert made["mean_confidence"].value == pytest.approx(0.5)
     counted = {**reply, "usageMetadata": {"candidatesTokenCount": 3}, "gold": "Paris"}
     assert evaluated(path, counted)["mean_confidence"].value == pytest.approx(0.125)
+    made = evaluated(path, {**reply, "gold": "Paris"})
+    assert (made["accuracy"].n, made["mean_confidence"].n) == (1, 0)
+    assert any("--aggregate mean-logprob" in note for note in made.notes)
     with pytest.warns(NothingScored, match="aggregate mean-logprob"):
-        evaluated(path, {**reply, "gold": "Paris"})
+        evaluated(path, reply)
 
 
 def test_a_server_without_log_probabilities_is_told(tmp_path: Path) -> None:
@@ -404,7 +407,6 @@ def test_a_piece_of_a_stream_is_refused(tmp_path: Path) -> None:
     "reply",
     [
         {"choices": [1]},
-        {"choices": []},
         {"other": 1},
         {},
         {"choices": [{"message": {"content": "a"}, "logprobs": {"content": [{"token": "a", "logprob": "x"}]}}]},
@@ -495,3 +497,245 @@ def test_batches_and_samples(shared: Path) -> None:
         assert (made["mean_confidence"].n, made["accuracy"].n) == (n, 0)
     with pytest.raises(InputError, match="prints of an object"):
         calibrated.evaluate(folder / "vllm/request_outputs_repr.txt")
+
+
+# ---- what an attack found
+
+
+def test_places_of_failed_calls_hold_over_several_files(tmp_path: Path) -> None:
+    def answer(name: str, text: str) -> dict[str, Any]:
+        reply = {
+            "choices": [{"message": {"content": text}, "logprobs": {"content": [{"token": text, "logprob": -0.1}]}}]
+        }
+        return {"custom_id": name, "response": {"status_code": 200, "body": reply}}
+
+    failed = {"custom_id": "f", "response": {"status_code": 500, "body": None}}
+    gold = tmp_path / "g.csv"
+    gold.write_text("gold\nx\ny\nz\n")
+    one, two = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    two.write_text(json.dumps(answer("r2", "z")) + "\n")
+    for lines in ([failed, answer("r1", "y")], [answer("r0", "x"), failed]):
+        one.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        made = calibrated.evaluate([one, two], gold=gold, on="line", options=NONE)
+        assert (made["accuracy"].value, made["accuracy"].n) == (1.0, 2)
+    requests = tmp_path / "in.jsonl"
+    requests.write_text(
+        "".join(json.dumps({"custom_id": n, "method": "POST", "body": {"prompt": n}}) + "\n" for n in ("r0", "f", "r2"))
+    )
+    one.write_text("".join(json.dumps(line) + "\n" for line in (answer("r0", "x"), failed, answer("r2", "z"))))
+    made = calibrated.evaluate([one, requests], gold=gold, on="line", options=NONE)
+    assert (made["accuracy"].value, made["accuracy"].n) == (1.0, 2)
+    one.write_text("".join(json.dumps(line) + "\n" for line in (answer("r0", "x"), answer("r2", "z"))))
+    with pytest.raises(InputError, match="1 requests have no reply, and without a key"):
+        calibrated.evaluate([one, requests], gold=gold, on="line")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        {"choices": [{"text": "A"}, {"text": "B"}]},
+        {"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]},
+        {"error": 0.25},
+        {"error": "boom"},
+        {"error": {"code": 5}},
+        {"response": {"status_code": 500}},
+        {"result": {"type": "succeeded"}},
+        {"promptFeedback": "x"},
+        {"outputs": [{"text": "a"}]},
+        {"candidates": [{"content": "x"}]},
+        {"logprobs": {"content": []}},
+        {"logprobs": [-0.1, -0.2]},
+        {"transition_scores": [-0.1]},
+        {"unscored_because": "no"},
+    ],
+)
+def test_a_table_of_confidences_is_a_table_whatever_else_it_holds(tmp_path: Path, column: dict[str, Any]) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"confidence": 0.9, "correct": True, **column}, {"confidence": 0.8, "correct": False}]))
+    made = calibrated.evaluate(path, options=NONE)
+    assert (made["accuracy"].value, made["accuracy"].n) == (0.5, 2)
+    assert made["mean_confidence"].value == pytest.approx(0.85)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"outputs": [{"text": "x", "token_ids": [1], "cumulative_logprob": False}]},
+        {"outputs": [{"text": "x", "token_ids": 5, "cumulative_logprob": -1.0}]},
+        {"outputs": [{"text": "x", "token_ids": [1], "cumulative_logprob": -(10**400)}]},
+        {"candidates": [{"content": {"parts": [{"text": "x"}]}, "avgLogprobs": False, "tokenCount": 3}]},
+        {"candidates": [{"content": {"parts": 5}, "avgLogprobs": True}]},
+        {"token_logprobs": 5, "choices": [{"message": {"content": "x"}}]},
+        {"token_logprobs": "abc", "stop_logprobs": ["a"], "choices": [{"message": {"content": "x"}}]},
+    ],
+)
+def test_odd_values_are_no_confidence(reply: dict[str, Any]) -> None:
+    made = calibrated.evaluate([{**reply, "gold": "x"}, {**CHAT, "gold": "Paris"}], options=NONE)
+    assert (made["accuracy"].n, made["mean_confidence"].n) == (2, 1)
+
+
+def test_a_gold_that_is_a_number_is_that_number() -> None:
+    replies = [{"choices": [choice(message={"content": " 1 "})], "gold": gold} for gold in (1.0, 1, 2, 1.5)]
+    marks = calibrated.evaluate(replies, options=NONE).measurements["correct"].to_list()
+    assert marks == [True, True, False, False]
+
+
+class Holds:
+    """An object that holds itself, several times."""
+
+    def __init__(self) -> None:
+        self.choices, self.me, self.again = CHAT["choices"], [self, self, self], self
+
+
+class Broken:
+    def model_dump(self) -> dict[str, Any]:
+        raise RuntimeError("no")
+
+
+def test_objects_that_hold_themselves_or_fail() -> None:
+    assert calibrated.evaluate([Holds()], options=NONE)["mean_confidence"].value == pytest.approx(0.25)
+    error: dict[str, Any] = {"message": "x"}
+    error["error"] = error
+    made = calibrated.evaluate([{"id": 1, "error": error}, CHAT], options=NONE)
+    assert made["mean_confidence"].n == 1
+    with pytest.raises(InputError, match="record 1: the object cannot be read: RuntimeError: no"):
+        calibrated.evaluate([Broken()])
+    made = calibrated.evaluate([{**CHAT, "id": 10**5000}, {**CHAT, "id": 10**30}], options=NONE)
+    assert made["mean_confidence"].n == 2
+
+
+def test_objects_within_records_and_one_after_the_other() -> None:
+    for replies in ([{"response": Pydantic(), "gold": "Paris"}], iter([{"response": Pydantic(), "gold": "Paris"}] * 5)):
+        made = calibrated.evaluate(replies, options=NONE)
+        assert made["mean_confidence"].value == pytest.approx(0.25) and made["accuracy"].value == 1.0
+    rows = ({"confidence": 0.5, "correct": True} for _ in range(7))
+    assert calibrated.evaluate(rows, options=NONE)["accuracy"].n == 7
+
+
+def test_files_of_other_kinds_are_not_put_together(tmp_path: Path) -> None:
+    one, two = tmp_path / "1.jsonl", tmp_path / "2.csv"
+    one.write_text(json.dumps(CHAT) + "\n")
+    two.write_text("confidence,correct\n0.5,1\n")
+    with pytest.raises(InputError, match=r"expected files of one kind, got .* is read as replies"):
+        calibrated.evaluate([one, two])
+
+
+# ---- what a stranger found
+
+
+def test_reasoning_within_the_text_is_no_part_of_it(tmp_path: Path) -> None:
+    steps = [
+        ("<think>", -1.0),
+        ("Rome?", -2.0),
+        ("</think>", -0.5),
+        ("\n\n", -0.1),
+        ("Pa", HALF),
+        ("ris", HALF),
+        ("</s>", STOP),
+    ]
+    for text in ("<think>Rome?</think>\n\nParis", "Rome?</think>\n\nParis"):
+        reply = {
+            "choices": [
+                {
+                    "message": {"content": text},
+                    "logprobs": {"content": [{"token": token, "logprob": value} for token, value in steps]},
+                }
+            ],
+            "gold": "Paris",
+        }
+        made = evaluated(tmp_path / "a.jsonl", reply)
+        assert (made["accuracy"].value, made["mean_confidence"].value) == (1.0, pytest.approx(0.25))
+
+
+@pytest.mark.parametrize("filler", ["<pad>", "[PAD]", "<|pad|>", "</s>"])
+def test_padding_never_counts(tmp_path: Path, filler: str) -> None:
+    reply = {"text": "Paris", "tokens": ["Pa", "ris", "</s>", filler, filler], "gold": "Paris"}
+    reply["transition_scores"] = [HALF, HALF, STOP, -12.0, -12.0]
+    assert evaluated(tmp_path / "a.jsonl", reply)["mean_confidence"].value == pytest.approx(0.25)
+    assert evaluated(tmp_path / "a.jsonl", reply, with_stop=True)["mean_confidence"].value == pytest.approx(0.2)
+
+
+def test_what_is_no_text_is_no_wrong_answer(tmp_path: Path) -> None:
+    good = {**CHAT, "gold": "Paris"}
+    called = {"choices": [choice(message={"content": None, "tool_calls": [{"id": "1"}]})], "gold": "Paris"}
+    refused = {"choices": [choice(message={"content": None, "refusal": "Paris"})], "gold": "Paris"}
+    nothing = {"object": "chat.completion", "choices": [], "gold": "Paris"}
+    made = evaluated(tmp_path / "a.jsonl", nothing, good, called, refused)
+    assert (made["accuracy"].value, made["accuracy"].n) == (1.0, 2)
+    assert made["accuracy"].unscored == {"no text: a tool was called": 1, "call failed: no choices": 1}
+
+
+def test_several_choices_without_a_name_are_samples_of_one_example() -> None:
+    reply = {"choices": [choice(message={"content": "Paris"}), choice(message={"content": "Rome"})], "gold": "Paris"}
+    made = calibrated.evaluate([reply] * 3)
+    assert (made["accuracy"].n, made["accuracy"].clusters) == (6, 3)
+    assert "repeat:sample" in made.signature.short
+
+
+def test_the_servers_own_id_names_no_example(tmp_path: Path) -> None:
+    runs = []
+    for run, gold in (("x", "Paris"), ("y", "Rome")):
+        replies = [{**CHAT, "id": f"chatcmpl-{run}{at}", "gold": gold} for at in range(3)]
+        runs.append(calibrated.evaluate(replies, options=NONE))
+    assert runs[0].compare(runs[1]).differences
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "\nConfidence: 85%",
+        "\n\n**Confidence: 85%**",
+        " (confidence: 85%)",
+        "\nConfidence level: 0.85.",
+        "\nconfidence = 85 %",
+    ],
+)
+def test_how_confidence_is_stated(tmp_path: Path, said: str) -> None:
+    silent = {"type": "message", "content": [{"type": "text", "text": f"Paris{said}"}], "gold": "Paris"}
+    made = evaluated(tmp_path / "a.jsonl", silent)
+    assert (made["accuracy"].value, made["mean_confidence"].value) == (1.0, 0.85)
+    told = {"choices": [choice(message={"content": f"Paris{said}"})], "gold": "Paris"}
+    made = evaluated(tmp_path / "a.jsonl", told)
+    assert made["accuracy"].value == 1.0
+    assert any("is not judged" in note for note in made.notes)
+
+
+def test_names_of_geminis_python_client() -> None:
+    candidate = {
+        "content": {"parts": [{"text": "Paris"}]},
+        "avg_logprobs": -0.1,
+        "logprobs_result": {"chosen_candidates": [{"token": "Paris", "log_probability": HALF}]},
+    }
+    assert calibrated.evaluate([{"candidates": [candidate]}], options=NONE)["mean_confidence"].value == pytest.approx(
+        0.5
+    )
+    del candidate["logprobs_result"]
+    counted = {"candidates": [candidate], "usage_metadata": {"candidates_token_count": 2}}
+    made = calibrated.evaluate([counted], options=NONE)
+    assert made["mean_confidence"].value == pytest.approx(exp(-0.2))
+    assert any("the token that ended the text is in it" in note for note in made.notes)
+
+
+@dataclass
+class Row:
+    confidence: float
+    correct: bool
+
+
+def test_rows_that_are_objects_and_calls_that_gave_nothing() -> None:
+    assert calibrated.evaluate([Row(0.5, True), Row(0.7, False)], options=NONE)["accuracy"].value == 0.5
+    made = calibrated.evaluate([Pydantic(), None, Pydantic()], options=NONE)
+    assert (made["mean_confidence"].n, made["mean_confidence"].unscored) == (2, {"call failed: no reply": 1})
+
+
+def test_golds_that_are_a_list_of_texts() -> None:
+    made = calibrated.evaluate([Pydantic(), Pydantic()], gold=["Paris", "Rome"], options=NONE)
+    assert made["accuracy"].value == 0.5
+
+
+def test_what_may_be_a_classifiers_probability_is_told() -> None:
+    made = calibrated.evaluate({"probability": [0.2, 0.9], "label": [0, 1]}, options=NONE)
+    assert any("--columns probability=probability --columns label=label" in note for note in made.notes)
+    named = {"probability": "probability", "label": "label"}
+    made = calibrated.evaluate({"probability": [0.2, 0.9], "label": [0, 1]}, columns=named, options=NONE)
+    assert made["accuracy"].value == 1.0

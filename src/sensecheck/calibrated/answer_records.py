@@ -8,6 +8,7 @@ right is still measured, and where answers end by saying how sure they are, that
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -36,12 +37,16 @@ from sensecheck.inputs.tables import MARKS, check_columns, check_names
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
 
-GOLD_NAMES = ("gold", "gold_answer", "target", "reference", "answer", "expected")
+GOLD_NAMES = (
+    "gold", "gold_answer", "target", "reference", "answer", "expected", "ground_truth", "ideal", "expected_output",
+)  # fmt: skip
 _HELD = {TOKEN_LOGPROBS, STOP_LOGPROBS, MEAN_LOGPROB, TOKENS, GIVES_NONE, UNALIGNED}
 NO_LOGPROBS = "no log-probabilities"
 ONLY_A_MEAN = "only a mean log-probability is known, and not of how many tokens"
 _STATED = re.compile(
-    r"\n\s*(?:my\s+)?(?:confidence|probability|certainty)[ \t]*(?:level|score)?[ \t]*[:=][ \t]*(.+?)\s*\Z", re.I
+    r"(?:\n|\s+[(\[])[\s*_]*(?:my\s+)?(?:confidence|probability|certainty)[ \t]*(?:level|score)?[ \t*_]*[:=][ \t*_]*"
+    r"([^\n]+?)[*_.)\]\s]*\Z",
+    re.IGNORECASE,
 )
 
 
@@ -81,9 +86,16 @@ class AnswerRecords(TableRecords):
         self._textless = not any(PREDICTION in row for row in rows)
         if not any(value is not None for value in confidence) and not any(row.get(MEAN_LOGPROB) for row in rows):
             confidence, reasons, texts = self._stated_confidences(rows, texts)
+        else:
+            texts = self._without_statements(texts)
         correct = [
             self._is_right(row, text, columns, data, at) for at, (row, text) in enumerate(zip(rows, texts, strict=True))
         ]
+        # What is known of an answer is measured: only where nothing is, it is unscored, and for what reason.
+        lacking = Counter(why for why in reasons if why)
+        self._said += [f"{n:,} answer{'s' if n > 1 else ''} without a confidence: {why}" for why, n in lacking.items()]
+        reasons = [None if mark is not None else why for mark, why in zip(correct, reasons, strict=True)]
+        self._unjudged = sum(1 for mark, value in zip(correct, confidence, strict=True) if mark is None and value)
         gone = {*_HELD, PREDICTION, "correct", "confidence", columns.get("correct", ""), "length"}
         names = [name for name in data.names if name not in gone]
         fields = {name: [_single(row.get(name)) for row in rows] for name in names}
@@ -97,7 +109,6 @@ class AnswerRecords(TableRecords):
                 UNSCORED: pl.Series(reasons, dtype=pl.String),
             }
         )
-        self._unjudged = sum(1 for mark, why in zip(correct, reasons, strict=True) if mark is None and why is None)
         return replace(data, rows=frame)
 
     def _confidences(self, rows: Any, reading: Reading) -> tuple[list[float | None], list[str | None]]:
@@ -125,7 +136,15 @@ class AnswerRecords(TableRecords):
                 f"{loose:,} answer{'s have' if loose > 1 else ' has'} tokens that do not spell the text: all of them "
                 "count, the one that ended it too"
             )
-        elif not reading.with_stop and any(row.get(STOP_LOGPROBS) for row in rows):
+        if any(row.get(MEAN_LOGPROB) is not None for row in rows):
+            self._said.append(
+                "where only a sum or mean of log-probabilities is known, the token that ended the text is in it"
+            )
+        if reading.with_stop and not any(row.get(STOP_LOGPROBS) or row.get(UNALIGNED) for row in rows):
+            self._said.append(
+                "no token that ended an answer is among those that were told: --with-stop changes nothing"
+            )
+        if not loose and not reading.with_stop and any(row.get(STOP_LOGPROBS) for row in rows):
             self._said.append("tokens that end an answer and are no part of its text do not count (--with-stop)")
         return confidence, reasons
 
@@ -137,8 +156,8 @@ class AnswerRecords(TableRecords):
         told = f"{silent} gives no log-probabilities" if silent else "there are no log-probabilities"
         found = [_STATED.search(text) for text in texts]
         heard = [spoken(one[1].strip().rstrip(".")) if one is not None else None for one in found]
-        if 2 * sum(1 for one in heard if one) < len(rows):
-            self._said.append(f"{told}: no confidence is known")
+        if not rows or 2 * sum(1 for one in heard if one) < len(rows):
+            self._said += [f"{told}: no confidence is known"] if rows else []
             return [None] * len(rows), [None] * len(rows), texts
         self._stated = True
         self._said.append(
@@ -150,6 +169,14 @@ class AnswerRecords(TableRecords):
             [None if one else "no confidence stated" for one in heard],
             bare,
         )
+
+    def _without_statements(self, texts: list[str]) -> list[str]:
+        """Answers that have log-probabilities and end by saying how sure they are: what they say is not judged."""
+        found = [_STATED.search(text) for text in texts]
+        if not texts or 2 * sum(1 for one in found if one and spoken(one[1].strip())) < len(texts):
+            return texts
+        self._said.append("what the answers say of their confidence at their end (Confidence: …) is not judged")
+        return [text[: one.start()] if one is not None else text for text, one in zip(texts, found, strict=True)]
 
     def _is_right(
         self, row: Mapping[str, Any], text: str, columns: Mapping[str, str], data: Gathered, at: int
@@ -169,8 +196,7 @@ class AnswerRecords(TableRecords):
         gold = next((row[n] for n in names if isinstance(row.get(n), str | int | float | list)), None)
         if gold is None or PREDICTION not in row:  # arrays hold the numbers of tokens, and no text
             return None
-        golds = gold if isinstance(gold, list) else [gold]
-        return text.strip() in [str(one).strip() for one in golds]
+        return any(_is_same(text, one) for one in (gold if isinstance(gold, list) else [gold]))
 
     def rows(self) -> Iterator[Batch]:
         for batch in super().rows():
@@ -195,6 +221,18 @@ class AnswerRecords(TableRecords):
 
     def scale(self) -> str:
         return "verbalised" if self._stated else "logprobs"
+
+
+def _is_same(text: str, gold: Any) -> bool:
+    """The gold's text but for white space at the ends; a gold that is a number is that number."""
+    if text.strip() == str(gold).strip():
+        return True
+    if isinstance(gold, bool) or not isinstance(gold, int | float):
+        return False
+    try:
+        return float(text) == gold
+    except (ValueError, OverflowError):
+        return False
 
 
 def _steps(row: Mapping[str, Any], reading: Reading) -> list[float]:

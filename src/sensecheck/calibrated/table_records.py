@@ -30,11 +30,11 @@ ARRAYS = ("npz", "npy", "safetensors", "pt", "predictions", "generate")
 """Formats of arrays, in files and in memory."""
 UNSCORED = "unscored_because"
 """A column that says, of a row that was gathered, why it cannot be scored."""
-NO_CONFIDENCE = "no confidence"
-NO_VERDICT = "no verdict"
 _MEASURED = {
     "id": pl.String, "scored": pl.Boolean, "reason": pl.String, "confidence": pl.Float64, "correct": pl.Boolean,
 }  # fmt: skip
+_OF_A_CLASS, _OF_LABELS = ("probability", "prob", "p", "score"), ("label", "target")
+"""Names that a binary classifier's probability of class 1 and the labels have as often."""
 # float32 softmax may exceed 1 by rounding alone.
 _ROUNDING = 1e-6
 
@@ -55,6 +55,7 @@ class TableRecords(Records):
         self._lenient = isinstance(data, Gathered) and data.may_lack
         """Whether rows may lack a confidence or a verdict without being a fault of the file."""
         self._no_confidences = False
+        self._may_be_binary = ""
         told = Told(reading.scale, reading.classes, asked.skip_bad, self._lenient)
         self._distributions = Distributions(told, asked.columns)
 
@@ -93,9 +94,15 @@ class TableRecords(Records):
             batch = replace(batch, frame=batch.frame.with_columns(whole["confidence"], whole["correct"]))
         confidence_name = _column(batch, "confidence", CONFIDENCE_NAMES)
         correct_name = _column(batch, "correct", CORRECT_NAMES, taken=confidence_name)
+        if confidence_name.lower() in _OF_A_CLASS and correct_name.lower() in _OF_LABELS and whole is None:
+            self._may_be_binary = (
+                f"{confidence_name!r} is read as confidence in an answer, {correct_name!r} as whether it was right; "
+                f"of a binary classifier's probability of class 1: --columns probability={confidence_name} "
+                f"--columns label={correct_name}"
+            )
         scored = pl.Series("scored", [True] * len(batch.frame))
         reason = pl.Series("reason", [None] * len(batch.frame), dtype=pl.String)
-        if UNSCORED in batch.frame.columns:
+        if self.level == "answer" and UNSCORED in batch.frame.columns:
             reason = batch.frame[UNSCORED].alias("reason")
             scored = reason.is_null().alias("scored")
             batch = replace(batch, frame=batch.frame.drop(UNSCORED))
@@ -218,15 +225,11 @@ class TableRecords(Records):
     def _lacking(
         self, values: pl.Series, how: str, scored: pl.Series, reason: pl.Series
     ) -> tuple[pl.Series, pl.Series, pl.Series]:
-        """A log's rows without a confidence (or verdict) are unscored; where none has one, the other is measured."""
-        missing = values.is_null()
-        if missing.all():
+        """A log's rows without a confidence (or verdict) have no part in figures of it, and in others they do."""
+        if values.is_null().all():
             self._no_confidences = self._no_confidences or how == "numbers"
-            empty = pl.Series([None] * len(values), dtype=pl.Float64 if how == "numbers" else pl.Boolean)
-            return empty, scored, reason
-        why = NO_CONFIDENCE if how == "numbers" else NO_VERDICT
-        reason = pl.select(pl.when(missing & scored).then(pl.lit(why)).otherwise(reason)).to_series()
-        return values, scored & ~missing, reason
+            values = pl.Series([None] * len(values), dtype=pl.Float64 if how == "numbers" else pl.Boolean)
+        return values, scored, reason
 
     def _cells(self, batch: TableBatch, name: str, how: str) -> pl.Series:
         """Numbers or marks; a confidence may also be said in words."""
@@ -319,6 +322,8 @@ class TableRecords(Records):
         remarks = []
         if self._no_confidences:
             remarks.append("no confidences are known: of what is measured, only accuracy is there")
+        if self._may_be_binary:
+            remarks.append(self._may_be_binary)
         if self._raw_logits:
             remarks.append(
                 "the confidences are raw logits, not probabilities: figures that need probabilities are unscored, "

@@ -87,9 +87,13 @@ class Unanswered(dict[str, Any]):
     Its fields name it, so that its gold is known; it is unscored for the reason `why`, and no fault of the file.
     """
 
-    def __init__(self, fields: Mapping[str, Any], why: str) -> None:
+    def __init__(self, fields: Mapping[str, Any], why: str, place: int = 0, before: int | None = None) -> None:
         super().__init__(fields)
         self.why = why
+        self.place = place
+        """Its line or record."""
+        self.before = before
+        """How many records that can be scored stand before it; nothing where it has no place among them."""
 
 
 class InputError(ValueError):

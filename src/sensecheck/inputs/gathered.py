@@ -34,8 +34,8 @@ class Gathered:
     """The files, with their digests."""
     bad: list[BadRecord] = field(default_factory=list)
     """What could not be read, where bad records are skipped, or has no partner."""
-    unanswered: list[tuple[int, Unanswered]] = field(default_factory=list)
-    """What was asked and has nothing to score, with its line or record."""
+    unanswered: list[Unanswered] = field(default_factory=list)
+    """What was asked and has nothing to score."""
     files: list[Path] = field(default_factory=list)
     """All files behind them, golds too."""
     class_labels: list[ClassLabels] = field(default_factory=list)
@@ -84,14 +84,15 @@ class Gathered:
         """With the records that have nothing to score in their places: they have golds like all others."""
         if not self.unanswered:
             return self
-        rows = self.dictionaries()
-        numbered = [(self.place_of(row), row, fields) for row, fields in enumerate(rows)]
-        numbered += [(place, len(rows) + at, fields) for at, (place, fields) in enumerate(self.unanswered)]
-        if len(self.files) <= 1:  # of several files, places are counted in each
-            numbered.sort(key=lambda one: one[0])
-        whole = replace(self, rows=[fields for _, _, fields in numbered], places=[place for place, _, _ in numbered])
-        whole.unanswered = []
-        return whole
+        rows, places = self.dictionaries(), [self.place_of(row) for row in range(len(self))]
+        between: dict[int, list[Unanswered]] = {}
+        for one in self.unanswered:
+            between.setdefault(len(rows) if one.before is None else one.before, []).append(one)
+        whole: list[tuple[int, Mapping[str, Any]]] = []
+        for at in range(len(rows) + 1):
+            whole += [(one.place, one) for one in between.get(at, ())]
+            whole += [(places[at], rows[at])] if at < len(rows) else []
+        return replace(self, rows=[row for _, row in whole], places=[place for place, _ in whole], unanswered=[])
 
     def is_unanswered(self, row: int) -> bool:
         return not isinstance(self.rows, pl.DataFrame) and isinstance(self.rows[row], Unanswered)

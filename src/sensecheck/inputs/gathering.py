@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,13 @@ from sensecheck.inputs.formats.registry import (
     recognised,
 )
 from sensecheck.inputs.formats.replies import CUSTOM_ID
-from sensecheck.inputs.formats.start import MOST_BYTES, Start
+from sensecheck.inputs.formats.start import FIRST_OBJECTS, MOST_BYTES, Start
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.joining import ASIDE, ID_NAMES, LINE, SAMPLE_NAMES, Key, Pairs, merged, paired
 from sensecheck.inputs.model_outputs import GENERATED, TOKEN_LOGPROBS, held, table_of
 from sensecheck.inputs.needs import Judged, Needs
-from sensecheck.inputs.objects import plain_objects
+from sensecheck.inputs.objects import are_objects, plain_objects
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
 from sensecheck.inputs.places import PLACE, RECORD
 from sensecheck.inputs.reasons import Reason
@@ -76,11 +77,21 @@ def gathered(
     if all(is_path(one) and os.fspath(one) == "-" for one in (data, gold)):
         raise InputError("standard input can be predictions or golds, not both", reason=Reason.GIVEN_TWICE)
     data = _lookable(data)
+    if (
+        isinstance(gold, list | tuple)
+        and gold
+        and all(isinstance(one, str) for one in gold)
+        and not needs.texts_are_data
+    ):
+        gold = gold if any(map(os.path.exists, gold)) else [{"gold": text} for text in gold]
+    if isinstance(data, Iterator) and not names_files(data):
+        data = _listed_if_known(data, needs)
     forced = chosen is not None and chosen.name in TABLES and chosen.name not in needs.told
     predictions = _records(data, needs, chosen, skip_bad, selection, always=gold is not None or forced)
     _refuse_idle(selection)
     if predictions is None:
-        return with_plain_columns(data)
+        is_list = isinstance(data, list | tuple) and any(not isinstance(item, Mapping) for item in data)
+        return plain_objects(data) if is_list and are_objects(data) else with_plain_columns(data)
     if gold is not None:
         gold = {"label": gold} if is_array(gold) else gold
         of_golds = _also_of(gold, data, chosen, needs)
@@ -93,6 +104,13 @@ def gathered(
     together.notes[:0] = selection.notes
     together.method = {**selection.method, **together.method}
     return together
+
+
+def _listed_if_known(data: Iterator[Any], needs: Needs) -> Any:
+    """Records that come one after the other: as a list where they are what some program writes."""
+    first = list(islice(data, FIRST_OBJECTS))
+    known = are_objects(first) and recognised(Start.of_objects(plain_objects(first)), needs.question)
+    return [*first, *data] if known else chain(first, data)
 
 
 def _refuse_idle(selection: Selection) -> None:
@@ -180,6 +198,7 @@ def _records(
         return None
     selection.together = len(files)
     parts = [_read(source, layout, needs, skip_bad, selection) for source, layout in zip(files, layouts, strict=True)]
+    _refuse_other_kinds(parts, layouts)
     asked = [part for part, layout in zip(parts, layouts, strict=True) if layout and layout.holds == "requests"]
     replies = [part for part in parts if not any(part is one for one in asked)]
     if asked and not replies and needs.question:
@@ -192,14 +211,28 @@ def _records(
     return _with_requests(replies[0] if len(replies) == 1 else _concatenated(replies), asked)
 
 
+def _refuse_other_kinds(parts: Sequence[Gathered], layouts: Sequence[Format | None]) -> None:
+    """What a host or a server writes is not put together with something else."""
+    kinds = {
+        "replies" if part.format == "logprobs" else part.format: part.path
+        for part, layout in zip(parts, layouts, strict=True)
+        if layout is None or layout.holds != "requests"
+    }
+    if len(kinds) > 1 and any(part.may_lack for part in parts):
+        told = ", ".join(f"{path} is read as {kind}" for kind, path in kinds.items())
+        raise InputError(
+            expected="files of one kind", got=told, hint="Read them in separate runs.", reason=Reason.MIXED
+        )
+
+
 def _with_requests(replies: Gathered, asked: Sequence[Gathered]) -> Gathered:
     """Replies with what was asked; a request without a reply has nothing to score."""
     requests = {str(row[CUSTOM_ID]): row for part in asked for row in part.dictionaries()}
     rows = replies.dictionaries()
     replies.rows = [{**requests.get(str(row.get(CUSTOM_ID)), {}), **row} for row in rows]
-    there = {str(row.get(CUSTOM_ID)) for row in [*rows, *(fields for _, fields in replies.unanswered)]}
+    there = {str(row.get(CUSTOM_ID)) for row in [*rows, *replies.unanswered]}
     missing = [row for name, row in requests.items() if name not in there]
-    replies.unanswered += [(len(rows) + at, Unanswered(row, "no reply")) for at, row in enumerate(missing, 1)]
+    replies.unanswered += [Unanswered(row, "no reply") for row in missing]
     replies.inputs += [{**one, "role": "requests"} for part in asked for one in part.inputs]
     replies.files += [path for part in asked for path in part.files]
     return replies
@@ -301,7 +334,7 @@ def _kept(rows: Iterator[Row], path: str, format: str, place: str, skip_bad: boo
                 raise row
             part.bad.append(row.as_bad_record())
         elif isinstance(row, Unanswered):
-            part.unanswered.append((number, Unanswered(whole_value(dict(row)), row.why)))
+            part.unanswered.append(Unanswered(whole_value(dict(row)), row.why, number, len(kept)))
         else:
             kept.append(whole_value(row))
             places.append(number)
@@ -337,16 +370,15 @@ def _held_records(
         selection.notes += notes
         there = {"path": "(memory)", "sha256": None, "bytes": 0, "format": kind, "rows": len(frame), "bad": 0}
         return Gathered(frame, format=kind, inputs=[there], may_lack=kind == GENERATED)
-    objects = plain_objects(data)
-    if not objects:
+    if not are_objects(data):
         return None
     layout = chosen
     if layout is None:
-        found = recognised(Start.of_objects(objects), needs.question)
+        found = recognised(Start.of_objects(plain_objects(data, FIRST_OBJECTS)), needs.question)
         layout = None if found is None else found.format
     if layout is None or layout.records is None:
         return None
-    rows = layout.records(enumerate(objects, 1), "", selection)
+    rows = layout.records(enumerate(plain_objects(data), 1), "", selection)
     return _evened(_kept(rows, "", layout.name, RECORD, skip_bad))
 
 
@@ -436,12 +468,22 @@ def _concatenated(parts: Sequence[Gathered]) -> Gathered:
         format=parts[0].format,
         inputs=[one for part in parts for one in part.inputs],
         bad=[one for part in parts for one in part.bad],
-        unanswered=[one for part in parts for one in part.unanswered],
+        unanswered=_one_after_another(parts),
         files=[one for part in parts for one in part.files],
         class_labels=parts[0].class_labels,
         may_lack=all(part.may_lack for part in parts),
     )
     return _evened(together) if together.may_lack and not isinstance(rows, pl.DataFrame) else together
+
+
+def _one_after_another(parts: Sequence[Gathered]) -> list[Unanswered]:
+    """What has nothing to score, in its place among the records of all parts."""
+    everything: list[Unanswered] = []
+    before = 0
+    for part in parts:
+        everything += [Unanswered(one, one.why, one.place, before + (one.before or 0)) for one in part.unanswered]
+        before += len(part)
+    return everything
 
 
 def _input(source: Source, format: str, rows: int, bad: int) -> dict[str, Any]:
@@ -458,6 +500,12 @@ def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: Key | None
     # Several answers to one request, or several epochs, say so themselves.
     samples = samples or (predictions.may_lack and any(name in predictions.names for name in SAMPLE_NAMES))
     pairs = paired(predictions.with_unanswered(), golds, on, samples=samples)
+    unplaced = sum(1 for one in predictions.unanswered if one.before is None)
+    if pairs.on == LINE and unplaced:
+        raise InputError(
+            f"{unplaced:,} requests have no reply, and without a key nobody knows which golds are theirs",
+            path=predictions.path or None, hint="Give the golds a key: --on custom_id.", reason=Reason.KEYS_DIFFER,
+        )  # fmt: skip
     if pairs.on == LINE and predictions.bad:
         first = predictions.bad[0]
         raise InputError(
@@ -496,9 +544,9 @@ def _answered(together: Gathered, pairs: Pairs) -> Gathered:
 
 def _counted(part: Gathered) -> Gathered:
     """With what was asked and has nothing to score among what is unscored."""
-    for place, fields in part.unanswered:
-        name = next((str(fields[key]) for key in ID_NAMES if fields.get(key) is not None), "")
-        part.bad.append(BadRecord(part.path, place, fields.why, "", name))
+    for one in part.unanswered:
+        name = next((str(one[key]) for key in ID_NAMES if one.get(key) is not None), "")
+        part.bad.append(BadRecord(part.path, one.place, one.why, "", name))
     part.unanswered = []
     return part
 

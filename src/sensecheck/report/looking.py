@@ -14,6 +14,7 @@ from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.field_names import found
 from sensecheck.inputs.formats.label_sheets import LABELS
 from sensecheck.inputs.formats.plain import TABLES
+from sensecheck.inputs.formats.printed import refuse_printed
 from sensecheck.inputs.formats.reading import object_of
 from sensecheck.inputs.formats.registry import Format, Row, Selection, folder_format, formats, named, recognised
 from sensecheck.inputs.formats.start import Start
@@ -86,6 +87,7 @@ def look(path: str, input_format: str = "auto") -> Look:
 
 def _seen(source: Source, path: str, chosen: Format | None) -> Look:
     start = Start.of(source)
+    refuse_printed(start)
     reason = "as given"
     if chosen is None:
         if not start.data.strip():
@@ -145,7 +147,7 @@ def _counted(source: Source, chosen: Format) -> Counted:
         counted = Counted(list(part.first(FIRST_RECORDS)), len(part) + len(part.unanswered), len(part.bad))
         counted.notes = selection.notes
         if part.unanswered:
-            counted.notes.append(f"{len(part.unanswered):,} have nothing to score: {part.unanswered[0][1].why}")
+            counted.notes.append(f"{len(part.unanswered):,} have nothing to score: {part.unanswered[0].why}")
         return counted
     if chosen.name in TABLES and chosen.name not in ("json", "jsonl"):
         return _table(source, chosen.name)
@@ -208,6 +210,12 @@ def _fit(
         if theirs is not None and theirs not in fields.values():
             fields[ours] = theirs
     missing = [group for group in asked.needs if not any(name in fields for name in group)]
+    if chosen.records is not None or chosen.log is not None:
+        if asked.name == "calibrated":  # a verdict alone is measured, too
+            judged = "correct" in fields or chosen.name not in ("replies", "logprobs")
+            return Fit(asked.name, fields, [], [f"sensecheck calibrated {path}{'' if judged else ' --gold GOLDS'}"])
+        if fields.get("query") == "gold":  # an answer, and no query that a sentence says
+            return None
     if len(missing) > 1 or len(missing) == len(asked.needs):
         # Arrays are known by their shapes, too: the question itself says what it makes of them.
         return None if chosen.table is None else Fit(asked.name, {}, [], [f"sensecheck {asked.name} {path}"])

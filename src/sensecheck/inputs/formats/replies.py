@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, Unanswered, escaped, shown
@@ -31,6 +32,9 @@ GIVES_NONE = "gives_no_logprobs"
 """Of a reply whose server has no log-probabilities to give: the server's name."""
 UNALIGNED = "tokens_not_its_text"
 """Marks an answer whose tokens do not spell its text: all of them count."""
+_OURS = frozenset((TOKEN_LOGPROBS, STOP_LOGPROBS, MEAN_LOGPROB, TOKENS, GIVES_NONE, UNALIGNED))
+_ALREADY_MEASURED = ("confidence", "conf", "prob", "probability")
+_ALREADY_READ = ("prediction", "predicted", "pred")
 
 Fields = Mapping[str, Any]
 
@@ -68,23 +72,30 @@ def _body(item: Fields) -> Fields:
             continue
         if name == "response" and ("body" in inner or "status_code" in inner):  # a line of OpenAI's batches
             return _of_batch(item, inner)
-        if name == "result" and inner.get("type") in _ANTHROPIC_BATCH:
+        if name == "result" and inner.get("type") in _ANTHROPIC_BATCH and ("message" in inner or "custom_id" in item):
             return _of_anthropic_batch(inner)
         if _shape(inner) is not None:
             return inner
-    error = item.get("error")
-    if error and _shape(item) is None:
-        raise _FailedError(f"call failed: {_words(error)}")
+    if _is_error(item.get("error")) and _shape(item) is None:
+        raise _FailedError(f"call failed: {_words(item['error'])}")
     return item
 
 
+def _is_error(error: Any) -> bool:
+    """An error as servers tell it, and not a column of that name."""
+    return isinstance(error, Mapping) and any(name in error for name in ("message", "code", "type", "status", "error"))
+
+
+_MOST_ERRORS = 5
+"""Errors that hold errors."""
 _ANTHROPIC_BATCH = ("succeeded", "errored", "canceled", "expired")
 
 
 def _of_batch(item: Fields, response: Fields) -> Fields:
     body, status = response.get("body"), response.get("status_code")
     good = isinstance(status, int) and 200 <= status < 300
-    if isinstance(body, Mapping) and (good or status is None) and not (body.get("error") and _shape(body) is None):
+    failed = isinstance(body, Mapping) and _is_error(body.get("error")) and _shape(body) is None
+    if isinstance(body, Mapping) and (good or status is None) and not failed:
         return body
     error = item.get("error") or (body.get("error") if isinstance(body, Mapping) else None)
     told = f"status {status}" if isinstance(status, int) and not good else _words(error)
@@ -101,13 +112,13 @@ def _of_anthropic_batch(result: Fields) -> Fields:
 
 def _words(error: Any) -> str:
     """What kind of error it is: few words, so that items that failed alike are counted together."""
-    while isinstance(error, Mapping):
+    for _ in range(_MOST_ERRORS):
+        if not isinstance(error, Mapping):
+            break
         inner = error.get("error")
-        if isinstance(inner, Mapping):
-            error = inner
-            continue
-        error = next((error[name] for name in ("code", "type", "status", "message") if error.get(name)), "")
-    return escaped(str(error or ""))[:60]
+        told = (error[name] for name in ("code", "type", "status", "message") if error.get(name))
+        error = inner if isinstance(inner, Mapping) else next(told, "")
+    return escaped(str(error or "")[:60]) if isinstance(error, str | int | float | None) else ""
 
 
 # ---- shapes
@@ -115,11 +126,13 @@ def _words(error: Any) -> str:
 
 def _shape(body: Fields) -> str | None:
     """Whose reply it is, by the names of its parts."""
-    if _objects(body.get("choices"), "message", "text", "logprobs", "delta", "finish_reason"):
+    if _objects(body.get("choices"), "message", "logprobs", "delta", "finish_reason"):
+        return "choices"
+    if body.get("choices") == [] and body.get("object") in ("chat.completion", "text_completion"):
         return "choices"
     if _objects(body.get("output"), "content", "type") and (body.get("object") == "response" or "status" in body):
         return "responses"
-    if _objects(body.get("outputs"), "text", "token_ids"):
+    if _objects(body.get("outputs"), "token_ids", "cumulative_logprob"):
         return "vllm"
     if isinstance(body.get("completion_probabilities"), list) or (
         isinstance(body.get("content"), str) and {"tokens_predicted", "stop"} <= body.keys()
@@ -129,7 +142,10 @@ def _shape(body: Fields) -> str | None:
         return "tgi"
     if isinstance(body.get("meta_info"), Mapping) and ("text" in body or "output_ids" in body):
         return "sglang"
-    if _objects(body.get("candidates"), "content", "finishReason", "avgLogprobs") or "promptFeedback" in body:
+    candidates = body.get("candidates")
+    if _objects(candidates, "finishReason", "avgLogprobs", "logprobsResult", "avg_logprobs", "logprobs_result") or (
+        _objects(candidates, "content") and isinstance(body["candidates"][0]["content"], Mapping)
+    ) or isinstance(_either(body, "promptFeedback"), Mapping):  # fmt: skip
         return "gemini"
     if body.get("type") == "message" and isinstance(body.get("content"), list):
         return "anthropic"
@@ -161,6 +177,8 @@ def _answers(body: Fields) -> list[Answer]:
 def _choices(body: Fields) -> list[Answer]:
     """OpenAI's chat and completions, and all servers that speak like it."""
     answers = []
+    if not body["choices"]:
+        raise _FailedError("call failed: no choices")
     for choice in body["choices"]:
         if not isinstance(choice, Mapping):
             raise _bad("choices that are objects", choice)
@@ -170,11 +188,25 @@ def _choices(body: Fields) -> list[Answer]:
         text = choice.get("text")
         answer = _bare(choice)
         if isinstance(message, Mapping):
-            text = _content(message.get("content"))
+            text = _said(message, choice)
             answer.reasoned = any(message.get(name) for name in ("reasoning_content", "reasoning"))
         answer.text = text if isinstance(text, str) else answer.text
         answers.append(answer)
     return answers
+
+
+def _said(message: Fields, choice: Fields) -> str | None:
+    """The text of a message, or why there is none: a refusal is one, and a call of a tool is no answer."""
+    content = message.get("content")
+    if content or content == "":
+        return _content(content)
+    if isinstance(message.get("refusal"), str):
+        return str(message["refusal"])
+    if message.get("tool_calls") or message.get("function_call"):
+        raise _FailedError("no text: a tool was called")
+    if choice.get("finish_reason") == "content_filter":
+        raise _FailedError("no text: filtered")
+    return ""
 
 
 def _content(content: Any) -> str | None:
@@ -212,8 +244,9 @@ def _vllm(body: Fields) -> list[Answer]:
         if not isinstance(output, Mapping):
             raise _bad("outputs that are objects", output)
         ids, steps = output.get("token_ids"), output.get("logprobs")
+        ids = ids if isinstance(ids, list) else []
         answer = Answer(_text(output.get("text")))
-        if isinstance(steps, list) and isinstance(ids, list) and len(steps) == len(ids):
+        if isinstance(steps, list) and len(steps) == len(ids):
             for number, step in zip(ids, steps, strict=True):
                 chosen = step.get(str(number), step.get(number)) if isinstance(step, Mapping) else None
                 if isinstance(chosen, Mapping):
@@ -224,8 +257,8 @@ def _vllm(body: Fields) -> list[Answer]:
                     answer.pieces.append(None)
             if output.get("finish_reason") == "stop" and ids and output.get("stop_reason") == ids[-1]:
                 answer.ended_by = 1
-        elif isinstance(output.get("cumulative_logprob"), int | float) and ids:
-            answer.mean, answer.tokens = output["cumulative_logprob"] / len(ids), len(ids)
+        elif ids and (whole := _number(output.get("cumulative_logprob"))) is not None:
+            answer.mean, answer.tokens = whole / len(ids), len(ids)
         answers.append(answer)
     return answers
 
@@ -305,11 +338,16 @@ def _sglang(body: Fields) -> list[Answer]:
     return [answer]
 
 
+def _either(fields: Fields, name: str) -> Any:
+    """A part by its name in JSON, or by that of Python's client: avgLogprobs, avg_logprobs."""
+    return fields.get(name, fields.get(re.sub("([A-Z])", lambda found: f"_{found[1].lower()}", name)))
+
+
 def _gemini(body: Fields) -> list[Answer]:
     candidates = body.get("candidates")
     if not isinstance(candidates, list) or not candidates:
-        feedback = body.get("promptFeedback")
-        why = feedback.get("blockReason") if isinstance(feedback, Mapping) else None
+        feedback = _either(body, "promptFeedback")
+        why = _either(feedback, "blockReason") if isinstance(feedback, Mapping) else None
         raise _FailedError(f"call failed: no candidate ({_words(why) or 'no reason given'})")
     answers = []
     for candidate in candidates:
@@ -317,20 +355,22 @@ def _gemini(body: Fields) -> list[Answer]:
             raise _bad("candidates that are objects", candidate)
         content = candidate.get("content")
         parts = content.get("parts") if isinstance(content, Mapping) else None
-        texts = [p["text"] for p in parts or [] if isinstance(p, Mapping) and _is_text(p) and not p.get("thought")]
+        parts = parts if isinstance(parts, list) else []
+        texts = [p["text"] for p in parts if isinstance(p, Mapping) and _is_text(p) and not p.get("thought")]
         answer = Answer("".join(texts))
-        result = candidate.get("logprobsResult")
-        chosen = result.get("chosenCandidates") if isinstance(result, Mapping) else None
+        result = _either(candidate, "logprobsResult")
+        chosen = _either(result, "chosenCandidates") if isinstance(result, Mapping) else None
         for step in chosen if isinstance(chosen, list) else []:
             if not isinstance(step, Mapping):
                 raise _bad("chosenCandidates that are objects", step)
-            answer.logprobs.append(step.get("logProbability"))
+            answer.logprobs.append(_either(step, "logProbability"))
             answer.pieces.append(_piece(step.get("token")))
-        if not answer.logprobs and isinstance(candidate.get("avgLogprobs"), int | float):
-            answer.mean = candidate["avgLogprobs"]
-            counts = [candidate.get("tokenCount")]
-            if len(candidates) == 1 and isinstance(body.get("usageMetadata"), Mapping):
-                counts.append(body["usageMetadata"].get("candidatesTokenCount"))
+        if not answer.logprobs:
+            answer.mean = _number(_either(candidate, "avgLogprobs"))
+            counts = [_either(candidate, "tokenCount")]
+            usage = _either(body, "usageMetadata")
+            if len(candidates) == 1 and isinstance(usage, Mapping):
+                counts.append(_either(usage, "candidatesTokenCount"))
             answer.tokens = next((n for n in counts if isinstance(n, int) and not isinstance(n, bool) and n > 0), None)
         answers.append(answer)
     return answers
@@ -346,10 +386,25 @@ def _transformers(body: Fields) -> list[Answer]:
     answer.logprobs = list(body["transition_scores"])
     tokens = body.get("tokens")
     if isinstance(tokens, list) and len(tokens) == len(answer.logprobs):
+        kept = len(tokens)
+        while kept > 1 and _is_padding(tokens[kept - 1], tokens[kept - 2]):
+            kept -= 1
+        tokens, answer.logprobs = tokens[:kept], answer.logprobs[:kept]
         answer.pieces = [_piece(token) for token in tokens]
     else:
         answer.pieces = [None] * len(answer.logprobs)
     return [answer]
+
+
+_PADDING = re.compile(r"[<\[|]{1,2}pad(?:ding)?(?:_token)?[>\]|]{1,2}\Z", re.IGNORECASE)
+_MARK = re.compile(r"<[^<>\s]+>\Z|\[[A-Z]+\]\Z")
+
+
+def _is_padding(token: Any, before: Any) -> bool:
+    """Whether a last token fills up a row: it is called so, or repeats the mark that ends a text."""
+    if not isinstance(token, str):
+        return False
+    return _PADDING.match(token) is not None or (token == before and _MARK.match(token) is not None)
 
 
 _READERS = {
@@ -476,6 +531,15 @@ def _as_words(pieces: Sequence[bytes | None]) -> list[bytes] | None:
 # ---- records
 
 
+_THOUGHT = re.compile(r"\s*(?:<think(?:ing)?>)?(?:(?!</think).)*</think(?:ing)?>\s*", re.DOTALL)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -1e308 <= value <= 1e308:
+        return None
+    return float(value)
+
+
 def _values(given: Sequence[Any]) -> list[float]:
     if all(type(value) is float and -1e308 <= value <= 0 for value in given):
         return list(given)
@@ -493,6 +557,8 @@ def _fields_of(answer: Answer) -> dict[str, Any]:
     if answer.mean is not None and not answer.mean <= 1e-6:
         raise _bad("a mean log-probability of at most 0", answer.mean)
     values = _values(answer.logprobs)
+    if answer.text is not None and (thought := _THOUGHT.match(answer.text)) is not None:
+        answer.text, answer.reasoned = answer.text[thought.end() :], True
     text, first, kept = answer.text, 0, len(values) - answer.ended_by
     fields: dict[str, Any] = {}
     if text is not None and values:
@@ -518,18 +584,37 @@ def fields_of_choices(choices: Sequence[Fields]) -> list[dict[str, Any]]:
     return [_fields_of(answer) for answer in _choices({"choices": choices})]
 
 
-def _around(item: Fields, body: Fields) -> dict[str, Any]:
+def _around(item: Fields) -> dict[str, Any]:
     """What stands around a reply: single values and gold texts, and what the example is called."""
     kept = {
         name: value
         for name, value in item.items()
-        if isinstance(value, str | int | float)
-        or (isinstance(value, list) and value and all(isinstance(one, str) for one in value) and name != "tokens")
+        if (isinstance(value, str | int | float) and name not in _OURS)
+        or (
+            isinstance(value, list)
+            and value
+            and all(isinstance(one, str) for one in value)
+            and name not in ("tokens", *_OURS)
+        )
     }
-    names = [item.get("custom_id"), item.get("key"), item.get("id"), item.get("i"), item.get("request_id")]
-    names += [body.get(name) for name in ("id", "request_id", "responseId")]
-    named = next((name for name in names if isinstance(name, str | int)), None)
-    return {**kept, **({} if named is None else {"id": str(named)})}
+    kept = {n: _written(v) if isinstance(v, int) and v.bit_length() > 63 else v for n, v in kept.items()}
+    named = next((item[n] for n in ("custom_id", "key", "id", "i", "request_id") if _names_example(item.get(n))), None)
+    if (given := kept.pop("id", None)) is not None and given != named:
+        kept["reply_id"] = given  # the server's own, another one for every call: it does not say which example it is
+    return {**kept, **({} if named is None else {"id": _written(named)})}
+
+
+_LONGEST_NUMBER = 10_000
+"""Bits of a number that Python writes in digits."""
+_OF_A_SERVER = re.compile(r"(?:chatcmpl|cmpl|resp|msg|gen|completion)[-_]")
+
+
+def _written(value: str | int) -> str:
+    return hex(value) if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER else str(value)
+
+
+def _names_example(value: Any) -> bool:
+    return isinstance(value, str | int) and not (isinstance(value, str) and _OF_A_SERVER.match(value))
 
 
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
@@ -538,24 +623,28 @@ def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterato
             yield number, item
             continue
         try:
-            yield from ((number, row) for row in _of(item, selection))
+            yield from (
+                (number, row) for row in _of(item, selection, f"{Path(path).name}:{number}" if path else str(number))
+            )
         except InputError as error:
             yield number, _placed(error, path, number)
 
 
-def _of(item: Fields, selection: Selection) -> list[Mapping[str, Any]]:
+def _of(item: Fields, selection: Selection, unnamed: str) -> list[Mapping[str, Any]]:
     """The records of one reply: one for each answer; for `diverse` one with all of them."""
     try:
         body = _body(item)
-        around = _around(item, body)
+        around = _around(item)
         answers = _answers(body)
     except _FailedError as failed:
-        return [Unanswered(_around(item, {}), str(failed))]
+        return [Unanswered(_around(item), str(failed))]
     if selection.question == "diverse":
         texts = [answer.text for answer in answers if answer.text is not None]
         return [{**around, "responses": texts}]
     rows = [{**around, **_fields_of(answer)} for answer in answers]
-    return [{**row, SAMPLE: at} for at, row in enumerate(rows)] if len(rows) > 1 else [*rows]
+    if len(rows) == 1:
+        return [*rows]
+    return [{"id": unnamed, **row, SAMPLE: at} for at, row in enumerate(rows)]
 
 
 def _text(value: Any) -> str | None:
@@ -619,26 +708,34 @@ def holds_logprobs(first: bytes) -> bool:
     return first.lstrip()[:1] in (b"{", b"[") and any(mark in first for mark in _MARKS) and _LOGITS not in first
 
 
+def _has(first: Fields, names: Iterable[str]) -> bool:
+    return any(isinstance(first.get(name), str | int | float) for name in names)
+
+
 def _is_reply(start: Start) -> str:
-    if start.kind == "text" or is_of_a_host(start.first):
+    """Not where somebody has read the reply already, and says what was predicted: it stands there for the record."""
+    if _has(start.first, _ALREADY_READ):
         return ""
-    first = start.first
+    return _known_shape(start)
+
+
+def _known_shape(start: Start) -> str:
+    if start.kind == "text" or is_of_a_host(start.first) or _has(start.first, _ALREADY_MEASURED):
+        return ""
     try:
-        shape = _shape(_body(first))
+        shape = _shape(_body(start.first))
     except _FailedError:
         return "its first record is a call that failed"
-    if shape is not None:
-        return f"its records are replies ({shape})"
-    return ""
+    return f"its records are replies ({shape})" if shape is not None else ""
 
 
 def _is_logprobs(start: Start) -> str:
     """For `calibrated` alone: records of the user's own, with log-probabilities."""
-    if start.kind == "text" or _is_reply(start) or not holds_logprobs(start.data) or is_of_a_host(start.first):
+    if start.kind == "text" or _is_reply(start) or is_of_a_host(start.first) or _has(start.first, _ALREADY_MEASURED):
         return ""
-    first = start.first
-    own = isinstance(first.get("logprobs"), list | dict) or first.get("logprobs") is UNFINISHED
-    return "it holds log-probabilities" if own or isinstance(first.get("response"), dict) else ""
+    own = start.first.get("logprobs")
+    own_form = (isinstance(own, list | dict) or own is UNFINISHED) and holds_logprobs(start.data)
+    return "it holds log-probabilities" if own_form else _known_shape(start)
 
 
 FORMATS = (

@@ -17,7 +17,8 @@ MOST_BYTES = 1 << 20
 
 _MOST_MEMBERS = 200
 _MOST_LINES = 200
-_FIRST_OBJECTS = 3
+FIRST_OBJECTS = 3
+"""Records in memory that are looked at."""
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[\s]*")
 UNFINISHED: Any = object()
@@ -43,7 +44,7 @@ class Start:
     @classmethod
     def of_objects(cls, objects: Sequence[Mapping[str, Any]]) -> Start:
         """Of what is in memory: as if its first records were lines."""
-        lines = [json.dumps(sketch(one)) for one in objects[:_FIRST_OBJECTS]]
+        lines = [json.dumps(sketch(one)) for one in objects[:FIRST_OBJECTS]]
         return cls("", ("\n".join(lines) + "\n").encode("utf-8", "replace")[:MOST_BYTES])
 
     @cached_property

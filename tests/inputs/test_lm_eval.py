@@ -416,6 +416,24 @@ def test_results_of_another_time_or_unreadable_are_left_alone(tmp_path):
     assert not any("results_" in note for note in evaluated(saved(tmp_path, TWO)).notes)
 
 
+def test_where_less_is_better_nothing_is_a_verdict(tmp_path):
+    lines = [{**generated(0, ["x"], "x", 1.0), "metrics": ["wer"], "wer": 0.25}]
+    whole = {"results": {"t": {"wer,none": 0.25}}, "configs": {}, "higher_is_better": {"t": {"wer": False}}}
+    (tmp_path / f"results_{TIME}.json").write_text(json.dumps(whole))
+    for data in (saved(tmp_path, lines), {**whole, "samples": {"t": lines}}):
+        with pytest.raises(InputError, match=r"holds no verdict on answers: 'wer': .* of which less is better"):
+            evaluated(data)
+        with pytest.raises(InputError, match="'wer' is no verdict on an answer: less of it is better"):
+            evaluated(data, scorer="wer")
+
+
+def test_documents_without_a_line_of_the_filter_are_told():
+    lines = [generated(at, ["x"], "x", 1.0, name) for at, name in ((0, "loose"), (1, "loose"), (1, "strict"))]
+    result = evaluated(lines, filter="strict")
+    assert result["accuracy"].n == 1
+    assert "1 of 2 documents have no line of the filter strict and are left out" in result.notes
+
+
 def test_results_alone_are_refused_and_the_samples_named(tmp_path):
     saved(tmp_path, TWO)
     with pytest.raises(InputError, match=rf"none of its answers. .*--log_samples. Beside it: samples_t_{TIME}.jsonl"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -359,12 +359,15 @@ def _softmax(values: Sequence[float]) -> list[float]:
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
     tasks: dict[str, list[_Line]] = {}
     seen: dict[tuple[str, str, str], int] = {}
+    falling: dict[str, set[str]] = {}
     count = 0
     for at, item in objects:
         if isinstance(item, InputError):
             yield at, item
             continue
         held = _held(item, path)
+        for task in held or ():
+            falling.setdefault(str(task), set()).update(_where_less_is_better(item, str(task)))
         for task, sample in _samples(item, path, held):
             count += 1
             # Of several samples in one object, the place among all; a file of lines is told by its lines.
@@ -381,7 +384,8 @@ def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterato
             tasks.setdefault(task, []).append(line)
     several = selection.together > 1 or len(tasks) > 1
     for task, lines in tasks.items():
-        for line, row in _of_task(lines, task, path, selection, several):
+        worse = falling[task] if task in falling else _where_less_is_better(_summary(path), task)
+        for line, row in _of_task(lines, task, path, selection, several, worse):
             name = f"{task}/{line.name}" if several and task else line.name
             fields = {"id": name, **row, **({"task": task} if task else {})}
             yield line.number, Unanswered(fields, row.why) if isinstance(row, Unanswered) else fields
@@ -444,7 +448,7 @@ def _twice(line: _Line, before: int, path: str) -> InputError:
 
 
 def _of_task(
-    lines: Sequence[_Line], task: str, path: str, selection: Selection, several: bool
+    lines: Sequence[_Line], task: str, path: str, selection: Selection, several: bool, falling: Collection[str]
 ) -> Iterator[tuple[_Line, Fields]]:
     if selection.question == "diverse":
         return _all_responses_of(lines, path)
@@ -455,9 +459,17 @@ def _of_task(
         chosen = filters[0]
         to_choose(selection, "filter", filters)
     kept = [line for line in lines if line.filter == chosen]
+    documents = {line.name for line in lines}
+    if selection.question and (left := len(documents) - len(kept)):
+        of = f" of {escaped(task)[:60]}" if several and task else ""
+        note(
+            selection,
+            f"{left:,} of {len(documents):,} documents{of} have no line of the filter {escaped(chosen)[:60]} and are "
+            "left out",
+        )
     if selection.question not in ("", "calibrated"):
         return _predictions(kept)
-    return _judged(kept, task, chosen, path, selection, several)
+    return _judged(kept, task, chosen, path, selection, several, falling)
 
 
 def _all_responses_of(lines: Sequence[_Line], path: str) -> Iterator[tuple[_Line, Fields]]:
@@ -498,9 +510,10 @@ def _prompt(line: _Line) -> dict[str, Any]:
 
 
 def _judged(
-    lines: Sequence[_Line], task: str, filter: str, path: str, selection: Selection, several: bool
-) -> Iterator[tuple[_Line, Fields]]:
-    scorer = _scorer(lines, path, selection, several)
+    lines: Sequence[_Line], task: str, filter: str, path: str, selection: Selection, several: bool,
+    falling: Collection[str],
+) -> Iterator[tuple[_Line, Fields]]:  # fmt: skip
+    scorer = _scorer(lines, path, selection, several, falling)
     if scorer and selection.question:
         _compare(lines, task, filter, scorer, path, selection)
     choices = [line for line in lines if line.kind == "choice"]
@@ -544,14 +557,18 @@ def _verdict(line: _Line, scorer: str, pick: int | None) -> float | None:
     return None if right is None or pick is None else float(pick in right)
 
 
-def _scorer(lines: Sequence[_Line], path: str, selection: Selection, several: bool) -> str:
+def _scorer(lines: Sequence[_Line], path: str, selection: Selection, several: bool, falling: Collection[str]) -> str:
     """The metric whose values are the verdicts; nothing where none is one and choices have targets."""
     names, others = verdict_names([line.scores for line in lines])
+    others += [name for name in names if name in falling]
+    names = [name for name in names if name not in falling]
     is_choice = all(line.kind == "choice" for line in lines)
     told = in_a_line(others, shown)
+    rising = ", or such of which less is better" if any(name in falling for name in others) else ""
     if selection.scorer in others:
         raise InputError(
-            f"{shown(selection.scorer, 40)} is no verdict on an answer: its values are no numbers from 0 to 1",
+            f"{shown(selection.scorer, 40)} is no verdict on an answer: "
+            + ("less of it is better" if selection.scorer in falling else "its values are no numbers from 0 to 1"),
             path=path or None, field="scorer",
             hint=f"Verdicts of this log: {in_a_line(names) or 'none'}.", reason=Reason.BAD_OPTION,
         )  # fmt: skip
@@ -564,7 +581,8 @@ def _scorer(lines: Sequence[_Line], path: str, selection: Selection, several: bo
     targets = is_choice and all(_right_choices(line) is not None for line in lines)
     if not targets and selection.question:
         raise InputError(
-            f"holds no verdict on answers: {f'{told}: no numbers from 0 to 1' if others else 'no metric was logged'}",
+            "holds no verdict on answers: "
+            + (f"{told}: no numbers from 0 to 1{rising}" if others else "no metric was logged"),
             path=path or None, reason=Reason.NO_MARKS,
             hint="A metric such as acc or exact_match, in the task's metric_list, says which are right.",
         )  # fmt: skip
@@ -627,16 +645,30 @@ def _classes(lines: Sequence[_Line], scorer: str) -> list[str]:
     return classes
 
 
+def _summary_name(path: str) -> str:
+    found = _FILE.search(Path(path).name) if path else None
+    return f"results_{found[2]}.json" if found else ""
+
+
+def _summary(path: str) -> Fields:
+    """The results of the run whose samples these are, where they lie beside them."""
+    name = _summary_name(path)
+    found = beside(path, name) if name else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _where_less_is_better(summary: Fields, task: str) -> set[str]:
+    tasks = summary.get("higher_is_better")
+    of_task = tasks.get(task) if isinstance(tasks, Mapping) else None
+    return {str(name) for name, higher in of_task.items() if higher is False} if isinstance(of_task, Mapping) else set()
+
+
 def _compare(lines: Sequence[_Line], task: str, filter: str, scorer: str, path: str, selection: Selection) -> None:
     """Say whether the run's own summary, beside the samples, has the same figure."""
-    found = _FILE.search(Path(path).name) if path else None
-    if found is None:
-        return
-    name = f"results_{found[2]}.json"
-    summary = beside(path, name)
-    results = summary.get("results") if isinstance(summary, Mapping) else None
+    summary = _summary(path)
+    results = summary.get("results")
     figures = results.get(task) if isinstance(results, Mapping) else None
-    if not isinstance(summary, Mapping) or not isinstance(figures, Mapping):
+    if not isinstance(figures, Mapping):
         return
     counted = figures.get("sample_len")
     if number(counted) is None:
@@ -645,7 +677,7 @@ def _compare(lines: Sequence[_Line], task: str, filter: str, scorer: str, path: 
         counted = of_task.get("effective") if isinstance(of_task, Mapping) else None
     ours, n = mean(verdict(line.scores.get(scorer)) for line in lines)
     told = f"{scorer} of {task}" if selection.together > 1 else scorer
-    note(selection, agreement(name, told, figures.get(f"{scorer},{filter}"), counted, ours, n))
+    note(selection, agreement(_summary_name(path), told, figures.get(f"{scorer},{filter}"), counted, ours, n))
 
 
 # ---- recognition

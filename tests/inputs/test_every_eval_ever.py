@@ -119,6 +119,37 @@ def test_a_figure_that_differs_is_told(tmp_path):
     assert "differs from x.json, which says acc 0.7500 over 4: here it is 0.5000 over 2" in notes
 
 
+def test_a_sample_that_failed_is_no_part_of_the_figure_that_agrees(tmp_path):
+    failed = sample("1", "acc", 0.0, output=None, error="timeout")
+    result = evaluated(saved(tmp_path, [TWO[0], failed], [figure("acc", 0.5, 2)]))
+    assert (result["accuracy"].value, result["accuracy"].n) == (1.0, 1)
+    assert "differs from x.json, which says acc 0.5000 over 2: here it is 1.0000 over 1" in result.notes
+
+
+def test_samples_under_another_metric_are_told():
+    other = sample("0", "exact_match", 1.0, evaluation_name="sums")
+    assert "1 of 3 samples (of 'sums') have no line of the metric acc and are left out (--scorer)" in (
+        evaluated([*TWO, other]).notes
+    )
+
+
+def test_a_score_that_is_the_contrary_of_its_mark_is_told():
+    odd = sample("2", "acc", 0.0, evaluation={"score": 0.0, "is_correct": True})
+    assert "1 of 3 scores (acc) are the contrary of is_correct beside them: the scores are taken" in (
+        evaluated([*TWO, odd]).notes
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [({"sample_id": 10**5000}, "sample_id"), ({"input": {"reference": [10**5000]}}, "reference"),
+     ({"model_id": 10**5000}, "model_id"), ({"metadata": {"epoch": 10**5000}}, "epoch")],
+)  # fmt: skip
+def test_a_number_that_cannot_be_written_out_is_told(change, field):
+    with pytest.raises(InputError, match=f"{field}: expected a text or a number that can be written out"):
+        evaluated([{**TWO[0], **change}], input_format="every-eval-ever")
+
+
 def test_the_same_sample_twice(tmp_path):
     with pytest.raises(InputError, match=r":5: the sample '0' is there twice with the metric 'acc', first in line 1"):
         evaluated(saved(tmp_path, [*TWO, TWO[0]]))

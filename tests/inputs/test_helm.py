@@ -103,6 +103,27 @@ def test_perturbed_instances_are_left_out(tmp_path):
     assert len(read(run, "")) == 3
 
 
+def test_two_stats_of_one_name_are_no_verdict(tmp_path):
+    both = [{**one, "stats": [*one["stats"], *stats("x", f1_score=0.25)["stats"]]} for one in JUDGED]
+    with pytest.raises(InputError, match="'f1_score' is no verdict on an answer"):
+        evaluated(saved(tmp_path, TWO, both), scorer="f1_score")
+
+
+def test_several_splits_are_told(tmp_path):
+    other = state("b", " A")
+    other["instance"]["split"] = "valid"
+    result = evaluated(saved(tmp_path, [TWO[0], other], JUDGED))
+    assert "instances of several splits are measured together: test, valid (--slice split)" in result.notes
+
+
+def test_a_number_of_too_many_digits_is_told(tmp_path):
+    run = saved(tmp_path, TWO, JUDGED)
+    place = run / "scenario_state.json"
+    place.write_text(place.read_text().replace('"id": "a"', f'"id": {"7" * 5000}'))
+    with pytest.raises(InputError, match="too many digits"):
+        evaluated(run)
+
+
 def test_trials_are_repeats(tmp_path):
     states = [state(name, trial=trial) for name in "ab" for trial in (0, 1)]
     judged = [stats(name, trial=trial, exact_match=float(trial)) for name in "ab" for trial in (0, 1)]

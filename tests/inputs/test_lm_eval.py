@@ -120,6 +120,14 @@ def test_a_target_outside_the_choices_is_wrong_and_no_class():
     assert (row["gold"], row["correct"]) == ([], 0.0) and row["confidence"] == pytest.approx(1 / (1 + math.exp(-1)))
 
 
+def test_without_a_verdict_a_target_outside_the_choices_is_unscored():
+    lines = [{**choice(at, [-1.0, -2.0], target, 1.0), "metrics": []} for at, target in enumerate((2, -1, 0))]
+    result = evaluated(lines)
+    assert (result["accuracy"].value, result["accuracy"].n) == (1.0, 1)
+    assert result["accuracy"].unscored == {"target is none of the choices": 2}
+    assert result["brier_multiclass"].n == 1
+
+
 def test_a_field_of_the_document_never_takes_our_names():
     line = choice(0, [-1.0, -2.0], 0, 1.0)
     line["doc"] = {
@@ -213,6 +221,7 @@ def test_an_impossible_choice(odd):
         ({"filtered_resps": [["-1", "False"], ["much", "False"]]}, "expected .log-likelihood, whether it is greedy. for every"),
         ({"filtered_resps": [["-1", "False"], ["nan", "False"]]}, "expected .log-likelihood, whether it is greedy. for every"),
         ({"filtered_resps": [["-inf", "False"], ["-inf", "False"]]}, "expected a choice that is possible"),
+        ({"filtered_resps": [["5", "False"], ["-1", "False"]]}, "expected log-likelihoods, which are at most 0, got '5'"),
         ({"arguments": {}}, "arguments: expected a prompt and a choice for each of 2 responses, got 0 of them"),
     ],
 )  # fmt: skip
@@ -337,6 +346,37 @@ def test_in_memory_with_tuples_and_numpy_numbers():
         assert (result["accuracy"].value, round(result["mean_confidence"].value, 6)) == (0.5, 0.75)
 
 
+def test_every_object_of_several_has_documents_of_its_own(tmp_path):
+    three = choice(1, [-1.0, -3.0, -0.1], 2, 1.0, ("x", "y", "z"))
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps({"t": [line]}) + "\n" for line in (TWO[0], three)))
+    assert [(row["prediction"], row["confidence"]) for row in rows_of(path)] == [
+        ("yes", pytest.approx(0.75)),
+        ("z", pytest.approx(math.exp(-0.1) / (math.exp(-0.1) + math.exp(-1) + math.exp(-3)))),
+    ]
+
+
+def test_results_of_several_runs_in_a_list(tmp_path):
+    runs = [{"results": {}, "samples": {task: [TWO[0]]}} for task in "ab"]
+    (tmp_path / "s.json").write_text(json.dumps(runs))
+    for data in (runs, tmp_path / "s.json"):
+        assert [row["id"] for row in rows_of(data)] == ["a/0", "b/0"]
+    with pytest.raises(
+        InputError, match="record 2: doc_id '0' with the filter 'none' is there twice, first in record 1"
+    ):
+        evaluated([runs[0], runs[0]])
+    with pytest.raises(InputError, match="samples of 'b': expected a list of samples, got 7"):
+        evaluated([runs[0], {"samples": {"b": 7}}])
+
+
+@pytest.mark.parametrize("field", ["doc_id", "target"])
+def test_a_number_that_cannot_be_written_out_is_told(field):
+    """Python writes no integer of over 4,300 digits."""
+    line = {**generated(0, ["x"], "x", 1.0), field: 10**5000}
+    with pytest.raises(InputError, match=f"record 1: {field}: expected a text or a number that can be written out"):
+        evaluated([line], input_format="lm-eval")
+
+
 def test_versions_that_name_neither_filter_nor_metrics():
     old = [{name: value for name, value in line.items() if name not in ("filter", "metrics")} for line in TWO]
     for line in old:
@@ -374,6 +414,24 @@ def test_results_of_another_time_or_unreadable_are_left_alone(tmp_path):
     summary(tmp_path, 0.9, 2, "results_2025-01-01T00-00-00.000000.json")
     (tmp_path / f"results_{TIME}.json").write_text("{")
     assert not any("results_" in note for note in evaluated(saved(tmp_path, TWO)).notes)
+
+
+def test_where_less_is_better_nothing_is_a_verdict(tmp_path):
+    lines = [{**generated(0, ["x"], "x", 1.0), "metrics": ["wer"], "wer": 0.25}]
+    whole = {"results": {"t": {"wer,none": 0.25}}, "configs": {}, "higher_is_better": {"t": {"wer": False}}}
+    (tmp_path / f"results_{TIME}.json").write_text(json.dumps(whole))
+    for data in (saved(tmp_path, lines), {**whole, "samples": {"t": lines}}):
+        with pytest.raises(InputError, match=r"holds no verdict on answers: 'wer': .* of which less is better"):
+            evaluated(data)
+        with pytest.raises(InputError, match="'wer' is no verdict on an answer: less of it is better"):
+            evaluated(data, scorer="wer")
+
+
+def test_documents_without_a_line_of_the_filter_are_told():
+    lines = [generated(at, ["x"], "x", 1.0, name) for at, name in ((0, "loose"), (1, "loose"), (1, "strict"))]
+    result = evaluated(lines, filter="strict")
+    assert result["accuracy"].n == 1
+    assert "1 of 2 documents have no line of the filter strict and are left out" in result.notes
 
 
 def test_results_alone_are_refused_and_the_samples_named(tmp_path):

@@ -75,6 +75,38 @@ def test_without_scores_the_texts_decide():
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "gold", "right"),
+    [(1, 1.0, 1), (1, "1.0", 1), ("4 ", 4.0, 1), (True, 1, 1), (2, 1.0, 0), ("1", "1.0", 0), ("one", 1, 0),
+     (2**53 + 1, 2**53, 0)],
+)  # fmt: skip
+def test_numbers_are_compared_as_numbers(said, gold, right):
+    assert evaluated(table(COLUMNS[:3], [["q", gold, said]]))["accuracy"].value == right
+
+
+def test_measures_of_texts_are_no_verdicts():
+    columns = [*COLUMNS[:3], "toxicity/v1/score", "ari_grade_level/v1/score"]
+    result = evaluated(table(columns, [[*row[:3], 0.001, 4.5] for row in DATA]))
+    assert result["accuracy"].value == 0.5 and "scorer" not in result.signature.method
+    with pytest.raises(InputError, match="judge/score: expected verdicts"):
+        evaluated(table([*columns, "judge/score"], [[*row[:3], 0.001, 4.5, 5] for row in DATA]))
+
+
+def test_rows_of_several_tables_are_other_examples(tmp_path):
+    places = [tmp_path / name for name in "ab"]
+    for place in places:
+        place.mkdir()
+    result = evaluated([saved(place, table()) for place in places])
+    assert result.measurements["id"].n_unique() == 4
+
+
+@pytest.mark.parametrize("column", ["id", "ground_truth", "predictions"])
+def test_a_number_that_cannot_be_written_out_is_told(column):
+    row = {"id": 1, "ground_truth": 1, "predictions": 1, column: 10**5000}
+    with pytest.raises(InputError, match=f"record 1: {column}: expected a text or a number that can be written out"):
+        evaluated(table(list(row), [list(row.values())]), input_format="mlflow")
+
+
 def test_a_confidence_of_the_tables_own():
     result = evaluated(table(["id", "confidence", "right/score"], [["a", 0.9, 1], ["b", 0.7, 0]]))
     assert (result["mean_confidence"].value, result["accuracy"].value) == (0.8, 0.5)

@@ -18,6 +18,7 @@ from sensecheck.inputs.formats.host_fields import (
     number,
     picked,
     placed,
+    spelled,
     to_choose,
     verdict,
     verdict_names,
@@ -56,11 +57,16 @@ def _sample(item: Fields, number: int) -> _Sample:
     metric = item.get("evaluation_result_id") or evaluation
     if not isinstance(metric, str):
         raise _wrong("evaluation_result_id", "the name of a metric", metric)
+    given = item.get("input")
+    reference = given.get("reference") if isinstance(given, Mapping) else None
+    for one in reference if isinstance(reference, list) else [reference]:
+        spelled(one, "reference")
     metadata = item.get("metadata")
     epoch = metadata.get("epoch") if isinstance(metadata, Mapping) else None
     return _Sample(
-        number, str(name), metric, evaluation if isinstance(evaluation, str) else "", str(item.get("model_id") or ""),
-        item, str(epoch) if isinstance(epoch, str | int) else None,
+        number, spelled(name, "sample_id"), metric, evaluation if isinstance(evaluation, str) else "",
+        spelled(item.get("model_id") or "", "model_id"), item,
+        spelled(epoch, "epoch") if isinstance(epoch, str | int) else None,
     )  # fmt: skip
 
 
@@ -176,8 +182,45 @@ def _chosen(samples: Sequence[_Sample], path: str, selection: Selection) -> Iter
             )  # fmt: skip
         seen[key] = one.number
         yield one.number, _row(one, name, gold, epochs, selection)
+    if selection.question:
+        _tell_left_out(samples, kept, metric, selection)
     if metric and selection.question == "calibrated":
-        _compare(kept, metric, path, selection)
+        judged = [one for one in kept if not _has_failed(one.item)]
+        _tell_contradictions(judged, metric, selection)
+        _compare(judged, metric, path, selection)
+
+
+def _tell_left_out(samples: Sequence[_Sample], kept: Sequence[_Sample], metric: str, selection: Selection) -> None:
+    """Say what is not read because it was judged by other metrics alone."""
+    read = {(one.evaluation, one.name, one.epoch) for one in kept}
+    left = {(one.evaluation, one.name, one.epoch): one.evaluation for one in samples}
+    names = [evaluation for key, evaluation in left.items() if key not in read]
+    if names:
+        of = in_a_line([name for name in dict.fromkeys(names) if name], shown)
+        note(
+            selection,
+            f"{len(names):,} of {len(left):,} samples{f' (of {of})' if of else ''} have no line of the metric "
+            f"{escaped(metric)[:60]} and are left out (--scorer)",
+        )
+
+
+def _tell_contradictions(samples: Sequence[_Sample], metric: str, selection: Selection) -> None:
+    """Say where a score and the mark beside it are of two minds: less may be better there."""
+    odd = 0
+    for one in samples:
+        given = one.item.get("evaluation")
+        is_right = given.get("is_correct") if isinstance(given, Mapping) else None
+        odd += isinstance(is_right, bool) and verdict(_score(one.item)) == float(not is_right)
+    if odd:
+        note(
+            selection,
+            f"{odd:,} of {len(samples):,} scores ({escaped(metric)[:60]}) are the contrary of is_correct beside them: "
+            "the scores are taken",
+        )
+
+
+def _has_failed(item: Fields) -> bool:
+    return bool(item.get("error")) and not _outputs(item)
 
 
 def _first_of_each(samples: Sequence[_Sample]) -> list[_Sample]:
@@ -219,7 +262,7 @@ def _row(one: _Sample, name: str, gold: str | list[str] | None, epochs: bool, se
     if one.evaluation:
         about["evaluation_name"] = one.evaluation
     said = _outputs(item)
-    if item.get("error") and not said:
+    if _has_failed(item):
         return Unanswered(_with_metadata(about, item), "sample ended in an error")
     if selection.question == "diverse":
         return _with_metadata({**about, "query": asked if isinstance(asked, str) else "", "responses": said}, item)

@@ -159,7 +159,10 @@ def _stats(place: Path | None) -> dict[Key, dict[str, Any]] | None:
             named = one.get("name") if isinstance(one, Mapping) else None
             name = named.get("name") if isinstance(named, Mapping) else None
             if isinstance(one, Mapping) and isinstance(name, str) and not name.startswith(_COUNTS):
-                of_instance.setdefault(name, _mean_of(one))
+                mean = _mean_of(one)
+                # One verdict cannot be two numbers: such a stat is none.
+                if of_instance.setdefault(name, mean) not in (mean, None):
+                    of_instance[name] = [of_instance[name], mean]
     return found
 
 
@@ -214,6 +217,9 @@ def _rows(asked: list[_Asked], path: str, place: Path | None, selection: Selecti
             f"{len(asked) - len(kept):,} of {len(asked):,} are left out, perturbed otherwise: {left} (--filter)",
         )
         asked = kept
+    splits = list(dict.fromkeys(str(one.instance.get("split")) for one in asked))
+    if len(splits) > 1 and selection.question:
+        note(selection, f"instances of several splits are measured together: {in_a_line(splits)} (--slice split)")
     if selection.question == "diverse":
         yield from _responses(asked)
         return

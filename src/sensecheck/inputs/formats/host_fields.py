@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from sensecheck.inputs.errors import InputError, escaped
+from sensecheck.inputs.errors import SKIP_HINT, InputError, escaped, shown
 from sensecheck.inputs.formats.reading import document
 from sensecheck.inputs.formats.registry import Selection, in_a_line
 from sensecheck.inputs.opening import Source
 from sensecheck.inputs.places import PLACE, RECORD
+from sensecheck.inputs.reasons import Reason
 
 Fields = Mapping[str, Any]
 
@@ -57,6 +58,17 @@ def unwrapped(value: Any) -> Any:
     if callable(getattr(value, "item", None)) and getattr(value, "shape", None) == ():
         return value.item()
     return value
+
+
+def spelled(value: Any, name: str) -> str:
+    """A value as text; Python writes out no integer of over 4,300 digits."""
+    try:
+        return str(unwrapped(value))
+    except (ValueError, RecursionError):
+        raise InputError(
+            field=name, expected="a text or a number that can be written out", got=shown(value, 60), hint=SKIP_HINT,
+            reason=Reason.BAD_RECORD,
+        ) from None  # fmt: skip
 
 
 def number(value: Any) -> float | None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from sensecheck.inputs.errors import SKIP_HINT, InputError, escaped, shown
+from sensecheck.inputs.errors import SKIP_HINT, InputError, Unanswered, escaped, shown
 from sensecheck.inputs.formats.host_fields import (
     agreement,
     beside,
@@ -25,6 +25,7 @@ from sensecheck.inputs.formats.host_fields import (
     number,
     picked,
     placed,
+    spelled,
     to_choose,
     unwrapped,
     verdict,
@@ -46,6 +47,8 @@ _OWN = frozenset(
 """Parts of a line that are no metrics."""
 _NO_FILTER = "none"
 _MOST_CLASSES = 200
+_ROUNDING = 1e-6
+"""By so much, rounding may lift a log-likelihood above 0."""
 _FILE = re.compile(r"samples_(.+)_(\d{4}-\d\d-\d\dT[\d.:-]+?)\.jsonl(?:\.(?:gz|zst|zstd))?$")
 _RESULTS_FILE = re.compile(r"results_(\d{4}-\d\d-\d\dT[\d.:-]+?)\.json(?:\.(?:gz|zst|zstd))?$")
 _INTEGER = re.compile(r"-?\d{1,9}")
@@ -77,6 +80,8 @@ class _Line:
     """All responses, before any filter."""
     by_text: bool = False
     """Whether a target of digits is a choice's text, and not its place."""
+    pick: int | None = None
+    """The choice that the metric took; none where that cannot be told from the log."""
 
 
 # ---- what a line holds
@@ -106,8 +111,8 @@ def _taken(item: Fields, number: int) -> _Line:
     doc = item.get("doc")
     kept_filter = item.get("filter")
     line = _Line(
-        number, str(unwrapped(name)), kept_filter if isinstance(kept_filter, str) else _NO_FILTER, kind, _scores(item),
-        item.get("target"), doc if isinstance(doc, Mapping) else {"text": doc},
+        number, spelled(name, "doc_id"), kept_filter if isinstance(kept_filter, str) else _NO_FILTER, kind,
+        _scores(item), _target(item), doc if isinstance(doc, Mapping) else {"text": doc},
     )  # fmt: skip
     if requests and requests[0] and isinstance(requests[0][0], str):
         line.prompt = requests[0][0]
@@ -117,6 +122,14 @@ def _taken(item: Fields, number: int) -> _Line:
         line.kept = _texts(filtered[0] if len(filtered) == 1 else filtered, "filtered_resps")
         line.responses = _all_responses(item.get("resps"), line.kept)
     return line
+
+
+def _target(item: Fields) -> Any:
+    """What is right; numbers in it can be written out."""
+    target = item.get("target")
+    for one in target if isinstance(target, list | tuple) else [target]:
+        spelled(one, "target")
+    return target
 
 
 def _requests(arguments: Any) -> list[list[Any]]:
@@ -167,6 +180,11 @@ def _take_choices(line: _Line, filtered: Sequence[Any], requests: Sequence[Seque
         value = _likelihood(one[0]) if _is_pair(one) else None
         if value is None:
             raise _wrong("filtered_resps", "[log-likelihood, whether it is greedy] for every choice", one)
+        if value > _ROUNDING:
+            raise InputError(
+                field="filtered_resps", expected="log-likelihoods, which are at most 0", got=shown(one[0], 60),
+                hint=SKIP_HINT, reason=Reason.BAD_LOGPROBS,
+            )  # fmt: skip
         values.append(value)
     texts = [[part if isinstance(part, str) else "" for part in [*one, "", ""][:2]] for one in requests]
     if len(texts) != len(values):
@@ -341,14 +359,19 @@ def _softmax(values: Sequence[float]) -> list[float]:
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
     tasks: dict[str, list[_Line]] = {}
     seen: dict[tuple[str, str, str], int] = {}
-    several = selection.together > 1
+    falling: dict[str, set[str]] = {}
+    count = 0
     for at, item in objects:
         if isinstance(item, InputError):
             yield at, item
             continue
         held = _held(item, path)
-        several = several or (held is not None and len(held) > 1)
-        for task, place, sample in _samples(item, at, path, held):
+        for task in held or ():
+            falling.setdefault(str(task), set()).update(_where_less_is_better(item, str(task)))
+        for task, sample in _samples(item, path, held):
+            count += 1
+            # Of several samples in one object, the place among all; a file of lines is told by its lines.
+            place = at if held is None or "line" in _where(path, at) else count
             try:
                 line = _line(sample, place, path)
             except InputError as error:
@@ -359,10 +382,13 @@ def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterato
                 raise _twice(line, seen[key], path)
             seen[key] = place
             tasks.setdefault(task, []).append(line)
+    several = selection.together > 1 or len(tasks) > 1
     for task, lines in tasks.items():
-        for line, row in _of_task(lines, task, path, selection, several):
+        worse = falling[task] if task in falling else _where_less_is_better(_summary(path), task)
+        for line, row in _of_task(lines, task, path, selection, several, worse):
             name = f"{task}/{line.name}" if several and task else line.name
-            yield line.number, {"id": name, **row, **({"task": task} if task else {})}
+            fields = {"id": name, **row, **({"task": task} if task else {})}
+            yield line.number, Unanswered(fields, row.why) if isinstance(row, Unanswered) else fields
 
 
 def _task(path: str) -> str:
@@ -381,13 +407,18 @@ def _held(item: Fields, path: str) -> Mapping[str, Any] | None:
     return item if _is_by_task(item) else None
 
 
-def _samples(item: Fields, number: int, path: str, held: Mapping[str, Any] | None) -> Iterator[tuple[str, int, Fields]]:
+def _samples(item: Fields, path: str, held: Mapping[str, Any] | None) -> Iterator[tuple[str, Fields]]:
     if held is None:
-        yield _task(path), number, item
+        yield _task(path), item
         return
     for task, samples in held.items():
-        for at, sample in enumerate(samples if isinstance(samples, list | tuple) else [], 1):
-            yield str(task), at, sample if isinstance(sample, Mapping) else {}
+        if not isinstance(samples, list | tuple):
+            raise InputError(
+                path=path or None, field=f"samples of {shown(task, 60)}", expected="a list of samples",
+                got=shown(samples, 60), reason=Reason.BAD_RECORD,
+            )  # fmt: skip
+        for sample in samples:
+            yield str(task), sample if isinstance(sample, Mapping) else {}
 
 
 def _only_results(path: str) -> InputError:
@@ -417,7 +448,7 @@ def _twice(line: _Line, before: int, path: str) -> InputError:
 
 
 def _of_task(
-    lines: Sequence[_Line], task: str, path: str, selection: Selection, several: bool
+    lines: Sequence[_Line], task: str, path: str, selection: Selection, several: bool, falling: Collection[str]
 ) -> Iterator[tuple[_Line, Fields]]:
     if selection.question == "diverse":
         return _all_responses_of(lines, path)
@@ -428,9 +459,17 @@ def _of_task(
         chosen = filters[0]
         to_choose(selection, "filter", filters)
     kept = [line for line in lines if line.filter == chosen]
+    documents = {line.name for line in lines}
+    if selection.question and (left := len(documents) - len(kept)):
+        of = f" of {escaped(task)[:60]}" if several and task else ""
+        note(
+            selection,
+            f"{left:,} of {len(documents):,} documents{of} have no line of the filter {escaped(chosen)[:60]} and are "
+            "left out",
+        )
     if selection.question not in ("", "calibrated"):
         return _predictions(kept)
-    return _judged(kept, task, chosen, path, selection, several)
+    return _judged(kept, task, chosen, path, selection, several, falling)
 
 
 def _all_responses_of(lines: Sequence[_Line], path: str) -> Iterator[tuple[_Line, Fields]]:
@@ -471,28 +510,33 @@ def _prompt(line: _Line) -> dict[str, Any]:
 
 
 def _judged(
-    lines: Sequence[_Line], task: str, filter: str, path: str, selection: Selection, several: bool
-) -> Iterator[tuple[_Line, Fields]]:
-    scorer = _scorer(lines, path, selection, several)
+    lines: Sequence[_Line], task: str, filter: str, path: str, selection: Selection, several: bool,
+    falling: Collection[str],
+) -> Iterator[tuple[_Line, Fields]]:  # fmt: skip
+    scorer = _scorer(lines, path, selection, several, falling)
     if scorer and selection.question:
         _compare(lines, task, filter, scorer, path, selection)
     choices = [line for line in lines if line.kind == "choice"]
-    picks = _picks(choices, scorer, selection)
-    classes = [] if several or len(choices) < len(lines) else _classes(lines, scorer, picks)
+    _take_picks(choices, scorer, selection)
+    # Without a verdict the target decides; one outside the choices marks a document whose answer nobody gave.
+    unlabelled = [not scorer and line.kind == "choice" and _right_choices(line) == [] for line in lines]
+    labelled = [line for line, none in zip(lines, unlabelled, strict=True) if not none]
+    classes = [] if several or len(choices) < len(lines) or not labelled else _classes(labelled, scorer)
     if any(line.kind in ("likelihood", "rolling") for line in lines):
         note(
             selection,
             "log-likelihoods of this task are those of given texts: they are no confidence in an answer of the model",
         )
     golds = [_gold(line) for line in lines]
-    for line, gold in zip(lines, golds if classes else even_golds(golds, several=several), strict=True):
+    golds = golds if classes else even_golds(golds, several=several)
+    for line, gold, none in zip(lines, golds, unlabelled, strict=True):
         row: dict[str, Any] = {}
-        pick = picks.get(line.number)
+        pick = line.pick
         if line.kind == "choice":
             probabilities = _softmax(line.likelihoods)
             likeliest = _first_best(line.likelihoods) if pick is None else pick
             row["prediction"] = line.choices[likeliest].strip()
-            if classes:
+            if classes and not none:
                 by_name = dict(zip((text.strip() for text in line.choices), probabilities, strict=True))
                 row |= {"probabilities": {name: by_name[name] for name in classes}, "label": gold}
             else:
@@ -502,7 +546,8 @@ def _judged(
         row["gold"] = gold
         if not classes:
             row["correct"] = _verdict(line, scorer, pick)
-        yield line, with_fields({**row, **_prompt(line)}, line.doc, "doc_", taken=("task",) if task else ())
+        fields = with_fields({**row, **_prompt(line)}, line.doc, "doc_", taken=("task",) if task else ())
+        yield line, Unanswered(fields, "target is none of the choices") if none else fields
 
 
 def _verdict(line: _Line, scorer: str, pick: int | None) -> float | None:
@@ -512,14 +557,18 @@ def _verdict(line: _Line, scorer: str, pick: int | None) -> float | None:
     return None if right is None or pick is None else float(pick in right)
 
 
-def _scorer(lines: Sequence[_Line], path: str, selection: Selection, several: bool) -> str:
+def _scorer(lines: Sequence[_Line], path: str, selection: Selection, several: bool, falling: Collection[str]) -> str:
     """The metric whose values are the verdicts; nothing where none is one and choices have targets."""
     names, others = verdict_names([line.scores for line in lines])
+    others += [name for name in names if name in falling]
+    names = [name for name in names if name not in falling]
     is_choice = all(line.kind == "choice" for line in lines)
     told = in_a_line(others, shown)
+    rising = ", or such of which less is better" if any(name in falling for name in others) else ""
     if selection.scorer in others:
         raise InputError(
-            f"{shown(selection.scorer, 40)} is no verdict on an answer: its values are no numbers from 0 to 1",
+            f"{shown(selection.scorer, 40)} is no verdict on an answer: "
+            + ("less of it is better" if selection.scorer in falling else "its values are no numbers from 0 to 1"),
             path=path or None, field="scorer",
             hint=f"Verdicts of this log: {in_a_line(names) or 'none'}.", reason=Reason.BAD_OPTION,
         )  # fmt: skip
@@ -532,7 +581,8 @@ def _scorer(lines: Sequence[_Line], path: str, selection: Selection, several: bo
     targets = is_choice and all(_right_choices(line) is not None for line in lines)
     if not targets and selection.question:
         raise InputError(
-            f"holds no verdict on answers: {f'{told}: no numbers from 0 to 1' if others else 'no metric was logged'}",
+            "holds no verdict on answers: "
+            + (f"{told}: no numbers from 0 to 1{rising}" if others else "no metric was logged"),
             path=path or None, reason=Reason.NO_MARKS,
             hint="A metric such as acc or exact_match, in the task's metric_list, says which are right.",
         )  # fmt: skip
@@ -544,10 +594,10 @@ def _scorer(lines: Sequence[_Line], path: str, selection: Selection, several: bo
     return ""
 
 
-def _picks(lines: Sequence[_Line], scorer: str, selection: Selection) -> dict[int, int | None]:
-    """The choice that the metric took, by line; none where that cannot be told from the log."""
+def _take_picks(lines: Sequence[_Line], scorer: str, selection: Selection) -> None:
+    """Find the choice that the metric took in each line."""
     if not lines:
-        return {}
+        return
     best, fewest = _fewest_contradictions(lines, scorer)
     if fewest and any(isinstance(line.target, str) for line in lines):
         # Choices may be numbers: whether targets are their places or their texts, the verdicts say.
@@ -565,8 +615,8 @@ def _picks(lines: Sequence[_Line], scorer: str, selection: Selection) -> dict[in
             f"{fewest:,} of {len(lines):,} verdicts ({escaped(scorer)}) are not what log-likelihoods and targets say: "
             "which choice the task took is not known there, and so no confidence",
         )
-    known = zip(lines, best, strict=True)
-    return {line.number: None if _contradicts(line, pick, scorer) else pick for line, pick in known}
+    for line, pick in zip(lines, best, strict=True):
+        line.pick = None if _contradicts(line, pick, scorer) else pick
 
 
 def _fewest_contradictions(lines: Sequence[_Line], scorer: str) -> tuple[list[int | None], int]:
@@ -578,7 +628,7 @@ def _fewest_contradictions(lines: Sequence[_Line], scorer: str) -> tuple[list[in
     return min(ways, key=lambda one: one[1])
 
 
-def _classes(lines: Sequence[_Line], scorer: str, picks: Mapping[int, int | None]) -> list[str]:
+def _classes(lines: Sequence[_Line], scorer: str) -> list[str]:
     """The choices as classes, where all documents have the same and the likeliest is what was taken."""
     classes = [choice.strip() for choice in lines[0].choices]
     if len(set(classes)) != len(classes) or "" in classes or len(classes) > _MOST_CLASSES:
@@ -590,22 +640,35 @@ def _classes(lines: Sequence[_Line], scorer: str, picks: Mapping[int, int | None
             return []
         probabilities = dict(zip(texts, _softmax(line.likelihoods), strict=True))
         top = classes[_first_best([probabilities[name] for name in classes])]
-        pick = picks.get(line.number)
-        if pick is None or texts[pick] != top or (scorer and verdict(line.scores.get(scorer)) is None):
+        if line.pick is None or texts[line.pick] != top or (scorer and verdict(line.scores.get(scorer)) is None):
             return []
     return classes
 
 
+def _summary_name(path: str) -> str:
+    found = _FILE.search(Path(path).name) if path else None
+    return f"results_{found[2]}.json" if found else ""
+
+
+def _summary(path: str) -> Fields:
+    """The results of the run whose samples these are, where they lie beside them."""
+    name = _summary_name(path)
+    found = beside(path, name) if name else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _where_less_is_better(summary: Fields, task: str) -> set[str]:
+    tasks = summary.get("higher_is_better")
+    of_task = tasks.get(task) if isinstance(tasks, Mapping) else None
+    return {str(name) for name, higher in of_task.items() if higher is False} if isinstance(of_task, Mapping) else set()
+
+
 def _compare(lines: Sequence[_Line], task: str, filter: str, scorer: str, path: str, selection: Selection) -> None:
     """Say whether the run's own summary, beside the samples, has the same figure."""
-    found = _FILE.search(Path(path).name) if path else None
-    if found is None:
-        return
-    name = f"results_{found[2]}.json"
-    summary = beside(path, name)
-    results = summary.get("results") if isinstance(summary, Mapping) else None
+    summary = _summary(path)
+    results = summary.get("results")
     figures = results.get(task) if isinstance(results, Mapping) else None
-    if not isinstance(summary, Mapping) or not isinstance(figures, Mapping):
+    if not isinstance(figures, Mapping):
         return
     counted = figures.get("sample_len")
     if number(counted) is None:
@@ -614,7 +677,7 @@ def _compare(lines: Sequence[_Line], task: str, filter: str, scorer: str, path: 
         counted = of_task.get("effective") if isinstance(of_task, Mapping) else None
     ours, n = mean(verdict(line.scores.get(scorer)) for line in lines)
     told = f"{scorer} of {task}" if selection.together > 1 else scorer
-    note(selection, agreement(name, told, figures.get(f"{scorer},{filter}"), counted, ours, n))
+    note(selection, agreement(_summary_name(path), told, figures.get(f"{scorer},{filter}"), counted, ours, n))
 
 
 # ---- recognition
@@ -631,11 +694,12 @@ def _is_samples(start: Start) -> str:
         "arguments",
     } <= first.keys():
         return "its records hold a document, its requests and responses"
-    members = start.members
-    if isinstance(members.get("results"), Mapping) and {"configs", "versions", "samples"} & members.keys():
-        held = any("," in str(name) for one in members["results"].values() if isinstance(one, Mapping) for name in one)
+    if isinstance(samples := first.get("samples"), Mapping) and _is_by_task(samples):
+        return "it holds the samples of tasks"
+    if isinstance(first.get("results"), Mapping) and {"configs", "versions", "samples"} & first.keys():
+        held = any("," in str(name) for one in first["results"].values() if isinstance(one, Mapping) for name in one)
         return "it holds the results of tasks" if held else ""
-    return "it holds the samples of tasks" if _is_by_task(members) else ""
+    return "it holds the samples of tasks" if _is_by_task(first) else ""
 
 
 def _is_by_task(members: Fields) -> bool:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sensecheck.inputs.errors import SKIP_HINT, InputError, shown
 from sensecheck.inputs.field_names import found
-from sensecheck.inputs.formats.host_fields import note, number, picked, single, to_choose, unwrapped, verdict
+from sensecheck.inputs.formats.host_fields import (
+    note,
+    number,
+    picked,
+    placed,
+    single,
+    spelled,
+    to_choose,
+    unwrapped,
+    verdict,
+)
 from sensecheck.inputs.formats.registry import Format, Row, Selection, in_a_line
 from sensecheck.inputs.formats.start import UNFINISHED, Start
 from sensecheck.inputs.reasons import Reason
 
 _SCORES = ("/score", "/value")
 """How the columns of metrics end: those of `mlflow.evaluate`, and those of judges."""
+_OF_TEXT = ("toxicity", "flesch_kincaid_grade_level", "ari_grade_level")
+"""How metrics begin that `mlflow.evaluate` adds to every table of texts: none of them says what is right."""
 _MARKS = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "pass": 1.0, "fail": 0.0}
 _PREDICTIONS = ("prediction", "predictions", "outputs", "output", "response", "responses", "model_output")
 _GOLDS = (
@@ -21,6 +34,7 @@ _GOLDS = (
     "reference", "label",
 )  # fmt: skip
 _NAMES = ("id", "example_id", "request_id", "client_request_id", "trace_id")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _PARTS = frozenset(("columns", "data", "index"))
 
 
@@ -76,13 +90,21 @@ def _table(item: Mapping[str, Any], path: str, selection: Selection) -> Iterator
     judged = not scorer and "correct" not in names and said is not None and gold is not None
     if judged and selection.question == "calibrated":
         note(selection, f"an answer is right where {said} equals {gold}, but for white space at the ends")
+    # Rows without names of their own are called by their places: those of another file are other examples.
+    place = f"{path}/" if selection.together > 1 and path else ""
     for at, row in rows:
+        try:
+            known = f"{place}{at}" if name is None or row[name] is None else spelled(row[name], name)
+            texts = {one: _text(row[one], one) for one in (said, gold) if one is not None}
+        except InputError as error:
+            yield at, placed(error, path, record=at)
+            continue
         fields = {one: held for one, value in row.items() if (held := single(value)) is not None or value is None}
-        fields |= {"id": str(at) if name is None or row[name] is None else str(row[name])}
+        fields |= {"id": known}
         if said is not None:
-            fields["prediction"] = _text(row[said])
+            fields["prediction"] = texts[said]
         if gold is not None and gold != "label":
-            fields["gold"] = _text(row[gold])
+            fields["gold"] = texts[gold]
         if selection.question in ("", "calibrated"):
             fields.setdefault("confidence", None)
             if scorer:
@@ -92,14 +114,26 @@ def _table(item: Mapping[str, Any], path: str, selection: Selection) -> Iterator
         yield at, fields
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None if value is None else str(unwrapped(value))
+def _text(value: Any, name: str) -> str | None:
+    return None if value is None else spelled(value, name)
 
 
 def _is_same(said: Any, gold: Any) -> float | None:
+    """Whether an answer is the right one: numbers as numbers, for pandas writes 1.0 in a column with a blank."""
     if said is None or gold is None:
         return None
+    numbers = _as_number(said), _as_number(gold)
+    if None not in numbers and not (isinstance(said, str) and isinstance(gold, str)):
+        return float(numbers[0] == numbers[1])
     return float(str(said).strip() == str(gold).strip())
+
+
+def _as_number(value: Any) -> float | int | None:
+    """A number, or a text that is one."""
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value.strip()) else None
+    held = unwrapped(value)
+    return held if isinstance(held, int) or number(held) is not None else None
 
 
 def _mark(value: Any) -> float | None:
@@ -126,6 +160,8 @@ def _scorer(
     }
     if selection.question not in ("", "calibrated"):
         return ""
+    if selection.scorer is None and all(metric.startswith(_OF_TEXT) for metric in good):
+        columns, good = {metric: name for metric, name in columns.items() if not metric.startswith(_OF_TEXT)}, {}
     if selection.scorer in columns.values():  # the name of the whole column
         selection.scorer = next(metric for metric, name in columns.items() if name == selection.scorer)
     others = [metric for metric in columns if metric not in good]

@@ -37,7 +37,11 @@ def sample(name: Any, value: Any = "C", text: Any = "Lima", **more: Any) -> dict
 
 
 def log(*samples: Any, **more: Any) -> dict[str, Any]:
-    told = {"task": "cities", "model": "mockllm/model", "dataset": {"samples": len(samples)}}
+    told = {
+        "task": "cities",
+        "model": "mockllm/model",
+        "dataset": {"samples": len({str(one["id"]) for one in samples})},
+    }
     return {
         "version": 2,
         "status": "success",
@@ -220,6 +224,102 @@ def test_agreement_with_the_logs_own_figures(written):
     assert notes(results=results(1.0, reducer="max"))[0] == "the log's own accuracy 1 is of epochs reduced by max"
 
 
+def own_accuracy(value: float) -> dict[str, Any]:
+    return {"scores": [{"name": "match", "scorer": "match", "metrics": {"accuracy": {"value": value}}}]}
+
+
+def test_unequal_epochs_do_not_agree_with_a_mean_of_means():
+    data = log(*(sample("a", epoch=at) for at in (1, 2, 3)), sample("b", "I"), results=own_accuracy(0.5))
+    result = sensecheck.calibrated.evaluate(data, options=PLAIN)
+    assert result["accuracy"].value == 0.75
+    assert result.notes[0] == (
+        "the log's own accuracy is 0.5, the mean over samples of their epochs; over all answers it is 0.75"
+    )
+
+
+@pytest.mark.parametrize("again", ["a", "b"])
+def test_a_sample_that_is_there_twice(again, tmp_path, capsys):
+    first, second = sample(1), sample("1" if again == "a" else 1, "I")
+    with pytest.raises(InputError, match=r"record 2: the sample '1' of epoch 1 is there twice, first in record 1\."):
+        accuracy(log(first, second))
+    path = tmp_path / "x.eval"
+    header = ("header.json", {"status": "success"})
+    path.write_bytes(archive([("samples/1_epoch_1.json", first), ("samples/1_epoch_2.json", second), header]))
+    with pytest.raises(InputError, match=r"is there twice, first in .*x\.eval, record 1\."):
+        accuracy(path)
+    assert main(["look", str(path)]) == 0
+    assert "is there twice" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("results", "dataset", "told"),
+    [
+        ({"total_samples": 100}, {}, "the log counts 100 samples and holds 1: what is said is of those alone"),
+        ({"completed_samples": 2}, {}, "the log counts 2 samples and holds 1: what is said is of those alone"),
+        (
+            {},
+            {"samples": 9},
+            "the log is of a dataset of 9 samples and holds 1 of them: what is said is of those alone",
+        ),
+        ({"total_samples": 1}, {"samples": 1}, ""),
+        ({"total_samples": "x"}, {"samples": 10**5000}, ""),
+    ],
+)
+@pytest.mark.parametrize("chosen", [{}, {"limit": 1}, {"sample_id": "a"}])
+def test_samples_that_the_log_counts_and_does_not_hold(results, dataset, told, chosen):
+    data = log(sample("a"), results=results)
+    data["eval"] |= {"dataset": dataset, "config": chosen}
+    notes = sensecheck.calibrated.evaluate(data, input_format="inspect", options=PLAIN).notes[:-1]
+    assert notes == ([told] if told and not (chosen and dataset) else [])
+
+
+def test_a_header_that_says_nothing(tmp_path):
+    path = tmp_path / "x.eval"
+    path.write_bytes(archive([("samples/a_epoch_1.json", sample("a")), ("header.json", {})]))
+    with pytest.raises(InputError, match=r"does not say how the run ended: header\.json has no status"):
+        accuracy(path)
+
+
+@pytest.fixture
+def several(tmp_path):
+    """Logs of tasks and models, as files of either kind or in memory."""
+
+    def write(*told: tuple[str, str], kind: str) -> list[Any]:
+        made: list[Any] = []
+        for at, (task, model) in enumerate(told):
+            one = log(sample("a"), sample("b", "I"), results=own_accuracy(0.5))
+            one["eval"] |= {"task": task, "model": model}
+            path = tmp_path / f"{at}.{kind}"
+            path.write_bytes(json.dumps(one).encode() if kind == "json" else archive(entries(one)))
+            made.append(one if kind == "memory" else str(path))
+        return made
+
+    return write
+
+
+@pytest.mark.parametrize("kind", ["json", "eval", "memory"])
+def test_several_logs(several, kind):
+    result = sensecheck.calibrated.evaluate(several(("t1", "m"), ("t2", "m"), kind=kind))
+    assert (result["accuracy"].n, result["accuracy"].clusters) == (4, None)
+    assert result.measurements["id"].to_list() == ["t1/a", "t1/b", "t2/a", "t2/b"]
+    assert result.notes[:2] == [f"{task}: agrees with the log's own accuracy: 0.5" for task in ("t1", "t2")]
+    with pytest.raises(InputError, match="the sample 'a' of epoch 1 is there twice, first in"):
+        accuracy(several(("t1", "m"), ("t1", "m"), kind=kind))
+
+
+@pytest.mark.parametrize("kind", ["json", "eval", "memory"])
+def test_several_models_are_never_mixed(several, kind):
+    logs = several(("t", "m1"), ("t", "m2"), kind=kind)
+    with pytest.raises(InputError, match=r"several models: 'm1', 'm2'.*--filter m1"):
+        accuracy(logs)
+    result = sensecheck.calibrated.evaluate(logs, filter="m2", options=PLAIN)
+    assert (result["accuracy"].n, result.signature.method["provider"]) == (2, "m2")
+    assert accuracy(logs[0], filter="m1") == (0.5, 2, {})
+    for given, names in ((logs, "m1, m2"), (logs[0], "m1")):
+        with pytest.raises(InputError, match=f"one of the filters of this log: {names}, got 'm9'"):
+            accuracy(given, filter="m9")
+
+
 HASH = "0123456789abcdef0123456789abcdef"
 
 
@@ -249,6 +349,30 @@ def test_samples_that_are_kept_in_pieces(tmp_path):
     )  # fmt: skip
     result = sensecheck.correct.evaluate(path, slices=["region"])
     assert result["em"].value == 1 and ("region",) in result.estimates.slices
+
+
+def test_the_entries_of_an_archive_are_gone_over_once(tmp_path, monkeypatch):
+    shell = {name: part for name, part in sample("a").items() if name not in ("metadata", "attachments")}
+    names = [f"samples/{at}_epoch_1/sample.json" for at in range(20)]
+    path = tmp_path / "x.eval"
+    shells = [(name, shell | {"id": at}) for at, name in enumerate(names)]
+    path.write_bytes(archive([*shells, ("header.json", {"status": "success"})]))
+    seen = []
+
+    class Counted(dict[str, Any]):
+        def __iter__(self) -> Any:
+            seen.append(1)
+            return super().__iter__()
+
+    opened = Archive.__init__
+
+    def init(self: Archive, source: Source) -> None:
+        opened(self, source)
+        self.entries = Counted(self.entries)
+
+    monkeypatch.setattr(Archive, "__init__", init)
+    assert accuracy(path) == (1, 20, {})
+    assert 0 < len(seen) < 5
 
 
 def test_fields_of_a_row(written):
@@ -351,16 +475,25 @@ def test_look(written, capsys):
     ("change", "told"),
     [
         ({"id": None}, "record 1: id: expected a text or a whole number, got None"),
+        ({"id": 10**5000}, "record 1: id: expected a text or a whole number, got something of type int"),
         ({"epoch": "x"}, "record 1: epoch: expected a whole number"),
+        ({"epoch": 10**5000}, "record 1: epoch: expected a whole number, got something of type int"),
         ({"scores": [1]}, "record 1: scores: expected scores by the names of scorers"),
         ({"scores": {"match": "C"}}, "record 1: scores: expected scores by the names of scorers"),
     ],
 )
 def test_odd_samples(change, told):
-    document = log(sample("a") | change, sample("b"))
+    document = log(sample("a"), sample("b"))
+    document["samples"][0] |= change
     with pytest.raises(InputError, match=told):
-        sensecheck.calibrated.evaluate(document)
-    assert accuracy(document, skip_bad=True)[:2] == (1, 1)
+        sensecheck.calibrated.evaluate(document, input_format="inspect")
+    assert accuracy(document, input_format="inspect", skip_bad=True)[:2] == (1, 1)
+
+
+def test_metadata_that_no_cell_holds():
+    odd = log(sample("a", metadata={"large": 10**5000, "none": math.nan, "region": "south"}))
+    result = sensecheck.calibrated.evaluate(odd, input_format="inspect", slices=["region"], options=PLAIN)
+    assert ("region",) in result.estimates.slices
 
 
 def test_odd_samples_of_the_log():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import Any
+from typing import Any, TypeGuard
 
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.reasons import Reason
@@ -77,8 +77,17 @@ def refused_verdict(scorer: str, value: Any, why: str, hint: str, path: str, rec
     )  # fmt: skip
 
 
-def agreement(ours: float, theirs: float, metric: str) -> str:
-    """Whether the host's own figure is the one that is read here."""
+def is_whole(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def agreement(ours: float, by_sample: float, theirs: float, metric: str) -> str:
+    """Whether the host's own figure is the one that is read here; `by_sample` is ours over means of samples."""
     if abs(ours - theirs) <= _ALIKE:
         return f"agrees with the log's own {metric}: {theirs:.4g}"
+    if abs(by_sample - theirs) <= _ALIKE:
+        return (
+            f"the log's own {metric} is {theirs:.4g}, the mean over samples of their epochs; over all answers it is "
+            f"{ours:.4g}"
+        )
     return f"differs from the log's own {metric} by {ours - theirs:+.4g}: {ours:.4g} here, {theirs:.4g} there"

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sensecheck.inputs.errors import InputError, Unanswered, escaped, shown
+from sensecheck.inputs.formats.host_fields import mean, note, picked, single
 from sensecheck.inputs.formats.host_marks import is_inspect_log, is_inspect_sample
-from sensecheck.inputs.formats.host_verdicts import agreement, number_of, own_name, refused_verdict, verdict
+from sensecheck.inputs.formats.host_verdicts import agreement, is_whole, number_of, own_name, refused_verdict, verdict
 from sensecheck.inputs.formats.reading import not_an_object
-from sensecheck.inputs.formats.registry import Format, Row, Selection
+from sensecheck.inputs.formats.registry import Format, Row, Selection, in_a_line
 from sensecheck.inputs.formats.replies import PREDICTION, fields_of_choices
 from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.json_arrays import read_document
@@ -30,6 +31,7 @@ ANSWER_SCORED = "answer_scored"
 HEADER, STARTED = "header.json", "_journal/start.json"
 _OTHERS = ("summaries.json", "reductions.json")
 _SAMPLE_NAME = re.compile(r"samples/(.+)_epoch_(\d{1,9})(?:\.json|(/sample\.json))", re.DOTALL)
+_ATTACHMENTS_NAME = re.compile(r"(samples/.+/)attachments/([0-9]{1,9})\.json", re.DOTALL)
 _ATTACHMENT = re.compile(r"attachment://([0-9a-f]{32}|\d{1,9})(?![0-9a-zA-Z])")
 _KIND_OF_ERROR = re.compile(r"\s*((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w{0,80})\s*(?=[(:]|$)")
 _TAKEN = (
@@ -48,6 +50,8 @@ _TAKEN = (
 )
 _CORRECT, _CONFIDENCE = "correct", "confidence"
 _NO_SCORE = "no score"
+_MOST = 1 << 63
+"""Whole numbers that are larger name and count nothing."""
 _CALIBRATED, _DIVERSE, _LOOK = "calibrated", "diverse", ""
 
 Fields = Mapping[str, Any]
@@ -83,9 +87,9 @@ def _sample(item: Any, number: int, path: str, common: Fields) -> _Sample | Inpu
     if not isinstance(item, Mapping):
         return not_an_object(item, path, record=number)
     name, epoch = item.get("id"), item.get("epoch", 1)
-    if not isinstance(name, str | int) or isinstance(name, bool):
+    if not (isinstance(name, str) or (is_whole(name) and abs(name) < _MOST)):
         return _bad_sample(path, number, "id", "a text or a whole number", name)
-    if not isinstance(epoch, int) or isinstance(epoch, bool):
+    if not (is_whole(epoch) and abs(epoch) < _MOST):
         return _bad_sample(path, number, "epoch", "a whole number", epoch)
     scores, output = item.get("scores"), item.get("output")
     if scores is None and isinstance(item.get("score"), Mapping):  # logs of 2024, with one scorer
@@ -111,9 +115,9 @@ def _sample(item: Any, number: int, path: str, common: Fields) -> _Sample | Inpu
     told.choices = [str(one) for one in options] if isinstance(options, list) and options else None
     metadata = item.get("metadata")
     told.metadata = {
-        str(name): texts.resolved(value) if isinstance(value, str) else value
+        str(name): texts.resolved(held) if isinstance(held, str) else held
         for name, value in (metadata.items() if isinstance(metadata, Mapping) else ())
-        if isinstance(value, str | int | float)
+        if (held := single(value)) is not None
     }
     return told
 
@@ -198,16 +202,22 @@ def _bad_sample(path: str, number: int, name: str, expected: str, got: Any) -> I
 # ---- a log
 
 
-def _of_log(header: Fields, items: Iterable[tuple[int, Any]], path: str, selection: Selection) -> Iterator[Row]:
-    """The records of one log. `header` is empty for samples by themselves."""
+def _of_log(
+    header: Fields, items: Iterable[tuple[int, Any]], path: str, selection: Selection, several: bool
+) -> Iterator[Row]:
+    """The records of one log. `header` is empty for samples by themselves.
+
+    several: whether other logs are read with it, whose tasks may call their samples by the same ids.
+    """
+    if not _is_asked_about(header, path, selection, several):
+        return
     try:
         _refuse_unfinished(header, path)
     except InputError as error:
         if selection.question != _LOOK:
             raise
         selection.notes.append(str(error.problem))
-    common = header.get("attachments")
-    common = common if isinstance(common, Mapping) else {}
+    common = _part(header, "attachments")
     held = [(number, _sample(item, number, path, common)) for number, item in items]
     if not held:
         raise _without_samples(header, path)
@@ -215,8 +225,10 @@ def _of_log(header: Fields, items: Iterable[tuple[int, Any]], path: str, selecti
     samples = [one for _, one in held if isinstance(one, _Sample)]
     if not samples:
         return
-    judge = _judge(samples, header, path, selection)
-    shape = _shape(header, samples)
+    shape = _shape(header, samples, several)
+    _refuse_twice(samples, shape, path, selection)
+    note(selection, _how_many_are_missing(header, samples, shape))
+    judge = _judge(samples, header, path, selection, several)
     if selection.question == _DIVERSE:
         yield from _responses(samples, shape)
         return
@@ -229,7 +241,93 @@ def _of_log(header: Fields, items: Iterable[tuple[int, Any]], path: str, selecti
             f"{lost:,} sample{'s refer' if lost > 1 else ' refers'} to attachments that the log does not hold"
         )
     if judge is not None:
-        selection.notes += judge.notes()
+        note(selection, *(f"{shape.told}{one}" for one in judge.notes()))
+
+
+def _is_asked_about(header: Fields, path: str, selection: Selection, several: bool) -> bool:
+    """Whether the log is of the model that is asked about: answers of several models are never mixed."""
+    model = _evaluated(header).get("model")
+    if not isinstance(model, str) or not model or selection.question == _LOOK:
+        return True
+    selection.seen.setdefault(("model", model), path)
+    models = _models(selection)
+    if selection.filter is not None:
+        if not several or selection.filter == model:
+            selection.pick("filter", [model], path)
+            selection.method["provider"] = selection.method.pop("filter")  # another system, and no other yardstick
+        selection.used.add("filter")
+        return selection.filter == model
+    if len(models) > 1:
+        raise InputError(
+            f"several models: {in_a_line(models, shown)}", path=path or None,
+            hint=f"Say whose answers are meant: --filter {in_a_line(models[:1])} (filter=). `sensecheck compare A B` "
+            "sets the logs of two models side by side.", reason=Reason.AMBIGUOUS_FORMAT,
+        )  # fmt: skip
+    return True
+
+
+def _models(selection: Selection) -> list[str]:
+    return [key[1] for key in selection.seen if key[0] == "model"]
+
+
+def _refuse_unknown_model(path: str, selection: Selection) -> None:
+    """After the last of several files: one of them must have been of the model that is asked about."""
+    selection.seen["file", path] = path
+    models = _models(selection)
+    read = sum(key[0] == "file" for key in selection.seen)
+    if selection.filter is not None and models and selection.filter not in models and read >= selection.together:
+        selection.pick("filter", models, "")
+
+
+def _refuse_twice(samples: Sequence[_Sample], shape: _Shape, path: str, selection: Selection) -> None:
+    """A sample that counts twice would be a figure of something else."""
+    for sample in samples:
+        key = ("sample", f"{shape.prefix}{sample.id}", str(sample.epoch))
+        before = selection.seen.get(key)
+        if before is None:
+            selection.seen[key] = f"{path}, record {sample.number:,}" if path else f"record {sample.number:,}"
+            continue
+        error = InputError(
+            f"the sample {shown(sample.id, 60)} of epoch {sample.epoch:,} is there twice, first in {escaped(before)}",
+            path=path or None, record=sample.number, hint="Are two runs of one task read together? Give one of them.",
+            reason=Reason.KEY_TWICE,
+        )  # fmt: skip
+        if selection.question != _LOOK:
+            raise error
+        note(selection, str(error.problem))
+        return
+
+
+def _how_many_are_missing(header: Fields, samples: Sequence[_Sample], shape: _Shape) -> str:
+    """What is said where the log counts more samples than it holds."""
+    there, ids = len(samples), len({sample.id for sample in samples})
+    results, told = _part(header, "results"), _evaluated(header)
+    counted = max((_count(results.get(name)) for name in ("total_samples", "completed_samples")), default=0)
+    dataset, config = _part(told, "dataset"), _part(told, "config")
+    chosen = config.get("limit") is not None or config.get("sample_id") is not None
+    in_dataset = 0 if chosen else _count(dataset.get("samples"))
+    if counted > there:
+        return f"{shape.told}the log counts {counted:,} samples and holds {there:,}: what is said is of those alone"
+    if in_dataset > ids:
+        return (
+            f"{shape.told}the log is of a dataset of {in_dataset:,} samples and holds {ids:,} of them: what is said is "
+            "of those alone"
+        )
+    return ""
+
+
+def _count(value: Any) -> int:
+    return value if is_whole(value) and 0 <= value < _MOST else 0
+
+
+def _part(whole: Fields, name: str) -> Fields:
+    part = whole.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _evaluated(header: Fields) -> Fields:
+    """What the log says was evaluated: task, model, dataset."""
+    return _part(header, "eval")
 
 
 def _refuse_unfinished(header: Fields, path: str) -> None:
@@ -270,15 +368,16 @@ class _Shape:
     choices: bool
     renamed: dict[str, str]
     """Fields of the metadata → what they are called here."""
+    prefix: str = ""
+    """What ids begin with, so that those of several tasks are told apart."""
+    told: str = ""
+    """Of which of several logs something is said."""
 
 
-def _shape(header: Fields, samples: Sequence[_Sample]) -> _Shape:
-    told = header.get("eval")
-    fields = {
-        name: told[name]
-        for name in ("task", "model", "query")
-        if isinstance(told, Mapping) and isinstance(told.get(name), str)
-    }
+def _shape(header: Fields, samples: Sequence[_Sample], several: bool) -> _Shape:
+    told = _evaluated(header)
+    fields = {name: told[name] for name in ("task", "model", "query") if isinstance(told.get(name), str)}
+    task = fields.get("task") if several else None
     names = dict.fromkeys(name for sample in samples for name in sample.metadata)
     return _Shape(
         fields,
@@ -286,13 +385,15 @@ def _shape(header: Fields, samples: Sequence[_Sample]) -> _Shape:
         any(isinstance(sample.gold, list) for sample in samples),
         any(sample.choices for sample in samples),
         {name: own_name(name, _TAKEN) for name in names},
+        f"{task}/" if task else "",
+        f"{escaped(task)[:60]}: " if task else "",
     )
 
 
 def _asked(sample: _Sample, shape: _Shape) -> dict[str, Any]:
     """What is known of a sample before anything was answered."""
     row: dict[str, Any] = {shape.renamed[name]: value for name, value in sample.metadata.items()}
-    row |= {**shape.fields, "id": sample.id, "input": sample.input}
+    row |= {**shape.fields, "id": f"{shape.prefix}{sample.id}", "input": sample.input}
     if shape.epochs:
         row["epoch"] = sample.epoch
     if shape.choices:
@@ -409,11 +510,13 @@ class _Judge:
             )
         if not self.given:
             return notes
+        ours, _ = mean(value for values in self.given.values() for value in values)
         # As the log reduces epochs: first those of one sample.
-        means = [math.fsum(values) / len(values) for values in self.given.values()]
-        return [*notes, *self._agreement(math.fsum(means) / len(means))]
+        by_sample, _ = mean(mean(values)[0] for values in self.given.values())
+        assert ours is not None and by_sample is not None
+        return [*notes, *self._agreement(ours, by_sample)]
 
-    def _agreement(self, ours: float) -> list[str]:
+    def _agreement(self, ours: float, by_sample: float) -> list[str]:
         """Whether the log's own figure is the same."""
         reduced = ""
         for score in _scores_of(self.header):
@@ -424,7 +527,7 @@ class _Judge:
             if not mine or not metric:
                 continue
             if score.get("reducer") in (None, "", "mean"):
-                return [agreement(ours, metrics[metric], metric)]
+                return [agreement(ours, by_sample, metrics[metric], metric)]
             reduced = f"the log's own {metric} {metrics[metric]:.4g} is of epochs reduced by {score['reducer']!s:.60}"
         return [escaped(reduced)] if reduced else []
 
@@ -437,8 +540,7 @@ def _confidence(value: Any) -> Any:
 
 
 def _scores_of(header: Fields) -> list[Fields]:
-    results = header.get("results")
-    scores = results.get("scores") if isinstance(results, Mapping) else None
+    scores = _part(header, "results").get("scores")
     return [one for one in scores if isinstance(one, Mapping)] if isinstance(scores, list) else []
 
 
@@ -453,7 +555,7 @@ def _metrics(score: Fields) -> dict[str, float]:
     return found
 
 
-def _judge(samples: Sequence[_Sample], header: Fields, path: str, selection: Selection) -> _Judge | None:
+def _judge(samples: Sequence[_Sample], header: Fields, path: str, selection: Selection, several: bool) -> _Judge | None:
     """The scorer that is read: the named one, or the only one; none where no verdict is asked for."""
     names = list(dict.fromkeys(name for sample in samples for name in sample.scores))
     judged = selection.question == _CALIBRATED
@@ -475,8 +577,9 @@ def _judge(samples: Sequence[_Sample], header: Fields, path: str, selection: Sel
     offered = names
     if selection.scorer is not None:
         offered = [*names, *(f"{name}/{part}" for name in names for part in parts[name])]
-    picked = selection.pick("scorer", offered, path)
-    scorer, part = (picked, "") if picked in names else _split(picked, names)
+    before = selection.method.get("scorer")
+    chosen = picked(selection, "scorer", offered, path, several=several)
+    scorer, part = (chosen, "") if chosen in names else _split(chosen, names)
     if not part and parts[scorer]:
         part = _CORRECT if _CORRECT in parts[scorer] else parts[scorer][0] if len(parts[scorer]) == 1 else ""
         if not part:
@@ -487,7 +590,9 @@ def _judge(samples: Sequence[_Sample], header: Fields, path: str, selection: Sel
                 path=path or None, hint=f"Say which one is meant: --scorer {escaped(told[0][:60])} (scorer=).",
                 reason=Reason.AMBIGUOUS_FORMAT,
             )  # fmt: skip
-        selection.method["scorer"] = f"{scorer}/{part}"
+        named = f"{scorer}/{part}"
+        known = str(before or named).split("+")
+        selection.method["scorer"] = "+".join(known if named in known else [*known, named])
     return _Judge(scorer, part, header, path)
 
 
@@ -513,7 +618,9 @@ def _split(picked: str, names: Sequence[str]) -> tuple[str, str]:
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
     """Of whole logs, or of samples by themselves."""
     alone: list[tuple[int, Any]] = []
-    for number, item in objects:
+    held = list(objects)
+    several = selection.together > 1 or sum(isinstance(one, Mapping) and is_inspect_log(one) for _, one in held) > 1
+    for number, item in held:
         if isinstance(item, InputError):
             yield number, item
         elif is_inspect_log(item):
@@ -526,11 +633,12 @@ def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterato
                     got=shown(samples, 60),
                     reason=Reason.NOT_A_LIST,
                 )
-            yield from _of_log(item, enumerate(samples or [], 1), path, selection)
+            yield from _of_log(item, enumerate(samples or [], 1), path, selection, several)
         else:
             alone.append((number, item))
     if alone:
-        yield from _of_log({}, alone, path, selection)
+        yield from _of_log({}, alone, path, selection, several)
+    _refuse_unknown_model(path, selection)
 
 
 # ---- archives
@@ -545,7 +653,8 @@ def _log(source: Source, selection: Selection) -> Iterator[Row]:
     archive = Archive(source)
     try:
         header = _header(archive)
-        yield from _of_log(header, _members(archive, _json), source.name, selection)
+        yield from _of_log(header, _members(archive, _json), source.name, selection, selection.together > 1)
+        _refuse_unknown_model(source.name, selection)
     finally:
         archive.close()
 
@@ -555,6 +664,11 @@ def _header(archive: Archive) -> Fields:
         header = _json(archive, HEADER)
         if not isinstance(header, Mapping):
             raise not_an_object(header, f"{archive.path}/{HEADER}")
+        if "status" not in header:
+            raise InputError(
+                f"does not say how the run ended: {HEADER} has no status", path=archive.path,
+                hint="Is the log complete?", reason=Reason.UNREADABLE,
+            )  # fmt: skip
         return header
     if STARTED in archive.entries:
         return {"status": "started"}
@@ -572,10 +686,12 @@ def _members(archive: Archive, read: Callable[[Archive, str], Any]) -> Iterator[
     """The samples of an archive by epoch and id, whatever the order in which they ended."""
     found = [(name, match) for name in archive.entries if (match := _SAMPLE_NAME.fullmatch(name)) is not None]
     found.sort(key=lambda one: (int(one[1][2]), _natural(one[1][1])))
+    beside = _attachments(archive) if any(match[3] for _, match in found) else {}
     for number, (name, match) in enumerate(found, 1):
         sample = read(archive, name)
         if match[3] is not None and isinstance(sample, dict):
-            sample |= _beside(archive, name.removesuffix("sample.json"), read)
+            folder = name.removesuffix("sample.json")
+            sample |= _beside(archive, folder, beside.get(folder, ()), read)
         yield number, sample
 
 
@@ -584,18 +700,27 @@ def _natural(name: str) -> tuple[int, int, str]:
     return (0, int(name), "") if name.isdecimal() and len(name) < 19 else (1, 0, name)
 
 
-def _beside(archive: Archive, folder: str, read: Callable[[Archive, str], Any]) -> dict[str, Any]:
+def _attachments(archive: Archive) -> dict[str, list[tuple[int, str]]]:
+    """By the folder of a sample: the number of the first text in each file of its attachments, and its name."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for name in archive.entries:
+        if (match := _ATTACHMENTS_NAME.fullmatch(name)) is not None:
+            found.setdefault(match[1], []).append((int(match[2]), name))
+    return found
+
+
+def _beside(
+    archive: Archive, folder: str, attached: Iterable[tuple[int, str]], read: Callable[[Archive, str], Any]
+) -> dict[str, Any]:
     """What lies beside a sample that is kept in pieces: its metadata, and its attachments by number."""
     more: dict[str, Any] = {}
     if f"{folder}metadata.json" in archive.entries:
         more["metadata"] = read(archive, f"{folder}metadata.json")
     attachments: dict[str, str] = {}
-    for name in archive.entries:
-        place = name.removeprefix(f"{folder}attachments/").removesuffix(".json")
-        if name.startswith(f"{folder}attachments/") and place.isdecimal() and len(place) < 10:
-            texts = read(archive, name)
-            for at, text in enumerate(texts if isinstance(texts, list) else [], int(place)):
-                attachments[str(at)] = text
+    for first, name in attached:
+        texts = read(archive, name)
+        for at, text in enumerate(texts if isinstance(texts, list) else [], first):
+            attachments[str(at)] = text
     return {**more, "attachments": attachments}
 
 

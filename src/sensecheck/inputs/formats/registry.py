@@ -59,6 +59,8 @@ class Selection:
     """What a signature says of it."""
     together: int = 1
     """How many files are read as one: what names an example in each must then name its file's task too."""
+    seen: dict[tuple[str, ...], str] = field(default_factory=dict)
+    """What was read of these files so far, by kind and name, and where it stood: nothing is counted twice."""
 
     def pick(self, what: Literal["filter", "scorer"], there: Iterable[str], path: str, preferred: str = "") -> str:
         """The filter or scorer that is read: the named one, else the only one, or the preferred one of several."""

@@ -216,6 +216,8 @@ def _npy(header: bytes, data: bytes = b"", version: bytes = b"\x01\x00") -> byte
         _npy(b"{'descr': '|V0', 'fortran_order': False, 'shape': (2, 2), }\n"),
         _npy(b"{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n", pickle.dumps([1])),
         _npy(b"{'descr': [('a', '|O')], 'fortran_order': False, 'shape': (1,), }\n", b"\0" * 8),
+        _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 99999999999999999999), }\n"),
+        _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"99999999999," * 31 + b" 0), }\n"),
         _npy(b"[" * 5000),
         _npy(b"__import__('os').getcwd()\n"),
         _npy(b"{}\n"),
@@ -262,6 +264,8 @@ TENSOR = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}
         {"a": {**TENSOR, "shape": [-2, -2]}},
         {"a": {**TENSOR, "shape": [True, 4]}},
         {"a": {**TENSOR, "shape": [2, 2] + [1] * 100}},
+        {"a": {**TENSOR, "shape": [1 << 61, 0], "data_offsets": [0, 0]}},
+        {"a": {**TENSOR, "shape": [1 << 61, 1 << 61, 0], "data_offsets": [0, 0]}},
         {"a": {**TENSOR, "dtype": "object"}},
         {"a": {**TENSOR, "dtype": ["F32"]}},
         {"a": TENSOR, "b": {**TENSOR, "data_offsets": [8, 24]}},
@@ -367,19 +371,13 @@ def test_every_form_of_the_scores():
     wanted = confidences(measured(parts))
     stacked = np.stack(parts["scores"])
     for given in (
-        {"sequences": parts["sequences"], "scores": stacked},
-        {"sequences": parts["sequences"], "scores": stacked.transpose(1, 0, 2)[:, :, :]},
+        {"sequences": parts["sequences"], "scores": stacked, "transition_scores": logs},
+        {"sequences": parts["sequences"], "scores": stacked.transpose(1, 0, 2), "transition_scores": logs},
         {"sequences": parts["sequences"], "logits": parts["scores"]},
         {"sequences": parts["sequences"], "transition_scores": logs},
         {**parts, "transition_scores": logs},
         OrderedDict(parts),
     ):
-        if (
-            given.get("scores") is not None
-            and getattr(given["scores"], "shape", (0,))[0] == 3
-            and "logits" not in given
-        ):
-            continue  # as many rows as steps: the rows are taken to come first
         assert confidences(measured(given)) == pytest.approx(wanted)
     raw = np.stack([parts["scores"][t][np.arange(3), np.array(written)[:, t]] for t in range(3)], 1)
     told = measured({**parts, "transition_scores": raw})
@@ -395,6 +393,41 @@ def test_rows_and_steps_are_told_apart_by_their_number():
     wanted = confidences(measured(parts))
     for scores in (stacked, stacked.transpose(1, 0, 2)):
         assert confidences(measured({"sequences": parts["sequences"], "scores": scores})) == pytest.approx(wanted)
+
+
+def test_as_many_rows_as_steps():
+    """A square stack is read in the order that its numbers show, and in none where they show none."""
+    written = np.array([[3, 4, 8], [5, 6, 9], [6, 8, 3]])
+    parts, logs = generated(written.tolist())
+    stacked = np.stack(parts["scores"])
+    wanted = confidences(measured(parts))
+    raw = np.stack([stacked[t][np.arange(3), written[:, t]] for t in range(3)], 1)
+    cut = stacked.copy()
+    cut[0, 1, 4] = -np.inf  # which row 0 writes at step 1, and row 1 does not at step 0
+    top = stacked.copy()
+    for row, tokens in enumerate(written):
+        top[np.arange(3), row, tokens] = 9
+    for scores, more, said in (
+        (stacked, {}, ""),
+        (stacked, {"transition_scores": logs}, "as transition_scores show"),
+        (stacked, {"transition_scores": raw}, "not normalised show"),
+        (cut, {}, "would else have had no probability"),
+        (top, {}, "is then the likeliest"),
+    ):
+        expected = wanted if scores is stacked else confidences(measured({**parts, "scores": tuple(scores)}))
+        for first, given in (("steps", scores), ("rows", scores.transpose(1, 0, 2))):
+            np.savez("g.npz", sequences=written, scores=given, **more)
+            if not said:
+                with pytest.raises(InputError, match=r"g\.npz: .*nothing shows which .*compute_transition_scores"):
+                    measured("g.npz")
+                continue
+            result = measured("g.npz")
+            assert confidences(result) == pytest.approx(expected)
+            assert any(f"the {first} come first" in note and said in note for note in result.notes)
+    # One row of one step is the same either way.
+    assert confidences(measured({"sequences": written[:1, :1], "scores": stacked[:1, :1]})) == pytest.approx(
+        np.exp(logs[0, :1])
+    )
 
 
 def test_beams():
@@ -432,6 +465,39 @@ def test_outputs_that_do_not_fit(change, message):
     parts, _ = generated([[3, 4, END], [5, END, PAD]])
     with pytest.raises(InputError, match=message):
         measured({name: value for name, value in {**parts, **change}.items() if value is not None})
+
+
+def test_what_is_saved_beside_the_outputs():
+    parts, logs = generated([[3, 4, END], [5, END, PAD]])
+    given = {"sequences": parts["sequences"], "transition_scores": logs}
+    np.savez("g.npz", **given, id=np.array([7, 8]), region=np.array(["n", "s"]))
+    Path("right.csv").write_text("id,correct\n8,1\n7,0\n")
+    result = measured("g.npz", gold="right.csv", slices=["region"])
+    frame = next(iter(result.rows.batches()))
+    assert frame["id"].to_list() == ["7", "8"] and frame["correct"].to_list() == [0.0, 1.0]
+    assert frame["region"].to_list() == ["n", "s"] and any("joined by id" in note for note in result.notes)
+    np.savez("h.npz", **given, correct=np.array([True, False]), prediction=np.array(["a", "b"]))
+    assert measured("h.npz")["accuracy"].value == 0.5
+    assert measured({**given, "correct": [1, 1]})["accuracy"].value == 1
+    assert measured([{**given, "id": [1, 2], "correct": [1, 1]}, {**given, "id": [3, 4], "correct": [0, 1]}])[
+        "accuracy"
+    ].value == pytest.approx(3 / 4)
+    with pytest.raises(InputError, match="the same arrays in all parts"):
+        measured([given, {**given, "correct": [1, 1]}])
+    np.savez("i.npz", **given, id=np.array([7]))
+    with pytest.raises(InputError, match=r"i\.npz: id: expected 2 values, .*np\.repeat"):
+        measured("i.npz")
+
+
+def test_golds_are_joined_by_the_ids_beside_distributions():
+    p = np.array([[0.7, 0.3], [0.4, 0.6], [0.9, 0.1]])
+    np.savez("a.npz", probabilities=p, id=np.array([7, 8, 9]))
+    Path("labels.csv").write_text("id,label\n9,1\n8,0\n7,0\n")
+    result = measured("a.npz", gold="labels.csv")
+    assert result["accuracy"].value == pytest.approx(1 / 3) and "joined by id" in result.notes[0]
+    np.savez("b.npz", probabilities=p, label=np.array([0, 0, 1]), id=np.array([7, 8]))
+    with pytest.raises(InputError, match=r"b\.npz: id: expected 3 rows"):
+        measured("b.npz")
 
 
 def test_golds_beside_what_was_generated():

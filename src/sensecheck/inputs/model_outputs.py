@@ -28,6 +28,10 @@ TOKEN_LOGPROBS, STOP_LOGPROBS = "token_logprobs", "stop_logprobs"
 _TRANSITIONS = "transition_scores"
 _LABELS = ("label", "labels", "label_ids", "y", "y_true", "targets", "target", "references", "gold")
 _ROWS = ("probabilities", "probs", "predictions", "logits", "scores", "softmax", "y_prob", "y_pred", "y_score")
+_OUTPUTS = ("sequences", _TRANSITIONS, "scores", "logits", "beam_indices", "eos_token_id", "pad_token_id")
+_SHOWN = f"as {_TRANSITIONS} show"
+_BY_ROW = ("id", "ids", "correct", "is_correct", "prediction", "gold")
+"""Names of what has a value for each row, or is a mistake."""
 _UNNAMED = re.compile(r"arr_\d+")
 _ROUNDING = 1e-3
 _AGREE = 0.05  # half precision of scores against transition scores of full
@@ -70,12 +74,12 @@ def _parts(value: Any) -> Arrays | None:
 def table_of(batches: Sequence[Arrays], path: str, notes: list[str]) -> tuple[pl.DataFrame, str]:
     """The table of a model's outputs, of one call or of several one after the other, and which of the two it is."""
     if all(map(is_generated, batches)):
-        frames = [_generated(parts, path, notes) for parts in batches]
+        frames, kind = [_generated(parts, path, notes) for parts in batches], GENERATED
         notes[:] = list(dict.fromkeys(notes))
-        return pl.concat(frames), GENERATED
-    frames = [_predicted(parts, path, notes) for parts in batches]
+    else:
+        frames, kind = [_predicted(parts, path, notes) for parts in batches], PREDICTED
     try:
-        return pl.concat(frames), PREDICTED
+        return pl.concat(frames), kind
     except pl.exceptions.PolarsError:
         listed = " and ".join(listed_arrays(parts) for parts in batches[:2])
         raise InputError(
@@ -106,8 +110,9 @@ def _predicted(parts: Arrays, path: str, notes: list[str]) -> pl.DataFrame:
         if isinstance(value, list | tuple) and value and all(is_array(one) for one in value):
             notes.append(f"{name} holds {len(value)} arrays, of which the first is read")
             value = value[0]
-        if is_array(value) and len(value.shape) > 0:
-            arrays[name] = as_array(value, name)
+        array = _values(name, value)
+        if array is not None:
+            arrays[name] = array
     rows = next((array for name, array in arrays.items() if name in _ROWS and array.ndim > 1), None)
     if rows is None:
         rows = next((array for array in arrays.values() if array.ndim > 1), next(iter(arrays.values()), None))
@@ -120,11 +125,20 @@ def _predicted(parts: Arrays, path: str, notes: list[str]) -> pl.DataFrame:
     for name, array in arrays.items():
         if array.shape[0] == rows.shape[0] and is_plain(array):
             columns[name] = of_array(name, array)
-        elif name in _LABELS or name in _ROWS:
+        elif name in _LABELS or name in _ROWS or name in _BY_ROW:
             raise _no_column(name, array, rows, parts, path)
     if not columns:
         raise _no_column("", rows, rows, parts, path)
     return pl.DataFrame(_by_shape(columns, notes))
+
+
+def _values(name: str, value: Any) -> Array | None:
+    """An array, or a list of numbers, marks or texts as one; nothing where it is something else."""
+    if is_array(value):
+        return as_array(value, name) if len(value.shape) > 0 else None
+    if isinstance(value, list | tuple) and value and type(value[0]) in (bool, int, float, str):
+        return np.asarray(value) if len({type(one) for one in value}) == 1 else None
+    return None
 
 
 def _no_column(name: str, array: Array, rows: Array, parts: Arrays, path: str) -> InputError:
@@ -161,14 +175,14 @@ def _generated(parts: Arrays, path: str, notes: list[str]) -> pl.DataFrame:
     sequences = as_array(parts["sequences"], "sequences")
     if sequences.ndim != 2 or sequences.dtype.kind not in "iu":
         raise _bad_shape(path, "sequences", "whole numbers of tokens, a row a sequence", sequences)
-    scores = _steps(parts, path)
+    orders = _orders(parts, sequences, path)
     beams = parts.get("beam_indices")
     given = _transitions(parts, path)
-    steps = given.shape[1] if given is not None else 0 if scores is None else len(scores)
-    if scores is not None and len(scores) != steps:
+    steps = given.shape[1] if given is not None else len(orders[0]) if orders else 0
+    if orders and len(orders[0]) != steps:
         raise InputError(
-            path=path or None, field="scores", expected=f"{steps} steps, as {_TRANSITIONS} has", got=str(len(scores)),
-            reason=Reason.SHAPE,
+            path=path or None, field="scores", expected=f"{steps} steps, as {_TRANSITIONS} has",
+            got=str(len(orders[0])), reason=Reason.SHAPE,
         )  # fmt: skip
     if not 0 < steps <= sequences.shape[1]:
         raise InputError(
@@ -177,14 +191,18 @@ def _generated(parts: Arrays, path: str, notes: list[str]) -> pl.DataFrame:
         )  # fmt: skip
     written = sequences[:, sequences.shape[1] - steps :].astype(np.int64)
     beam_rows = None if beams is None or not is_array(beams) else as_array(beams, "beam_indices")
-    computed = None if scores is None else _of_scores(scores, written, beam_rows, path)
+    if beam_rows is not None and (beam_rows.ndim != 2 or len(beam_rows) != len(written)):
+        raise _bad_shape(path, "beam_indices", f"a row of scores for each token ({shape_of(written)})", beam_rows)
+    read = [_of_scores(order, written, beam_rows, path) for order in orders]
+    ends = _ends(written, _told_id(parts, "eos_token_id"), _told_id(parts, "pad_token_id"), beam_rows)
+    counted = np.arange(steps) < np.asarray(ends.lengths)[:, None]
+    computed = _in_order(read, given, counted, beam_rows is not None, path, notes).logprobs if read else None
     logprobs = _chosen(given, computed, path, notes)
     if len(logprobs) != len(written):
         raise InputError(
             path=path or None, field=_TRANSITIONS, expected=f"{len(written):,} rows, as sequences has",
             got=f"{len(logprobs):,}", reason=Reason.RAGGED_COLUMNS,
         )  # fmt: skip
-    ends = _ends(written, _told_id(parts, "eos_token_id"), _told_id(parts, "pad_token_id"), beam_rows)
     notes.append(ends.said)
     own: list[list[float]] = []
     ended: list[list[float]] = []
@@ -203,6 +221,7 @@ def _generated(parts: Arrays, path: str, notes: list[str]) -> pl.DataFrame:
         )  # fmt: skip
     return pl.DataFrame(
         {
+            **_beside(parts, len(written), path),
             TOKEN_LOGPROBS: pl.Series([[min(x, 0.0) for x in row] for row in own], dtype=pl.List(pl.Float64)),
             STOP_LOGPROBS: pl.Series([[min(x, 0.0) for x in row] for row in ended], dtype=pl.List(pl.Float64)),
             "token_ids": [" ".join(map(str, row[:n])) for row, n in zip(written.tolist(), ends.lengths, strict=True)],
@@ -210,30 +229,55 @@ def _generated(parts: Arrays, path: str, notes: list[str]) -> pl.DataFrame:
     )
 
 
+def _beside(parts: Arrays, rows: int, path: str) -> dict[str, pl.Series]:
+    """What was saved beside the outputs with a value for each sequence: ids, verdicts, whatever golds are joined by."""
+    columns: dict[str, pl.Series] = {}
+    for name, value in parts.items():
+        array = None if name in _OUTPUTS else _values(name, value)
+        if array is None:
+            continue
+        if array.ndim == 1 and len(array) == rows and is_plain(array):
+            columns[name] = of_array(name, array)
+        elif name in _BY_ROW:
+            raise InputError(
+                path=path or None, field=name, expected=f"{rows:,} values, one for each row of sequences",
+                got=f"{shape_of(array)} of the type {array.dtype}",
+                hint="Where each prompt has several sequences, repeat its value: np.repeat(ids, sequences_each).",
+                reason=Reason.RAGGED_COLUMNS,
+            )  # fmt: skip
+    return columns
+
+
 def _bad_shape(path: str, name: str, expected: str, array: Array) -> InputError:
     got = f"{shape_of(array)} of the type {array.dtype}"
     return InputError(path=path or None, field=name, expected=expected, got=got, reason=Reason.SHAPE)
 
 
-def _steps(parts: Arrays, path: str) -> list[Array] | None:
-    """For each step the scores of all tokens: `generate` gives a tuple of them; an array has the batch first."""
+def _orders(parts: Arrays, sequences: Array, path: str) -> list[list[Array]]:
+    """For each step the scores of all tokens, in every order in which they may lie; none where there are none.
+
+    `generate` gives a tuple of steps. A stack of that has the steps first, what is saved by row has the rows first:
+    where there are as many rows as steps, it may be either.
+    """
     name = next((name for name in ("scores", "logits") if _is_steps(parts.get(name))), None)
     if name is None:
-        return None
+        return []
     value = parts[name]
     if isinstance(value, list | tuple):
-        steps = [as_array(step, name) for step in value]
+        orders = [[as_array(step, name) for step in value]]
     else:
         array = as_array(value, name)
-        rows = as_array(parts["sequences"]).shape[0]
         if array.ndim != 3:
-            return None
-        # A stack of the tuple has the steps first, what is saved by row has the rows first.
-        steps = [array[:, at] for at in range(array.shape[1])] if array.shape[0] == rows else list(array)
-    if any(step.ndim != 2 or step.shape != steps[0].shape or step.dtype.kind != "f" for step in steps):
-        odd = next(s for s in steps if s.ndim != 2 or s.shape != steps[0].shape or s.dtype.kind != "f")
-        raise _bad_shape(path, name, "the scores of all tokens (rows × vocabulary) for each step", odd)
-    return steps
+            return []
+        by_row, by_step = [array[:, at] for at in range(array.shape[1])], list(array)
+        if array.shape[0] == array.shape[1]:
+            orders = [by_row, by_step]
+        else:
+            orders = [by_row] if array.shape[0] == len(sequences) else [by_step]
+    for step in (step for order in orders for step in order):
+        if step.ndim != 2 or step.shape != orders[0][0].shape or step.dtype.kind != "f":
+            raise _bad_shape(path, name, "the scores of all tokens (rows × vocabulary) for each step", step)
+    return orders
 
 
 def _transitions(parts: Arrays, path: str) -> NDArray[np.float64] | None:
@@ -245,9 +289,18 @@ def _transitions(parts: Arrays, path: str) -> NDArray[np.float64] | None:
     return array.astype(np.float64)
 
 
-def _of_scores(
-    steps: Sequence[Array], written: NDArray[np.int64], beams: Array | None, path: str
-) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class _Scored:
+    """Of each written token:"""
+
+    logprobs: NDArray[np.float64]
+    raw: NDArray[np.float64]
+    """Its score as it was given."""
+    likeliest: NDArray[np.bool_]
+    """Whether none scored higher."""
+
+
+def _of_scores(steps: Sequence[Array], written: NDArray[np.int64], beams: Array | None, path: str) -> _Scored:
     """The log-probability of each written token: its score after log-softmax over the vocabulary."""
     rows, vocabulary = steps[0].shape
     if beams is None and rows != len(written):
@@ -263,7 +316,7 @@ def _of_scores(
             path=path or None, field="sequences", expected=f"tokens from 0 to {vocabulary - 1:,}, which have scores",
             got=str(int(written.max() if written.max() >= vocabulary else written.min())), reason=Reason.SHAPE,
         )  # fmt: skip
-    logprobs = np.empty(written.shape)
+    logprobs, raw, likeliest = np.empty(written.shape), np.empty(written.shape), np.empty(written.shape, dtype=bool)
     for at, step in enumerate(steps):
         of = np.arange(len(written)) if beams is None else np.maximum(beams[:, at].astype(np.int64), 0)
         if int(of.max(initial=0)) >= rows:
@@ -274,8 +327,55 @@ def _of_scores(
         with np.errstate(invalid="ignore", over="ignore"):
             top = scores.max(axis=1, keepdims=True)
             total = top[:, 0] + np.log(np.exp(scores - top).sum(axis=1))
-        logprobs[:, at] = scores[of, written[:, at]] - total[of]
-    return logprobs
+            raw[:, at] = scores[of, written[:, at]]
+            logprobs[:, at] = raw[:, at] - total[of]
+            likeliest[:, at] = raw[:, at] == top[of, 0]
+    return _Scored(logprobs, raw, likeliest)
+
+
+def _in_order(
+    read: Sequence[_Scored], given: NDArray[np.float64] | None, counted: NDArray[np.bool_], beams: bool, path: str,
+    notes: list[str],
+) -> _Scored:  # fmt: skip
+    """Of the two orders in which as many rows as steps may lie, the one that the numbers show."""
+    if len(read) == 1 or np.array_equal(read[0].logprobs[counted], read[1].logprobs[counted], equal_nan=True):
+        return read[0]
+    names = ("rows", "steps")
+    shown_by = {
+        _SHOWN: [given is not None and _agree(given, one.logprobs, counted) for one in read],
+        f"as {_TRANSITIONS} that are not normalised show": [
+            given is not None and _agree(given, one.raw, counted) for one in read
+        ],
+        "as written tokens would else have had no probability": [
+            bool(np.isfinite(one.logprobs[counted]).all()) for one in read
+        ],
+        "as every written token is then the likeliest": [
+            not beams and bool(one.likeliest[counted].all()) for one in read
+        ],
+    }
+    for how, holds in shown_by.items():
+        if holds[0] and holds[1] and how == _SHOWN:
+            return read[0]  # either way they are what is measured
+        if holds[0] != holds[1]:
+            at = holds.index(True)
+            notes.append(f"scores hold as many rows as steps: the {names[at]} come first, {how}")
+            return read[at]
+    raise InputError(
+        "scores hold as many rows as steps, and nothing shows which of the two come first", path=path or None,
+        hint=f"Save {_TRANSITIONS}=model.compute_transition_scores(…, normalize_logits=True) beside them or in their "
+        "place; in memory, give the tuple that generate gave.", reason=Reason.SHAPE,
+    )  # fmt: skip
+
+
+def _agree(given: NDArray[np.float64], found: NDArray[np.float64], counted: NDArray[np.bool_]) -> bool:
+    """Whether two readings of the tokens that count are the same, but for half precision."""
+    if given.shape != found.shape:
+        return False
+    one, other = given[counted], found[counted]
+    if not np.array_equal(np.isfinite(one), np.isfinite(other)):
+        return False
+    there = np.isfinite(one)
+    return bool((np.abs(one - other)[there] <= _AGREE * np.maximum(1.0, np.abs(other[there]))).all())
 
 
 def _chosen(

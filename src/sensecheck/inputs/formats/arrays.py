@@ -13,7 +13,7 @@ import math
 import os
 import warnings
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -130,14 +130,21 @@ def _npy(data: bytes, path: str, name: str = "") -> Array:
             path, f"{called}is of the type {shown(str(kind), 40)}", "Arrays of numbers, marks or texts are read."
         )
     if any(size < 0 for size in shape) or len(shape) > _MOST_DIMENSIONS:
-        raise _damaged(path, f"{called}has the shape {shape}")
+        raise _damaged(path, f"{called}has the shape {shown(shape, 40)}")
     rest = memoryview(data)[stream.tell() :]
     if math.prod(shape) * kind.itemsize != len(rest):
         raise _damaged(
             path, f"{called}claims {math.prod(shape) * kind.itemsize:,} bytes of numbers and has {len(rest):,}"
         )
+    if not _is_possible(shape, kind.itemsize):
+        raise _damaged(path, f"{called}has the shape {shown(shape, 40)}")
     array = np.frombuffer(rest, dtype=kind)
     return native(array.reshape(shape[::-1]).transpose() if fortran else array.reshape(shape))
+
+
+def _is_possible(shape: Sequence[int], bytes_each: int) -> bool:
+    """Whether NumPy has such arrays: where one size is 0 the others take no room, and are bounded all the same."""
+    return math.prod(max(size, 1) for size in shape) * bytes_each <= MAX_DOCUMENT_BYTES
 
 
 def _pickled(path: str, called: str) -> InputError:
@@ -220,12 +227,15 @@ def _tensor(name: str, told: Any, most: int, path: str) -> tuple[str, list[int],
         raise _damaged(
             path, f"{shown(name, 60)} is of the type {shown(kind, 30)}", f"Read are {', '.join(_SAFE_KINDS)}."
         )
+    bytes_each = np.dtype(_SAFE_KINDS[kind]).itemsize
     if not _are_sizes(shape) or not _are_sizes(places) or len(places) != 2 or len(shape) > _MOST_DIMENSIONS:
         raise _damaged(path, f"{shown(name, 60)} has the shape {shown(shape, 40)} at {shown(places, 40)}")
     begin, end = places
-    size = math.prod(shape) * np.dtype(_SAFE_KINDS[kind]).itemsize
+    size = math.prod(shape) * bytes_each
     if not 0 <= begin <= end <= most or end - begin != size:
         raise _damaged(path, f"{shown(name, 60)} claims {size:,} bytes at {begin:,} to {end:,} of {most:,}")
+    if not _is_possible(shape, bytes_each):
+        raise _damaged(path, f"{shown(name, 60)} has the shape {shown(shape, 40)}")
     return kind, shape, begin, end
 
 

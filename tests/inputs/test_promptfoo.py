@@ -113,6 +113,37 @@ def test_several_providers_are_never_mixed():
     assert found["accuracy"].value == 1 and found.signature.method["provider"] == "openai:small"
 
 
+@pytest.mark.parametrize("kind", ["files", "lines", "memory"])
+def test_several_evaluations(tmp_path, kind):
+    def evaluations(*providers: str) -> list[Any]:
+        made: list[Any] = []
+        for at, provider in enumerate(providers):
+            results = [result(0, provider=provider), result(1, False, provider=provider)]
+            one = document(*results) | {"evalId": f"e{at}"}
+            path = tmp_path / f"e{at}.json"
+            path.write_text("".join(json.dumps(r) + "\n" for r in results) if kind == "lines" else json.dumps(one))
+            made.append(one if kind == "memory" else str(path))
+        return made
+
+    found = sensecheck.calibrated.evaluate(evaluations("a", "a"), options=PLAIN)
+    assert found.measurements["id"].to_list() == ["e0/0", "e0/1", "e1/0", "e1/1"]
+    assert found["accuracy"].clusters is None
+    two = evaluations("a", "b")
+    with pytest.raises(InputError, match="several providers: 'a', 'b'"):
+        accuracy(two)
+    assert accuracy(two, filter="b") == (0.5, 2, {})
+    with pytest.raises(InputError, match="one of the filters of this log: a, b, got 'c'"):
+        accuracy(two, filter="c")
+
+
+def test_one_evaluation_twice(tmp_path):
+    files = [tmp_path / name for name in ("x.json", "y.json")]
+    for at, path in enumerate(files):
+        path.write_text(json.dumps(document(result(at))))
+    with pytest.raises(InputError, match=r"y\.json: the evaluation 'e' is there twice"):
+        accuracy([str(path) for path in files])
+
+
 def test_several_prompts():
     other = {"prompt": {"raw": "?", "label": "another"}, "promptIdx": 1}
     found = sensecheck.calibrated.evaluate(document(result(0), result(0, False, **other), result(1)), options=PLAIN)
@@ -141,6 +172,23 @@ def test_other_questions(tmp_path):
     assert sensecheck.correct.evaluate(data, gold=gold, on="id")["em"].value == 0.5
     again = document(result(0, output="one thing"), result(0, output="another"), result(1, output="x"))
     assert sensecheck.diverse.evaluate(again)["distinct_1"].n == 2
+
+
+def test_values_that_no_json_holds():
+    def told(**more: Any) -> Any:
+        data = document(result(0, **more), result(1))
+        del data["results"]["results"][0]["testIdx"]
+        return accuracy(data, input_format="promptfoo")
+
+    assert told(vars={1: 2, "a": 3}) == (1, 2, {})
+    circle: list[Any] = []
+    circle.append(circle)
+    for output in (circle, {"n": 10**5000}):
+        with pytest.raises(InputError, match="record 1: output: expected a value that JSON can hold"):
+            told(response={"output": output})
+    for variables in ({"a": circle}, {"a": {1: 2, "b": 3}}, {"a": 10**5000}):
+        with pytest.raises(InputError, match="record 1: vars: expected a value that JSON can hold"):
+            told(vars=variables)
 
 
 def test_log_probabilities():

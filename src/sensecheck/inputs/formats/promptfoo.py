@@ -10,11 +10,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sensecheck.inputs.errors import InputError, Unanswered, escaped, shown
+from sensecheck.inputs.formats.host_fields import note, placed, single
 from sensecheck.inputs.formats.host_marks import is_promptfoo_document, is_promptfoo_result
-from sensecheck.inputs.formats.host_verdicts import own_name, refused_verdict, verdict
+from sensecheck.inputs.formats.host_verdicts import is_whole, own_name, refused_verdict, verdict
 from sensecheck.inputs.formats.reading import not_an_object
 from sensecheck.inputs.formats.registry import Format, Row, Selection
 from sensecheck.inputs.formats.replies import PREDICTION, fields_of_choices
@@ -61,9 +63,22 @@ class _Tests:
 
     def of(self, item: Fields, variables: Fields) -> str:
         number = item.get("testIdx")
-        if isinstance(number, int) and not isinstance(number, bool):
+        if is_whole(number) and abs(number) < 1 << 63:
             return str(number)
-        return str(self._seen.setdefault(json.dumps(variables, sort_keys=True, default=str), len(self._seen)))
+        return str(self._seen.setdefault(_written(variables, "vars", sort_keys=True), len(self._seen)))
+
+
+def _written(value: Any, name: str, **how: Any) -> str:
+    """A value as JSON. What is in memory may hold itself, or what JSON does not know."""
+    if isinstance(value, Mapping):
+        value = {str(key): member for key, member in value.items()}
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str, **how)
+    except (TypeError, ValueError, RecursionError):
+        raise InputError(
+            field=name, expected="a value that JSON can hold", got=f"one that it cannot ({type(value).__name__})",
+            reason=Reason.BAD_RECORD,
+        ) from None  # fmt: skip
 
 
 def _result(item: Any, number: int, path: str, tests: _Tests) -> _Result | InputError:
@@ -78,16 +93,20 @@ def _result(item: Any, number: int, path: str, tests: _Tests) -> _Result | Input
         asked = _text_of(prompt.get("raw"))
         label = next((prompt[name] for name in ("label", "display", "raw") if isinstance(prompt.get(name), str)), "")
     output = response.get("output")
+    try:
+        test = tests.of(item, variables)
+        text = output if output is None or isinstance(output, str) else _written(output, "output")
+    except InputError as error:
+        return placed(error, path, record=number)
     told = _Result(
-        number, tests.of(item, variables), _provider(item.get("provider")), label, asked,
-        None if output is None else output if isinstance(output, str) else json.dumps(output, ensure_ascii=False),
-        response.get("logProbs"), _failure(item, response), _verdicts(item),
+        number, test, _provider(item.get("provider")), label, asked, text, response.get("logProbs"),
+        _failure(item, response), _verdicts(item),
     )  # fmt: skip
     told.fields = {
-        str(name): value
+        str(name): one
         for held in (_mapping(case.get("metadata")), variables)
         for name, value in held.items()
-        if isinstance(value, str | int | float)
+        if (one := single(value)) is not None
     }
     if isinstance(case.get("description"), str):
         told.fields["description"] = case["description"]
@@ -144,14 +163,19 @@ def _verdicts(item: Fields) -> dict[str, Any]:
 # ---- a whole evaluation
 
 
-def _of(items: Iterable[tuple[int, Any]], path: str, selection: Selection) -> Iterator[Row]:
+def _of(items: Iterable[tuple[int, Any]], path: str, selection: Selection, run: str) -> Iterator[Row]:
+    """The records of one evaluation. `run` is what it is called where several are read together: each numbers its tests
+    from 0."""
     tests = _Tests()
     held = [(number, _result(item, number, path, tests)) for number, item in items]
     yield from ((number, one) for number, one in held if isinstance(one, InputError))
     results = [one for _, one in held if isinstance(one, _Result)]
     if not results:
         return
-    providers = list(dict.fromkeys(one.provider for one in results))
+    for one in results:
+        one.test = f"{run}/{one.test}" if run else one.test
+        selection.seen.setdefault(("provider", one.provider), path)
+    providers = [key[1] for key in selection.seen if key[0] == "provider"]
     if selection.question != _LOOK and (len(providers) > 1 or selection.filter is not None):
         if selection.filter is None:
             raise InputError(
@@ -159,22 +183,23 @@ def _of(items: Iterable[tuple[int, Any]], path: str, selection: Selection) -> It
                 path=path or None, hint=f"Say whose are meant: --filter {escaped(providers[0][:60])} (filter=).",
                 reason=Reason.AMBIGUOUS_FORMAT,
             )  # fmt: skip
-        picked = selection.pick("filter", providers, path)
-        selection.method["provider"] = selection.method.pop("filter")  # another system, and no other yardstick
-        results = [one for one in results if one.provider == picked]
+        selection.used.add("filter")
+        results = [one for one in results if one.provider == selection.filter]
+        if not results:
+            return
+        selection.method["provider"] = selection.filter  # another system, and no other yardstick
     elif len(providers) > 1:
-        selection.notes.append(
-            f"several providers: {', '.join(shown(one, 60) for one in providers[:20])} (--filter NAME)"
-        )
+        note(selection, f"several providers: {', '.join(shown(one, 60) for one in providers[:20])} (--filter NAME)")
     prompts = list(dict.fromkeys(one.prompt for one in results))
     scorer = _scorer(results, path, selection)
     if selection.question == _DIVERSE:
         yield from _responses(results, prompts)
         return
     if len(prompts) > 1 and selection.question != _LOOK:
-        selection.notes.append(
+        note(
+            selection,
             f"{len(prompts):,} prompts are read together: tell them apart with --slice prompt; --cluster test keeps "
-            "the answers to one test together"
+            "the answers to one test together",
         )
     ids = [_id(one, prompts) for one in results]
     several = len(set(zip(ids, [one.provider for one in results], strict=True))) < len(ids)
@@ -215,7 +240,7 @@ def _row(one: _Result, row: dict[str, Any], scorer: str, path: str, selection: S
         choice = {"text": one.output or "", "logprobs": one.logprobs if isinstance(one.logprobs, list) else None}
         (answer,) = fields_of_choices([choice])
     except InputError as error:
-        return InputError(**{**error.parts(), "path": path or None, "record": one.number})
+        return placed(error, path, record=one.number)
     return {**row, **answer}
 
 
@@ -247,15 +272,48 @@ def _scorer(results: Sequence[_Result], path: str, selection: Selection) -> str:
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
     """Of whole evaluations, or of results a line."""
     alone: list[tuple[int, Any]] = []
-    for number, item in objects:
+    held = list(objects)
+    several = selection.together > 1 or sum(_is_whole_evaluation(item) for _, item in held) > 1
+    for number, item in held:
         if isinstance(item, InputError):
             yield number, item
-        elif isinstance(item, Mapping) and "results" in item and not is_promptfoo_result(item):
-            yield from _of(enumerate(_results(item, path), 1), path, selection)
+        elif _is_whole_evaluation(item):
+            run = _run(item.get("evalId"), path, selection) if several else ""
+            yield from _of(enumerate(_results(item, path), 1), path, selection, run)
         else:
             alone.append((number, item))
     if alone:
-        yield from _of(alone, path, selection)
+        yield from _of(alone, path, selection, _run(None, path, selection) if several else "")
+    _refuse_unknown_provider(path, selection)
+
+
+def _is_whole_evaluation(item: Any) -> bool:
+    return isinstance(item, Mapping) and "results" in item and not is_promptfoo_result(item)
+
+
+def _run(name: Any, path: str, selection: Selection) -> str:
+    """What one of several evaluations is called: as promptfoo calls it, or else by its file."""
+    given = isinstance(name, str) and bool(name)
+    called = str(name) if given else Path(path).stem if path else "evaluation"
+    if given and ("run", called) in selection.seen:
+        raise InputError(
+            f"the evaluation {shown(called, 60)} is there twice", path=path or None, hint="Give it once.",
+            reason=Reason.KEY_TWICE,
+        )  # fmt: skip
+    if ("run", called) in selection.seen:  # files of one name in several folders
+        called = f"{called}#{1 + sum(key[0] == 'run' for key in selection.seen)}"
+    selection.seen["run", called] = path
+    return called
+
+
+def _refuse_unknown_provider(path: str, selection: Selection) -> None:
+    """After the last of several files: one of them must hold answers of the provider that is asked about."""
+    selection.seen["file", path] = path
+    providers = [key[1] for key in selection.seen if key[0] == "provider"]
+    read = sum(key[0] == "file" for key in selection.seen)
+    unknown = selection.filter not in providers and read >= selection.together
+    if selection.filter is not None and selection.question != _LOOK and providers and unknown:
+        selection.pick("filter", providers, path if selection.together < 2 else "")
 
 
 def _results(document: Fields, path: str) -> list[Any]:

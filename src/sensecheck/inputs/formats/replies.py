@@ -581,7 +581,7 @@ def _fields_of(answer: Answer) -> dict[str, Any]:
 
 def fields_of_choices(choices: Sequence[Fields]) -> list[dict[str, Any]]:
     """What each of a reply's answers adds to its record, for logs that hold replies in OpenAI's form."""
-    return [_fields_of(answer) for answer in _choices({"choices": choices})]
+    return [_fields_of(answer) for answer in _choices({"choices": choices})] if choices else []
 
 
 def _around(item: Fields) -> dict[str, Any]:

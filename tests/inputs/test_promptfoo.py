@@ -183,12 +183,12 @@ def test_values_that_no_json_holds():
     assert told(vars={1: 2, "a": 3}) == (1, 2, {})
     circle: list[Any] = []
     circle.append(circle)
-    for output in (circle, {"n": 10**5000}):
-        with pytest.raises(InputError, match="record 1: output: expected a value that JSON can hold"):
-            told(response={"output": output})
-    for variables in ({"a": circle}, {"a": {1: 2, "b": 3}}, {"a": 10**5000}):
-        with pytest.raises(InputError, match="record 1: vars: expected a value that JSON can hold"):
-            told(vars=variables)
+    assert told(response={"output": circle}) == told(vars={"a": circle}) == (1, 2, {})
+    assert told(vars={"a": {1: 2, "b": 3}}) == (1, 2, {})
+    with pytest.raises(InputError, match="record 1: output: expected a value that JSON can hold"):
+        told(response={"output": {"n": 10**5000}})
+    with pytest.raises(InputError, match="record 1: vars: expected a value that JSON can hold"):
+        told(vars={"a": 10**5000})
 
 
 def test_log_probabilities():

@@ -13,12 +13,14 @@ import orjson
 
 from sensecheck import instruments
 from sensecheck.cli.options import FORMATS, Parser, pair, positive
+from sensecheck.inputs.formats.registry import folder_format
+from sensecheck.inputs.hugging_face import saved_files
 from sensecheck.report.comparison import Comparison, compare
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import outcome_words
 from sensecheck.report.result import Result, load
 from sensecheck.report.tables import decimal
-from sensecheck.runs.directory import damage_told
+from sensecheck.runs.directory import RunDirectory, damage_told
 
 _EXAMPLES = """
 examples:
@@ -31,6 +33,7 @@ examples:
 _DEFAULT_QUESTION = "calibrated"
 # Of files alone: what each of them is read with.
 _OF_FILES = ("question", "scorer", "filter", "slices", "columns", "gold", "on", "input_format", "skip_bad")
+_OF_EACH = ("filter", "scorer")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
     )
     command.add_argument(
-        "runs", metavar="RUN", nargs="+", help="run directories or files; the others are compared with the first"
+        "runs", metavar="RUN", nargs="+", help="run directories, files or folders that are one input; the others are compared with the first"
     )
     command.add_argument(
         "--format", choices=FORMATS, default="table", help="how the differences are printed (default: table)"
@@ -68,7 +71,12 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
         metavar="NAME",
         help=f"which question they answer (default: that of the run directories, else {_DEFAULT_QUESTION})",
     )
-    group.add_argument("--scorer", metavar="NAME", help="of logs with several verdicts on each answer: this one")
+    group.add_argument(
+        "--scorer",
+        metavar="NAME",
+        action="append",
+        help="of logs with several verdicts on each answer: this one; given several times, one for each file",
+    )
     group.add_argument(
         "--filter",
         metavar="NAME",
@@ -93,7 +101,7 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
 def run(args: argparse.Namespace) -> int:
     if len(args.runs) < 2:
         raise ValueError(f"compare takes at least two run directories or files, got {len(args.runs)}")
-    files = [path for path in args.runs if Path(path).is_file()]
+    files = [path for path in args.runs if _is_measured_here(Path(path))]
     runs = {path: load(path) for path in args.runs if path not in files}
     if not files:
         idle = next((name for name in _OF_FILES if getattr(args, name) is not None), None)
@@ -103,10 +111,23 @@ def run(args: argparse.Namespace) -> int:
     with damage_told(*map(Path, runs)):
         measured = _measured(files, runs, args)
         results = [runs[path] if path in runs else measured.pop(0) for path in args.runs]
-        return _compared(_with_values(results) if files else results, args)
+        results = _with_values(results) if files else results
+        if len(set(args.scorer or ())) > 1:
+            results = _under_named_scorers(results)
+            told = ", ".join(f"{result.name}: {result.signature.method.get('scorer')}" for result in results)
+            out = sys.stdout if args.format == "table" else sys.stderr
+            out.write(f"  verdicts of several scorers, as asked ({visible(told)})\n")
+        return _compared(results, args)
 
 
 # ---- files in the place of runs
+
+
+def _is_measured_here(place: Path) -> bool:
+    """Whether this is a file, or a folder that is one input, and no run."""
+    if not place.is_dir():
+        return place.is_file()
+    return not RunDirectory(place).is_run() and (folder_format(place) is not None or saved_files(place) is not None)
 
 
 def _measured(files: Sequence[str], runs: Mapping[str, Result], args: argparse.Namespace) -> list[Result]:
@@ -118,26 +139,43 @@ def _measured(files: Sequence[str], runs: Mapping[str, Result], args: argparse.N
     if answered not in (None, asked):
         raise ValueError(f"the run directories answer {answered}, and --question asks for {asked}")
     room: Any = instruments.room(asked)
-    shared: dict[str, Any] = {name: getattr(args, name) for name in _OF_FILES if name not in ("question", "filter")}
+    shared: dict[str, Any] = {name: getattr(args, name) for name in _OF_FILES if name not in ("question", *_OF_EACH)}
     if args.columns:
         shared["columns"] = dict(pair(text, "--columns", "NAME=COLUMN") for text in args.columns)
     shared = {name: value for name, value in shared.items() if value is not None}
-    filters = args.filter or [None]
-    if len(filters) not in (1, len(files)):
-        raise ValueError(
-            f"--filter is given once, or once for each file: got {len(filters)} for {len(files)} "
-            f"file{'s' if len(files) > 1 else ''}"
-        )
+    each = {name: _for_each(name, getattr(args, name), len(files)) for name in _OF_EACH}
     results = []
-    for path, name in zip(files, filters * len(files) if len(filters) == 1 else filters, strict=False):
-        own = {} if name is None else {"filter": name}
-        if len(filters) > 1 and files.count(path) > 1:
-            own["system"] = name
+    for at, path in enumerate(files):
+        own = {name: given[at] for name, given in each.items() if given}
+        # One file under several names: what it is read by tells its results apart.
+        told = [given[at] for given in each.values() if len(set(given)) > 1]
+        if told and files.count(path) > 1:
+            own["system"] = " ".join(told)
         result: Result = room.evaluate(path, **shared, **own)
         if nothing := result.nothing_scored():
             raise ValueError(f"{path}: {nothing}")
         results.append(result)
     return results
+
+
+def _for_each(name: str, given: list[str] | None, files: int) -> list[str]:
+    """What is said once for all files, or once for each; empty where nothing is said."""
+    if given is None:
+        return []
+    if len(given) not in (1, files):
+        raise ValueError(
+            f"--{name} is given once, or once for each file: got {len(given)} for {files} file{'s' if files > 1 else ''}"
+        )
+    return given * files if len(given) == 1 else given
+
+
+def _under_named_scorers(results: Sequence[Result]) -> list[Result]:
+    """Comparable although their verdicts are those of several scorers: each was named for its file."""
+    first = results[0].question
+    if any(result.question.name != first.name for result in results):
+        return list(results)
+    asked = replace(first, ignored_in_comparison=first.ignored_in_comparison | {"scorer"})
+    return [replace(result, question=asked) for result in results]
 
 
 def _with_values(results: Sequence[Result]) -> list[Result]:

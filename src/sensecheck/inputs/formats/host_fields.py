@@ -120,11 +120,12 @@ def picked(
 ) -> str:
     """The filter or scorer that is read; of several logs that are read together, the signature names all.
 
-    several: whether there are such; then one that has nothing to choose from is read as it is.
+    several: whether there are such; then one that has only one filter is read by it, whatever filter is meant for the
+    others. Another verdict than the named one is never read.
     """
     before = selection.method.get(what)
     given = selection.filter if what == "filter" else selection.scorer
-    if several and len(names) == 1 and given != names[0]:
+    if what == "filter" and several and len(names) == 1 and given != names[0]:
         found = selection.method[what] = names[0]
     else:
         found = selection.pick(what, names, path, next((name for name in preferred if name in names), ""))
@@ -134,9 +135,11 @@ def picked(
 
 
 def to_choose(selection: Selection, what: Literal["filter", "scorer"], names: Sequence[str]) -> None:
-    """Tell who only looks what there is to choose from."""
+    """Tell who only looks what there is, and what is to be chosen."""
     if len(names) > 1:
         note(selection, f"several {what}s: {in_a_line(names)} (--{what})")
+    elif names:
+        note(selection, f"{what}: {in_a_line(names)}")
 
 
 def note(selection: Selection, *sentences: str) -> None:

@@ -569,8 +569,9 @@ def _judge(samples: Sequence[_Sample], header: Fields, path: str, selection: Sel
                 reason=Reason.NO_MARKS,
             )  # fmt: skip
         return _Judge("", "", header, path) if judged else None
-    if selection.question == _LOOK and len(names) > 1:
-        selection.notes.append(f"several scorers: {', '.join(shown(name, 60) for name in names[:20])} (--scorer NAME)")
+    if selection.question == _LOOK:
+        listed = ", ".join(shown(name, 60) for name in names[:20])
+        note(selection, f"several scorers: {listed} (--scorer NAME)" if len(names) > 1 else f"scorer: {listed}")
     if selection.scorer is None and not judged:
         return _Judge(names[0], "", header, path, asked=False) if len(names) == 1 else None
     parts = _parts(samples, names)

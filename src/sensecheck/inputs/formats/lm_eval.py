@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -380,8 +381,12 @@ def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterato
             key = (task, line.name, line.filter)
             if key in seen:
                 raise _twice(line, seen[key], path)
+            if ("document", *key) in selection.seen and selection.question:
+                raise _in_two_files(line, task, selection.seen["document", *key], path)
             seen[key] = place
             tasks.setdefault(task, []).append(line)
+    if selection.together > 1:
+        selection.seen |= {("document", *key): path for key in seen}
     several = selection.together > 1 or len(tasks) > 1
     for task, lines in tasks.items():
         worse = falling[task] if task in falling else _where_less_is_better(_summary(path), task)
@@ -447,6 +452,17 @@ def _twice(line: _Line, before: int, path: str) -> InputError:
     )  # fmt: skip
 
 
+def _in_two_files(line: _Line, task: str, before: str, path: str) -> InputError:
+    of = f" of {shown(task, 60)}" if task else ""
+    both = " ".join(shlex.quote(escaped(one)) for one in (before, path))
+    return InputError(
+        f"doc_id {shown(line.name, 40)}{of} with the filter {shown(line.filter, 40)} is in {escaped(before)} too",
+        path=path or None, **_where(path, line.number),  # type: ignore[arg-type]
+        hint=f"Two runs of one task are not one run: read one file at a time, or `sensecheck compare {both}`.",
+        reason=Reason.KEY_TWICE,
+    )  # fmt: skip
+
+
 def _of_task(
     lines: Sequence[_Line], task: str, path: str, selection: Selection, several: bool, falling: Collection[str]
 ) -> Iterator[tuple[_Line, Fields]]:
@@ -457,7 +473,7 @@ def _of_task(
         chosen = picked(selection, "filter", filters, path, several=several)
     else:
         chosen = filters[0]
-        to_choose(selection, "filter", filters)
+        to_choose(selection, "filter", [] if filters == [_NO_FILTER] else filters)
     kept = [line for line in lines if line.filter == chosen]
     documents = {line.name for line in lines}
     if selection.question and (left := len(documents) - len(kept)):
@@ -578,6 +594,11 @@ def _scorer(lines: Sequence[_Line], path: str, selection: Selection, several: bo
     if names:
         to_choose(selection, "scorer", names)
         return next((name for name in preferred if name in names), names[0])
+    if several and selection.scorer is not None and selection.question:
+        raise InputError(
+            path=path or None, field="scorer", expected="a metric that this log holds", got=shown(selection.scorer, 60),
+            hint="None of its metrics is a verdict on an answer: read it by itself.", reason=Reason.BAD_OPTION,
+        )  # fmt: skip
     targets = is_choice and all(_right_choices(line) is not None for line in lines)
     if not targets and selection.question:
         raise InputError(

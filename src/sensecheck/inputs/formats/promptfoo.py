@@ -28,6 +28,7 @@ _TAKEN = ("id", "test", "prompt", "provider", PREDICTION, "input", "correct", "c
 _CALIBRATED, _DIVERSE, _LOOK = "calibrated", "diverse", ""
 _CALL_FAILED = 2
 """promptfoo's number for a result that ended in an error and not in an assertion."""
+_NO_ASSERTIONS = "no assertions"
 _STATUS = re.compile(r"\b([45]\d\d)\b")
 
 Fields = Mapping[str, Any]
@@ -49,6 +50,8 @@ class _Result:
     """Why there is no answer."""
     verdicts: dict[str, Any]
     """By the name of an assertion."""
+    asserted: bool | None = None
+    """Whether anything was asserted of the answer; none where the result does not say."""
     fields: dict[str, Any] = field(default_factory=dict)
 
 
@@ -100,7 +103,7 @@ def _result(item: Any, number: int, path: str, tests: _Tests) -> _Result | Input
         return placed(error, path, record=number)
     told = _Result(
         number, test, _provider(item.get("provider")), label, asked, text, response.get("logProbs"),
-        _failure(item, response), _verdicts(item),
+        _failure(item, response), _verdicts(item), _asserted(item, case),
     )  # fmt: skip
     told.fields = {
         str(name): one
@@ -160,6 +163,17 @@ def _verdicts(item: Fields) -> dict[str, Any]:
     return found
 
 
+def _asserted(item: Fields, case: Fields) -> bool | None:
+    """Without assertions promptfoo calls every answer a success, which is no verdict on it."""
+    grading, asserted = item.get("gradingResult"), case.get("assert")
+    if not isinstance(grading, Mapping):
+        return bool(asserted) if isinstance(asserted, list) else None
+    reason = grading.get("reason")
+    if isinstance(reason, str) and reason.strip().lower() == _NO_ASSERTIONS:
+        return False
+    return bool(asserted or reason or grading.get("componentResults")) or not isinstance(asserted, list)
+
+
 # ---- a whole evaluation
 
 
@@ -188,9 +202,11 @@ def _of(items: Iterable[tuple[int, Any]], path: str, selection: Selection, run: 
         if not results:
             return
         selection.method["provider"] = selection.filter  # another system, and no other yardstick
-    elif len(providers) > 1:
-        note(selection, f"several providers: {', '.join(shown(one, 60) for one in providers[:20])} (--filter NAME)")
+    elif selection.question == _LOOK and any(providers):
+        listed = ", ".join(shown(one, 60) for one in providers[:20])
+        note(selection, f"several providers: {listed} (--filter NAME)" if len(providers) > 1 else f"provider: {listed}")
     prompts = list(dict.fromkeys(one.prompt for one in results))
+    _tell_what_was_asserted(results, path, selection, alone=not run)
     scorer = _scorer(results, path, selection)
     if selection.question == _DIVERSE:
         yield from _responses(results, prompts)
@@ -224,6 +240,8 @@ def _asked(one: _Result, name: str) -> dict[str, Any]:
 def _row(one: _Result, row: dict[str, Any], scorer: str, path: str, selection: Selection) -> Any:
     if one.failed:
         return Unanswered(row, one.failed)
+    if one.asserted is False and selection.question == _CALIBRATED:
+        return Unanswered(row, _NO_ASSERTIONS)
     if scorer:
         value = one.verdicts.get(scorer)
         try:
@@ -233,9 +251,9 @@ def _row(one: _Result, row: dict[str, Any], scorer: str, path: str, selection: S
             raise refused_verdict(scorer, value, str(error), hint, path, one.number) from None
         if right is None and selection.question == _CALIBRATED:
             return Unanswered(row, "no verdict")
-        row |= {"correct": right, "confidence": None}
+        row |= {"correct": None if one.asserted is False else right, "confidence": None}
     elif selection.question == _LOOK:
-        row |= {"correct": one.verdicts[SUCCESS], "confidence": None}
+        row |= {"correct": None if one.asserted is False else one.verdicts[SUCCESS], "confidence": None}
     try:
         choice = {"text": one.output or "", "logprobs": one.logprobs if isinstance(one.logprobs, list) else None}
         (answer,) = fields_of_choices([choice])
@@ -258,11 +276,35 @@ def _responses(results: Sequence[_Result], prompts: Sequence[str]) -> Iterator[R
             yield group[0].number, Unanswered(row, group[0].failed or "no output")
 
 
+def _tell_what_was_asserted(results: Sequence[_Result], path: str, selection: Selection, *, alone: bool) -> None:
+    """A success of which nobody knows what it means is told; where none can mean anything, nothing is measured."""
+    answered = [one for one in results if not one.failed]
+    without = sum(one.asserted is False for one in answered)
+    told = f"{without:,} of {len(answered):,} answers were run without assertions: their success is no verdict"
+    if selection.question == _LOOK and without:
+        note(selection, told)
+    if selection.question != _CALIBRATED:
+        return
+    if alone and answered and without == len(answered):
+        raise InputError(
+            f"was run without assertions: none of its {without:,} answers has a verdict", path=path or None,
+            hint="Say in the tests of promptfoo what is right (assert) and run it again; other questions read its "
+            "answers as they are.", reason=Reason.NO_MARKS,
+        )  # fmt: skip
+    if any(one.asserted is None for one in answered):
+        note(selection, "nothing in the log says what was asserted: `success` is taken for the verdict as it stands")
+
+
 def _scorer(results: Sequence[_Result], path: str, selection: Selection) -> str:
     """Whose verdicts are read; none where no verdict is asked for."""
     if selection.question != _CALIBRATED and selection.scorer is None:
         return ""
-    names = dict.fromkeys(name for one in results for name, value in one.verdicts.items() if value is not None)
+    names = dict.fromkeys(
+        name
+        for one in results
+        for name, value in one.verdicts.items()
+        if value is not None and (one.asserted is not False or name in (SUCCESS, SCORE))
+    )
     return selection.pick("scorer", names or [SUCCESS], path, preferred=SUCCESS)
 
 

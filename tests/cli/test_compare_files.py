@@ -71,6 +71,37 @@ def test_tables_and_replies(tmp_path, capsys):
     assert "a.jsonl is better on accuracy: 1.0000 against b.jsonl's 0.0000" in capsys.readouterr().out
 
 
+def test_a_scorer_for_each_file(logs, capsys):
+    assert main(["compare", logs[0], logs[0], "--scorer", "match", "--scorer", "other"]) == 0
+    out = capsys.readouterr().out
+    assert "match is better on accuracy: 1.0000 against other's 0.0000" in out
+    assert "verdicts of several scorers, as asked (match: match, other: other)" in out
+    assert main(["compare", *logs, "--scorer", "match", "--scorer", "match"]) == 0
+    assert "a.json is better on accuracy: 1.0000 against b.json's 0.2500" in capsys.readouterr().out
+
+
+def test_folders_that_are_one_input(tmp_path, capsys):
+    for name, right in (("a", 1), ("b", 0)):
+        folder = tmp_path / name
+        folder.mkdir()
+        states = [
+            {"instance": {"id": f"q{at}", "input": {"text": "?"}, "split": "test", "references": []},
+             "request": {"prompt": "?"}, "result": {"success": True, "completions": [{"text": "x", "tokens": []}]}}
+            for at in range(30)
+        ]  # fmt: skip
+        stats = [
+            {"instance_id": f"q{at}", "stats": [{"name": {"name": "exact_match"}, "count": 1, "mean": right}]}
+            for at in range(30)
+        ]
+        (folder / "scenario_state.json").write_text(json.dumps({"adapter_spec": {}, "request_states": states}))
+        (folder / "per_instance_stats.json").write_text(json.dumps(stats))
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert "is better on accuracy: 1.0000 against" in capsys.readouterr().out
+    (tmp_path / "c").mkdir()
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "c")]) == 2
+    assert "is not a run directory" in capsys.readouterr().err
+
+
 def test_what_is_wrong_is_one_message(logs, tmp_path, capsys):
     def told(*arguments):
         assert main(["compare", *arguments]) == 2
@@ -81,6 +112,7 @@ def test_what_is_wrong_is_one_message(logs, tmp_path, capsys):
     assert "compare takes at least two run directories or files, got 1" in told(logs[0])
     assert "no such run" in told(logs[0], str(tmp_path / "none.json"))
     assert "given once, or once for each file: got 3 for 2 files" in told(*logs, *["--filter", "x"] * 3)
+    assert "--scorer is given once, or once for each file: got 3" in told(*logs, *["--scorer", "match"] * 3)
     assert "one of the filters of this log: m, got 'x'" in told(*logs, "--scorer", "match", "--filter", "x")
     (tmp_path / "t.csv").write_text("confidence,correct\n0.5,1\n")
     assert "has no meaning for this input" in told(*[str(tmp_path / "t.csv")] * 2, "--filter", "x")

@@ -303,6 +303,10 @@ def test_several_logs(several, kind):
     assert (result["accuracy"].n, result["accuracy"].clusters) == (4, None)
     assert result.measurements["id"].to_list() == ["t1/a", "t1/b", "t2/a", "t2/b"]
     assert result.notes[:2] == [f"{task}: agrees with the log's own accuracy: 0.5" for task in ("t1", "t2")]
+    first, second = log(sample("a")), log(sample("b", scores={"other": {"value": "I"}}))
+    assert sensecheck.calibrated.evaluate([first, second]).signature.method["scorer"] == "match+other"
+    with pytest.raises(InputError, match="one of the scorers of this log: other, got 'match'"):
+        accuracy([first, second], scorer="match")
     with pytest.raises(InputError, match="the sample 'a' of epoch 1 is there twice, first in"):
         accuracy(several(("t1", "m"), ("t1", "m"), kind=kind))
 
@@ -463,7 +467,7 @@ def path_of(name: str) -> Any:
 def test_look(written, capsys):
     assert main(["look", written(log(sample("a"), sample("b", None)))]) == 0
     out = capsys.readouterr().out
-    assert "examples   2" in out and "sensecheck calibrated" in out
+    assert "examples   2" in out and "sensecheck calibrated" in out and "note       scorer: 'match'" in out
     two = sample("a", scores={"match": {"value": 7}, "exact": {"value": "I"}})
     assert main(["look", written(log(two, status="cancelled"))]) == 0
     out = capsys.readouterr().out

@@ -270,6 +270,7 @@ def test_looking_asks_nothing(tmp_path):
     seen = look(str(saved(tmp_path, FILTERED)))
     assert (seen.format, seen.examples) == ("lm-eval", 2)
     assert "several filters: strict, loose (--filter)" in seen.notes
+    assert "scorer: exact_match" in seen.notes
 
 
 def test_several_responses_that_a_filter_kept_are_samples():
@@ -391,6 +392,19 @@ def test_the_same_document_twice_is_told(tmp_path):
         evaluated(saved(tmp_path, [*TWO, TWO[0]]), skip_bad=True)
 
 
+@pytest.mark.parametrize("question", ["calibrated", "diverse", "correct"])
+def test_two_runs_of_one_task_are_not_one(tmp_path, question):
+    (tmp_path / "2").mkdir()
+    rows = [generated(0, ["5"], "5", 1.0), generated(1, ["5"], "5", 1.0)]
+    files = [saved(tmp_path, rows), saved(tmp_path / "2", rows)]
+    told = r"2/samples_t_.*:1: doc_id '0' of 't' with the filter 'none' is in "
+    with pytest.raises(InputError, match=told) as error:
+        read([str(file) for file in files], question)
+    assert f"read one file at a time, or `sensecheck compare {files[0]} {files[1]}`" in str(error.value)
+    saved(tmp_path / "2", [generated(2, ["5"], "5", 0.0)])  # other documents of the same task
+    assert len(rows_of([str(file) for file in files], question)) == 3
+
+
 def summary(folder: Path, acc: float, n: int, name: str = f"results_{TIME}.json") -> Path:
     path = folder / name
     path.write_text(json.dumps({"results": {"t": {"sample_len": n, "acc,none": acc}}, "configs": {"t": {}}}))
@@ -452,6 +466,16 @@ def test_several_tasks_side_by_side(tmp_path):
     assert result.signature.method["scorer"] == "acc+exact_match"
     with pytest.raises(InputError, match="--filter absent"):
         evaluated([saved(tmp_path, TWO, "a"), saved(tmp_path, other, "b_c")], filter="absent")
+
+
+def test_a_named_scorer_is_never_replaced(tmp_path):
+    files = [saved(tmp_path, TWO, "a"), saved(tmp_path, [generated(0, ["5"], "5", 1.0)], "b")]
+    told = r"samples_b_.*scorer: expected one of the scorers of this log: exact_match, got 'acc'"
+    with pytest.raises(InputError, match=told):
+        evaluated(files, scorer="acc")
+    bare = {**choice(0, [-1.0, -2.0], 0, None), "metrics": []}
+    with pytest.raises(InputError, match=r"samples_b_.*scorer: expected a metric that this log holds, got 'acc'"):
+        evaluated([files[0], saved(tmp_path, [bare], "b")], scorer="acc")
 
 
 @pytest.mark.parametrize(

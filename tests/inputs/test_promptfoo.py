@@ -227,12 +227,60 @@ def test_providers_of_one_file_compared(tmp_path, capsys):
     assert "b is better on accuracy: 0.7500 against a's 0.2500" in capsys.readouterr().out
 
 
-@pytest.mark.golden
-@pytest.mark.parametrize(("name", "n", "tests"), [("v1_simple-test_output.json", 4, 2), ("v4evalToShare.json", 8, 4)])
-def test_figures_of_files(shared, name, n, tests):
-    path = shared / "data" / "formats" / "promptfoo" / name
-    if not path.is_file():
+NOTHING_ASSERTED = {"gradingResult": {"pass": True, "score": 1, "reason": "No assertions"}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        NOTHING_ASSERTED,
+        {"testCase": {"assert": []}, "gradingResult": None},
+        {"testCase": {"assert": []}, "gradingResult": {"pass": True, "score": 1, "componentResults": []}},
+    ],
+)
+def test_without_assertions_success_is_no_verdict(more, tmp_path):
+    assert accuracy(document(result(0), result(1, False), result(2, **more))) == (0.5, 2, {"no assertions": 1})
+    data = document(result(0, **more), result(1, **more))
+    for scorer in (None, "score"):
+        with pytest.raises(InputError, match="was run without assertions: none of its 2 answers has a verdict"):
+            accuracy(data, scorer=scorer)
+    path = tmp_path / "out.json"
+    path.write_text(json.dumps(data))
+    notes = look(str(path)).notes
+    assert "2 of 2 answers were run without assertions: their success is no verdict" in notes
+    assert "provider: 'openai:small'" in notes
+
+
+def test_what_was_asserted_is_not_known():
+    old = result(0)
+    del old["gradingResult"]
+    told = "nothing in the log says what was asserted: `success` is taken for the verdict as it stands"
+    for one, is_told in ((old, True), (result(0), False), ({**old, "testCase": {"assert": [{"type": "is"}]}}, False)):
+        found = sensecheck.calibrated.evaluate(document(one), options=PLAIN)
+        assert (found["accuracy"].value, told in found.notes) == (1, is_told)
+
+
+@pytest.fixture
+def files(shared):
+    folder = shared / "data" / "formats" / "promptfoo"
+    if not folder.is_dir():
         pytest.skip("no ../shared/data/formats: needs third-party files that may not be copied into the repository")
-    assert accuracy(path) == (1, n, {})
+    return folder
+
+
+@pytest.mark.golden
+def test_figures_of_an_old_file(files):
+    path = files / "v1_simple-test_output.json"
+    assert accuracy(path) == (1, 4, {})
     found = sensecheck.calibrated.evaluate(path, cluster="test")
-    assert found["accuracy"].clusters == tests
+    assert found["accuracy"].clusters == 2
+    assert any(note.startswith("nothing in the log says what was asserted") for note in found.notes)
+
+
+@pytest.mark.golden
+def test_a_file_without_assertions(files):
+    path = files / "v4evalToShare.json"
+    with pytest.raises(InputError, match="was run without assertions: none of its 8 answers has a verdict"):
+        accuracy(path)
+    found = sensecheck.diverse.evaluate(path)
+    assert found["distinct_1"].n == 8

@@ -45,7 +45,10 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EXAMPLES,
     )
     command.add_argument(
-        "runs", metavar="RUN", nargs="+", help="run directories, files or folders that are one input; the others are compared with the first"
+        "runs",
+        metavar="RUN",
+        nargs="+",
+        help="run directories, files or folders that are one input; the others are compared with the first",
     )
     command.add_argument(
         "--format", choices=FORMATS, default="table", help="how the differences are printed (default: table)"
@@ -163,9 +166,8 @@ def _for_each(name: str, given: list[str] | None, files: int) -> list[str]:
     if given is None:
         return []
     if len(given) not in (1, files):
-        raise ValueError(
-            f"--{name} is given once, or once for each file: got {len(given)} for {files} file{'s' if files > 1 else ''}"
-        )
+        counted = f"{files} file{'s' if files > 1 else ''}"
+        raise ValueError(f"--{name} is given once, or once for each file: got {len(given)} for {counted}")
     return given * files if len(given) == 1 else given
 
 

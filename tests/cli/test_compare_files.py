@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,29 @@ def test_tables_and_replies(tmp_path, capsys):
     files = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
     assert main(["compare", *files, "--gold", str(tmp_path / "gold.csv"), "--on", "id"]) == 0
     assert "a.jsonl is better on accuracy: 1.0000 against b.jsonl's 0.0000" in capsys.readouterr().out
+
+
+def test_an_id_that_is_there_twice(tmp_path, capsys):
+    files = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    rows = [f"q{at},0.5,{at % 2}" for at in range(8)]
+    (tmp_path / "a.csv").write_text("\n".join(["id,confidence,correct", *rows]) + "\n")
+    (tmp_path / "b.csv").write_text("\n".join(["id,confidence,correct", *rows, "q3,0.5,0"]) + "\n")
+    assert main(["compare", *files]) == 0
+    told = "Careful: b.csv has 1 id more than once (q3), and no column sample or epoch tells these rows apart"
+    assert told in capsys.readouterr().out
+    assert main(["compare", *files, "--format", "json"]) == 0
+    assert told in json.loads(capsys.readouterr().out)["verdict"][0]
+    assert main(["compare", files[0], files[0]]) == 0
+    assert "more than once" not in capsys.readouterr().out
+
+
+def test_epochs_are_told_apart(logs, capsys):
+    for path in map(Path, logs):
+        whole = json.loads(path.read_text())
+        whole["samples"] += [one | {"epoch": 2} for one in whole["samples"]]
+        path.write_text(json.dumps(whole))
+    assert main(["compare", *logs, "--scorer", "match"]) == 0
+    assert "more than once" not in capsys.readouterr().out
 
 
 def test_what_is_wrong_is_one_message(logs, tmp_path, capsys):

@@ -86,6 +86,17 @@ def test_an_id_that_is_there_twice(tmp_path, capsys):
     assert "more than once" not in capsys.readouterr().out
 
 
+def test_samples_that_the_user_named_are_told_apart(tmp_path, capsys):
+    runs = []
+    for name in ("a", "b"):
+        rows = [f"q{at},{seed},0.5,{at % 2}" for at in range(8) for seed in (1, 2)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,seed,confidence,correct", *rows]) + "\n")
+        runs.append(str(tmp_path / name))
+        assert main(["calibrated", f"{runs[-1]}.csv", "--repeat", "seed", "--out", runs[-1]]) == 0
+    assert main(["compare", *runs]) == 0
+    assert "more than once" not in capsys.readouterr().out
+
+
 def test_epochs_are_told_apart(logs, capsys):
     for path in map(Path, logs):
         whole = json.loads(path.read_text())

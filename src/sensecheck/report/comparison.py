@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from sensecheck.report.escaping import visible
 from sensecheck.report.examples import outcome_words
 from sensecheck.report.pairing import Pairing, pairing
 from sensecheck.report.result import Result
@@ -123,11 +124,11 @@ class Comparison:
 
     def _told_apart_by_order(self) -> str:
         """Where one id names several rows of a run: which of them goes with which of the other is a guess."""
-        told = [
-            f"{name} has {many:,} id{'s' if many > 1 else ''} more than once ({first})"
-            for name, (many, first) in zip(self.names, [one or (0, "") for one in self.repeated], strict=True)
-            if many
-        ]
+        told = []
+        for name, run, again in zip(self.names, (self.a, self.b), self.repeated, strict=True):
+            if again is not None and not run.signature.method.get("repeat"):
+                many, first = again
+                told.append(f"{name} has {many:,} id{'s' if many > 1 else ''} more than once ({visible(first, 60)})")
         if not told:
             return ""
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -100,6 +101,40 @@ def test_folders_that_are_one_input(tmp_path, capsys):
     (tmp_path / "c").mkdir()
     assert main(["compare", str(tmp_path / "a"), str(tmp_path / "c")]) == 2
     assert "is not a run directory" in capsys.readouterr().err
+
+
+def test_an_id_that_is_there_twice(tmp_path, capsys):
+    files = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+    rows = [f"q{at},0.5,{at % 2}" for at in range(8)]
+    (tmp_path / "a.csv").write_text("\n".join(["id,confidence,correct", *rows]) + "\n")
+    (tmp_path / "b.csv").write_text("\n".join(["id,confidence,correct", *rows, "q3,0.5,0"]) + "\n")
+    assert main(["compare", *files]) == 0
+    told = "Careful: b.csv has 1 id more than once (q3), and no column sample or epoch tells these rows apart"
+    assert told in capsys.readouterr().out
+    assert main(["compare", *files, "--format", "json"]) == 0
+    assert told in json.loads(capsys.readouterr().out)["verdict"][0]
+    assert main(["compare", files[0], files[0]]) == 0
+    assert "more than once" not in capsys.readouterr().out
+
+
+def test_samples_that_the_user_named_are_told_apart(tmp_path, capsys):
+    runs = []
+    for name in ("a", "b"):
+        rows = [f"q{at},{seed},0.5,{at % 2}" for at in range(8) for seed in (1, 2)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,seed,confidence,correct", *rows]) + "\n")
+        runs.append(str(tmp_path / name))
+        assert main(["calibrated", f"{runs[-1]}.csv", "--repeat", "seed", "--out", runs[-1]]) == 0
+    assert main(["compare", *runs]) == 0
+    assert "more than once" not in capsys.readouterr().out
+
+
+def test_epochs_are_told_apart(logs, capsys):
+    for path in map(Path, logs):
+        whole = json.loads(path.read_text())
+        whole["samples"] += [one | {"epoch": 2} for one in whole["samples"]]
+        path.write_text(json.dumps(whole))
+    assert main(["compare", *logs, "--scorer", "match"]) == 0
+    assert "more than once" not in capsys.readouterr().out
 
 
 def test_what_is_wrong_is_one_message(logs, tmp_path, capsys):

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from sensecheck.report.escaping import visible
 from sensecheck.report.examples import outcome_words
 from sensecheck.report.pairing import Pairing, pairing
 from sensecheck.report.result import Result
@@ -41,6 +42,8 @@ class Comparison:
     """What could be scored in one run and not in the other, where a headline figure lost rows."""
     overlap: Overlap | None = None
     """Units of either run, and of both."""
+    repeated: tuple[tuple[int, str] | None, ...] = (None, None)
+    """Of either run, where several rows have one id and nothing tells them apart: how many ids, and the first."""
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)
@@ -119,6 +122,20 @@ class Comparison:
             "If a number is the place in a file and no id, the pairs are not the same examples."
         )
 
+    def _told_apart_by_order(self) -> str:
+        """Where one id names several rows of a run: which of them goes with which of the other is a guess."""
+        told = []
+        for name, run, again in zip(self.names, (self.a, self.b), self.repeated, strict=True):
+            if again is not None and not run.signature.method.get("repeat"):
+                many, first = again
+                told.append(f"{name} has {many:,} id{'s' if many > 1 else ''} more than once ({visible(first, 60)})")
+        if not told:
+            return ""
+        return (
+            f"Careful: {' and '.join(told)}, and no column sample or epoch tells these rows apart: they are paired in "
+            "their order, and one without a counterpart is left out."
+        )
+
     def _few_shared(self) -> str:
         """Said first where less than half of a run takes part in its own comparison."""
         a, b = self.names
@@ -150,7 +167,16 @@ class Comparison:
     def verdict(self) -> list[str]:
         """What the comparison shows, in plain sentences."""
         a, b = self.names
-        said = [words for words in (self._few_shared(), self._perhaps_misplaced(), self.pairing.doubt) if words]
+        said = [
+            words
+            for words in (
+                self._few_shared(),
+                self._perhaps_misplaced(),
+                self.pairing.doubt,
+                self._told_apart_by_order(),
+            )
+            if words
+        ]
         for d in self.differences:
             if d.direction == "none" or d.name not in self.a.question.headline:
                 continue

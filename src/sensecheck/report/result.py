@@ -212,7 +212,16 @@ class Result:
         # A method may leave the outcome out (exact match alone, say): there is then nothing to flip.
         both = bool(outcome) and outcome in self.rows.schema and outcome in other.rows.schema
         changed = flips(self.rows, other.rows, outcome) if both else None
-        return Comparison(self, other, names, differences, changed, scored, paired.overlap)
+        return Comparison(
+            self,
+            other,
+            names,
+            differences,
+            changed,
+            scored,
+            paired.overlap,
+            tuple(paired.repeated.get(n) for n in names),
+        )
 
     @property
     def name(self) -> str:

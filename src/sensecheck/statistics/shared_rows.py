@@ -15,6 +15,8 @@ from sensecheck.statistics.measurements import Frames, Measurements, concatenate
 from sensecheck.statistics.table import defined_mask
 
 _SHOWN = 3
+_TELLS_APART = ("unit", "sample", "epoch")
+"""Columns that say why several rows have one id."""
 
 
 class ComparisonError(ValueError):
@@ -71,7 +73,9 @@ class PairedRuns:
     def __init__(self, a: Measurements, b: Measurements, names: tuple[str, str] = ("A", "B")) -> None:
         self.runs = (a, b)
         by_unit = "unit" in a.schema and "unit" in b.schema
-        self.keys = tuple(_keys(run, by_unit) for run in self.runs)
+        self.repeated: dict[str, tuple[int, str]] = {}
+        """Of each run in which rows have the same id and nothing says why: how many such ids, and the first of them."""
+        self.keys = tuple(self._keys(run, name, by_unit) for run, name in zip(self.runs, names, strict=True))
         distinct = [np.unique(keys) for keys in self.keys]
         common = np.intersect1d(distinct[0], distinct[1], assume_unique=True)
         self.overlap = Overlap(len(distinct[0]), len(distinct[1]), len(common))
@@ -85,6 +89,20 @@ class PairedRuns:
         self.in_both: tuple[Flags, Flags] = (np.isin(self.keys[0], common), np.isin(self.keys[1], common))
         for role in ("cluster", "weight"):
             self._check_alike(role, names)
+
+    def _keys(self, run: Measurements, name: str, by_unit: bool) -> U64:
+        if by_unit:
+            return np.concatenate([hash_ids(batch["unit"]) for batch in run.batches(["unit"])])
+        names = concatenated(run, ["id"])
+        keys = hash_ids(names["id"])
+        if names["id"].n_unique() == len(names):
+            return keys
+        nth = names.select(pl.int_range(pl.len()).over("id")).to_series()
+        if not any(column in run.schema for column in _TELLS_APART):
+            again = names["id"].filter(nth == 1)
+            self.repeated[name] = len(again), str(again[0])
+        order = nth.to_numpy().astype(np.uint64)
+        return np.where(order > 0, scramble(keys ^ scramble(order)), keys)
 
     def _check_alike(self, role: str, names: tuple[str, str]) -> None:
         """Refuse runs that put the same unit into another cluster, or give it another weight."""
@@ -146,17 +164,6 @@ class PairedRuns:
                 Frames(by_key.sort("_key").with_columns(pl.col("_key").cast(pl.String).alias("id")).drop("_key"))
             )
         return sides[0], sides[1]
-
-
-def _keys(run: Measurements, by_unit: bool) -> U64:
-    if by_unit:
-        return np.concatenate([hash_ids(batch["unit"]) for batch in run.batches(["unit"])])
-    names = concatenated(run, ["id"])
-    keys = hash_ids(names["id"])
-    if names["id"].n_unique() == len(names):
-        return keys
-    nth = names.select(pl.int_range(pl.len()).over("id")).to_series().to_numpy().astype(np.uint64)
-    return np.where(nth > 0, scramble(keys ^ scramble(nth)), keys)
 
 
 def _some_names(run: Measurements) -> list[str]:

@@ -105,6 +105,11 @@ def test_what_torch_saves(rows):
     torch.save({"logits": (logits.requires_grad_(), logits), "labels": y}, "e.pt")
     for path in ("a.pt", "b.pt", "c.pt", "d.pt", "e.pt"):
         assert measured(path)["classwise_ece"].value == wanted, path
+    torch.save({"logits": logits, "labels": y.tolist()}, "f.pt")
+    assert measured("f.pt")["classwise_ece"].value == wanted
+    torch.save({0: logits, 1: y}, "g.pt")
+    with pytest.raises(InputError, match=r"do not say what they are: 0 \(3 numbers a row\), 1"):
+        measured("g.pt")
     half = {"logits": logits.bfloat16(), "labels": y}
     torch.save(half, "h.pt")
     assert measured("h.pt")["ece"].value == measured(half)["ece"].value
@@ -218,6 +223,8 @@ def _npy(header: bytes, data: bytes = b"", version: bytes = b"\x01\x00") -> byte
         _npy(b"{'descr': [('a', '|O')], 'fortran_order': False, 'shape': (1,), }\n", b"\0" * 8),
         _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 99999999999999999999), }\n"),
         _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"99999999999," * 31 + b" 0), }\n"),
+        _npy(b"{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }\n", b"\xff" * 4),
+        _npy(b"{'descr': '>U1', 'fortran_order': False, 'shape': (1,), }\n", b"\0\0\xd8\0"),
         _npy(b"[" * 5000),
         _npy(b"__import__('os').getcwd()\n"),
         _npy(b"{}\n"),
@@ -230,9 +237,14 @@ def test_hostile_npy(data):
     with zipfile.ZipFile("a.npz", "w") as packed:
         packed.writestr("predictions.npy", data)
     for path in ("a.npy", "a.npz"):
-        told = "claims|has the shape|is of the type|is no NumPy array|are pickles|has a version"
+        told = "claims|has the shape|is of the type|is no NumPy array|are pickles|has a version|do not exist"
         with pytest.raises(InputError, match=rf"^{path}: .*({told})"):
             measured(path)
+
+
+def test_halves_of_characters_in_memory():
+    with pytest.raises(InputError, match="label: expected texts that can be written"):
+        measured(probabilities=np.eye(2), label=np.array(["\ud800", "a"]))
 
 
 def test_a_zip_that_unpacks_to_far_more_than_it_has():

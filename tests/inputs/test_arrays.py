@@ -205,6 +205,21 @@ def test_the_user_says_which(rows):
     assert later["ece"].value == measured(probabilities=logits * 2, label=y)["ece"].value
 
 
+def test_two_labels_that_differ(rows):
+    logits, y = rows
+    wanted = measured(probabilities=logits, label=y)["accuracy"].value
+    np.savez("a.npz", logits=logits, label=y, labels=y.astype(np.int8))
+    assert measured("a.npz")["accuracy"].value == wanted
+    other = y.copy()
+    other[4] = 2 - y[4] if y[4] != 1 else 0
+    np.savez("b.npz", logits=logits, label=other, labels=y)
+    told = rf"b\.npz: record 5: expected .* in label and labels, got {other[4]} and {y[4]}\. .*--columns label=labels?"
+    with pytest.raises(InputError, match=told):
+        measured("b.npz")
+    assert measured("b.npz", columns={"label": "labels"})["accuracy"].value == wanted
+    assert measured("b.npz", columns={"label": "label"})["accuracy"].value != wanted
+
+
 # -- hostile files
 
 

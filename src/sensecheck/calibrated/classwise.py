@@ -104,6 +104,8 @@ class Distributions:
         """confidence, correct, the gold class and every class's probability; and why a row cannot be scored."""
         frame = batch.frame
         label = _label_column(batch)
+        if isinstance(frame.schema[name], pl.Array) and "label" not in self.renamed:
+            _refuse_other_labels(batch, label)
         lacking = pl.select(
             pl.when(_lacks(frame[name])).then(pl.lit(_NO_NUMBERS if self.told.may_lack else _BAD_NUMBERS))
             .when(frame[label].is_null()).then(pl.lit(_NO_LABEL if self.told.may_lack else _BAD_LABEL))
@@ -331,6 +333,27 @@ def _label_column(batch: TableBatch) -> str:
             reason=Reason.NO_COLUMN,
         )  # fmt: skip
     return label
+
+
+def _refuse_other_labels(batch: TableBatch, label: str) -> None:
+    """Arrays are called as each program likes: two that may be the gold class, and differ, are not chosen from."""
+    frame = batch.frame
+    for other in LABEL_NAMES:
+        if other == label or other not in frame.columns or not _are_alike(frame.schema[label], frame.schema[other]):
+            continue
+        differ = frame[label].cast(pl.String) != frame[other].cast(pl.String)
+        if differ.any():
+            row = int(differ.arg_max() or 0)
+            raise batch.error(
+                row, expected=f"one gold class, or the same in {label} and {other}",
+                got=f"{shown(frame[label][row], 40)} and {shown(frame[other][row], 40)}",
+                hint=f"Say which one it is: --columns label={label}, or label={other} (columns=).",
+                reason=Reason.AMBIGUOUS_FORMAT,
+            )  # fmt: skip
+
+
+def _are_alike(one: pl.DataType, other: pl.DataType) -> bool:
+    return (one.is_integer() and other.is_integer()) or (one == other and one in (pl.String, pl.Boolean))
 
 
 def _lacks(column: pl.Series) -> pl.Series:

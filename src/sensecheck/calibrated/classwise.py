@@ -95,6 +95,7 @@ class Distributions:
         self.classes: list[str] | None = None
         self.scales: dict[str, str] = {}
         self._columns: set[str] = set()
+        self._tied = 0
 
     def is_binary(self) -> bool:
         """Whether a column was named as the probability of the second class."""
@@ -131,6 +132,9 @@ class Distributions:
         gold, unknown = self._golds(batch, label, names, isinstance(batch.frame.schema[name], pl.Struct))
         best = table.argmax(axis=1) if len(table) else np.zeros(0, dtype=np.intp)
         bad = broken | unknown
+        if len(table):
+            tops = table == table[np.arange(len(table)), best][:, None]
+            self._tied += int(((tops.sum(axis=1) > 1) & ~bad).sum())
         columns = {
             "confidence": _absent(table[np.arange(len(table)), best], bad),
             "correct": _absent(best == gold, bad),
@@ -143,6 +147,15 @@ class Distributions:
         return pl.DataFrame(columns), why
 
     def remarks(self) -> list[str]:
+        return [*self._of_scale(), *self._of_ties()]
+
+    def _of_ties(self) -> list[str]:
+        if not self._tied:
+            return []
+        have = "row has" if self._tied == 1 else "rows have"
+        return [f"{self._tied:,} {have} several likeliest classes: of these the first counts as the answer"]
+
+    def _of_scale(self) -> list[str]:
         if "logits(softmax)" in self.scales.values() and self.told.scale == "auto":
             names = ", ".join(sorted(self._columns))
             return [f"the numbers of {names} are logits: their softmax is measured (--scale says what they are)"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sensecheck import calibrated, diverse
+from sensecheck import calibrated, correct, diverse
 from sensecheck.cli import main
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.formats.replies import own_tokens
@@ -439,6 +439,12 @@ def test_replies_for_other_questions(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps(several) + "\n")
     assert diverse.evaluate(path, options=NONE)["distinct_1"].value == pytest.approx(0.75)
+
+
+def test_white_space_around_a_query_is_no_part_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"choices": [choice(message={"content": " SELECT 1\n"})], "gold": "SELECT 1"}) + "\n")
+    assert correct.evaluate(path, language="sql", options=NONE)["em"].value == 1.0
 
 
 @pytest.mark.golden

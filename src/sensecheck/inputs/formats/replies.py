@@ -642,6 +642,8 @@ def _of(item: Fields, selection: Selection, unnamed: str) -> list[Mapping[str, A
         texts = [answer.text for answer in answers if answer.text is not None]
         return [{**around, "responses": texts}]
     rows = [{**around, **_fields_of(answer)} for answer in answers]
+    if selection.question == "correct":  # white space around a query is the server's, and no part of it
+        rows = [{**row, PREDICTION: str(row[PREDICTION]).strip()} for row in rows]
     if len(rows) == 1:
         return [*rows]
     return [{"id": unnamed, **row, SAMPLE: at} for at, row in enumerate(rows)]

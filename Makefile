@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test fuzz bench lint docs-check clean
+.PHONY: demo test hosts fuzz bench lint docs-check clean
 
 demo: $(STAMP)
 	@$(BIN)/sensecheck demo --out demo-run --overwrite
@@ -15,6 +15,11 @@ test: $(STAMP)-test
 	$(BIN)/ruff format --check src tests benchmarks scripts
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto --dist loadgroup
+
+# Real runs of the programs whose logs are read. They need some hundred packages, which stay apart from .venv.
+HOSTS := .venv-hosts
+hosts: $(STAMP)-test $(HOSTS)/.installed
+	$(HOSTS)/bin/python -m pytest tests/hosts -p no:cacheprovider
 
 # Many damaged inputs to everything that reads; an hour or more. FUZZ="--only lexicons --mutations 5000" does less.
 FUZZ ?= --mutations 100000 --jobs 2
@@ -44,9 +49,19 @@ $(STAMP)-test: $(STAMP) requirements/test.txt
 	$(BIN)/pip install --quiet --editable '.[sparql,duckdb,plots]' -r requirements/test.txt
 	@touch $@
 
+# uv is much faster where it can reach the packages; --no-deps: torch and transformers are taken from .venv.
+$(HOSTS)/.installed: requirements/hosts.txt
+	$(PYTHON) -m venv $(HOSTS)
+	$(HOSTS)/bin/pip install --quiet uv
+	$(HOSTS)/bin/uv pip install --quiet --python $(HOSTS)/bin/python -r requirements/hosts.txt \
+	    || $(HOSTS)/bin/pip install --quiet -r requirements/hosts.txt
+	$(HOSTS)/bin/pip install --quiet --no-deps accelerate peft
+	@$(HOSTS)/bin/python scripts/beside.py src $(VENV)
+	@touch $@
+
 $(STAMP)-bench: $(STAMP)-test requirements/bench.txt
 	$(BIN)/pip install --quiet -r requirements/bench.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) demo-run .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HOSTS) demo-run .pytest_cache .mypy_cache .ruff_cache

@@ -362,3 +362,23 @@ def test_the_command_line(rows, tmp_path, capsys):
     assert main(["calibrated", str(path), "--classes", "no,maybe,yes", "--no-ci", "--format", "json"]) == 0
     told = {one["name"]: one["value"] for one in json.loads(capsys.readouterr().out)["figures"]}
     assert [told[name] for name in FIGURES] == pytest.approx(wanted(p, y))
+
+
+def test_of_several_likeliest_classes_the_first_counts_and_that_is_said():
+    ties = [[0.5, 0.5], [0.5, 0.5], [0.4, 0.6]]
+    said = "2 rows have several likeliest classes: of these the first counts as the answer"
+    for label, accuracy in (([0, 0, 1], 1), ([1, 1, 1], 1 / 3)):
+        whole = calibrated.evaluate(probabilities=ties, label=label)
+        binary = calibrated.evaluate(probability=[0.5, 0.5, 0.6], label=label)
+        for result in (whole, binary):
+            assert result["accuracy"].value == pytest.approx(accuracy) and said in result.notes
+    assert not any("likeliest" in note for note in calibrated.evaluate(probabilities=ties[2:], label=[1]).notes)
+
+
+@pytest.mark.filterwarnings("error")
+def test_large_logits_do_not_overflow():
+    logits = np.array([[1e4, -1e4, 9999.0], [-1e4, 1e4, 0.0], [0.0, 1.0, -1e4]])
+    result = calibrated.evaluate(probabilities=logits, label=[2, 1, 1])
+    one = 1 / (1 + np.exp(-1.0))
+    assert result["nll_multiclass"].value == pytest.approx((1 - np.log(one) - np.log(one)) / 3)
+    assert result["mean_confidence"].value == pytest.approx((2 * one + 1) / 3)

@@ -105,6 +105,11 @@ def test_what_torch_saves(rows):
     torch.save({"logits": (logits.requires_grad_(), logits), "labels": y}, "e.pt")
     for path in ("a.pt", "b.pt", "c.pt", "d.pt", "e.pt"):
         assert measured(path)["classwise_ece"].value == wanted, path
+    torch.save({"logits": logits, "labels": y.tolist()}, "f.pt")
+    assert measured("f.pt")["classwise_ece"].value == wanted
+    torch.save({0: logits, 1: y}, "g.pt")
+    with pytest.raises(InputError, match=r"do not say what they are: 0 \(3 numbers a row\), 1"):
+        measured("g.pt")
     half = {"logits": logits.bfloat16(), "labels": y}
     torch.save(half, "h.pt")
     assert measured("h.pt")["ece"].value == measured(half)["ece"].value
@@ -200,6 +205,21 @@ def test_the_user_says_which(rows):
     assert later["ece"].value == measured(probabilities=logits * 2, label=y)["ece"].value
 
 
+def test_two_labels_that_differ(rows):
+    logits, y = rows
+    wanted = measured(probabilities=logits, label=y)["accuracy"].value
+    np.savez("a.npz", logits=logits, label=y, labels=y.astype(np.int8))
+    assert measured("a.npz")["accuracy"].value == wanted
+    other = y.copy()
+    other[4] = 2 - y[4] if y[4] != 1 else 0
+    np.savez("b.npz", logits=logits, label=other, labels=y)
+    told = rf"b\.npz: record 5: expected .* in label and labels, got {other[4]} and {y[4]}\. .*--columns label=labels?"
+    with pytest.raises(InputError, match=told):
+        measured("b.npz")
+    assert measured("b.npz", columns={"label": "labels"})["accuracy"].value == wanted
+    assert measured("b.npz", columns={"label": "label"})["accuracy"].value != wanted
+
+
 # -- hostile files
 
 
@@ -218,6 +238,8 @@ def _npy(header: bytes, data: bytes = b"", version: bytes = b"\x01\x00") -> byte
         _npy(b"{'descr': [('a', '|O')], 'fortran_order': False, 'shape': (1,), }\n", b"\0" * 8),
         _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 99999999999999999999), }\n"),
         _npy(b"{'descr': '<f8', 'fortran_order': False, 'shape': (" + b"99999999999," * 31 + b" 0), }\n"),
+        _npy(b"{'descr': '<U1', 'fortran_order': False, 'shape': (1,), }\n", b"\xff" * 4),
+        _npy(b"{'descr': '>U1', 'fortran_order': False, 'shape': (1,), }\n", b"\0\0\xd8\0"),
         _npy(b"[" * 5000),
         _npy(b"__import__('os').getcwd()\n"),
         _npy(b"{}\n"),
@@ -230,9 +252,14 @@ def test_hostile_npy(data):
     with zipfile.ZipFile("a.npz", "w") as packed:
         packed.writestr("predictions.npy", data)
     for path in ("a.npy", "a.npz"):
-        told = "claims|has the shape|is of the type|is no NumPy array|are pickles|has a version"
+        told = "claims|has the shape|is of the type|is no NumPy array|are pickles|has a version|do not exist"
         with pytest.raises(InputError, match=rf"^{path}: .*({told})"):
             measured(path)
+
+
+def test_halves_of_characters_in_memory():
+    with pytest.raises(InputError, match="label: expected texts that can be written"):
+        measured(probabilities=np.eye(2), label=np.array(["\ud800", "a"]))
 
 
 def test_a_zip_that_unpacks_to_far_more_than_it_has():

@@ -147,7 +147,7 @@ def test_a_score_that_is_the_contrary_of_its_mark_is_told():
 )  # fmt: skip
 def test_a_number_that_cannot_be_written_out_is_told(change, field):
     with pytest.raises(InputError, match=f"{field}: expected a text or a number that can be written out"):
-        evaluated([{**TWO[0], **change}], input_format="every-eval-ever")
+        evaluated([{**TWO[0], **change}])
 
 
 def test_the_same_sample_twice(tmp_path):

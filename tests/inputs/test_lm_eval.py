@@ -375,7 +375,7 @@ def test_a_number_that_cannot_be_written_out_is_told(field):
     """Python writes no integer of over 4,300 digits."""
     line = {**generated(0, ["x"], "x", 1.0), field: 10**5000}
     with pytest.raises(InputError, match=f"record 1: {field}: expected a text or a number that can be written out"):
-        evaluated([line], input_format="lm-eval")
+        evaluated([line])
 
 
 def test_versions_that_name_neither_filter_nor_metrics():
@@ -421,7 +421,17 @@ def summary(folder: Path, acc: float, n: int, name: str = f"results_{TIME}.json"
 )
 def test_the_runs_own_results_are_compared(tmp_path, acc, n, said):
     summary(tmp_path, acc, n)
-    assert said in evaluated(saved(tmp_path, TWO)).notes
+    path = saved(tmp_path, TWO)
+    assert said in evaluated(path).notes
+    # A part of the records is not compared with the figure of all.
+    assert not any(note.startswith(("agrees with", "differs from")) for note in evaluated(path, limit=1).notes)
+
+
+def test_a_verdict_without_a_confidence_is_part_of_the_figure_that_agrees(tmp_path):
+    summary(tmp_path, 0.5, 2)
+    result = evaluated(saved(tmp_path, [TWO[0], choice(1, [-1.0, -2.0], 0, 0.0)]))
+    assert (result["accuracy"].value, result["accuracy"].n, result["mean_confidence"].n) == (0.5, 2, 1)
+    assert f"agrees with results_{TIME}.json: acc 0.5000 over 2" in result.notes
 
 
 def test_results_of_another_time_or_unreadable_are_left_alone(tmp_path):

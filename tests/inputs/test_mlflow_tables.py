@@ -104,7 +104,7 @@ def test_rows_of_several_tables_are_other_examples(tmp_path):
 def test_a_number_that_cannot_be_written_out_is_told(column):
     row = {"id": 1, "ground_truth": 1, "predictions": 1, column: 10**5000}
     with pytest.raises(InputError, match=f"record 1: {column}: expected a text or a number that can be written out"):
-        evaluated(table(list(row), [list(row.values())]), input_format="mlflow")
+        evaluated(table(list(row), [list(row.values())]))
 
 
 def test_a_confidence_of_the_tables_own():

@@ -95,6 +95,7 @@ class Distributions:
         self.classes: list[str] | None = None
         self.scales: dict[str, str] = {}
         self._columns: set[str] = set()
+        self._tied = 0
 
     def is_binary(self) -> bool:
         """Whether a column was named as the probability of the second class."""
@@ -104,6 +105,8 @@ class Distributions:
         """confidence, correct, the gold class and every class's probability; and why a row cannot be scored."""
         frame = batch.frame
         label = _label_column(batch)
+        if isinstance(frame.schema[name], pl.Array) and "label" not in self.renamed:
+            _refuse_other_labels(batch, label)
         lacking = pl.select(
             pl.when(_lacks(frame[name])).then(pl.lit(_NO_NUMBERS if self.told.may_lack else _BAD_NUMBERS))
             .when(frame[label].is_null()).then(pl.lit(_NO_LABEL if self.told.may_lack else _BAD_LABEL))
@@ -129,6 +132,9 @@ class Distributions:
         gold, unknown = self._golds(batch, label, names, isinstance(batch.frame.schema[name], pl.Struct))
         best = table.argmax(axis=1) if len(table) else np.zeros(0, dtype=np.intp)
         bad = broken | unknown
+        if len(table):
+            tops = table == table[np.arange(len(table)), best][:, None]
+            self._tied += int(((tops.sum(axis=1) > 1) & ~bad).sum())
         columns = {
             "confidence": _absent(table[np.arange(len(table)), best], bad),
             "correct": _absent(best == gold, bad),
@@ -141,6 +147,15 @@ class Distributions:
         return pl.DataFrame(columns), why
 
     def remarks(self) -> list[str]:
+        return [*self._of_scale(), *self._of_ties()]
+
+    def _of_ties(self) -> list[str]:
+        if not self._tied:
+            return []
+        have = "row has" if self._tied == 1 else "rows have"
+        return [f"{self._tied:,} {have} several likeliest classes: of these the first counts as the answer"]
+
+    def _of_scale(self) -> list[str]:
         if "logits(softmax)" in self.scales.values() and self.told.scale == "auto":
             names = ", ".join(sorted(self._columns))
             return [f"the numbers of {names} are logits: their softmax is measured (--scale says what they are)"]
@@ -331,6 +346,27 @@ def _label_column(batch: TableBatch) -> str:
             reason=Reason.NO_COLUMN,
         )  # fmt: skip
     return label
+
+
+def _refuse_other_labels(batch: TableBatch, label: str) -> None:
+    """Arrays are called as each program likes: two that may be the gold class, and differ, are not chosen from."""
+    frame = batch.frame
+    for other in LABEL_NAMES:
+        if other == label or other not in frame.columns or not _are_alike(frame.schema[label], frame.schema[other]):
+            continue
+        differ = frame[label].cast(pl.String) != frame[other].cast(pl.String)
+        if differ.any():
+            row = int(differ.arg_max() or 0)
+            raise batch.error(
+                row, expected=f"one gold class, or the same in {label} and {other}",
+                got=f"{shown(frame[label][row], 40)} and {shown(frame[other][row], 40)}",
+                hint=f"Say which one it is: --columns label={label}, or label={other} (columns=).",
+                reason=Reason.AMBIGUOUS_FORMAT,
+            )  # fmt: skip
+
+
+def _are_alike(one: pl.DataType, other: pl.DataType) -> bool:
+    return (one.is_integer() and other.is_integer()) or (one == other and one in (pl.String, pl.Boolean))
 
 
 def _lacks(column: pl.Series) -> pl.Series:

@@ -124,7 +124,13 @@ def of_array(name: str, array: Array) -> pl.Series:
         )  # fmt: skip
     if array.ndim == 2 and array.shape[1] == 0:
         raise InputError(field=name, expected="at least one column", got=shape_of(array), reason=Reason.SHAPE)
-    return pl.Series(name, np.ascontiguousarray(array), nan_to_null=False)
+    try:
+        return pl.Series(name, np.ascontiguousarray(array), nan_to_null=False)
+    except UnicodeEncodeError:
+        raise InputError(
+            field=name, expected="texts that can be written as UTF-8", got="half of a character (a surrogate)",
+            reason=Reason.NOT_TEXT,
+        ) from None  # fmt: skip
 
 
 def shape_of(array: Array) -> str:

@@ -315,6 +315,8 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
         selection=Selection(needs.question, **picked),
     )  # fmt: skip
     if isinstance(data, Gathered):
+        if kwargs.get("limit") is not None:  # the host's own figure is of all records
+            data.notes = [note for note in data.notes if not note.startswith(("agrees with ", "differs from "))]
         data.notes += mended.notes()
         if columns or kwargs.get("columns"):
             kwargs["columns"] = {ours: data.renamed.get(theirs, theirs) for ours, theirs in columns.items()}

@@ -139,7 +139,13 @@ def _npy(data: bytes, path: str, name: str = "") -> Array:
     if not _is_possible(shape, kind.itemsize):
         raise _damaged(path, f"{called}has the shape {shown(shape, 40)}")
     array = np.frombuffer(rest, dtype=kind)
+    if kind.kind == "U" and not _is_text(array.view(f"{kind.str[0]}u4")):
+        raise _damaged(path, f"{called}holds texts with characters that do not exist")
     return native(array.reshape(shape[::-1]).transpose() if fortran else array.reshape(shape))
+
+
+def _is_text(codes: Array) -> bool:
+    return not bool(((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any())
 
 
 def _is_possible(shape: Sequence[int], bytes_each: int) -> bool:
@@ -289,12 +295,12 @@ def _table(kind: str, source: Source, selection: Selection) -> pl.DataFrame:
 def _batches(value: Any, path: str) -> list[Arrays]:
     """The named arrays in what was saved: of one call, or of several in a list."""
     if isinstance(value, Mapping):
-        return [value]
+        return [{str(name): one for name, one in value.items()}]
     if is_array(value):
         return [{_called(value, path): value}]
     if isinstance(value, list | tuple) and value:
         if all(isinstance(one, Mapping) for one in value):
-            return list(value)
+            return [{str(name): array for name, array in one.items()} for one in value]
         if len(value) >= 2 and all(is_array(one) for one in value[:2]) and len(value[0].shape) == 2:
             return [{"predictions": value[0], "label_ids": value[1]}]
     raise InputError(

@@ -745,3 +745,12 @@ def test_what_may_be_a_classifiers_probability_is_told() -> None:
     named = {"probability": "probability", "label": "label"}
     made = calibrated.evaluate({"probability": [0.2, 0.9], "label": [0, 1]}, columns=named, options=NONE)
     assert made["accuracy"].value == 1.0
+
+
+def test_replies_of_several_models_are_told(tmp_path: Path) -> None:
+    made = evaluated(
+        tmp_path / "a.jsonl", *({"id": str(i), "response": {**CHAT, "model": m}} for i, m in enumerate("aab"))
+    )
+    assert "replies of 2 models are read together: 'a', 'b' (--slice model)" in made.notes
+    sliced = evaluated(tmp_path / "a.jsonl", {**CHAT, "model": "a", "gold": "Paris"}, slices="model")
+    assert sliced.slices("model") and not any("models are read together" in note for note in sliced.notes)

@@ -28,6 +28,7 @@ MEAN_LOGPROB = "mean_logprob"
 TOKENS = "tokens_counted"
 """Beside a mean log-probability: of how many tokens, where that is known."""
 SAMPLE = "sample"
+MODEL = "model"
 GIVES_NONE = "gives_no_logprobs"
 """Of a reply whose server has no log-probabilities to give: the server's name."""
 UNALIGNED = "tokens_not_its_text"
@@ -618,16 +619,22 @@ def _names_example(value: Any) -> bool:
 
 
 def _records(objects: Iterable[Row], path: str, selection: Selection) -> Iterator[Row]:
+    models: dict[str, None] = {}
     for number, item in objects:
         if isinstance(item, InputError):
             yield number, item
             continue
+        unnamed = f"{Path(path).name}:{number}" if path else str(number)
         try:
-            yield from (
-                (number, row) for row in _of(item, selection, f"{Path(path).name}:{number}" if path else str(number))
-            )
+            for row in _of(item, selection, unnamed):
+                if isinstance(row.get(MODEL), str):
+                    models[row[MODEL]] = None
+                yield number, row
         except InputError as error:
             yield number, _placed(error, path, number)
+    if len(models) > 1:
+        told = ", ".join(shown(name, 40) for name in list(models)[:5])
+        selection.notes.append(f"replies of {len(models):,} models are read together: {told} (--slice model)")
 
 
 def _of(item: Fields, selection: Selection, unnamed: str) -> list[Mapping[str, Any]]:
@@ -635,6 +642,8 @@ def _of(item: Fields, selection: Selection, unnamed: str) -> list[Mapping[str, A
     try:
         body = _body(item)
         around = _around(item)
+        if isinstance(body.get(MODEL), str):
+            around.setdefault(MODEL, body[MODEL])
         answers = _answers(body)
     except _FailedError as failed:
         return [Unanswered(_around(item), str(failed))]

@@ -15,7 +15,7 @@ from tests.fuzz.running import CORPUS, case_of, corpus, judged, warm, workplace
 from tests.fuzz.targets import TARGETS, Target
 
 SEED = 13
-MUTATIONS = 100
+MUTATIONS = 60
 LATER = ("runs", "servers", "cli")
 """Parts of the package that are tried by `make fuzz` alone."""
 

@@ -10,13 +10,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: $(STAMP)
 	@$(BIN)/sensecheck demo --out demo-run --overwrite
 
-# One more than there are cores: many tests wait for a browser, a server or a process of their own.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 test: $(STAMP)-test
 	$(BIN)/ruff check src tests benchmarks scripts
 	$(BIN)/ruff format --check src tests benchmarks scripts
 	$(BIN)/mypy
-	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/pytest -n auto --dist loadgroup
 
 # Real runs of the programs whose logs are read. They need some hundred packages, which stay apart from .venv.
 HOSTS := .venv-hosts

@@ -734,6 +734,17 @@ def test_rows_that_are_objects_and_calls_that_gave_nothing() -> None:
     assert (made["mean_confidence"].n, made["mean_confidence"].unscored) == (2, {"call failed: no reply": 1})
 
 
+def test_long_white_space_is_read_in_no_time(tmp_path: Path) -> None:
+    for text in (" " * 300_000, "\n" * 300_000, "(" * 300_000, "<think>" + " " * 300_000):
+        silent = {"type": "message", "content": [{"type": "text", "text": text}], "gold": "x"}
+        assert evaluated(tmp_path / "a.jsonl", silent)["accuracy"].value == 0.0
+
+
+def test_names_of_files_that_are_not_there_are_no_golds() -> None:
+    with pytest.raises(InputError, match="no such file"):
+        calibrated.evaluate([Pydantic()], gold=["golds.jsonl"])
+
+
 def test_golds_that_are_a_list_of_texts() -> None:
     made = calibrated.evaluate([Pydantic(), Pydantic()], gold=["Paris", "Rome"], options=NONE)
     assert made["accuracy"].value == 0.5

@@ -1,8 +1,8 @@
 """Answers of servers, engines and hosts: one row an answer, its confidence put together from its tokens' probabilities.
 
 An answer is right where its record says so (`correct`), or where its text equals the gold one, or one of several, but
-for white space at the ends. One without log-probabilities is unscored; where none has any, what is known of their being
-right is still measured, and where answers end by saying how sure they are, that is taken.
+for white space at the ends. One without log-probabilities has no part in figures of confidence, and has in accuracy;
+where none has any and answers end by saying how sure they are, that is taken.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ GOLD_NAMES = (
 _HELD = {TOKEN_LOGPROBS, STOP_LOGPROBS, MEAN_LOGPROB, TOKENS, GIVES_NONE, UNALIGNED}
 NO_LOGPROBS = "no log-probabilities"
 ONLY_A_MEAN = "only a mean log-probability is known, and not of how many tokens"
+_LONGEST_STATEMENT = 200
 _STATED = re.compile(
-    r"(?:\n|\s+[(\[])[\s*_]*(?:my\s+)?(?:confidence|probability|certainty)[ \t]*(?:level|score)?[ \t*_]*[:=][ \t*_]*"
+    r"(?:\n|[(\[])[\s*_]*(?:my\s+)?(?:confidence|probability|certainty)[ \t]*(?:level|score)?[ \t*_]*[:=][ \t*_]*"
     r"([^\n]+?)[*_.)\]\s]*\Z",
     re.IGNORECASE,
 )
@@ -95,7 +96,8 @@ class AnswerRecords(TableRecords):
         lacking = Counter(why for why in reasons if why)
         self._said += [f"{n:,} answer{'s' if n > 1 else ''} without a confidence: {why}" for why, n in lacking.items()]
         reasons = [None if mark is not None else why for mark, why in zip(correct, reasons, strict=True)]
-        self._unjudged = sum(1 for mark, value in zip(correct, confidence, strict=True) if mark is None and value)
+        known = zip(correct, confidence, strict=True)
+        self._unjudged = sum(1 for mark, value in known if mark is None and value is not None)
         gone = {*_HELD, PREDICTION, "correct", "confidence", columns.get("correct", ""), "length"}
         names = [name for name in data.names if name not in gone]
         fields = {name: [_single(row.get(name)) for row in rows] for name in names}
@@ -154,8 +156,7 @@ class AnswerRecords(TableRecords):
         """Where no answer has log-probabilities: how sure answers say they are, if most end by saying it."""
         silent = next((str(row[GIVES_NONE]) for row in rows if row.get(GIVES_NONE)), "")
         told = f"{silent} gives no log-probabilities" if silent else "there are no log-probabilities"
-        found = [_STATED.search(text) for text in texts]
-        heard = [spoken(one[1].strip().rstrip(".")) if one is not None else None for one in found]
+        bare, heard = _statements(texts)
         if not rows or 2 * sum(1 for one in heard if one) < len(rows):
             self._said += [f"{told}: no confidence is known"] if rows else []
             return [None] * len(rows), [None] * len(rows), texts
@@ -163,7 +164,6 @@ class AnswerRecords(TableRecords):
         self._said.append(
             f"{told}: confidences are what the answers say at their end (Confidence: …), which is no part of the answer"
         )
-        bare = [text[: one.start()] if one is not None else text for text, one in zip(texts, found, strict=True)]
         return (
             [one[0] if one else None for one in heard],
             [None if one else "no confidence stated" for one in heard],
@@ -172,11 +172,11 @@ class AnswerRecords(TableRecords):
 
     def _without_statements(self, texts: list[str]) -> list[str]:
         """Answers that have log-probabilities and end by saying how sure they are: what they say is not judged."""
-        found = [_STATED.search(text) for text in texts]
-        if not texts or 2 * sum(1 for one in found if one and spoken(one[1].strip())) < len(texts):
+        bare, heard = _statements(texts)
+        if not texts or 2 * sum(1 for one in heard if one) < len(texts):
             return texts
         self._said.append("what the answers say of their confidence at their end (Confidence: …) is not judged")
-        return [text[: one.start()] if one is not None else text for text, one in zip(texts, found, strict=True)]
+        return bare
 
     def _is_right(
         self, row: Mapping[str, Any], text: str, columns: Mapping[str, str], data: Gathered, at: int
@@ -221,6 +221,17 @@ class AnswerRecords(TableRecords):
 
     def scale(self) -> str:
         return "verbalised" if self._stated else "logprobs"
+
+
+def _statements(texts: list[str]) -> tuple[list[str], list[tuple[float, str] | None]]:
+    """Texts without what they say at their end of how sure they are, and what that is."""
+    bare, heard = [], []
+    for text in texts:
+        tail = max(0, len(text) - _LONGEST_STATEMENT)  # a search through a long text of white space would be quadratic
+        found = _STATED.search(text, tail)
+        bare.append(text if found is None else text[: found.start()].rstrip())
+        heard.append(None if found is None else spoken(found[1].strip().rstrip(".")))
+    return bare, heard
 
 
 def _is_same(text: str, gold: Any) -> bool:

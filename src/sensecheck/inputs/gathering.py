@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,6 +46,8 @@ from sensecheck.inputs.places import PLACE, RECORD
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableReader, detect_table_format, kind_and_value
 
+_ENDING = re.compile(r"\.(?:csv|tsv|txt|jsonl?|parquet|arrow|npy|npz|sql|gz|zst)\Z", re.IGNORECASE)
+
 
 def gathered(
     data: Any,
@@ -77,13 +80,8 @@ def gathered(
     if all(is_path(one) and os.fspath(one) == "-" for one in (data, gold)):
         raise InputError("standard input can be predictions or golds, not both", reason=Reason.GIVEN_TWICE)
     data = _lookable(data)
-    if (
-        isinstance(gold, list | tuple)
-        and gold
-        and all(isinstance(one, str) for one in gold)
-        and not needs.texts_are_data
-    ):
-        gold = gold if any(map(os.path.exists, gold)) else [{"gold": text} for text in gold]
+    if _are_gold_texts(gold) and not needs.texts_are_data:
+        gold = [{"gold": text} for text in gold]
     if isinstance(data, Iterator) and not names_files(data):
         data = _listed_if_known(data, needs)
     forced = chosen is not None and chosen.name in TABLES and chosen.name not in needs.told
@@ -104,6 +102,13 @@ def gathered(
     together.notes[:0] = selection.notes
     together.method = {**selection.method, **together.method}
     return together
+
+
+def _are_gold_texts(gold: Any) -> bool:
+    """A list of texts is golds, one for each prediction, unless one of them is a file or looks like the name of one."""
+    if not isinstance(gold, list | tuple) or not gold or not all(isinstance(one, str) for one in gold):
+        return False
+    return not any(_ENDING.search(one) or Path(one).exists() for one in map(str.strip, gold) if len(one) < 256)
 
 
 def _listed_if_known(data: Iterator[Any], needs: Needs) -> Any:

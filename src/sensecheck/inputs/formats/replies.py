@@ -532,7 +532,13 @@ def _as_words(pieces: Sequence[bytes | None]) -> list[bytes] | None:
 # ---- records
 
 
-_THOUGHT = re.compile(r"\s*(?:<think(?:ing)?>)?(?:(?!</think).)*</think(?:ing)?>\s*", re.DOTALL)
+_THOUGHTS = ("</think>", "</thinking>")
+
+
+def _behind_reasoning(text: str) -> str | None:
+    """What follows a reasoning that stands in the text itself, whether or not its beginning does."""
+    ends = [text.find(mark) + len(mark) for mark in _THOUGHTS if mark in text]
+    return text[min(ends) :].lstrip() if ends else None
 
 
 def _number(value: Any) -> float | None:
@@ -558,8 +564,8 @@ def _fields_of(answer: Answer) -> dict[str, Any]:
     if answer.mean is not None and not answer.mean <= 1e-6:
         raise _bad("a mean log-probability of at most 0", answer.mean)
     values = _values(answer.logprobs)
-    if answer.text is not None and (thought := _THOUGHT.match(answer.text)) is not None:
-        answer.text, answer.reasoned = answer.text[thought.end() :], True
+    if answer.text is not None and (said := _behind_reasoning(answer.text)) is not None:
+        answer.text, answer.reasoned = said, True
     text, first, kept = answer.text, 0, len(values) - answer.ended_by
     fields: dict[str, Any] = {}
     if text is not None and values:

@@ -11,7 +11,7 @@ import pytest
 
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.hugging_face import DamagedError
-from sensecheck.inputs.parquet_pages import check_pages
+from sensecheck.inputs.parquet_pages import _Compact, check_pages
 from sensecheck.inputs.tables import TableReader
 
 ROWS = pl.DataFrame(
@@ -100,3 +100,8 @@ def test_what_is_no_parquet_is_told(tmp_path: Path, text: bytes) -> None:
     path.write_bytes(text)
     with pytest.raises(DamagedError):
         check_pages(path)
+
+
+def test_lists_within_lists_within_lists() -> None:
+    with pytest.raises(DamagedError, match="nested too deeply"):
+        _Compact(b"\x15\x04" + b"9" * 4000).struct()

@@ -369,3 +369,15 @@ def test_a_time_that_no_calendar_has_is_told(capfd: pytest.CaptureFixture[str]) 
     with pytest.raises(InputError, match="confidence: expected a number, got a column of Datetime"):
         next(iter(TableReader(frame))).numbers("confidence")
     assert "panicked" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("kind", [pl.Datetime("ms"), pl.Date()])
+def test_a_moment_that_no_calendar_has(kind: pl.DataType) -> None:
+    """Polars writes such a moment down by ending the process's thread with a trace on the terminal."""
+    late = 2**31 - 1 if kind == pl.Date else 2**62
+    rows = pl.DataFrame({"confidence": [0.5], "when": pl.Series([late]).cast(kind)})
+    (batch,) = TableReader(rows)
+    with pytest.raises(InputError, match="dates that a calendar has"):
+        batch.spelled("when")
+    (batch,) = TableReader(pl.DataFrame({"when": pl.Series([0, None]).cast(kind)}))
+    assert batch.spelled("when")[0].startswith("1970-01-01")

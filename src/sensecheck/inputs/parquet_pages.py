@@ -196,6 +196,8 @@ class _Compact:
         raise DamagedError("a field of no known kind")
 
     def _items(self, depth: int) -> list[Any]:
+        if depth > _MOST_DEPTH:
+            raise DamagedError("nested too deeply")
         first = self._byte()
         count, kind = first >> 4, first & 15
         count = self._varint() if count == 15 else count

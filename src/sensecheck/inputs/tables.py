@@ -75,6 +75,8 @@ Numbered = tuple[pl.DataFrame, pl.Series]
 """Some rows of one input, and the numbers of their records in it."""
 
 # Sums of weights and of their squares stay exact within these.
+# Days from 1970 to the year 260,000, near the last that can be written.
+_FARTHEST_DAY = 94_000_000
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
 WEIGHT_HINT = (
     "Weights are finite numbers, and a row of weight 0 does not count. Correct them, or leave out --weight (weight=)."
@@ -166,6 +168,11 @@ class TableBatch:
         column = self.frame[name]
         if column.dtype == pl.String:
             return column
+        if not _in_calendar(column):
+            raise InputError(
+                path=self.path or None, field=name, expected="dates that a calendar has",
+                got=f"others in a column of {column.dtype}", reason=Reason.NOT_A_TEXT,
+            )  # fmt: skip
         try:
             return column.cast(pl.String)
         except pl.exceptions.PolarsError:
@@ -1230,6 +1237,16 @@ _KINDS: dict[type, str] = {
     dict: "an object",
     list: "a list",
 }
+
+
+def _in_calendar(column: pl.Series) -> bool:
+    """Whether all moments of a column can be written down: Polars ends a run that writes others."""
+    if not isinstance(column.dtype, pl.Date | pl.Datetime):
+        return True
+    unit = "d" if isinstance(column.dtype, pl.Date) else column.dtype.time_unit
+    farthest = _FARTHEST_DAY * {"d": 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}[unit]
+    moments = column.to_physical().cast(pl.Int64).drop_nulls()
+    return not len(moments) or bool((moments.min() >= -farthest) & (moments.max() <= farthest))  # type: ignore[operator]
 
 
 def kind_and_value(value: object) -> str:

@@ -37,7 +37,7 @@ __all__ = [
     "adaptive_bins",
     "adaptive_bins_in_input_order",
     "adaptive_edges",
-    "adaptive_edges_of_histogram",
+    "adaptive_edges_of_cells",
     "greedy_sizes",
     "lent",
     "needed",
@@ -119,16 +119,15 @@ def adaptive_edges(confidence: ArrayLike) -> NDArray[np.float64]:
     return np.array([0.0, *inner, 1.0])
 
 
-def adaptive_edges_of_histogram(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Edges as `adaptive_edges`, from how many confidences lie in each of equal cells of [0, 1].
+def adaptive_edges_of_cells(ends: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Edges as `adaptive_edges`, from how many confidences lie in each of some cells, ascending, that all hold some.
 
     Every confidence is taken for its cell's lower end, and a cell is never split.
     """
-    cells = len(counts)
-    filled = np.flatnonzero(counts)[::-1]  # from the highest confidence down
-    below = np.cumsum(counts[filled])
+    filled = ends[::-1]  # from the highest confidence down
+    below = np.cumsum(counts[::-1])
     n = int(below[-1])
-    sizes, need = greedy_sizes(n, lambda i: float(filled[np.searchsorted(below, i, side="right")]) / cells)
+    sizes, need = greedy_sizes(n, lambda i: float(filled[np.searchsorted(below, i, side="right")]))
     each = lent(sizes, need, n)
     inner: list[float] = []
     for cut in np.cumsum([size - each for size in sizes[:-1]], dtype=np.int64):
@@ -136,7 +135,7 @@ def adaptive_edges_of_histogram(counts: NDArray[np.int64]) -> NDArray[np.float64
         begin = int(below[at - 1]) if at else 0
         last = at if cut - begin > int(below[at]) - cut else at - 1  # the lowest cell above the cut
         if 0 <= last < len(filled) - 1:
-            edge = float(filled[last]) / cells
+            edge = float(filled[last])
             if not inner or edge < inner[-1]:
                 inner.append(edge)
     return np.array([0.0, *reversed(inner), 1.0])

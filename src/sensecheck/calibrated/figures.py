@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sensecheck.calibrated.adaptive import adaptive_edges, adaptive_edges_of_histogram
+from sensecheck.calibrated.adaptive import adaptive_edges, adaptive_edges_of_cells
 from sensecheck.calibrated.classwise import classwise_figure, distribution_scores, infinite_mean
 from sensecheck.calibrated.debiased import Kind, binned_figure, debiased_interval, noise_floor
 from sensecheck.calibrated.ranking import (
@@ -25,6 +25,7 @@ from sensecheck.calibrated.ranking import (
 )
 from sensecheck.calibrated.smooth_ece import smooth_ece_of
 from sensecheck.runs.signature import Method
+from sensecheck.statistics.counted import Counted
 from sensecheck.statistics.statistic import (
     ONE,
     Anchor,
@@ -239,16 +240,17 @@ def _mass_edges(bins: int, rows: Mapping[str, NDArray[Any]]) -> Floats:
     return np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
 
 
-def _streamed_mass_edges(bins: int, batches: Iterator[Mapping[str, NDArray[Any]]]) -> Floats:
-    """The same from a fine histogram, for more rows than are held at once."""
-    counts = _histogram(batches)
-    filled = np.flatnonzero(counts)
-    if not len(filled):
+def _counted_mass_edges(bins: int, counted: Counted) -> Floats:
+    """The same from rows counted on a grid, for more of them than are held at once: a cell is never split."""
+    ends, worth = _worth(counted)
+    if not len(ends):
         return np.array([0.0, 1.0])
-    upto = np.cumsum(counts[filled])
-    cuts = filled[np.searchsorted(upto, (np.arange(1, bins) * int(upto[-1])) // bins, side="right")]
-    inner = np.unique(cuts[cuts > filled[0]]) / len(counts)
-    return np.concatenate([[0.0], inner[(inner > 0) & (inner < 1)], [1.0]])
+    upto = np.cumsum(worth)
+    cuts = ends[np.searchsorted(upto, (np.arange(1, bins) * int(upto[-1])) // bins, side="right")]
+    inner = np.unique(cuts[cuts > ends[0]])
+    # So many may be at the top that they have a bin of their own, which must end above it.
+    high = float(np.nextafter(1.0, np.inf)) if len(inner) and inner[-1] == 1 else 1.0
+    return np.concatenate([[0.0], inner[inner > 0], [high]])
 
 
 def _weighed(rows: Mapping[str, NDArray[Any]]) -> tuple[Floats, Floats | None]:
@@ -281,20 +283,14 @@ def _stand_ins(values: Floats, weights: Floats) -> Floats:
     return np.asarray(values[order][np.minimum(places, len(order) - 1)])
 
 
-def _histogram(batches: Iterator[Mapping[str, NDArray[Any]]]) -> NDArray[np.int64]:
-    """How many confidences are in each of many cells; of weighted rows, what they are worth."""
-    counts = np.zeros(1 << 22)
-    squares, whole = 0.0, True
-    for rows in batches:
-        cell = np.minimum((rows["confidence"] * len(counts)).astype(np.intp), len(counts) - 1)
-        weight = rows["weight"].astype(np.float64) if "weight" in rows else np.ones(1)
-        whole = whole and bool((weight == np.floor(weight)).all())
-        squares += float((np.broadcast_to(weight, cell.shape) ** 2).sum())
-        np.add.at(counts, cell, weight)
-    if whole:
-        return counts.astype(np.int64)
-    upto = np.cumsum(counts)
-    return np.asarray(np.diff(np.rint(upto * (upto[-1] / squares)), prepend=0.0).astype(np.int64))
+def _worth(counted: Counted) -> tuple[Floats, NDArray[np.int64]]:
+    """Where each cell that holds rows begins, and how many rows those are; of weighted rows, what they are worth."""
+    ends, weight = counted.grid.lower_ends[counted.cell], counted.weight
+    if not len(weight) or bool((weight == np.floor(weight)).all()):
+        return ends, weight.astype(np.int64)
+    upto = np.cumsum(weight)
+    worth = np.diff(np.rint(upto * (upto[-1] / counted.squares.sum())), prepend=0.0).astype(np.int64)
+    return ends[worth > 0], worth[worth > 0]
 
 
 def _adaptive_edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
@@ -305,10 +301,10 @@ def _adaptive_edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
     return adaptive_edges(values if weights is None else _stand_ins(values, weights))
 
 
-def _streamed_adaptive_edges(batches: Iterator[Mapping[str, NDArray[Any]]]) -> Floats:
-    """The same from a fine histogram, for more rows than are held at once: edges within 1/4,194,304."""
-    counts = _histogram(batches)
-    return adaptive_edges_of_histogram(counts) if counts.any() else np.array([0.0, 1.0])
+def _counted_adaptive_edges(counted: Counted) -> Floats:
+    """The same from rows counted on a grid."""
+    ends, worth = _worth(counted)
+    return adaptive_edges_of_cells(ends, worth) if len(ends) else np.array([0.0, 1.0])
 
 
 def _stacked(confidence: Floats, correct: Floats, n: Floats, variance: Floats) -> Floats:
@@ -412,7 +408,7 @@ FIGURES: tuple[AnyStatistic, ...] = (
             _ROELOFS)),
     RowStatistic(
         "smooth_ece", ("confidence", "correct"), Ranked.of, smooth_ece_of, "smooth ECE", "lower",
-        sorted_by="confidence", of_neighbours=True, noise_power=3, explanation=Explanation(
+        sorted_by="confidence", of_neighbours=True, on_grid=True, noise_power=3, explanation=Explanation(
             "∫ |K_σ ∗ (confidence − correct)|, K_σ a reflected Gaussian of the width σ at which the integral is σ",
             "Calibration error without bins: small changes of confidences change it little.",
             "Noise pushes it up, but less than ECE.",
@@ -486,6 +482,7 @@ FIGURES: tuple[AnyStatistic, ...] = (
 
 _RANKED: dict[str, Any] = {
     "needs": ("confidence", "correct"), "prepare": Ranked.of, "sorted_by": "confidence", "of_neighbours": True,
+    "on_grid": True,
 }  # fmt: skip
 
 RANKING: tuple[RowStatistic, ...] = (
@@ -536,10 +533,10 @@ def _for_bins(figure: AnyStatistic, bins: int) -> AnyStatistic:
         return replace(figure, bins=Bins("confidence", uniform_edges(bins)))
     if figure.bins == _EQUAL_MASS:
         name = f"mass_edges_{bins}"
-        edges = Anchor(name, ("confidence",), partial(_mass_edges, bins), partial(_streamed_mass_edges, bins))
+        edges = Anchor(name, ("confidence",), partial(_mass_edges, bins), partial(_counted_mass_edges, bins))
         return replace(figure, bins=Bins("confidence", name), anchors=(edges,))
     if figure.bins == _ADAPTIVE:
-        edges = Anchor("adaptive_edges", ("confidence",), _adaptive_edges, _streamed_adaptive_edges)
+        edges = Anchor("adaptive_edges", ("confidence",), _adaptive_edges, _counted_adaptive_edges)
         return replace(figure, anchors=(edges,))
     return figure
 
@@ -587,4 +584,4 @@ def _accuracy_at_coverage(coverage: float) -> RowStatistic:
 
 def _of_raw_scores(figure: RowStatistic) -> RowStatistic:
     """The same figure where rows have a score that puts them in order and no confidence."""
-    return replace(figure, needs=("score", "correct"), prepare=_ranked_scores, sorted_by="score")
+    return replace(figure, needs=("score", "correct"), prepare=_ranked_scores, sorted_by="score", on_grid=False)

@@ -59,6 +59,8 @@ class Census:
             if by
             else None
         )
+        # Of one column, looking its values up is quicker than joining them.
+        self._kinds = pl.Enum([value[0] for value in self.values]) if len(by) == 1 else None
         self.cluster_counts = self._clusters_by_slice(tallies)
         """By mask: how many clusters each slice has."""
         # One small dictionary a slice, by the number of the mask, rather than a filter for every figure of every slice.
@@ -247,10 +249,23 @@ class Census:
         clusters = self.clusters(statistic, value)
         return self.n(statistic, value) if clusters is None else clusters
 
+    def within(self, batch: pl.DataFrame, chosen: range) -> tuple[Indexes | None, pl.DataFrame]:
+        """The rows of the chosen slices, with their slices counted from the first chosen one."""
+        codes = self.codes(batch)
+        if codes is None or len(chosen) == len(self.values):
+            return codes, batch
+        inside = (codes >= chosen.start) & (codes < chosen.stop)
+        if inside.all():
+            return codes - chosen.start, batch
+        return codes[inside] - chosen.start, batch.filter(pl.Series(inside))
+
     def codes(self, batch: pl.DataFrame) -> Indexes | None:
         """The number of each row's slice; None where all rows are one."""
         if self.code is None:
             return None
+        if self._kinds is not None:
+            kinds = batch.select(slice_text(self.by[0]).cast(self._kinds)).to_series()
+            return np.asarray(kinds.to_physical().to_numpy(), dtype=np.intp)
         text = batch.select([slice_text(c) for c in self.by]).rename(dict(zip(self.by, self.keys, strict=True)))
         joined = text.join(self.code, on=self.keys, how="left", maintain_order="left")
         return joined["_code"].to_numpy().astype(np.intp)

@@ -27,7 +27,9 @@ from sensecheck.statistics.measurements import Measurements, concatenated
 from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_figures import (
     MOST_ROWS,
+    SliceRows,
     keyed,
+    kinds_of,
     most_resampled,
     row_groups,
     row_interval,
@@ -223,7 +225,7 @@ class _SummedRuns:
         options: IntervalOptions,
     ) -> None:
         self.sides, self.censuses, self.options = sides, censuses, options
-        self.anchors: list[Anchors] = [compute_anchors(side.measurements, statistics) for side in sides]
+        self.anchors: list[Anchors] = [compute_anchors(side, statistics) for side in sides]
         resampled = _resampled(statistics[0], options)
         self.layouts = [Layout.of(statistics, anchors, resampled) for anchors in self.anchors]
         cells = max(sum(layout.sizes()) for layout in self.layouts)
@@ -391,8 +393,7 @@ def _of_row_intervals(
     options: IntervalOptions,
 ) -> Difference:
     if statistic.kinds is not None:
-        states = [run.states.states[run.states.statistics.index(statistic)] for run in runs]
-        rarest = min(min(statistic.kinds(state, run.weights)) for state, run in zip(states, runs, strict=True))
+        rarest = min(min(kinds_of(statistic, run) or (0.0,)) for run in runs)
         if rarest < _RAREST:
             return replace(found, note=f"fewer than {_RAREST} answers of one kind: no interval of the difference")
     if options.method != "auto" and not statistic.noise_power:
@@ -401,7 +402,8 @@ def _of_row_intervals(
     for run, value, spread, census in zip(runs, (found.a, found.b), spreads, censuses, strict=True):
         units = float(census.independent(statistic, ()))
         closed = replace(options, method="auto")
-        own = row_interval(statistic, run, np.asarray(value), spread, units, closed, "bootstrap")
+        there = SliceRows(len(run.weights), units, kinds_of(statistic, run))
+        own = row_interval(statistic, there, np.asarray(value), spread, closed, "bootstrap")
         if not isinstance(own.low, float) or not isinstance(own.high, float):
             return replace(found, note=own.absent)
         if statistic.noise_power:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,22 +10,35 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sensecheck.stages import stage
 from sensecheck.statistics.arrays import Floats, Indexes
 from sensecheck.statistics.census import Census
 from sensecheck.statistics.closed import ClosedIntervals, has_closed_form, needs_units
+from sensecheck.statistics.counted import (
+    Counted,
+    Counts,
+    GroupedDraws,
+    Resampled,
+    Stretches,
+    counted_numbers,
+    counted_rows,
+    like_units,
+    portions,
+    replicated,
+    tells,
+)
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.intervals import Interval, acceleration, bca, percentile, why_no_interval
 from sensecheck.statistics.measurements import Measurements
 from sensecheck.statistics.resample import Drawing
-from sensecheck.statistics.row_figures import row_figures, row_groups
+from sensecheck.statistics.row_figures import SliceRows, row_figures, row_groups, row_interval
+from sensecheck.statistics.row_states import RowStates, WeightedRows
 from sensecheck.statistics.statistic import Anchors, AnyStatistic, RowStatistic, Statistic, why_infinite
-from sensecheck.statistics.summing import Layout, Summed, sum_distinct, sum_rows
-from sensecheck.statistics.table import Slice, Table, scored_batches, scored_rows
-from sensecheck.statistics.units import as_matrix
+from sensecheck.statistics.summing import Layout, Summed, sum_distinct, sum_once, sum_rows
+from sensecheck.statistics.table import Slice, Table, scored_rows
+from sensecheck.statistics.units import Units, as_matrix
 
-# More rows than this are never held side by side where there is another way.
-MANY_ROWS = 20_000_000
 # Bootstrap sums of one slicing are held for as many slice values at a time as fit in this many numbers.
 _MOST_NUMBERS = 24_000_000
 
@@ -68,17 +81,18 @@ def estimate(
     options = options or IntervalOptions()
     table = Table(measurements, statistics, slices)
     fixed = dict(anchors or {})
-    fixed.update(compute_anchors(measurements, statistics, known=fixed))
+    fixed.update(compute_anchors(table, statistics, known=fixed))
     overall = _slicing(table, (), fixed, options)[0]
     by = {tuple(s): _slicing(table, tuple(s), fixed, options) for s in slices}
     return Estimates(overall, by, fixed)
 
 
 def compute_anchors(
-    measurements: Measurements, statistics: Sequence[AnyStatistic], *, known: Anchors | None = None
+    table: Table, statistics: Sequence[AnyStatistic], *, known: Anchors | None = None
 ) -> dict[str, Floats]:
-    """The anchors that the statistics need and that are not known yet."""
+    """The anchors that some statistics of the table need and that are not known yet."""
     computed: dict[str, Floats] = {}
+    counted: Counted | None = None
     read: tuple[tuple[str, ...], dict[str, NDArray[Any]]] | None = None
     for statistic in statistics:
         if isinstance(statistic, RowStatistic):
@@ -86,14 +100,14 @@ def compute_anchors(
         for anchor in statistic.anchors:
             if anchor.name in computed or (known is not None and anchor.name in known):
                 continue
-            if anchor.streamed is not None and measurements.height > MANY_ROWS:
-                batches = scored_batches(measurements, anchor.columns, statistic.derived)
-                quantity = anchor.streamed({c: b[c].to_numpy() for c in b.columns} for b in batches)
+            if anchor.counted is not None and table.pair is not None and anchor.columns == (table.pair.number,):
+                counted = counted_numbers(table) if counted is None else counted
+                quantity = anchor.counted(counted)
             else:
                 # Anchors one after the other mostly look at the same column.
                 if read is None or read[0] != anchor.columns or any(c in statistic.derived for c in anchor.columns):
                     read = None
-                    rows = scored_rows(measurements, anchor.columns, statistic.derived)
+                    rows = scored_rows(table.measurements, anchor.columns, statistic.derived)
                     read = (anchor.columns, {c: rows[c].to_numpy() for c in rows.columns})
                     del rows
                 quantity = anchor.compute(read[1])
@@ -105,13 +119,15 @@ def _slicing(table: Table, by: Slice, anchors: Anchors, options: IntervalOptions
     census = Census(table, by)
     if census.rows == 0 and not by:
         return [[_empty(s) for s in table.statistics]]
-    numbers = max(1, sum(_numbers(s, anchors) for s in table.statistics) * options.replicates)
-    step = max(1, _MOST_NUMBERS // numbers)
     slicing = _Slicing(table, census, anchors, options)
-    figures: list[list[Figure]] = []
-    for start in range(0, len(census.values), step):
-        figures.extend(slicing.figures(range(start, min(start + step, len(census.values)))))
-    return figures
+    by_name = slicing.counted_figures()
+    others = [s for s in table.statistics if s.name not in by_name]
+    numbers = max(1, sum(_numbers(s, anchors) for s in others) * options.replicates)
+    step = max(1, _MOST_NUMBERS // numbers)
+    for start in range(0, len(census.values) if others else 0, step):
+        for name, figures in slicing.figures(others, range(start, min(start + step, len(census.values)))).items():
+            by_name.setdefault(name, []).extend(figures)
+    return [[by_name[s.name][code] for s in table.statistics] for code in range(len(census.values))]
 
 
 def _numbers(statistic: AnyStatistic, anchors: Anchors) -> int:
@@ -142,12 +158,20 @@ class _Sums:
 
     @classmethod
     def by_slice(cls, statistic: Statistic, layout: Layout, summed: Summed) -> list[_Sums]:
+        replicates = summed.replicates
+        return [
+            cls.of(statistic, layout, [p[at] for p in summed.points], replicates and [r[at] for r in replicates])
+            for at in range(len(summed.points[0]))
+        ]
+
+    @classmethod
+    def of(
+        cls, statistic: Statistic, layout: Layout, points: Sequence[Floats], replicates: Sequence[Floats] | None
+    ) -> _Sums:
+        """Of one slice, from the sums of each binning."""
         which, columns = layout.pick(statistic)
-        points = [columns_of(slice_sums, columns, statistic) for slice_sums in summed.points[which]]
-        if summed.replicates is None:
-            return [cls(of_slice, None) for of_slice in points]
-        replicates = [columns_of(slice_sums, columns, statistic) for slice_sums in summed.replicates[which]]
-        return [cls(*of_slice) for of_slice in zip(points, replicates, strict=True)]
+        drawn = None if replicates is None else columns_of(replicates[which], columns, statistic)
+        return cls(columns_of(points[which], columns, statistic), drawn)
 
 
 @dataclass(frozen=True)
@@ -168,22 +192,163 @@ class _Slicing:
     anchors: Anchors
     options: IntervalOptions
 
-    def figures(self, chosen: range) -> list[list[Figure]]:
-        """All figures of each of the chosen slices."""
+    def figures(self, statistics: Sequence[AnyStatistic], chosen: range) -> dict[str, list[Figure]]:
+        """By name: the figure of each of the chosen slices."""
         by_name: dict[str, list[Figure]] = {}
-        for alike in self._alike():
+        for alike in self._alike(statistics):
             by_name.update(self._figures_of_sums(alike, chosen))
-        for together in row_groups(self.table.statistics):
+        for together in row_groups(statistics):
             by_name.update(row_figures(self.table, self.census, chosen, together, self.options))
-        return [[by_name[s.name][at] for s in self.table.statistics] for at in range(len(chosen))]
+        return by_name
+
+    # -- very many rows --------------------------------------------------------------------------------------
+
+    def counted_figures(self) -> dict[str, list[Figure]]:
+        """By name: the figures of all slices that follow from rows counted on a grid, where there are so many rows."""
+        table, census = self.table, self.census
+        if table.pair is None or self.options.method == "bca":
+            return {}
+        ordered = [s for s in table.statistics if isinstance(s, RowStatistic) and s.on_grid]
+        summed = [s for s in table.statistics if isinstance(s, Statistic) and self._follows(s, ordered[0])]
+        layout = Layout.of(summed, self.anchors, self.options.method != "none", census.alike)
+        points = sum_once(table, census, layout) if summed else []
+        closed = [s for s in summed if self._is_closed(s) and self.options.method != "none"]
+        drawn = [s for s in summed if s not in closed]
+        by_name: dict[str, list[Figure]] = {name: [] for name in [s.name for s in drawn] + [s.name for s in ordered]}
+        alike: list[tuple[Floats, Floats]] = []
+        chosen = range(len(census.values))
+        with stage("resampling", total=len(chosen), unit="slices") as advance:
+            for some in portions(chosen, table):
+                counts = counted_rows(table, census, some)
+                draws = self._draws(layout, counts, some, ordered[0])
+                for at, code in enumerate(some):
+                    rows = counts.of_slice(at)
+                    own = [of_binning[code] for of_binning in points]
+                    resampled = draws(at)
+                    self._add_drawn(by_name, drawn, layout, own, code, resampled)
+                    self._add_ordered(by_name, ordered, rows, code, resampled)
+                    if closed:
+                        alike.append(like_units(rows, table, [column for column, _ in layout.columns]))
+                    advance(1)
+        if closed:
+            by_name.update(self._closed_figures(closed, layout, points, alike))
+        return by_name
+
+    def _follows(self, statistic: Statistic, ordered: RowStatistic) -> bool:
+        """Whether a figure's sums follow from the counted rows: it looks at all of them and at nothing else."""
+        closed = self.options.method == "auto" and has_closed_form(statistic)
+        if closed and (self.table.clustered or "weight" in self.table.schema):
+            return False  # what a cluster adds, or a weighted row, is no function of the two columns
+        alike = self.census.alike
+        same = alike.get(statistic.columns, statistic.columns) == alike.get(ordered.columns, ordered.columns)
+        return tells(self.table, statistic) and (same or self.census.complete)
+
+    def _draws(self, layout: Layout, counts: Counts, some: range, ordered: RowStatistic) -> Callable[[int], Resampled]:
+        """Of each slice, by its place among some: its stretches, and how much each weighs in every replicate."""
+        table, census, options = self.table, self.census, self.options
+        wanted = [not self._absent(ordered, code) for code in some]
+        edges = [edges for _, edges in layout.bins if edges is not None]
+        nothing: Resampled = (None, None)
+        if not any(wanted):
+            return lambda at: nothing
+        drawing = Drawing.bootstrap(options)
+        if not table.clustered:
+
+            def one(at: int) -> Resampled:
+                if not wanted[at]:
+                    return nothing
+                stretches = Stretches(counts.of_slice(at), edges)
+                stream = "\x1f".join([*census.by, *map(str, census.values[some[at]])])
+                return stretches, stretches.draws(drawing, stream)
+
+            return one
+        groups = GroupedDraws(table, drawing)
+        slices = {at: Stretches(counts.of_slice(at), edges) for at in range(len(some)) if wanted[at]}
+        return groups.by_slice(census, some, slices)
+
+    def _add_drawn(
+        self,
+        by_name: dict[str, list[Figure]],
+        statistics: Sequence[Statistic],
+        layout: Layout,
+        points: Sequence[Floats],
+        code: int,
+        resampled: Resampled,
+    ) -> None:
+        stretches, draws = resampled
+        replicates = None
+        if stretches is not None and draws is not None:
+            keys = {layout.key(c, s) for s in statistics for c in layout.sums_of(s)}
+            needed = np.array([key in keys for key in layout.columns])
+            replicates = replicated(self.table, stretches, draws, layout, needed, points)
+        kind = "cluster bootstrap" if self.table.clustered else "bootstrap"
+        for s in statistics:
+            sums = _Sums.of(s, layout, points, replicates)
+            value = finished(s, sums.points, self.anchors)
+            absent = why_infinite(s, value) or self._absent(s, code)
+            by_name[s.name].append(self._figure(s, code, sums, value, absent, None, kind))
+
+    def _add_ordered(
+        self,
+        by_name: dict[str, list[Figure]],
+        statistics: Sequence[RowStatistic],
+        rows: Counted,
+        code: int,
+        resampled: Resampled,
+    ) -> None:
+        pair, of_slice = self.table.pair, self.census.values[code]
+        assert pair is not None
+        n = self.census.n(statistics[0], of_slice)
+        values: list[Floats] = [np.empty(0) if s.vector else np.asarray(float("nan")) for s in statistics]
+        if n:
+            values = WeightedRows(RowStates(statistics, rows.columns(pair)), rows.weight).values
+        stretches, draws = resampled
+        spreads: list[Floats] | None = None
+        if stretches is not None and draws is not None:
+            states = RowStates(statistics, {pair.number: stretches.number, pair.flag: stretches.flag})
+            near = states.values(stretches.weight[None, :])
+            spreads = [
+                spread + (value - coarse[0])
+                for spread, value, coarse in zip(states.values(draws), values, near, strict=True)
+            ]
+        kind = "cluster bootstrap" if self.table.clustered else "bootstrap"
+        units = self.census.independent(statistics[0], of_slice)
+        for i, s in enumerate(statistics):
+            interval = Interval(absent=self._absent(s, code))
+            if spreads is not None:
+                there = SliceRows(n, units, None if s.kinds is None else rows.kinds)
+                interval = row_interval(s, there, values[i], spreads[i], self.options, kind)
+            by_name[s.name].append(self.census.figure(s, of_slice, np.asarray(values[i]), interval))
+
+    def _closed_figures(
+        self,
+        statistics: Sequence[Statistic],
+        layout: Layout,
+        points: Sequence[Floats],
+        alike: Sequence[tuple[Floats, Floats]],
+    ) -> dict[str, list[Figure]]:
+        """Figures whose intervals need no resampling, of all slices at once."""
+        chosen = range(len(self.census.values))
+        sizes = [len(number) for _, number in alike]
+        units = Units(
+            np.repeat(np.arange(len(chosen)), sizes),
+            np.arange(sum(sizes), dtype=np.uint64),
+            np.concatenate([values for values, _ in alike]),
+            np.concatenate([number for _, number in alike]),
+            0,
+        )
+        summed = Summed(list(points), None, units)
+        return self._made(statistics, chosen, layout, summed, True, "bootstrap")
+
+    # -- all others ------------------------------------------------------------------------------------------
 
     def _is_closed(self, statistic: Statistic) -> bool:
         return self.options.method == "auto" and has_closed_form(statistic)
 
-    def _alike(self) -> list[list[Statistic]]:
+    def _alike(self, statistics: Sequence[AnyStatistic]) -> list[list[Statistic]]:
         """Figures that are summed in the same way."""
         ways: dict[Any, list[Statistic]] = {}
-        for s in self.table.statistics:
+        for s in statistics:
             if isinstance(s, Statistic):
                 closed = self._is_closed(s)
                 ways.setdefault((closed, self.table.discrete(s), s.bins if closed else None), []).append(s)
@@ -200,10 +365,22 @@ class _Slicing:
             drawing = None if options is None else Drawing.bootstrap(options)
             with_units = closed and any(needs_units(s, self.table) for s in statistics)
             summed = sum_rows(self.table, self.census, chosen, layout, drawing, with_units)
+        kind = "multinomial" if discrete else "cluster bootstrap" if self.table.clustered else "bootstrap"
+        return self._made(statistics, chosen, layout, summed, closed, kind)
+
+    def _made(
+        self,
+        statistics: Sequence[Statistic],
+        chosen: range,
+        layout: Layout,
+        summed: Summed,
+        closed: bool,
+        kind: str,
+    ) -> dict[str, list[Figure]]:
+        """By name: the figure of each chosen slice, from its sums."""
         intervals = None
         if closed:
             intervals = ClosedIntervals(self.table, self.census, chosen, layout, summed, self.options.level)
-        kind = "multinomial" if discrete else "cluster bootstrap" if self.table.clustered else "bootstrap"
         figures = {}
         for s in statistics:
             by_slice = _Sums.by_slice(s, layout, summed)
@@ -219,7 +396,7 @@ class _Slicing:
             ]
         return figures
 
-    def _absent(self, statistic: Statistic, code: int) -> str:
+    def _absent(self, statistic: AnyStatistic, code: int) -> str:
         of_slice = self.census.values[code]
         return why_no_interval(
             self.options, self.census.n(statistic, of_slice), self.census.clusters(statistic, of_slice)

@@ -168,6 +168,16 @@ class ExactSums:
             self.high[:, j] += carry
             self.low[:, j] -= carry << (_LOW_BITS - _HIGH_BITS)
 
+    def added_up(self, target: Indexes, size: int, blocks: int = 1) -> ExactSums:
+        """Cells put together: `target` says where each cell of a block goes, among `size` of them."""
+        self._decode()
+        sums = ExactSums.zeros(blocks * size, self.high.shape[1])
+        for ours, theirs in ((sums.high, self.high), (sums.low, self.low)):
+            for block in range(blocks):
+                part = theirs[block * len(target) : (block + 1) * len(target)]
+                np.add.at(ours[block * size : (block + 1) * size], target, part)
+        return sums
+
     def merge(self, other: ExactSums) -> None:
         self._decode()
         other._decode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -137,17 +137,32 @@ def row_figures(
             interval = Interval(absent=absent)
             if spreads is not None:
                 assert weighted is not None
-                interval = row_interval(statistic, weighted, values[i], spreads[i], units[code], options, resampling)
+                there = SliceRows(n, units[code], kinds_of(statistic, weighted))
+                interval = row_interval(statistic, there, values[i], spreads[i], options, resampling)
             figures[statistic.name].append(census.figure(statistic, of_slice, np.asarray(values[i]), interval))
     return figures
 
 
+def kinds_of(statistic: RowStatistic, rows: WeightedRows) -> tuple[float, float] | None:
+    """How many rows of either kind there are, of an area under a ROC curve."""
+    if statistic.kinds is None:
+        return None
+    return statistic.kinds(rows.states.states[rows.states.statistics.index(statistic)], rows.weights)
+
+
+class SliceRows(NamedTuple):
+    """How many rows there are, how many independent units; and of either kind, for an area under a ROC curve."""
+
+    rows: int
+    units: float
+    kinds: tuple[float, float] | None
+
+
 def row_interval(
     statistic: RowStatistic,
-    rows: WeightedRows,
+    there: SliceRows,
     value: Floats,
     spread: Floats,
-    units: float,
     options: IntervalOptions,
     resampling: str,
 ) -> Interval:
@@ -164,14 +179,12 @@ def row_interval(
     if not np.isfinite(value) or len(defined) < len(spread) / 2:
         return Interval(absent="the figure has a value in too few replicates")
     variance = float(defined.var(ddof=1))
-    if statistic.kinds is not None:
+    if there.kinds is not None:
         method = "Newcombe"
-        state = rows.states.states[rows.states.statistics.index(statistic)]
-        kinds = statistic.kinds(state, rows.weights)
-        limits = _area(kinds, float(value), variance, units, len(rows.weights), level)
+        limits = _area(there.kinds, float(value), variance, there.units, there.rows, level)
     else:
         method = f"mid-P, variance by {resampling}"
-        one = np.asarray(max(units * statistic.part, 1.0))
+        one = np.asarray(max(there.units * statistic.part, 1.0))
         within = np.asarray(min(max(float(value), 0.0), 1.0))
         limits = bounded_limits(within, np.asarray(variance), one, level)
     low, high, surely_low, surely_high = (float(end) for end in limits)

@@ -12,9 +12,9 @@ What is no function of sums (AUROC, a risk–coverage curve) is a `RowStatistic`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 
 # Offered here as well, for whoever writes a `finish`.
 from sensecheck.statistics.arrays import Floats as Floats
+
+if TYPE_CHECKING:
+    from sensecheck.statistics.counted import Counted
 
 Anchors: TypeAlias = Mapping[str, Floats]
 
@@ -60,8 +63,8 @@ class Anchor:
     name: str
     columns: tuple[str, ...]
     compute: Callable[[Mapping[str, NDArray[Any]]], Floats]
-    streamed: Callable[[Iterator[Mapping[str, NDArray[Any]]]], Floats] | None = None
-    """The same batch by batch, in bounded memory, for more rows than should be held at once."""
+    counted: Callable[[Counted], Floats] | None = None
+    """The same from rows counted on a grid, for more rows than should be held at once; of one column alone."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,8 @@ class RowStatistic:
     sorted_by: str = ""
     """Rows (and so weights) come sorted by this column, ascending. Statistics with the same needs, order and
     `prepare` share one state and one drawing of weights."""
+    on_grid: bool = False
+    """`sorted_by` lies in [0, 1] and `of_neighbours` holds: very many rows may be counted on a grid instead."""
     of_neighbours: bool = False
     """A true/false column beside `sorted_by` is all it needs, and rows that are neighbours in that order may be taken
     together where it is resampled."""

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sensecheck.stages import stage
 from sensecheck.statistics.arrays import U64, Flags, Floats, Indexes, Ints
 from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.census import Census
@@ -87,12 +88,12 @@ class Layout:
         `complete` says that every row is known to be scored and to have every value.
         """
         indexes = [
-            None if bins is None or edges is None else _bins_of(batch, bins.column, edges, complete)
+            None if bins is None or edges is None else bins_of(batch, bins.column, edges, complete)
             for bins, edges in self.bins
         ]
-        return self._values(batch, weight_scale, complete), indexes
+        return self.values(batch, weight_scale, complete), indexes
 
-    def _values(self, batch: pl.DataFrame, weight_scale: float, complete: bool) -> list[NDArray[Any] | None]:
+    def values(self, batch: pl.DataFrame, weight_scale: float, complete: bool) -> list[NDArray[Any] | None]:
         scored = batch["scored"].to_numpy() if "scored" in batch.columns and not complete else None
         if scored is not None and scored.all():
             scored = None
@@ -129,7 +130,7 @@ class Layout:
         return [*self.inputs(), *census.by, *([table.cluster] if table.cluster else [])]
 
 
-def _bins_of(batch: pl.DataFrame, column: str, edges: Floats, complete: bool) -> Indexes:
+def bins_of(batch: pl.DataFrame, column: str, edges: Floats, complete: bool) -> Indexes:
     series = batch[column]
     if series.dtype != pl.Float64:
         series = series.cast(pl.Float64)
@@ -156,15 +157,6 @@ class Summed:
     units: Units | None = None
 
 
-def _slices_of(rows: pl.DataFrame, census: Census, chosen: range) -> tuple[Indexes | None, Flags | None]:
-    """The slices of rows, counted from the first chosen one, and which rows belong to a chosen slice at all."""
-    codes = census.codes(rows)
-    if codes is None or len(chosen) == len(census.values):
-        return codes, None
-    inside = (codes >= chosen.start) & (codes < chosen.stop)
-    return codes - chosen.start, inside
-
-
 def sum_rows(
     table: Table,
     census: Census,
@@ -183,9 +175,7 @@ def sum_rows(
     resampled = None if drawing is None else _ResampledRows(table, layout, slices, drawing, groups)
     by_unit = _RowsByUnit(table, layout, slices, groups) if with_units else None
     for batch in table.batches(layout.inputs_by_unit(table, census)):
-        codes, inside = _slices_of(batch, census, chosen)
-        if inside is not None and not inside.all():
-            batch, codes = batch.filter(pl.Series(inside)), codes[inside] if codes is not None else None
+        codes, batch = census.within(batch, chosen)
         if not len(batch):
             continue
         columns, indexes = layout.read(batch, table.weight_scale, census.complete)
@@ -204,6 +194,37 @@ def sum_rows(
         None if resampled is None else [sums * unit if unit != 1 else sums for sums in resampled.floats()],
         None if by_unit is None else by_unit.units(),
     )
+
+
+def sum_once(table: Table, census: Census, layout: Layout) -> list[Floats]:
+    """Sums over the rows of all slices, by binning, slice and bin: in one pass, whatever the number of binnings.
+
+    The bins of all binnings together cut the rows into finer ones, whose sums are exact and so may be put together.
+    """
+    slices = len(census.values)
+    named = [(bins.column, edges) for bins, edges in layout.bins if bins is not None and edges is not None]
+    number = named[0][0] if named else None
+    assert all(column == number for column, _ in named)
+    finest = np.unique(np.concatenate([[0.0, 1.0], *(edges for _, edges in named)]))
+    size = len(finest) - 1 if named else 1
+    sums = ExactSums.zeros(slices * size, len(layout.columns))
+    everywhere = range(slices)
+    with stage("summing", total=table.measurements.height, unit="rows") as advance:
+        for batch in table.batches([*layout.inputs(), *census.by]):
+            codes, batch = census.within(batch, everywhere)
+            columns = layout.values(batch, table.weight_scale, census.complete)
+            cell = None if number is None else bins_of(batch, number, finest, census.complete)
+            if codes is not None:
+                cell = codes if cell is None else codes * size + cell
+            sums.add(cell, columns, len(batch))
+            advance(len(batch))
+    points = []
+    unit = 1 / table.weight_scale
+    for (_, edges), bins, used in zip(layout.bins, layout.sizes(), layout.columns_by_binning(), strict=True):
+        target = np.zeros(size, dtype=np.intp) if edges is None else bin_index(finest[:-1], edges)
+        merged = sums.added_up(target, bins, slices)
+        points.append(merged.floats().reshape(slices, bins, -1)[:, :, used] * unit)
+    return points
 
 
 class _RowsByUnit:
@@ -331,12 +352,10 @@ def _distinct_rows(table: Table, census: Census, chosen: range, layout: Layout) 
     counts = [census.cross] if census.cross is not None else table.distinct_by_batch(groups)
     distinct = added_up(counts, groups)
     # Slices are told apart only now, on the few distinct rows.
-    codes, inside = _slices_of(distinct, census, chosen)
+    codes, distinct = census.within(distinct, chosen)
     distinct = distinct.select([*keys, "len"])
     if codes is not None:
         distinct = distinct.with_columns(pl.Series("_slice", codes))
-    if inside is not None:
-        distinct = distinct.filter(pl.Series(inside))
     names = [c for c in distinct.columns if c != "len"]
     # Sorted, so that the draws fall on the same rows whatever the order of the data.
     distinct = added_up([distinct], names).sort(names)

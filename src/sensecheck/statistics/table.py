@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from sensecheck.statistics.arrays import Flags
+from sensecheck.statistics import counted
+from sensecheck.statistics.arrays import U64, Flags
+from sensecheck.statistics.counted import Pair
+from sensecheck.statistics.grid import Grid
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.measurements import Measurements, present
 from sensecheck.statistics.statistic import AnyStatistic, RowStatistic, Statistic
@@ -50,12 +54,20 @@ class Table:
         self.cluster = next((c for c in ("cluster", "unit", "id") if c in self.schema), None)
         self.clustered = self.cluster in ("cluster", "unit")
         self.weight_scale = self._weight_scale()
+        self.pair = self._pair()
+        """The columns that are counted on a grid, where there are so many rows."""
         self._many_units: bool | None = None
         self._slices = [tuple(by) for by in slices]
         self._crosses: dict[Slice, pl.DataFrame | None] = {}
         self.absences = list(
             dict.fromkeys(s.absent_column for s in statistics if isinstance(s, Statistic) and s.absent_column)
         )
+
+    def _pair(self) -> Pair | None:
+        pair = Pair.of(self.statistics) if self.measurements.height > counted.COUNTED_ABOVE else None
+        if pair is None or self.schema.get(pair.number) != pl.Float64 or self.schema.get(pair.flag) != pl.Boolean:
+            return None
+        return pair
 
     def _weight_scale(self) -> float:
         """A power of two that brings the mean weight near 1, where the exact grids are finest."""
@@ -79,18 +91,39 @@ class Table:
                 piece = batch.slice(start, PIECE)
                 yield piece.with_columns(**computed) if computed else piece
 
+    @cached_property
+    def grid(self) -> Grid:
+        """What the pair's number is counted on: cut at the edges of all bins that are known beforehand."""
+        fixed = [s.bins.edges for s in self.statistics if isinstance(s, Statistic) and s.bins is not None]
+        return Grid(edge for edges in fixed if not isinstance(edges, str) for edge in edges)
+
+    def scored(self, columns: Sequence[str], extra: Sequence[str] = ()) -> Iterator[pl.DataFrame]:
+        """Batches of the rows that are scored and have all these columns."""
+        for batch in scored_batches(self.measurements, columns, self.derived, extra):
+            for start in range(0, len(batch), PIECE):
+                yield batch.slice(start, PIECE)
+
+    def roots(self, columns: Sequence[str]) -> set[str]:
+        """The measurement columns that these are computed from."""
+        return set(_roots(columns, self.derived))
+
+    def cluster_keys(self, most: int) -> U64 | None:
+        """The hashes of all clusters, sorted; None where there are more than so many."""
+        assert self.cluster is not None
+        keys = np.empty(0, dtype=np.uint64)
+        for batch in self.measurements.batches([self.cluster]):
+            keys = np.union1d(keys, hash_ids(batch[self.cluster]))
+            if len(keys) > most:
+                return None
+        return keys
+
     def many_units(self) -> bool:
         """Whether there are so many units to resample (rows, or clusters) that groups of them do as well."""
         if self._many_units is None:
             enough = 4 * FEWEST_GROUPS
             self._many_units = self.measurements.height > enough
             if self._many_units and self.clustered and self.cluster is not None:
-                clusters = np.empty(0, dtype=np.uint64)
-                for batch in self.measurements.batches([self.cluster]):
-                    clusters = np.union1d(clusters, hash_ids(batch[self.cluster]))
-                    if len(clusters) > enough:
-                        break
-                self._many_units = len(clusters) > enough
+                self._many_units = self.cluster_keys(enough) is None
         return self._many_units
 
     def crossed(self, by: Slice) -> pl.DataFrame | None:

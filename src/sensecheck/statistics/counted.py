@@ -1,0 +1,353 @@
+"""Very many rows of a number from 0 to 1 and a true/false, counted on a fixed grid: every figure of them follows.
+
+Figures of the order of rows (AUROC, a risk–coverage curve) see the cells as rows that weigh as much as they hold.
+Resampling sees stretches of neighbouring cells: rows that are drawn anew with replacement fall into a stretch in a
+number that is Poisson distributed about what it holds, so that a replicate costs as much as there are stretches,
+however many rows there are. Rows that belong together are drawn in random groups of their clusters.
+
+Counts of any split of the rows add up to the same, whatever the order, and with them every digit here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sensecheck.statistics.arrays import U64, Flags, Floats, Indexes, Ints
+from sensecheck.statistics.binning import bin_index
+from sensecheck.statistics.grid import Grid
+from sensecheck.statistics.hashing import hash_ids, seed_key
+from sensecheck.statistics.resample import Drawing
+from sensecheck.statistics.statistic import ONE, AnyStatistic, RowStatistic, Statistic
+
+if TYPE_CHECKING:
+    from sensecheck.statistics.census import Census
+    from sensecheck.statistics.summing import Layout
+    from sensecheck.statistics.table import Table
+
+COUNTED_ABOVE = 1_000_000
+"""With fewer rows, every row counts for itself."""
+# Counts are held for as many slices at a time as fit into so many cells.
+_MOST_CELLS = 1 << 24
+# Weights are added up as whole numbers of 2^-20 of their mean: in any order the same.
+_WEIGHT_UNITS = 2.0**20
+_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 64, 256
+_GROUPS, _OWN_GROUPS = 2048, 4096
+# Weights of groups × stretches are held for as many slices at a time as fit.
+_MOST_GROUPED = 12_000_000
+# Neighbouring cells so many of which still differ too little to show in how much rows vary.
+_ALIKE_CELLS = 4
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The two columns that are counted: a number in [0, 1], and a true/false."""
+
+    number: str
+    flag: str
+
+    @classmethod
+    def of(cls, statistics: Sequence[AnyStatistic]) -> Pair | None:
+        """What figures of the order of rows look at, where all look at the same."""
+        ordered = {(s.sorted_by, s.columns) for s in statistics if isinstance(s, RowStatistic) and s.on_grid}
+        if len(ordered) != 1:
+            return None
+        by, columns = ordered.pop()
+        (flag,) = (column for column in columns if column != by)
+        return cls(by, flag)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The rows of one slice: how many are in which cell of the grid, told apart by the flag."""
+
+    grid: Grid
+    cell: Indexes
+    """Ascending; of equal ones the false come first. Only those that hold rows."""
+    flag: Flags
+    rows: Ints
+    weight: Floats
+    squares: Floats
+    """Sums of squared weights."""
+
+    @property
+    def number(self) -> Floats:
+        return self.grid.middles[self.cell]
+
+    @property
+    def kinds(self) -> tuple[float, float]:
+        """How many true and false rows there are; weighted ones count as many as would tell as much."""
+        numbers = []
+        for chosen in (self.flag, ~self.flag):
+            squares = float(self.squares[chosen].sum())
+            numbers.append(float(self.weight[chosen].sum()) ** 2 / squares if squares > 0 else 0.0)
+        return numbers[0], numbers[1]
+
+    def columns(self, pair: Pair) -> dict[str, NDArray[np.generic]]:
+        return {pair.number: self.number, pair.flag: self.flag}
+
+    def of_cells(self, table: Table, columns: Sequence[str]) -> Floats:
+        """Columns that follow from the pair, for every entry: entries × columns."""
+        assert table.pair is not None
+        frame = pl.DataFrame(self.columns(table.pair))
+        computed = {c: table.derived[c] for c in columns if c in table.derived}
+        frame = frame.with_columns(**computed) if computed else frame
+        matrix = np.empty((len(self.cell), len(columns)))
+        for j, column in enumerate(columns):
+            matrix[:, j] = 1.0 if column == ONE else frame[column].to_numpy()
+        return matrix
+
+
+def portions(chosen: range, table: Table) -> Iterator[range]:
+    """Slices whose counts are held at a time."""
+    arrays = 5 if "weight" in table.schema else 1
+    step = max(1, _MOST_CELLS // (2 * table.grid.size * arrays))
+    for start in range(chosen.start, chosen.stop, step):
+        yield range(start, min(start + step, chosen.stop))
+
+
+class Counts:
+    """The counts of some slices, cell by cell."""
+
+    def __init__(self, table: Table, grid: Grid, slices: int) -> None:
+        self.grid, self.slices, self.scale = grid, slices, table.weight_scale
+        cells = slices * grid.size * 2
+        self.rows = np.zeros(cells, dtype=np.uint32 if table.measurements.height < 1 << 32 else np.int64)
+        weighted = "weight" in table.schema
+        self.weight = np.zeros(cells, dtype=np.int64) if weighted else None
+        self.squares = np.zeros(cells, dtype=np.int64) if weighted else None
+
+    def add(self, codes: Indexes | None, number: Floats, flag: Flags | None, weight: Floats | None) -> None:
+        place = self.grid.cell_of(number)
+        if codes is not None:
+            place += codes * self.grid.size
+        place *= 2
+        if flag is not None:
+            place += flag
+        np.add.at(self.rows, place, self.rows.dtype.type(1))
+        if self.weight is not None and self.squares is not None and weight is not None:
+            scaled = weight * self.scale
+            np.add.at(self.weight, place, np.rint(scaled * _WEIGHT_UNITS).astype(np.int64))
+            np.add.at(self.squares, place, np.rint(scaled**2 * _WEIGHT_UNITS).astype(np.int64))
+
+    def of_slice(self, at: int) -> Counted:
+        cells = slice(at * self.grid.size * 2, (at + 1) * self.grid.size * 2)
+        place = np.flatnonzero(self.rows[cells])
+        rows = self.rows[cells][place].astype(np.int64)
+        weight = squares = rows.astype(np.float64)
+        if self.weight is not None and self.squares is not None:
+            weight = self.weight[cells][place] / (_WEIGHT_UNITS * self.scale)
+            squares = self.squares[cells][place] / (_WEIGHT_UNITS * self.scale**2)
+        return Counted(self.grid, place >> 1, (place & 1).astype(np.bool_), rows, weight, squares)
+
+
+def counted_rows(table: Table, census: Census, chosen: range) -> Counts:
+    """Count the rows of some slices that have both columns of the pair."""
+    assert table.pair is not None
+    counts = Counts(table, table.grid, len(chosen))
+    for batch in table.scored([table.pair.number, table.pair.flag], census.by):
+        codes, batch = census.within(batch, chosen)
+        if len(batch):
+            counts.add(codes, *_of_batch(batch, table.pair))
+    return counts
+
+
+def _of_batch(batch: pl.DataFrame, pair: Pair) -> tuple[Floats, Flags, Floats | None]:
+    weight = batch["weight"].to_numpy().astype(np.float64) if "weight" in batch.columns else None
+    return batch[pair.number].to_numpy(), batch[pair.flag].to_numpy(), weight
+
+
+class Stretches:
+    """Counted rows in stretches of neighbouring cells, none of which lies in two bins: entries are stretch × flag."""
+
+    def __init__(self, counted: Counted, edges: Sequence[Floats]) -> None:
+        self.counted = counted
+        grid = counted.grid
+        upto = np.cumsum(counted.rows)
+        number = int(np.clip(upto[-1] // _ROWS_A_STRETCH, _FEWEST_STRETCHES, _STRETCHES))
+        even = np.searchsorted(upto, np.arange(1, number) * (upto[-1] / number))
+        cuts = [counted.cell[even.clip(max=len(upto) - 1)]]
+        cuts += [grid.cell_of(inner[1:-1]) for inner in edges if len(inner) > 2]
+        self.starts = np.unique(np.concatenate(cuts))
+        """The cells at which stretches begin, but for the first."""
+        self.size = 2 * (len(self.starts) + 1)
+        self.entry = self.entry_of(counted.cell, counted.flag)
+        self.weight = self._sum(counted.weight)
+        self.squares = self._sum(counted.squares)
+        self.flag = np.arange(self.size) % 2 == 1
+        both = self.weight[::2] + self.weight[1::2]
+        total = self._sum(counted.weight * counted.number)
+        held = np.flatnonzero(both > 0)
+        middle = np.interp(np.arange(len(both)), held, (total[::2] + total[1::2])[held] / both[held])
+        self.number = np.repeat(middle, 2)
+        """The mean number of a stretch; what lies between its neighbours' where it holds nothing."""
+
+    def entry_of(self, cell: Indexes, flag: Flags) -> Indexes:
+        return np.searchsorted(self.starts, cell, side="right") * 2 + flag
+
+    def _sum(self, of_cells: Floats) -> Floats:
+        return np.asarray(np.bincount(self.entry, weights=of_cells, minlength=self.size), dtype=np.float64)
+
+    def mean(self, of_cells: Floats) -> Floats:
+        """Of a column of the counted entries: its mean in each stretch and flag."""
+        total = self._sum(self.counted.weight * of_cells)
+        return np.divide(total, self.weight, out=np.zeros(self.size), where=self.weight > 0)
+
+    def draws(self, drawing: Drawing, stream: str) -> Floats:
+        """How much each entry weighs in each replicate, where rows are drawn one by one: replicates × entries."""
+        key = int(seed_key(drawing.seed, f"counted:{stream}"))
+        generator = np.random.Generator(np.random.Philox(key=key))
+        # A sum of weighted Poisson numbers has this mean and variance.
+        worth = np.divide(self.weight**2, self.squares, out=np.zeros(self.size), where=self.squares > 0)
+        each = np.divide(self.squares, self.weight, out=np.zeros(self.size), where=self.weight > 0)
+        return np.asarray(generator.poisson(worth, size=(drawing.replicates, self.size)) * each, dtype=np.float64)
+
+
+def counted_numbers(table: Table) -> Counted:
+    """All rows that have the number, whether or not they have the flag."""
+    assert table.pair is not None
+    counts = Counts(table, table.grid, 1)
+    for batch in table.scored([table.pair.number]):
+        weight = batch["weight"].to_numpy().astype(np.float64) if "weight" in batch.columns else None
+        counts.add(None, batch[table.pair.number].to_numpy(), None, weight)
+    return counts.of_slice(0)
+
+
+Resampled: TypeAlias = tuple[Stretches, Floats] | tuple[None, None]
+"""The stretches of a slice and what each entry weighs in every replicate; nothing where there is no interval."""
+
+
+class GroupedDraws:
+    """The same where rows belong together: random groups of clusters are drawn, and what is in them weighs alike."""
+
+    def __init__(self, table: Table, drawing: Drawing) -> None:
+        self.table = table
+        own = table.cluster_keys(_OWN_GROUPS)
+        self.own: U64 | None = own
+        self.keys: U64 = np.arange(_GROUPS, dtype=np.uint64) if own is None else own
+        self.drawn = drawing.weights(drawing.keys(self.keys), drawing.replicates, 0).T.astype(np.float64)
+
+    def by_slice(self, census: Census, chosen: range, slices: Mapping[int, Stretches]) -> Callable[[int], Resampled]:
+        """The draws of slices by their place among the chosen ones, asked for in order; none of those left out."""
+        held: dict[int, Floats] = {}
+
+        def one(at: int) -> Resampled:
+            if at not in slices:
+                return None, None
+            if at not in held:
+                held.clear()
+                places = self._portion([place for place in slices if place >= at], slices)
+                # Slices between those that are resampled are counted as well: it does no harm.
+                some = range(chosen[places[0]], chosen[places[-1]] + 1)
+                stretches = [slices.get(place, slices[at]) for place in range(places[0], places[-1] + 1)]
+                weights = self._weights(census, some, stretches)
+                held.update((place, weights[place - places[0]]) for place in places)
+            return slices[at], self.drawn @ held[at]
+
+        return one
+
+    def _portion(self, places: Sequence[int], slices: Mapping[int, Stretches]) -> list[int]:
+        """So many of the places, from the first on, as are held together."""
+        sizes = np.cumsum([slices[place].size * len(self.keys) for place in places])
+        return list(places[: max(1, int(np.searchsorted(sizes, _MOST_GROUPED, side="right")))])
+
+    def _weights(self, census: Census, chosen: range, stretches: Sequence[Stretches]) -> list[Floats]:
+        """Of some slices: what each group weighs in every entry, groups × entries."""
+        table, pair = self.table, self.table.pair
+        assert pair is not None and table.cluster is not None
+        sizes = np.array([one.size for one in stretches])
+        offsets = np.concatenate([[0], np.cumsum(sizes * len(self.keys))])
+        sums = np.zeros(int(offsets[-1]), dtype=np.int64)
+        grid = stretches[0].counted.grid
+        cells = np.arange(grid.size)
+        entries = np.stack([one.entry_of(cells, np.zeros(1, dtype=np.bool_)).astype(np.int32) for one in stretches])
+        for batch in table.scored([pair.number, pair.flag], [*census.by, table.cluster]):
+            codes, batch = census.within(batch, chosen)
+            if not len(batch):
+                continue
+            number, flag, weight = _of_batch(batch, pair)
+            at = np.zeros(len(batch), dtype=np.intp) if codes is None else codes
+            place = entries[at, grid.cell_of(number)] + flag
+            group = self._group(hash_ids(batch[table.cluster]))
+            place = place + offsets[at] + group * sizes[at]
+            units = 1 if weight is None else np.rint(weight * table.weight_scale * _WEIGHT_UNITS).astype(np.int64)
+            np.add.at(sums, place, units)
+        unit = 1.0 if "weight" not in table.schema else 1 / (_WEIGHT_UNITS * table.weight_scale)
+        parts = (sums[offsets[i] : offsets[i + 1]] for i in range(len(stretches)))
+        return [np.asarray(part.reshape(len(self.keys), -1) * unit, dtype=np.float64) for part in parts]
+
+    def _group(self, ids: U64) -> Indexes:
+        if self.own is None:
+            return (ids & np.uint64(_GROUPS - 1)).astype(np.intp)
+        return np.searchsorted(self.own, ids)
+
+
+def replicated(
+    table: Table, stretches: Stretches, draws: Floats, layout: Layout, needed: Flags, points: Sequence[Floats]
+) -> list[Floats]:
+    """The sums of one slice in every replicate, by binning: replicates × bins × columns of the binning.
+
+    `needed` says of each column of the layout whether it is wanted; others are NaN. `points` are the slice's own sums:
+    a stretch has the mean of its rows, and what that leaves out of a bin's sum (the width of cells) is put back.
+    """
+    names = [column for column, _ in layout.columns]
+    known = {table.pair.number, table.pair.flag} if table.pair is not None else set()
+    told = [needed[j] and (c == ONE or table.roots([c]) <= known) for j, c in enumerate(names)]
+    of_cells = stretches.counted.of_cells(table, [c if told[j] else ONE for j, c in enumerate(names)])
+    grid = stretches.counted.grid
+    begins = np.concatenate([[0.0], grid.lower_ends[stretches.starts]])
+    bins = [np.zeros(len(begins), dtype=np.intp) if e is None else bin_index(begins, e) for _, e in layout.bins]
+    changes = np.zeros(len(begins), dtype=np.bool_)
+    changes[0] = True
+    for index in bins:
+        changes[1:] |= index[1:] != index[:-1]
+    starts = np.flatnonzero(changes)
+    weights = np.concatenate([stretches.weight[None, :], draws])
+    of_pieces: dict[int, Floats] = {}
+    for j, name in enumerate(names):
+        if told[j]:
+            weighed = weights if name == ONE else weights * stretches.mean(of_cells[:, j])
+            of_pieces[j] = np.add.reduceat(weighed, starts * 2, axis=1)
+    number = np.add.reduceat(weights, starts * 2, axis=1)
+    sums = []
+    used = layout.columns_by_binning()
+    for index, size, columns, point in zip(bins, layout.sizes(), used, points, strict=True):
+        target = index[starts]
+        first = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
+        filled = target[first]
+        rows = np.add.reduceat(number, first, axis=1)
+        of_binning = np.zeros((len(draws), size, len(columns)))
+        for k, j in enumerate(columns):
+            if j not in of_pieces:
+                of_binning[:, :, k] = np.nan
+                continue
+            total = np.add.reduceat(of_pieces[j], first, axis=1)
+            short = np.divide(point[filled, k] - total[0], rows[0], out=np.zeros(len(filled)), where=rows[0] > 0)
+            of_binning[:, filled, k] = total[1:] + rows[1:] * short
+        sums.append(of_binning)
+    return sums
+
+
+def like_units(counted: Counted, table: Table, columns: Sequence[str]) -> tuple[Floats, Floats]:
+    """Rows that differ too little to matter, taken together: the mean of each column, and how many rows there are."""
+    kind = (counted.cell >> _ALIKE_CELLS) * 2 + counted.flag
+    order = np.argsort(kind, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(kind[order]) != 0]))
+    rows = counted.rows[order].astype(np.float64)
+    values = counted.of_cells(table, columns)[order] * rows[:, None]
+    number = np.add.reduceat(rows, starts)
+    return np.add.reduceat(values, starts, axis=0) / number[:, None], number
+
+
+def tells(table: Table, statistic: Statistic) -> bool:
+    """Whether the sums of a figure follow from the pair: it looks at nothing else, in bins of the number."""
+    if table.pair is None or (statistic.bins is not None and statistic.bins.column != table.pair.number):
+        return False
+    of_rule = statistic.interval_sums if statistic.interval is None else ()
+    known = {table.pair.number, table.pair.flag}
+    return known.issuperset(table.roots([*statistic.columns, *of_rule]) - {"weight"})

@@ -382,3 +382,8 @@ def test_large_logits_do_not_overflow():
     one = 1 / (1 + np.exp(-1.0))
     assert result["nll_multiclass"].value == pytest.approx((1 - np.log(one) - np.log(one)) / 3)
     assert result["mean_confidence"].value == pytest.approx((2 * one + 1) / 3)
+
+
+def test_an_object_without_any_class() -> None:
+    with pytest.raises(InputError, match="expected a probability for every class, got an empty object"):
+        evaluate([{"probs": {}, "label": 1}])

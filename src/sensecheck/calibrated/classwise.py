@@ -170,6 +170,11 @@ class Distributions:
         column = batch.frame[name]
         if isinstance(column.dtype, pl.Struct):
             found = [f.name for f in column.dtype.fields]
+            if not found:
+                raise batch.error(
+                    0, field=name, expected="a probability for every class", got="an empty object",
+                    reason=Reason.BAD_DISTRIBUTION,
+                )  # fmt: skip
             parts = column.struct.unnest()
             _refuse_nested(batch, name, parts.dtypes)
             return parts.select([pl.col(c).cast(pl.Float64, strict=False) for c in found]).to_numpy(), found

@@ -386,4 +386,4 @@ def test_large_logits_do_not_overflow():
 
 def test_an_object_without_any_class() -> None:
     with pytest.raises(InputError, match="expected a probability for every class, got an empty object"):
-        evaluate([{"probs": {}, "label": 1}])
+        calibrated.evaluate([{"probs": {}, "label": 1}])

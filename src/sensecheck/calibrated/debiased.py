@@ -29,9 +29,10 @@ their replicates; the same seed gives the same digits. Coverage: docs/ece-interv
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Literal
 
@@ -55,6 +56,7 @@ CLUSTERED = 0.7  # clusters per row below which rows count as clustered (the num
 TOGETHER = 1.4  # leeway of the mean gap's own limit, which few clusters leave uncertain (set by simulation)
 CERTAIN = 0.05  # how far from 0 or 1 a bin's mean confidence may be and count as certain, …
 EXPECTED = 3.0  # … if calibration expects fewer surprises than these in it
+_MANY_BINS = 40  # from here on a root of their correlations is found the quick way
 STANDS_OUT = 2.0  # standard errors from which a gap counts as seen
 
 
@@ -134,17 +136,19 @@ def debiased_intervals(
         return _none(kinds, "no rows: every bin is empty")
     if len(resampled[0]) < 50:
         return _none(kinds, f"{len(resampled[0])} replicates: at least 50 are needed")
-    resampled = [part[:, full] for part in resampled]
-    if clusters is None:
-        clusters = _clusters(float(sums[0].sum()), resampled[0], resampled[2], units)
-    model = _model([part[full] for part in sums], resampled, draws, seed, clusters)
+    model = _MODELS.of(sums, resampled, draws, seed, clusters, units)
     if model.clusters < 1.5:  # the number may be read off replicates, so not quite whole
         return _none(
             kinds,
             "one cluster (or nearly): its rows vary together, so nothing tells how another would differ",
         )
     tail = (1 - level) / 2
-    return {kind: _maximum(model, tail) if kind == "mce" else _inverted(kind, model, tail) for kind in kinds}
+    found = {}
+    for kind in kinds:
+        if (kind, tail) not in model.found:
+            model.found[kind, tail] = _maximum(model, tail) if kind == "mce" else _inverted(kind, model, tail)
+        found[kind] = model.found[kind, tail]
+    return found
 
 
 def _none(kinds: Sequence[Kind], reason: str) -> dict[Kind, Debiased]:
@@ -166,6 +170,7 @@ class _Model:
     shares: Array  # draws x B, the bin shares of resampled data, as ratios to their mean
     spread: Array  # B x B, how the bins' rows vary together over the replicates
     together: float  # design effect of all bins' gaps together
+    found: dict[tuple[Kind, float], Debiased] = field(default_factory=dict)  # by figure and tail
 
     def sd(self, gap: Array) -> Array:
         """Standard deviation of each observed gap if ``gap`` were the true one."""
@@ -189,6 +194,40 @@ class _Model:
     def possible(self, gap: Array) -> Array:
         """The nearest gaps that leave every accuracy within 0 and 1."""
         return np.clip(gap, self.confidence - 1, self.confidence)
+
+
+class _Models:
+    """The last few sampling models: the figures of one slice have the same sums, one after the other."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.kept: dict[bytes, _Model] = {}
+
+    def of(
+        self,
+        sums: list[Array],
+        resampled: list[Array],
+        draws: int,
+        seed: int,
+        clusters: float | None,
+        units: float | None,
+    ) -> _Model:
+        told = hashlib.blake2b(repr((draws, seed, clusters, units, resampled[0].shape)).encode())
+        for part in (*sums, *resampled):
+            told.update(np.ascontiguousarray(part).data)
+        key = told.digest()
+        if key not in self.kept:
+            full = sums[0] > 0
+            resampled = [part[:, full] for part in resampled]
+            if clusters is None:
+                clusters = _clusters(float(sums[0].sum()), resampled[0], resampled[2], units)
+            while len(self.kept) >= self.most:
+                self.kept.pop(next(iter(self.kept)), None)
+            self.kept[key] = _model([part[full] for part in sums], resampled, draws, seed, clusters)
+        return self.kept[key]
+
+
+_MODELS = _Models(4)
 
 
 def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clusters: float) -> _Model:
@@ -264,6 +303,11 @@ def _root(residual: Array, variance: Array) -> Array:
     scaled = np.where(live, residual - residual.mean(0), 0.0) / np.sqrt(np.where(live, variance, 1.0))
     correlation = scaled.T @ scaled / len(residual)
     np.fill_diagonal(correlation, 1.0)
+    if len(correlation) > _MANY_BINS:
+        try:
+            return np.asarray(np.linalg.cholesky(correlation))
+        except np.linalg.LinAlgError:
+            pass  # fewer replicates than bins, or bins that vary as one
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return np.asarray(root / np.sqrt((root**2).sum(1, keepdims=True)))

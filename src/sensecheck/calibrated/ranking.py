@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 CURVE_POINTS = 50
 """The risk–coverage curve is drawn at this many coverages: 1/50, 2/50 … 1."""
 _GROUPS = 4096
+_FEW = 4
 _BLOCK = 1 << 16
 _ONE = np.uint64(1)
 
@@ -48,6 +49,7 @@ class Ranked:
             self.coarse[0] = 0
         self._weights: Floats | None = None
         self._sums: tuple[Floats, Floats] | None = None
+        self._running: tuple[Floats, Floats] | None = None
 
     @classmethod
     def of(cls, columns: Mapping[str, NDArray[Any]]) -> Ranked:
@@ -65,13 +67,29 @@ class Ranked:
         cuts = self.cuts(weights)
         if len(cuts) < len(self.correct):
             total, right = np.add.reduceat(total, cuts, axis=1), np.add.reduceat(right, cuts, axis=1)
-        self._weights, self._sums = weights, (total, right)
+        self._weights, self._sums, self._running = weights, (total, right), None
         return self._sums
 
     def running(self, weights: Floats) -> tuple[Floats, Floats]:
         """Weight and correct weight of all rows at least as sure."""
         total, right = self.sums(weights)
-        return np.cumsum(total[:, ::-1], axis=1), np.cumsum(right[:, ::-1], axis=1)
+        if self._running is None:
+            self._running = np.cumsum(total[:, ::-1], axis=1), np.cumsum(right[:, ::-1], axis=1)
+        return self._running
+
+    def places(self, covered: Floats) -> NDArray[np.intp]:
+        """In each replicate, the group in which so much weight is reached; replicates × amounts."""
+        assert self._running is not None
+        total, _ = self._running
+        replicates, groups = total.shape
+        if covered.shape[1] <= _FEW:
+            columns = [np.count_nonzero(total < amount[:, None], axis=1) for amount in covered.T]
+            return np.asarray(np.minimum(np.stack(columns, axis=1), groups - 1), dtype=np.intp)
+        # The replicates' running sums one after the other, each lifted above the one before: one search finds all.
+        lift = np.arange(replicates)[:, None] * (2 * float(total[:, -1].max(initial=0.0)) + 1)
+        place = np.searchsorted((total + lift).reshape(-1), (covered + lift).reshape(-1)).reshape(covered.shape)
+        place -= np.arange(replicates)[:, None] * groups
+        return np.asarray(np.clip(place, 0, groups - 1), dtype=np.intp)
 
     def pieces(self, weights: Floats) -> Iterator[tuple[slice, Floats, Floats]]:
         """Weight and correct weight of single groups, ascending, a block of groups at a time: of one replicate.
@@ -197,18 +215,17 @@ def accuracy_at(state: Ranked, weights: Floats, coverages: Sequence[float]) -> F
     if len(weights) == 1:
         return _accuracy_of_all(state, weights, at)
     total, right = state.running(weights)
-    accuracies = np.full((len(total), len(at)), np.nan)
-    first = total[:, :1]
-    for i, (mass, correct) in enumerate(zip(total, right, strict=True)):
-        if mass[-1] > 0:
-            covered = at * mass[-1]
-            # Below the first group's end the line starts at nothing.
-            right_covered = np.interp(covered, mass, correct)
-            below = covered < first[i]
-            if below.any():
-                right_covered[below] = correct[0] * covered[below] / first[i]
-            accuracies[i] = right_covered / covered
-    return accuracies
+    covered = at * total[:, -1:]
+    after = state.places(covered)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Below the first group's end the line starts at nothing.
+        start, right_start = (
+            np.where(after > 0, np.take_along_axis(running, np.maximum(after - 1, 0), axis=1), 0.0)
+            for running in (total, right)
+        )
+        end, right_end = (np.take_along_axis(running, after, axis=1) for running in (total, right))
+        part = np.where(end > start, (covered - start) / (end - start), 1.0)
+        return np.asarray((right_start + part * (right_end - right_start)) / covered)
 
 
 def _accuracy_of_all(state: Ranked, weights: Floats, at: Floats) -> Floats:

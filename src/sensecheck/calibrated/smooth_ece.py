@@ -20,6 +20,8 @@ CELLS = 2048
 NARROWEST = 1e-3
 """No bandwidth below this is tried: narrower ones follow single rows."""
 _HALVINGS = 16
+_MOST_TURNS, _CLOSE = 4, 0.01
+_FADED = 9.0  # a Gaussian so many deviations from its middle
 _BLOCK = 1 << 16
 
 
@@ -37,9 +39,10 @@ def on_grid(confidence: ArrayLike, correct: ArrayLike, cells: int = CELLS) -> Fl
 
 def _smoothed(spectrum: Floats, width: Floats, cells: int) -> Floats:
     """Mean absolute smoothed residual of each row of spectra at its own bandwidth."""
-    k = np.arange(spectrum.shape[1])
+    # What the narrowest kernel makes smaller than the last digit of a sum need not be transformed.
+    k = np.arange(min(spectrum.shape[1], int(_FADED / (np.pi * width.min())) + 2))
     kernel = np.exp(-0.5 * (np.pi * k[None, :] * width[:, None]) ** 2)
-    return np.asarray(np.abs(np.fft.irfft(spectrum * kernel, n=2 * cells, axis=1)[:, :cells]).sum(axis=1))
+    return np.asarray(np.abs(np.fft.irfft(spectrum[:, : len(k)] * kernel, n=2 * cells, axis=1)[:, :cells]).sum(axis=1))
 
 
 def _spectrum(grid: Floats) -> Floats:
@@ -52,17 +55,45 @@ def at_width(confidence: ArrayLike, correct: ArrayLike, width: float, cells: int
     return float(_smoothed(_spectrum(grid), np.array([width]), cells)[0])
 
 
-def from_grid(grid: Floats, halvings: int = _HALVINGS) -> tuple[Floats, Floats]:
+def from_grid(grid: Floats) -> tuple[Floats, Floats]:
     """Smooth ECE and its bandwidth for each row of residuals on a grid."""
     cells = grid.shape[1]
     spectrum = _spectrum(grid)
     low, high = np.zeros(len(grid)), np.ones(len(grid))
-    for _ in range(halvings):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         # Widening the kernel can only lower the mean, so there is one crossing.
         above = (middle < NARROWEST) | (middle < _smoothed(spectrum, middle, cells))
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return _smoothed(spectrum, high, cells), high
+
+
+def of_replicates(grid: Floats) -> Floats:
+    """Smooth ECE of each row of residuals on a grid, where all are much alike: replicates of one another.
+
+    The bandwidth is where a falling curve meets the rising σ. From where it is for their mean, two steps towards it
+    tell how fast they close in (Aitken), and so where they end.
+    """
+    cells = grid.shape[1]
+    spectrum = _spectrum(grid)
+
+    def onward(width: Floats) -> tuple[Floats, Floats]:
+        """The mean absolute residual at a bandwidth, and the bandwidth that it would be itself."""
+        values = _smoothed(spectrum, width, cells)
+        return values, np.clip(values, NARROWEST, 1.0)
+
+    width = np.full(len(grid), max(float(from_grid(grid.mean(axis=0)[None, :])[1][0]), NARROWEST))
+    values, once = onward(width)
+    for _ in range(_MOST_TURNS):
+        if np.abs(once - width).max(initial=0.0) <= _CLOSE * float(width.mean()):
+            break
+        _, twice = onward(once)
+        turn = twice - 2 * once + width
+        # The curve falls, so its steps go to and fro and shrink; where they do not, they have arrived.
+        guess = np.where(np.abs(turn) > 1e-12, width - (once - width) ** 2 / np.where(turn == 0, 1.0, turn), twice)
+        width = np.clip(guess, np.minimum(once, twice), np.maximum(once, twice))
+        values, once = onward(width)
+    return values
 
 
 def smooth_ece(confidence: ArrayLike, correct: ArrayLike) -> float:
@@ -76,7 +107,7 @@ def smooth_ece_of(state: Ranked, weights: Floats) -> Floats:
     """The same from rows sorted by confidence, for each replicate of weights."""
     # Replicates need no more digits than they vary by.
     single = len(weights) == 1
-    cells, halvings = (CELLS, _HALVINGS) if single else (CELLS // 4, _HALVINGS - 6)
+    cells = CELLS if single else CELLS // 4
     residuals = _of_all if single else _of_many
     total_weight, cell_starts, filled, residual = residuals(state, weights, cells)
     grid = np.zeros((len(weights), cells))
@@ -86,7 +117,7 @@ def smooth_ece_of(state: Ranked, weights: Floats) -> Floats:
     defined = np.isfinite(grid).all(axis=1)
     values = np.full(len(weights), np.nan)
     if defined.any():
-        values[defined] = from_grid(grid[defined], halvings)[0]
+        values[defined] = from_grid(grid[defined])[0] if single else of_replicates(grid[defined])
     return values
 
 

@@ -34,6 +34,7 @@ from sensecheck.statistics.row_figures import (
     row_groups,
     row_interval,
     row_replicates,
+    settled,
     sorted_for,
     weighted_rows,
 )
@@ -403,7 +404,7 @@ def _of_row_intervals(
         units = float(census.independent(statistic, ()))
         closed = replace(options, method="auto")
         there = SliceRows(len(run.weights), units, kinds_of(statistic, run))
-        own = row_interval(statistic, there, np.asarray(value), spread, closed, "bootstrap")
+        (own,) = settled([row_interval(statistic, there, np.asarray(value), spread, closed, "bootstrap")], closed.level)
         if not isinstance(own.low, float) or not isinstance(own.high, float):
             return replace(found, note=own.absent)
         if statistic.noise_power:

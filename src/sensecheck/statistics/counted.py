@@ -36,7 +36,8 @@ COUNTED_ABOVE = 1_000_000
 _MOST_CELLS = 1 << 24
 # Weights are added up as whole numbers of 2^-20 of their mean: in any order the same.
 _WEIGHT_UNITS = 2.0**20
-_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 64, 256
+_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 128, 1024
+_MANY = 50
 _GROUPS, _OWN_GROUPS = 2048, 4096
 # Weights of groups × stretches are held for as many slices at a time as fit.
 _MOST_GROUPED = 12_000_000
@@ -205,7 +206,14 @@ class Stretches:
         # A sum of weighted Poisson numbers has this mean and variance.
         worth = np.divide(self.weight**2, self.squares, out=np.zeros(self.size), where=self.squares > 0)
         each = np.divide(self.squares, self.weight, out=np.zeros(self.size), where=self.weight > 0)
-        return np.asarray(generator.poisson(worth, size=(drawing.replicates, self.size)) * each, dtype=np.float64)
+        weights = np.zeros((drawing.replicates, self.size))
+        few, many = np.flatnonzero((worth > 0) & (worth < _MANY)), np.flatnonzero(worth >= _MANY)
+        weights[:, few] = generator.poisson(worth[few], size=(drawing.replicates, len(few)))
+        # Normal with the Poisson numbers' own skewness: the same for so many, and drawn in a third of the time.
+        z = generator.standard_normal((drawing.replicates, len(many)))
+        weights[:, many] = worth[many] + z * (np.sqrt(worth[many]) + z / 6) - 1 / 6
+        weights *= each
+        return weights
 
 
 def counted_numbers(table: Table) -> Counted:

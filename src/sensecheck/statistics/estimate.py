@@ -32,7 +32,7 @@ from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.intervals import Interval, acceleration, bca, percentile, why_no_interval
 from sensecheck.statistics.measurements import Measurements
 from sensecheck.statistics.resample import Drawing
-from sensecheck.statistics.row_figures import SliceRows, row_figures, row_groups, row_interval
+from sensecheck.statistics.row_figures import SettledFigures, SliceRows, Varying, row_figures, row_groups, row_interval
 from sensecheck.statistics.row_states import RowStates, WeightedRows
 from sensecheck.statistics.statistic import Anchors, AnyStatistic, RowStatistic, Statistic, why_infinite
 from sensecheck.statistics.summing import Layout, Summed, sum_distinct, sum_once, sum_rows
@@ -214,7 +214,8 @@ class _Slicing:
         points = sum_once(table, census, layout) if summed else []
         closed = [s for s in summed if self._is_closed(s) and self.options.method != "none"]
         drawn = [s for s in summed if s not in closed]
-        by_name: dict[str, list[Figure]] = {name: [] for name in [s.name for s in drawn] + [s.name for s in ordered]}
+        by_name: dict[str, list[Figure]] = {s.name: [] for s in drawn}
+        of_order = SettledFigures(census, ordered, self.options.level)
         alike: list[tuple[Floats, Floats]] = []
         chosen = range(len(census.values))
         with stage("resampling", total=len(chosen), unit="slices") as advance:
@@ -226,12 +227,13 @@ class _Slicing:
                     own = [of_binning[code] for of_binning in points]
                     resampled = draws(at)
                     self._add_drawn(by_name, drawn, layout, own, code, resampled)
-                    self._add_ordered(by_name, ordered, rows, code, resampled)
+                    self._add_ordered(of_order, rows, code, resampled)
                     if closed:
                         alike.append(like_units(rows, table, [column for column, _ in layout.columns]))
                     advance(1)
+        by_name |= of_order.by_name()
         if closed:
-            by_name.update(self._closed_figures(closed, layout, points, alike))
+            by_name |= self._closed_figures(closed, layout, points, alike)
         return by_name
 
     def _follows(self, statistic: Statistic, ordered: RowStatistic) -> bool:
@@ -288,14 +290,8 @@ class _Slicing:
             absent = why_infinite(s, value) or self._absent(s, code)
             by_name[s.name].append(self._figure(s, code, sums, value, absent, None, kind))
 
-    def _add_ordered(
-        self,
-        by_name: dict[str, list[Figure]],
-        statistics: Sequence[RowStatistic],
-        rows: Counted,
-        code: int,
-        resampled: Resampled,
-    ) -> None:
+    def _add_ordered(self, figures: SettledFigures, rows: Counted, code: int, resampled: Resampled) -> None:
+        statistics = figures.statistics
         pair, of_slice = self.table.pair, self.census.values[code]
         assert pair is not None
         n = self.census.n(statistics[0], of_slice)
@@ -314,11 +310,11 @@ class _Slicing:
         kind = "cluster bootstrap" if self.table.clustered else "bootstrap"
         units = self.census.independent(statistics[0], of_slice)
         for i, s in enumerate(statistics):
-            interval = Interval(absent=self._absent(s, code))
+            interval: Interval | Varying = Interval(absent=self._absent(s, code))
             if spreads is not None:
                 there = SliceRows(n, units, None if s.kinds is None else rows.kinds)
                 interval = row_interval(s, there, values[i], spreads[i], self.options, kind)
-            by_name[s.name].append(self.census.figure(s, of_slice, np.asarray(values[i]), interval))
+            figures.add(s, code, np.asarray(values[i]), interval)
 
     def _closed_figures(
         self,

@@ -101,7 +101,7 @@ def row_figures(
     table: Table, census: Census, chosen: range, statistics: Sequence[RowStatistic], options: IntervalOptions
 ) -> dict[str, list[Figure]]:
     """By name: the figure of each chosen slice, for statistics that want the same rows in the same order."""
-    figures: dict[str, list[Figure]] = {s.name: [] for s in statistics}
+    figures = SettledFigures(census, statistics, options.level)
     rows: pl.DataFrame | None = None
     codes_in_rows: list[int] = []
     portions = iter(_portions(census, chosen, statistics[0]))
@@ -134,13 +134,35 @@ def row_figures(
                 spreads = row_replicates(weighted, ids, Drawing.bootstrap(options))
         resampling = "cluster bootstrap" if table.clustered else "bootstrap"
         for i, statistic in enumerate(statistics):
-            interval = Interval(absent=absent)
+            interval: Interval | Varying = Interval(absent=absent)
             if spreads is not None:
                 assert weighted is not None
                 there = SliceRows(n, units[code], kinds_of(statistic, weighted))
                 interval = row_interval(statistic, there, values[i], spreads[i], options, resampling)
-            figures[statistic.name].append(census.figure(statistic, of_slice, np.asarray(values[i]), interval))
-    return figures
+            figures.add(statistic, code, np.asarray(values[i]), interval)
+    return figures.by_name()
+
+
+class SettledFigures:
+    """Figures slice by slice, whose intervals are found together at the end."""
+
+    def __init__(self, census: Census, statistics: Sequence[RowStatistic], level: float) -> None:
+        self.census, self.statistics, self.level = census, statistics, level
+        self.found: dict[str, list[tuple[int, Floats, Interval | Varying]]] = {s.name: [] for s in statistics}
+
+    def add(self, statistic: RowStatistic, code: int, value: Floats, interval: Interval | Varying) -> None:
+        self.found[statistic.name].append((code, value, interval))
+
+    def by_name(self) -> dict[str, list[Figure]]:
+        figures = {}
+        for statistic in self.statistics:
+            found = self.found[statistic.name]
+            intervals = settled([interval for _, _, interval in found], self.level)
+            figures[statistic.name] = [
+                self.census.figure(statistic, self.census.values[code], value, interval)
+                for (code, value, _), interval in zip(found, intervals, strict=True)
+            ]
+        return figures
 
 
 def kinds_of(statistic: RowStatistic, rows: WeightedRows) -> tuple[float, float] | None:
@@ -165,7 +187,7 @@ def row_interval(
     spread: Floats,
     options: IntervalOptions,
     resampling: str,
-) -> Interval:
+) -> Interval | Varying:
     """From the replicates' variance where the figure is bounded, else from their percentiles."""  # fmt: skip
     level = options.level
     if statistic.noise_power:
@@ -179,16 +201,38 @@ def row_interval(
     if not np.isfinite(value) or len(defined) < len(spread) / 2:
         return Interval(absent="the figure has a value in too few replicates")
     variance = float(defined.var(ddof=1))
-    if there.kinds is not None:
-        method = "Newcombe"
-        limits = _area(there.kinds, float(value), variance, there.units, there.rows, level)
-    else:
-        method = f"mid-P, variance by {resampling}"
-        one = np.asarray(max(there.units * statistic.part, 1.0))
-        within = np.asarray(min(max(float(value), 0.0), 1.0))
-        limits = bounded_limits(within, np.asarray(variance), one, level)
+    if there.kinds is None:
+        within = min(max(float(value), 0.0), 1.0)
+        return Varying(within, variance, max(there.units * statistic.part, 1.0), f"mid-P, variance by {resampling}")
+    limits = _area(there.kinds, float(value), variance, there.units, there.rows, level)
     low, high, surely_low, surely_high = (float(end) for end in limits)
-    return Interval(low, high, method, bounds=(surely_low, surely_high))
+    return Interval(low, high, "Newcombe", bounds=(surely_low, surely_high))
+
+
+class Varying(NamedTuple):
+    """What the interval of a figure in [0, 1] follows from: those of many slices are found together."""
+
+    value: float
+    variance: float
+    units: float
+    method: str
+
+
+def settled(found: Sequence[Interval | Varying], level: float) -> list[Interval]:
+    """All of them as intervals."""
+    varying = [one for one in found if isinstance(one, Varying)]
+    if not varying:
+        return [one for one in found if isinstance(one, Interval)]
+    value, variance, units = (np.array([one[k] for one in varying]) for k in range(3))
+    ends = iter(zip(*(end.tolist() for end in bounded_limits(value, variance, units, level)), strict=True))
+    intervals = []
+    for one in found:
+        if isinstance(one, Varying):
+            low, high, surely_low, surely_high = next(ends)
+            intervals.append(Interval(low, high, one.method, bounds=(surely_low, surely_high)))
+        else:
+            intervals.append(one)
+    return intervals
 
 
 def _area(kinds: tuple[float, float], value: float, variance: float, units: float, rows: int, level: float) -> Limits:

@@ -89,7 +89,8 @@ class Table:
         for batch in self.measurements.batches(stored):
             for start in range(0, max(len(batch), 1), PIECE):
                 piece = batch.slice(start, PIECE)
-                yield piece.with_columns(**computed) if computed else piece
+                # Lazily, what several columns are computed from is computed once.
+                yield piece.lazy().with_columns(**computed).collect() if computed else piece
 
     @cached_property
     def grid(self) -> Grid:

@@ -4,9 +4,12 @@
         ...
         advance(1)
 
-Nobody watches unless a `Watch` is set by `watching`; without one, `stage` costs next to nothing. Stages nest, as
+Nobody watches unless a `Watch` is set by `watching`; without one, all of this costs next to nothing. Stages nest, as
 measuring pulls what reading yields: the time of an inner stage is not counted in the outer one. A generator is marked
 by `staged`, never by a `with` around its `yield`, as its caller's work would be counted too.
+
+How much there is to read is known in bytes alone: readers say how large their inputs are (`to_read`) and how far they
+are (`have_read`), or which share of all their records they have handed out (`handed`).
 """
 
 from __future__ import annotations
@@ -15,40 +18,61 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, Self, TypeVar
+from typing import Self, TypeVar
 
 T = TypeVar("T")
 
-STAGES = ("reading", "measuring", "summing", "resampling", "report")
-"""In the order in which a run comes to them."""
-
-
-class Advance(Protocol):
-    """Says that so many things more are done; `unscored` of them could not be scored."""
-
-    def __call__(self, count: int = 1, /, unscored: int = 0) -> None: ...
+READING, MEASURING, QUERYING, SUMMING, RESAMPLING, REPORT = STAGES = (
+    "reading", "measuring", "querying", "summing", "resampling", "report",
+)  # fmt: skip
+"""In the order in which a run comes to them. Querying is the part of measuring that waits for a store."""
 
 
 class Stage:
-    """One stage at work."""
+    """One stage at work. Called, it is told that so many things more are done, and how many of them had no score."""
 
-    __slots__ = ("_watch", "begun", "done", "name", "total", "unit", "unscored")
+    __slots__ = (
+        "_watch",
+        "before",
+        "begun",
+        "done",
+        "finished",
+        "first",
+        "name",
+        "pulled",
+        "total",
+        "unit",
+        "unscored",
+    )
 
-    def __init__(self, watch: Watch, name: str, total: int | None, unit: str) -> None:
+    def __init__(self, watch: Watch, name: str, total: int | None, unit: str, pulled: bool = False) -> None:
         self._watch = watch
         self.name, self.total, self.unit = name, total, unit
         self.done = self.unscored = 0
+        self.before = 0
+        """Of what is done, what an earlier run did."""
         self.begun = 0.0
         """When it began, on the clock of `time.perf_counter`."""
+        self.first: float | None = None
+        """The share that was done before this run did anything of it."""
+        self.finished = False
+        """Whether it came to its end, and not to an error."""
+        self.pulled = pulled
+        """Whether it works whenever another stage asks for its next item."""
 
     def __call__(self, count: int = 1, /, unscored: int = 0) -> None:
         self._watch.advance(self, count, unscored)
+
+    def already(self, count: int, /, unscored: int = 0) -> None:
+        """So many things were done before this run began."""
+        self._watch.already(self, count, unscored)
 
     def __enter__(self) -> Self:
         self._watch.begin(self)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.finished = kind is None
         self._watch.end(self)
 
 
@@ -58,6 +82,9 @@ class _Unwatched:
     __slots__ = ()
 
     def __call__(self, count: int = 1, /, unscored: int = 0) -> None:
+        pass
+
+    def already(self, count: int, /, unscored: int = 0) -> None:
         pass
 
     def __enter__(self) -> Self:
@@ -81,6 +108,48 @@ class Tally:
         self.unit = ""
 
 
+class Reading:
+    """How far the inputs of a run are read."""
+
+    def __init__(self) -> None:
+        self._sizes: dict[str, int] = {}
+        self._at: dict[str, tuple[int, int]] = {}
+        self._within: tuple[str, float] = ("", 0.0)
+        self._endless = False
+        self._handed: float | None = None
+
+    def to_read(self, name: str, size: int | None) -> None:
+        if size is None:
+            self._endless = True
+        else:
+            self._sizes[name] = size
+
+    def have_read(self, name: str, position: int) -> None:
+        # What was read last is at work; what was read before it is done.
+        before = self._at.get(name, (0, 0))[1]
+        self._at[name] = (min(before, position), position)
+        self._within = (name, 0.0)
+
+    def within(self, done: int, of: int) -> None:
+        self._within = (self._within[0], min(max(done / max(of, 1), 0.0), 1.0))
+
+    def handed(self, done: int, of: int) -> None:
+        self._handed = max(done / max(of, 1), 0.0)
+
+    def share(self, at_work_too: bool = False) -> float | None:
+        """The share of all that is read and no longer at work (or with what is); None where nobody can tell."""
+        if self._handed is not None:
+            return min(self._handed, 1.0)
+        total = sum(list(self._sizes.values()))  # another thread may be adding to them
+        if self._endless or not total or not self._at:
+            return None
+        done = 0.0
+        name, part = self._within
+        for one, (before, now) in list(self._at.items()):
+            done += now if at_work_too else before + (now - before) * (part if one == name else 1.0)
+        return min(done / total, 1.0)
+
+
 class Watch:
     """Keeps the times and counts of stages.
 
@@ -92,60 +161,81 @@ class Watch:
         self.tallies: dict[str, Tally] = {}
         self.open: list[Stage] = []
         """The stages at work, the outermost first."""
-        self._lock = threading.Lock()
+        self.reading = Reading()
+        self.outside = Tally()
+        """What no stage did: checking options, printing."""
+        self._lock = threading.RLock()
         self._thread = threading.get_ident()
         self._wall, self._cpu = time.perf_counter(), time.process_time()
-        self.outside = Tally()
-        """What no stage did: starting, checking options."""
-
-    def tally(self, name: str) -> Tally:
-        found = self.tallies.get(name)
-        if found is None:
-            found = self.tallies[name] = Tally()
-        return found
 
     def begin(self, stage: Stage) -> None:
+        """A stage begins."""
         with self._lock:
-            self._charge()
+            self.enter(stage)
             stage.begun = self._wall
-            tally = self.tally(stage.name)
+            tally = self._tally(stage.name)
             tally.unit = tally.unit or stage.unit
+
+    def end(self, stage: Stage) -> None:
+        """A stage is over; what was read for it is no longer to be read."""
+        with self._lock:
+            self.leave(stage)
+            if stage.name in (READING, MEASURING) and not self.open:
+                self.reading = Reading()
+
+    def enter(self, stage: Stage) -> None:
+        """From now on the time is this stage's."""
+        with self._lock:
+            self.settle()
             if threading.get_ident() == self._thread:
                 self.open.append(stage)
 
-    def end(self, stage: Stage) -> None:
+    def leave(self, stage: Stage) -> None:
+        """From now on the time is no longer this stage's."""
         with self._lock:
-            self._charge()
+            self.settle()
             if stage in self.open:
                 self.open.remove(stage)
 
     def advance(self, stage: Stage, count: int, unscored: int) -> None:
         with self._lock:
+            if stage.first is None:
+                stage.first = self.share(stage) or 0.0
             stage.done += count
             stage.unscored += unscored
-            tally = self.tally(stage.name)
+            tally = self._tally(stage.name)
             tally.count += count
             tally.unscored += unscored
 
-    def resumed(self, stage: Stage) -> None:
-        """A stage that was begun before is at work again: it goes on counting where it was."""
+    def already(self, stage: Stage, count: int, unscored: int) -> None:
         with self._lock:
-            self._charge()
-            if threading.get_ident() == self._thread:
-                self.open.append(stage)
+            stage.done += count
+            stage.before += count
+            stage.unscored += unscored
+
+    def share(self, stage: Stage) -> float | None:
+        """How much of a stage is done, where that can be told."""
+        if stage.total:
+            return min(stage.done / stage.total, 1.0)
+        if stage.name in (READING, MEASURING):
+            read = self.reading.share(at_work_too=stage.name == READING)
+            return 1.0 if stage.finished and read is not None else read
+        return None
 
     def settle(self) -> None:
-        """Count the time up to now."""
-        with self._lock:
-            self._charge()
-
-    def _charge(self) -> None:
         """The time since the last change belongs to the innermost stage."""
-        wall, cpu = time.perf_counter(), time.process_time()
-        tally = self.tally(self.open[-1].name) if self.open else self.outside
-        tally.wall += wall - self._wall
-        tally.cpu += cpu - self._cpu
-        self._wall, self._cpu = wall, cpu
+        with self._lock:
+            wall, cpu = time.perf_counter(), time.process_time()
+            tally = self._tally(self.open[-1].name) if self.open else self.outside
+            tally.wall += wall - self._wall
+            tally.cpu += cpu - self._cpu
+            self._wall, self._cpu = wall, cpu
+
+    def _tally(self, name: str) -> Tally:
+        found = self.tallies.get(name)
+        if found is None:
+            found = self.tallies[name] = Tally()
+        return found
 
 
 _watch: Watch | None = None
@@ -165,10 +255,29 @@ def watching(watch: Watch | None) -> Iterator[None]:
         _watch = before
 
 
-def stage(name: str, total: int | None = None, unit: str = "rows") -> Stage | _Unwatched:
-    """A stage of the run, for the time of a `with`; gives the function that is told what is done."""
+def watched() -> bool:
+    """Whether somebody is told: what only a progress line needs is not worked out otherwise."""
+    return _watch is not None
+
+
+def stage(name: str, total: int | None = None, unit: str = "rows", pulled: bool = False) -> Stage | _Unwatched:
+    """A stage of the run, for the time of a `with`; gives the function that is told what is done.
+
+    pulled: it serves another stage again and again, which is the one to be spoken of.
+    """
     watch = _watch
-    return _UNWATCHED if watch is None else Stage(watch, name, total, unit)
+    return _UNWATCHED if watch is None else Stage(watch, name, total, unit, pulled)
+
+
+def at_work(name: str, total: int | None = None) -> Stage | _Unwatched:
+    """The stage of that name that is at work, for those who did not begin it; with its total, once that is known."""
+    watch = _watch
+    for found in reversed(watch.open) if watch is not None else ():
+        if found.name == name:
+            if total is not None:
+                found.total = total
+            return found
+    return _UNWATCHED
 
 
 def staged(name: str, items: Iterator[T], unit: str = "rows", count: Callable[[T], int] | None = None) -> Iterator[T]:
@@ -177,23 +286,50 @@ def staged(name: str, items: Iterator[T], unit: str = "rows", count: Callable[[T
     count: how many things an item holds (default: the items are not counted).
     """
     watch = _watch
-    return items if watch is None else _staged(watch, Stage(watch, name, None, unit), items, count)
+    return items if watch is None else _staged(watch, Stage(watch, name, None, unit, pulled=True), items, count)
 
 
-def _staged(watch: Watch, at_work: Stage, items: Iterator[T], count: Callable[[T], int] | None) -> Iterator[T]:
-    begun = False
+def _staged(watch: Watch, pulled: Stage, items: Iterator[T], count: Callable[[T], int] | None) -> Iterator[T]:
+    watch.begin(pulled)
     while True:
-        if begun:
-            watch.resumed(at_work)
-        else:
-            watch.begin(at_work)
-            begun = True
         try:
             item = next(items)
-        except StopIteration:
-            return
-        finally:
-            watch.end(at_work)
-        if count is not None:
-            at_work(count(item))
+        except BaseException as error:
+            pulled.finished = isinstance(error, StopIteration)
+            watch.end(pulled)
+            if pulled.finished:
+                return
+            raise
+        watch.leave(pulled)
+        # Where a reader reads through another one, the outer one counts.
+        if count is not None and not any(outer.name == pulled.name for outer in watch.open):
+            pulled(count(item))
         yield item
+        watch.enter(pulled)
+
+
+# ---- how far inputs are read
+
+
+def to_read(name: str, size: int | None) -> None:
+    """An input of so many bytes will be read; None: nobody knows how many."""
+    if _watch is not None:
+        _watch.reading.to_read(name, size)
+
+
+def have_read(name: str, position: int) -> None:
+    """An input was read up to this byte, and what was read last is handed out."""
+    if _watch is not None:
+        _watch.reading.have_read(name, position)
+
+
+def within(done: int, of: int) -> None:
+    """So much of what was read last is handed out, where that is done in parts."""
+    if _watch is not None:
+        _watch.reading.within(done, of)
+
+
+def handed(done: int, of: int) -> None:
+    """So many of all records are handed out, where their number is known."""
+    if _watch is not None:
+        _watch.reading.handed(done, of)

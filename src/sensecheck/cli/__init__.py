@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import time
 import warnings
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -46,6 +47,9 @@ def commands() -> dict[str, str]:
 DONE, GATE_FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 3
 _BUG = 70
 
+begun = (time.perf_counter(), time.process_time())
+"""When the command began, on the clocks of the wall and of the processor."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -77,13 +81,18 @@ def _say_warning(message: Warning | str, category: type[Warning], *where: Any, *
     """A warning in one line, without the place in our code that gave it."""
     if category.__name__ == "NothingScored":
         return  # the last line says so, and the exit code
-    if issubclass(category, instruments.InstrumentWarning):
-        sys.stderr.write(f"sensecheck: note: {message}\n")
-    else:
-        sys.stderr.write(warnings.formatwarning(message, category, *where[:2]))
+    from sensecheck.cli.progress import aside
+
+    with aside():
+        if issubclass(category, instruments.InstrumentWarning):
+            sys.stderr.write(f"sensecheck: note: {message}\n")
+        else:
+            sys.stderr.write(warnings.formatwarning(message, category, *where[:2]))
 
 
 def _call(name: str, rest: Sequence[str]) -> int:
+    global begun
+    begun = (time.perf_counter(), time.process_time())
     try:
         args = parser_of(name).parse_args(rest)
         code = _module(name).run(args)

@@ -13,6 +13,7 @@ import orjson
 
 from sensecheck import instruments
 from sensecheck.cli.options import FORMATS, Parser, pair, positive
+from sensecheck.cli.progress import Progress, add_progress, progress
 from sensecheck.inputs.formats.registry import folder_format
 from sensecheck.inputs.hugging_face import saved_files
 from sensecheck.report.comparison import Comparison, compare
@@ -21,6 +22,7 @@ from sensecheck.report.examples import outcome_words
 from sensecheck.report.result import Result, load
 from sensecheck.report.tables import decimal
 from sensecheck.runs.directory import RunDirectory, damage_told
+from sensecheck.stages import REPORT, stage
 
 _EXAMPLES = """
 examples:
@@ -65,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
         help="replicates, of figures that are resampled (default: the first run's)",
     )
     _add_reading(command.heading("where files are measured"))
+    add_progress(command.heading("output"))
     return command
 
 
@@ -111,16 +114,18 @@ def run(args: argparse.Namespace) -> int:
         if idle is not None:
             flag = {"slices": "slice"}.get(idle, idle).replace("_", "-")
             raise ValueError(f"--{flag} says how files are measured: run directories are measured already")
-    with damage_told(*map(Path, runs)):
-        measured = _measured(files, runs, args)
+    with progress(args) as told_progress, damage_told(*map(Path, runs)):
+        measured = _measured(files, runs, args, told_progress)
         results = [runs[path] if path in runs else measured.pop(0) for path in args.runs]
         results = _with_values(results) if files else results
         if len(set(args.scorer or ())) > 1:
             results = _under_named_scorers(results)
             told = ", ".join(f"{result.name}: {result.signature.method.get('scorer')}" for result in results)
             out = sys.stdout if args.format == "table" else sys.stderr
-            out.write(f"  verdicts of several scorers, as asked ({visible(told)})\n")
-        return _compared(results, args)
+            with told_progress.aside():
+                out.write(f"  verdicts of several scorers, as asked ({visible(told)})\n")
+                out.flush()
+        return _compared(results, args, told_progress)
 
 
 # ---- files in the place of runs
@@ -133,7 +138,9 @@ def _is_measured_here(place: Path) -> bool:
     return not RunDirectory(place).is_run() and (folder_format(place) is not None or saved_files(place) is not None)
 
 
-def _measured(files: Sequence[str], runs: Mapping[str, Result], args: argparse.Namespace) -> list[Result]:
+def _measured(
+    files: Sequence[str], runs: Mapping[str, Result], args: argparse.Namespace, progress: Progress
+) -> list[Result]:
     """Each file, measured as the others are."""
     if not files:
         return []
@@ -154,10 +161,12 @@ def _measured(files: Sequence[str], runs: Mapping[str, Result], args: argparse.N
         told = [given[at] for given in each.values() if len(set(given)) > 1]
         if told and files.count(path) > 1:
             own["system"] = " ".join(told)
+        progress.label = Path(path).name if len(files) > 1 else ""
         result: Result = room.evaluate(path, **shared, **own)
         if nothing := result.nothing_scored():
             raise ValueError(f"{path}: {nothing}")
         results.append(result)
+    progress.label = ""
     return results
 
 
@@ -194,7 +203,7 @@ def _with_values(results: Sequence[Result]) -> list[Result]:
     return [replace(result, question=asked) for result in results]
 
 
-def _compared(results: Sequence[Result], args: argparse.Namespace) -> int:
+def _compared(results: Sequence[Result], args: argparse.Namespace, progress: Progress) -> int:
     options = None
     if args.seed is not None or args.resamples is not None:
         first = results[0].options
@@ -204,6 +213,7 @@ def _compared(results: Sequence[Result], args: argparse.Namespace) -> int:
             replicates=first.replicates if args.resamples is None else args.resamples,
         )
     comparisons = compare(results, options=options)
+    progress.stop()
     if args.format == "json":
         packed = orjson.dumps(comparisons.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
         sys.stdout.write(packed.decode() + "\n")
@@ -219,7 +229,8 @@ def _compared(results: Sequence[Result], args: argparse.Namespace) -> int:
         for two in comparisons.pairs:
             _changed(two, args.flips)
     if args.report:
-        target = comparisons.to_html(args.report)
+        with stage(REPORT):
+            target = comparisons.to_html(args.report)
         (sys.stdout if args.format == "table" else sys.stderr).write(f"  report: {target}\n")
     return 0
 

@@ -11,10 +11,12 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
+from sensecheck.cli.progress import add_progress
 from sensecheck.network.address import public_text
 from sensecheck.options import Parameter, alternatives, default_words, parameters, settings_of
 from sensecheck.report.escaping import visible
 from sensecheck.report.result import Result
+from sensecheck.stages import REPORT, stage
 
 FORMATS = ("table", "json", "markdown", "latex")
 _PICTURES = (".svg", ".html", ".png", ".pdf")
@@ -199,6 +201,7 @@ def add_output(parser: Parser) -> None:
     out = parser.heading("output")
     out.add_argument("--format", choices=FORMATS, default="table", help="how figures are printed (default: table)")
     out.add_argument("--report", metavar="FILE", help="write the HTML report to this file")
+    add_progress(out)
     out.add_argument(
         "--plot",
         metavar="FILE",
@@ -250,12 +253,13 @@ def finish(result: Result, args: argparse.Namespace) -> int:
     said: Callable[[str], Any] = sys.stderr.write if args.format != "table" else sys.stdout.write
     for sentence in result.verdict() if args.format == "table" else []:
         said(f"  {sentence}\n")
-    if args.report:
-        said(f"  report: {result.to_html(args.report)}\n")
-    for wanted in args.plot:
-        name, sign, target = wanted.partition("=")
-        chart = result.plot(name) if sign else result.plot()
-        said(f"  picture: {chart.save(target if sign else wanted)}\n")
+    with stage(REPORT):
+        if args.report:
+            said(f"  report: {result.to_html(args.report)}\n")
+        for wanted in args.plot:
+            name, sign, target = wanted.partition("=")
+            chart = result.plot(name) if sign else result.plot()
+            said(f"  picture: {chart.save(target if sign else wanted)}\n")
     if result.directory is not None:
         said(f"  run: {result.directory.path}\n  report: {Path(result.directory.path) / 'report.html'}\n")
     failed = [words for words in (gate(result) for gate in gates) if words]

@@ -1,42 +1,371 @@
-"""A progress line on anything over a second; silent when nobody watches."""
+"""What a run says of itself on standard error: a line that is redrawn, plain lines, JSON lines, and a table at its end.
+
+A thread of its own draws, so that a stage that takes a minute over one call does not stand still, and those who work
+only count. Whatever happens to standard error (closed, a broken pipe, no terminal), the figures are not touched by it.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any, Literal, TextIO
 
-_PATIENCE = 1.0
-_EVERY = 0.2
+from sensecheck import cli
+from sensecheck.report.escaping import visible
+from sensecheck.stages import MEASURING, STAGES, Stage, Tally, Watch, watching
+
+Style = Literal["line", "plain", "json", "none"]
+STYLES: tuple[Style, ...] = ("line", "plain", "json", "none")
+
+_WORDS = {
+    "reading": "reading",
+    "measuring": "reading and measuring",
+    "querying": "running queries",
+    "summing": "summing",
+    "resampling": "resampling",
+    "report": "writing the report",
+}
+# Style → seconds before the first word, and between two.
+_RHYTHM = {"line": (1.0, 0.2), "plain": (5.0, 10.0), "json": (1.0, 1.0)}
+_NARROW = 50
+# A stage that counted nothing is worth a last word from so many seconds on.
+_TOLD_SECONDS = 0.5
+# Not `progress`: that is a parameter of `evaluate`, which is called with all that was given under its names.
+_STYLE = "progress_style"
+
+
+class Progress(Watch):
+    """A watch that tells what it sees."""
+
+    def __init__(self, style: Style, stream: TextIO | None, words: str = "", unit: str = "") -> None:
+        super().__init__()
+        self.label = ""
+        """Which of several runs this is."""
+        self._style = style
+        self._words = {**_WORDS, MEASURING: words or _WORDS[MEASURING]}
+        self._unit = unit
+        self._out = _Out(stream) if style != "none" and stream is not None else None
+        self._drawn = 0
+        self._told_at: dict[str, float] = {}
+        self._untold: dict[str, dict[str, Any]] = {}
+        self._drawing = threading.RLock()
+        self._over = threading.Event()
+        self._teller: threading.Thread | None = None
+        self._begun = time.perf_counter()
+        if self._out is not None:
+            self._teller = threading.Thread(target=self._tell, name="sensecheck progress", daemon=True)
+            self._teller.start()
+
+    # ---- what happens
+
+    def end(self, stage: Stage) -> None:
+        if self._style == "json" and stage in self.open:
+            self._say_end(stage)
+        super().end(stage)
+
+    def stop(self) -> None:
+        """Say no more: what comes now is figures, or an error."""
+        self._over.set()
+        if self._teller is not None:
+            self._teller.join(1.0)
+            self._teller = None
+        with self._drawing:
+            for told in self._untold.values():
+                self._write(json.dumps(told) + "\n")
+            self._untold.clear()
+            self._wipe()
+            if self._out is not None:
+                self._out.close()
+                self._out = None
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """For the time in which something else is written: the line makes room for it."""
+        with self._drawing:
+            self._wipe()
+            yield
+
+    # ---- what is said
+
+    def _tell(self) -> None:
+        patience, every = _RHYTHM[self._style]
+        wait = patience
+        while not self._over.wait(wait):
+            wait = every
+            with self._drawing:
+                if self._over.is_set():
+                    return
+                if self._style == "line":
+                    self._draw()
+                elif self._style == "json":
+                    if (stage := self._shown()) is not None:
+                        self._told_at[stage.name] = time.perf_counter()
+                        self._write(json.dumps(self._state(stage)) + "\n")
+                else:
+                    self._write(self.sentence() + "\n")
+
+    def _say_end(self, stage: Stage) -> None:
+        """The last word on a stage; where stages follow one another fast, only on the last of each name."""
+        now = time.perf_counter()
+        serves_itself = any(outer is not stage and outer.name == stage.name for outer in self.open)
+        if serves_itself or (not stage.done and now - stage.begun < _TOLD_SECONDS):
+            return
+        told = self._state(stage) | {"ended": True}
+        with self._drawing:
+            if now - self._told_at.get(f"end of {stage.name}", -1.0) >= 1.0:
+                self._told_at[f"end of {stage.name}"] = now
+                self._untold.pop(stage.name, None)
+                self._write(json.dumps(told) + "\n")
+            else:
+                self._untold[stage.name] = told
+
+    def _shown(self) -> Stage | None:
+        """The stage to speak of: the innermost, unless it only serves another that has come further."""
+        stages = list(self.open)
+        for at, stage in reversed(list(enumerate(stages))):
+            if not stage.pulled or not any(outer.done for outer in stages[:at]):
+                return stage
+        return None
+
+    def _state(self, stage: Stage) -> dict[str, Any]:
+        elapsed = time.perf_counter() - stage.begun
+        share = self.share(stage)
+        rate = (stage.done - stage.before) / elapsed if elapsed > 0 else 0.0
+        # A share that comes from bytes is of all; what an earlier run did took no time now.
+        begun = stage.before / stage.total if stage.total else stage.first or 0.0
+        left = None
+        if share is not None and share > begun and stage.done > stage.before:
+            left = elapsed * (1 - share) / (share - begun)
+        return {
+            "stage": stage.name,
+            "done": stage.done,
+            "total": stage.total,
+            "unit": self._unit_of(stage),
+            "fraction": None if share is None else round(share, 4),
+            "rate": round(rate, 3),
+            "seconds_left": None if left is None else round(left, 1),
+            "unscored": stage.unscored,
+            "elapsed": round(elapsed, 3),
+            **({"of": visible(self.label)} if self.label else {}),
+        }
+
+    def sentence(self, width: int | None = None) -> str:
+        """How things stand, in words; cut to a terminal's width."""
+        stage = self._shown()
+        if stage is None:
+            elapsed = time.perf_counter() - self._begun
+            return _cut(f"working for {duration(elapsed)}", width)
+        state = self._state(stage)
+        narrow = width is not None and width < _NARROW
+        what = stage.name if narrow else visible(self._words.get(stage.name, stage.name))
+        parts = []
+        if state["fraction"] is not None:
+            parts.append(f"{int(100 * state['fraction'])}%")
+        if stage.done or stage.total:
+            of = f" of {stage.total:,}" if stage.total else ""
+            parts.append(f"{stage.done:,}{of} {visible(state['unit'])}")
+        if state["rate"] > 0:
+            parts.append(per_time(state["rate"]))
+        if state["seconds_left"] is not None:
+            parts.append(f"{duration(state['seconds_left'])} left")
+        elif not parts:
+            parts.append(f"for {duration(state['elapsed'])}")
+        if stage.unscored:
+            parts.append(f"{stage.unscored:,} unscored")
+        label = f"{visible(self.label, 60)}: " if self.label and not narrow else ""
+        return _cut(f"{label}{what}: {', '.join(parts)}", width)
+
+    def _unit_of(self, stage: Stage) -> str:
+        return self._unit if self._unit and stage.name == MEASURING and stage.unit == "rows" else stage.unit
+
+    # ---- how it is written
+
+    def _draw(self) -> None:
+        if self._out is None:
+            return
+        line = self.sentence(self._out.width() - 1)
+        self._write("\r" + line + " " * (self._drawn - len(line)) + "\b" * max(self._drawn - len(line), 0))
+        self._drawn = len(line)
+
+    def _wipe(self) -> None:
+        if self._drawn:
+            self._write("\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+
+    def _write(self, text: str) -> None:
+        if self._out is not None and not self._out.write(text):
+            self._out.close()
+            self._out = None  # nobody reads it any more
+
+
+class _Out:
+    """Standard error, as it was when the run began: reading Parquet holds the descriptor itself back for a while."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._encoding = getattr(stream, "encoding", None) or "ascii"
+        self._descriptor: int | None = None
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+            self._descriptor = os.dup(stream.fileno())
+
+    def width(self) -> int:
+        columns = 0
+        with suppress(OSError, ValueError):
+            columns = os.get_terminal_size(self._descriptor if self._descriptor is not None else 2).columns
+        if not columns:
+            with suppress(ValueError):
+                columns = int(os.environ.get("COLUMNS", ""))
+        return columns if columns > 1 else 80
+
+    def write(self, text: str) -> bool:
+        """Whether it could be written."""
+        try:
+            if self._descriptor is None:
+                self._stream.write(text.encode(self._encoding, "replace").decode(self._encoding))
+                self._stream.flush()
+            else:
+                # Past Python's buffer: what a broken pipe leaves there would be raised again with the next message.
+                data = memoryview(text.encode(self._encoding, "replace"))
+                while data:
+                    data = data[os.write(self._descriptor, data) :]
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            with suppress(OSError):
+                os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _cut(text: str, width: int | None) -> str:
+    return text if width is None else text[: max(width, 1)]
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(4.2), duration(200), duration(7500)
+    ('4 s', '3 min 20 s', '2 h 5 min')
+    """
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600:,} h {whole % 3600 // 60} min"
+
+
+def per_time(rate: float) -> str:
+    """
+    >>> per_time(1234.5), per_time(2.5), per_time(0.05)
+    ('1,234 a second', '2.5 a second', '3.0 a minute')
+    """
+    if rate >= 10:
+        return f"{rate:,.0f} a second"
+    return f"{rate:.1f} a second" if rate >= 0.5 else f"{60 * rate:.1f} a minute"
+
+
+# ---- on the command line
+
+
+def add_progress(group: argparse._ArgumentGroup) -> None:
+    """The options on what a run says of itself."""
+    one = group.add_mutually_exclusive_group()
+    one.add_argument(
+        "--progress",
+        dest=_STYLE,
+        choices=STYLES,
+        help="how progress is told on standard error: a line redrawn in place (line), a line every few seconds (plain),"
+        " a JSON object a second (json), or not at all (none) (default: line in a terminal, plain elsewhere)",
+    )
+    one.add_argument("--quiet", action="store_true", help="tell no progress; figures and errors are still printed")
+    group.add_argument(
+        "--verbose", action="store_true", help="after the run, print the time of each of its stages on standard error"
+    )
 
 
 @contextmanager
-def progress(what: str, unit: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Yields a function to call with the number of things done."""
-    if not sys.stderr.isatty():
-        yield lambda _count: None
-        return
-    start = shown = time.monotonic()
-    done = 0
-    drawn = False
+def progress(args: argparse.Namespace, words: str = "", unit: str = "") -> Iterator[Progress]:
+    """Tell how the run goes until `stop` is called, and with --verbose at the end where its time went.
 
-    def advance(count: int) -> None:
-        nonlocal done, shown, drawn
-        done += count
-        now = time.monotonic()
-        if now - start < _PATIENCE or now - shown < _EVERY:
-            return
-        shown, drawn = now, True
-        rate = done / (now - start)
-        of = f" of {total:,}" if total else ""
-        left = f", {(total - done) / rate:,.0f} s left" if total and rate else ""
-        sys.stderr.write(f"\r\x1b[K{what}: {done:,}{of} {unit}, {rate:,.0f} a second{left}")
-        sys.stderr.flush()
-
+    words, unit: what measuring is called, and what it counts.
+    """
+    global _current
+    stream = _standard_error()
+    style: Style = getattr(args, _STYLE, None) or ("line" if _is_terminal(stream) else "plain")
+    watch = Progress("none" if getattr(args, "quiet", False) else style, stream, words, unit)
+    before, _current = _current, watch
     try:
-        yield advance
+        with watching(watch):
+            yield watch
     finally:
-        if drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        _current = before
+        watch.stop()
+    if getattr(args, "verbose", False) and stream is not None:
+        with suppress(OSError, ValueError):
+            stream.write(times(watch.tallies, watch.outside))
+            stream.flush()
+
+
+_current: Progress | None = None
+
+
+def aside() -> Any:
+    """For the time in which something is written beside the progress, such as a warning."""
+    return nullcontext() if _current is None else _current.aside()
+
+
+def times(tallies: Mapping[str, Tally], outside: Tally) -> str:
+    """Where the time went, stage by stage."""
+    order = [*(name for name in STAGES if name in tallies), *(name for name in tallies if name not in STAGES)]
+    rows = [(name, tallies[name].cpu, tallies[name].wall, _counted(tallies[name])) for name in order]
+    wall, cpu = time.perf_counter() - cli.begun[0], time.process_time() - cli.begun[1]
+    rest_cpu, rest_wall = cpu - sum(row[1] for row in rows), wall - sum(row[2] for row in rows)
+    rows.append(("the rest", max(rest_cpu, outside.cpu), max(rest_wall, outside.wall), ""))
+    rows.append(("total", max(cpu, 0.0), max(wall, 0.0), ""))
+    lines = [f"{'stage':<12} {'CPU s':>9} {'wall s':>9}  done"]
+    lines += [f"{visible(name):<12} {cpu:>9.2f} {wall:>9.2f}  {done}".rstrip() for name, cpu, wall, done in rows]
+    lines += _memory()
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _counted(tally: Tally) -> str:
+    if not tally.count:
+        return ""
+    unscored = f", {tally.unscored:,} unscored" if tally.unscored else ""
+    return f"{tally.count:,} {visible(tally.unit)}{unscored}"
+
+
+def _memory() -> list[str]:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return []
+    unit = 1 if sys.platform == "darwin" else 1024
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    others = resource.getrusage(resource.RUSAGE_CHILDREN)
+    lines = [f"peak memory {own.ru_maxrss * unit / 1e6:,.0f} MB"]
+    if others.ru_maxrss:
+        used = others.ru_utime + others.ru_stime
+        lines.append(f"other processes: {used:.2f} CPU s, peak memory {others.ru_maxrss * unit / 1e6:,.0f} MB")
+    return lines
+
+
+def _standard_error() -> TextIO | None:
+    stream = sys.stderr
+    return None if stream is None or getattr(stream, "closed", False) else stream
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except (OSError, ValueError, AttributeError):
+        return False

@@ -25,10 +25,10 @@ def parser(name: str, kind: type[Parser] = Parser) -> Parser:
     return command
 
 
-def run(args: argparse.Namespace, total: int | None = None) -> int:
+def run(args: argparse.Namespace) -> int:
     room: Any = instruments.room(args.question)
     check_targets(args)
-    what, unit = question(args.question).working
-    with progress(what, unit, total) as advance:
-        result = room.evaluate(**values(args, room.evaluate), progress=advance)
-    return finish(result, args)
+    with progress(args, *question(args.question).working) as told:
+        result = room.evaluate(**values(args, room.evaluate))
+        told.stop()
+        return finish(result, args)

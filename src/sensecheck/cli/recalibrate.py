@@ -8,8 +8,9 @@ from pathlib import Path
 
 import orjson
 
-from sensecheck.calibrated.recalibrated import recalibrate
+from sensecheck.calibrated.recalibrated import Recalibrated, recalibrate
 from sensecheck.cli.options import Parser, add_output, add_parameters, check_targets, read_gates, values
+from sensecheck.cli.progress import progress
 from sensecheck.inputs.formulas import marked_csv
 from sensecheck.report.escaping import visible
 from sensecheck.runs.writing import named_file, write_named
@@ -46,7 +47,13 @@ def run(args: argparse.Namespace) -> int:
     check_targets(args)
     if args.write and Path(args.write).suffix.lower() not in _TABLES:
         raise ValueError(f"--write takes a .csv, .jsonl or .parquet file, got {Path(args.write).name!r}")
-    recalibrated = recalibrate(**values(args, recalibrate))
+    with progress(args) as told:
+        recalibrated = recalibrate(**values(args, recalibrate))
+        told.stop()
+        return _finish(recalibrated, args)
+
+
+def _finish(recalibrated: Recalibrated, args: argparse.Namespace) -> int:
     gates = read_gates(recalibrated.after, args)
     said = sys.stderr if args.format != "table" else sys.stdout
     if args.format == "json":

@@ -12,9 +12,10 @@ from typing import Any
 from sensecheck import robust
 from sensecheck.cli import question
 from sensecheck.cli.options import Parser, add_parameters, positive, values
-from sensecheck.cli.progress import progress
+from sensecheck.cli.progress import add_progress, progress
 from sensecheck.options import parameters
 from sensecheck.report.escaping import visible
+from sensecheck.stages import MEASURING, stage
 
 _STEPS = """
 steps on their own (the original's commands beside them):
@@ -50,20 +51,7 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     if args.step in STEPS:
         return STEPS[args.step][1](args)
-    return question.run(args, total=_count(args))
-
-
-def _count(args: argparse.Namespace) -> int | None:
-    """How many pairs there are, for the time that is left; asked only where somebody watches."""
-    if not sys.stderr.isatty() or "-" in args.data or "parity" in args:
-        return None
-    from sensecheck.inputs.tables import TableReader
-
-    try:
-        pairs = TableReader(values(args, robust.evaluate)["data"], limit=getattr(args, "limit", None), skip_bad=True)
-        return sum(len(batch.frame) for batch in pairs)
-    except ValueError:
-        return None  # the run itself says what is wrong
+    return question.run(args)
 
 
 # ---- the steps on their own -------------------------------------------------------------------------------------
@@ -103,6 +91,7 @@ def _generate() -> argparse.ArgumentParser:
     )
     unused = ["access.label_names", "access.generator_revision"]
     _add(command, "data", "limit", "generator", "wordnet", "cache", "access", without=unused)
+    add_progress(command.heading("output"))
     return command
 
 
@@ -123,10 +112,11 @@ def _run_generate(args: argparse.Namespace) -> int:
     from sensecheck.runs.writing import write_named
 
     given = values(args, robust.evaluate)
-    pairs = pairs_of(given["data"], limit=given.get("limit"))
-    hypotheses = list(dict.fromkeys(standardise(pair.hypothesis) for pair in pairs))
-    with progress("generating", "calls", 2 * len(hypotheses)) as advance:
-        statements = generate(hypotheses, args.size, _generator(given), given.get("cache"), advance)
+    with progress(args, "generating", "calls"):
+        pairs = pairs_of(given["data"], limit=given.get("limit"))
+        hypotheses = list(dict.fromkeys(standardise(pair.hypothesis) for pair in pairs))
+        with stage(MEASURING, 2 * len(hypotheses), "calls") as advance:
+            statements = generate(hypotheses, args.size, _generator(given), given.get("cache"), advance)
     write_named(args.output, marked_csv(statements))
     sys.stdout.write(f"  {len(statements):,} statements for {len(hypotheses):,} hypotheses: {args.output}\n")
     return 0
@@ -138,6 +128,7 @@ def _accuracy() -> argparse.ArgumentParser:
     )
     taken = ("data", "limit", "model", "check_labels", "label_names", "cache", "access")
     _add(command, *taken, without=["access.generator_revision"])
+    add_progress(command.heading("output"))
     return command
 
 
@@ -148,12 +139,13 @@ def _run_accuracy(args: argparse.Namespace) -> int:
     from sensecheck.robust.systems import SMALL, classifier
 
     given = values(args, robust.evaluate)
-    source = Pairs(given["data"], asked({"limit": given.get("limit")}), given.get("label_names"))
-    pairs = list(source)
-    gold = [pair for pair in pairs if pair.gold is not None]
-    model = classifier(given.get("model", SMALL), given.get("access"))
-    with progress("asking", "pairs", len(gold)) as advance:
-        rate = accuracy(gold, model, given.get("cache"), advance)
+    with progress(args, "asking", "pairs"):
+        source = Pairs(given["data"], asked({"limit": given.get("limit")}), given.get("label_names"))
+        pairs = list(source)
+        gold = [pair for pair in pairs if pair.gold is not None]
+        model = classifier(given.get("model", SMALL), given.get("access"))
+        with stage(MEASURING, len(gold), "pairs") as advance:
+            rate = accuracy(gold, model, given.get("cache"), advance)
     low, high = rate.interval
     sys.stdout.write(
         f"accuracy {rate.value:.4f}  95% [{low:.4f}, {high:.4f}]  ({rate.right:,} of {rate.answered:,} pairs; "

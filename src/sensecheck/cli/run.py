@@ -6,8 +6,11 @@ import argparse
 import sys
 
 from sensecheck.cli.options import Parser
+from sensecheck.cli.progress import add_progress, progress
 from sensecheck.evaluation import EvaluationError, read
 from sensecheck.evaluation import run as carry_out
+from sensecheck.evaluation.file import Evaluation
+from sensecheck.evaluation.running import Done
 from sensecheck.inputs.errors import did_you_mean
 from sensecheck.report.escaping import visible
 from sensecheck.report.overview import glance
@@ -35,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--dry-run", action="store_true", help="check the file, and that its data exist; say what would be measured"
     )
+    add_progress(command.heading("output"))
     return command
 
 
@@ -50,13 +54,18 @@ def run(args: argparse.Namespace) -> int:
         if name not in names:
             hint = did_you_mean(name, names) or f"Choose from: {', '.join(names)}."
             raise ValueError(f"--only: {args.file} has no entry {name!r}. {hint}")
-    done = carry_out(
-        evaluation,
-        only=tuple(args.only),
-        force=args.force,
-        dry=args.dry_run,
-        say=lambda words: print(f"  {visible(words)}", flush=True),
-    )
+    with progress(args) as told:
+
+        def say(words: str) -> None:
+            with told.aside():
+                print(f"  {visible(words)}", flush=True)
+
+        done = carry_out(evaluation, only=tuple(args.only), force=args.force, dry=args.dry_run, say=say)
+        told.stop()
+        return _finish(evaluation, done, args)
+
+
+def _finish(evaluation: Evaluation, done: Done, args: argparse.Namespace) -> int:
     if not args.dry_run:
         sys.stdout.write("\n")
         glance(evaluation.systems, done.rows).print()

@@ -51,6 +51,7 @@ from sensecheck.language.sparql import parse
 from sensecheck.language.sparql.label_service import uses_label_service
 from sensecheck.report.asking import Asked
 from sensecheck.report.repeats import SAMPLE_COLUMNS, without_ids
+from sensecheck.stages import READING, handed, staged, within
 from sensecheck.stores import STANDARD_PREFIXES
 
 BATCH_RECORDS = 4096  # after so many, what was answered is safe on disk
@@ -179,7 +180,7 @@ class Reader:
         """Batches from number `done` on."""
         check_names(self.asked.columns, [*NAMES, *self._kept])
         pieces, self._begun = self._begun or self._pieces(), None
-        batches = self._cut(pieces)
+        batches = staged(READING, self._cut(pieces), count=len)
         for number in count():
             with _no_collection():
                 batch = next(batches, None)
@@ -204,6 +205,9 @@ class Reader:
                 batch.extend(part)
                 start += len(part)
                 taken += len(part)
+                within(start - len(batch), len(piece.rows))
+                if limit is not None:
+                    handed(taken - len(batch), limit)
                 if len(batch) == size:
                     yield batch
                     batch = Records()

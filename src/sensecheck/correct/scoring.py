@@ -34,6 +34,7 @@ from sensecheck.correct.records import Record, Records
 from sensecheck.correct.sql_compare import GoldPlan, without_distinct
 from sensecheck.inputs.guarding import Fault, guarded
 from sensecheck.runs.stopping import Stopped
+from sensecheck.stages import QUERYING, stage
 from sensecheck.stores import (
     Databases,
     EndpointDeadError,
@@ -168,8 +169,13 @@ class Scorer:
     def _ask(self, requests: list[Request]) -> dict[Request, Outcome]:
         if self.store is None:
             return {}
+        outcomes: dict[Request, Outcome] = {}
         try:
-            return dict(answers(self.store, requests, self._cache))
+            with stage(QUERYING, len(set(requests)), "queries") as advance:
+                for request, outcome in answers(self.store, requests, self._cache):
+                    outcomes[request] = outcome
+                    advance(1)
+            return outcomes
         except EndpointDeadError as error:
             again = "Fix this and run the same command again; with --out, answers are kept."
             if self.cache_path is not None:

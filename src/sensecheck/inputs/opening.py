@@ -26,6 +26,7 @@ from sensecheck.inputs.errors import InputError, did_you_mean, escaped, shown
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.hugging_face import FILE_MAGIC, STREAM_MAGIC, saved_files
 from sensecheck.inputs.reasons import Reason
+from sensecheck.stages import READING, have_read, staged, to_read, watched
 
 BLOCK_BYTES = 8 * 1024 * 1024
 """Decompressed text per block: large enough to amortise a batch, small enough for any machine."""
@@ -98,6 +99,14 @@ class Source:
         self, block_bytes: int = BLOCK_BYTES, max_line_bytes: int = MAX_LINE_BYTES, digest: bool = True
     ) -> Iterator[Block]:
         """The text in blocks of about `block_bytes` cut at line ends, never more than one block ahead."""
+        handed = 0
+        for block in staged(READING, self._blocks(block_bytes, max_line_bytes, digest)):
+            handed += len(block.data)
+            have_read(self.name, handed if self.compression == "plain" else self.raw_bytes)
+            yield block
+        have_read(self.name, self.raw_bytes)
+
+    def _blocks(self, block_bytes: int, max_line_bytes: int, digest: bool) -> Iterator[Block]:
         line = 1
         whole_lines: list[bytes | memoryview] = []  # up to the last line end seen
         open_line: list[bytes] = []  # the line under way after it
@@ -150,6 +159,7 @@ class Source:
             self.check_expansion(total)
             self._refuse_binary(piece, 1)
             pieces.append(piece)
+            have_read(self.name, self.raw_bytes)
         return self._block(pieces, 1).data
 
     def check_expansion(self, unpacked: int) -> None:
@@ -165,8 +175,10 @@ class Source:
         for piece in self._text(_PIECE_BYTES, digest=True):
             total += len(piece)
             self.check_expansion(total)  # its reader holds all of a document that it cannot cut
+            have_read(self.name, total if self.compression == "plain" else self.raw_bytes)
             yield self._block([piece], line).data
             line += _line_ends(piece)
+        have_read(self.name, self.raw_bytes)
 
     @property
     def stream(self) -> BinaryIO | None:
@@ -185,6 +197,8 @@ class Source:
         with self._open_path() as file:
             self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             self.raw_bytes = file.tell()
+        have_read(self.name, self.raw_bytes)
+        have_read(self.name, self.raw_bytes)  # and no part of it is at work
 
     def _open_path(self) -> io.BufferedReader:
         assert self.path is not None
@@ -568,6 +582,9 @@ def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> li
                 reason=Reason.GIVEN_TWICE,
             )
         keys.add(key)
+    if watched():
+        for source in all_sources:
+            to_read(source.name, None if source.path is None else source.path.stat().st_size)
     return all_sources
 
 

@@ -53,6 +53,7 @@ from sensecheck.inputs.places import PLACE as PLACE
 from sensecheck.inputs.places import RECORD as RECORD
 from sensecheck.inputs.places import line_or_record
 from sensecheck.inputs.reasons import Reason
+from sensecheck.stages import READING, handed, have_read, staged
 
 FORMATS = ("auto", "csv", "tsv", "text", "jsonl", "json", "parquet", "arrow")
 Format = Literal["auto", "csv", "tsv", "text", "jsonl", "json", "parquet", "arrow"]
@@ -339,6 +340,9 @@ class TableReader:
         """One report per input, in order, complete once the reader is exhausted."""
 
     def __iter__(self) -> Iterator[TableBatch]:
+        return staged(READING, self._batches(), count=lambda batch: len(batch.frame))
+
+    def _batches(self) -> Iterator[TableBatch]:
         remaining = self._limit
         before = 0
         for report, frames in self._inputs():
@@ -352,6 +356,8 @@ class TableReader:
                     remaining -= taken
                 report.rows += len(frame)
                 if len(frame):
+                    if remaining is not None and self._limit:
+                        handed(self._limit - remaining - len(frame), self._limit)
                     labels = [found.renamed(self._columns) for found in report.class_labels]
                     yield TableBatch(self._renamed(frame, report.path), report.path, numbers + before, labels)
                 if remaining is not None and remaining <= 0:
@@ -480,10 +486,12 @@ class TableReader:
             check_pages(path)
             lazy = pl.scan_parquet(path, glob=False)
             rows = lazy.select(pl.len()).collect().item()
+        size = path.stat().st_size
         report.class_labels = [*_labels_in_parquet(path, source.name), *report.class_labels]
         for start in range(0, rows, self._batch_rows):
             with reading_parquet(source.name):
                 frame = lazy.slice(start, self._batch_rows).collect()
+            have_read(source.name, size * (start + len(frame)) // rows)
             yield _with_place(frame, RECORD, record, source.name)
             record += len(frame)
             report.records += len(frame)
@@ -533,7 +541,10 @@ class TableReader:
                 got=shown(document, 60),
                 reason=Reason.BAD_JSON,
             )
-        yield from self._rows(iter(document), source.name, report)
+        for frame in self._rows(iter(document), source.name, report):
+            have_read(source.name, source.raw_bytes * report.records // len(document))
+            yield frame
+        have_read(source.name, source.raw_bytes)
 
     def _jsonl(self, blocks: Iterator[Block], report: TableReport) -> Iterator[Numbered]:
         blank: list[int] = []
@@ -644,6 +655,7 @@ class TableReader:
     def _slices(self, frame: pl.DataFrame, path: str, report: TableReport) -> Iterator[Numbered]:
         report.records += len(frame)
         for start in range(0, len(frame), self._batch_rows):
+            handed(start, len(frame))
             yield _with_place(frame.slice(start, self._batch_rows), RECORD, start + 1, path)
 
     # --- CSV, TSV, white-space text ---
@@ -817,6 +829,7 @@ class TableReader:
             numbers = list(range(start + 1, stop + 1))
             places = list(data.places[start:stop]) if len(data.places) else list(numbers)
             report.records += stop - start
+            handed(start, len(data))
             if isinstance(data.rows, pl.DataFrame):
                 _refuse_own_name(data.rows.columns, data.place, data.path)
                 frame = data.rows[start:stop].insert_column(0, pl.Series(data.place, places, dtype=pl.Int64))

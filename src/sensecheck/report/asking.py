@@ -23,6 +23,7 @@ from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option, Parameter, alternatives, described, flat_signature, parameters, takes_anything
 from sensecheck.report.question import slicings
 from sensecheck.report.repeats import check_repeat
+from sensecheck.stages import READING, stage
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.table import Slice
 
@@ -309,11 +310,12 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
         # What only predictions bring is named as it is called in their file, and not in that of the golds.
         own = {ours: (columns.pop(ours),) for ours in needs.predicted if ours in columns}
         needs = replace(needs, predicted={**needs.predicted, **own})
-    data = gathered(
-        data, needs, gold=gold, on=on, input_format=kwargs.get("input_format") or "auto",
-        skip_bad=bool(kwargs.get("skip_bad")), samples=bool(kwargs.get("repeat")),
-        selection=Selection(needs.question, **picked),
-    )  # fmt: skip
+    with stage(READING):
+        data = gathered(
+            data, needs, gold=gold, on=on, input_format=kwargs.get("input_format") or "auto",
+            skip_bad=bool(kwargs.get("skip_bad")), samples=bool(kwargs.get("repeat")),
+            selection=Selection(needs.question, **picked),
+        )  # fmt: skip
     if isinstance(data, Gathered):
         if kwargs.get("limit") is not None:  # the host's own figure is of all records
             data.notes = [note for note in data.notes if not note.startswith(("agrees with ", "differs from "))]

@@ -12,7 +12,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import polars as pl
@@ -29,8 +29,9 @@ from sensecheck.report.question import Question
 from sensecheck.report.repeats import check_columns, example_ids, repeats, sample_column, samples_in, taken
 from sensecheck.report.result import NothingScored, Result
 from sensecheck.runs.collecting import Batch, Collected, collect
-from sensecheck.runs.directory import damage_told
+from sensecheck.runs.directory import RunDirectory, damage_told
 from sensecheck.runs.signature import Method, Signature
+from sensecheck.stages import MEASURING, REPORT, SUMMING, at_work, stage, watched
 from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.measurements import RESERVED, Measurements
@@ -48,6 +49,9 @@ class Instrument(ABC):
     asks: bool = False
     """Whether measuring asks a model or a store, whose answers are kept in the run's folder: then `check` refuses
     columns that are not there, before anything is asked."""
+
+    tells: bool = False
+    """Whether it says itself what is measured, to whoever watches: where batches are few and take long."""
 
     def __init__(self, data: Any, asked: Asked) -> None:
         self.data = data
@@ -103,6 +107,18 @@ class Instrument(ABC):
                 batch = Batch(rows.with_columns(cluster=pl.col("id").cast(pl.String)), batch.examples)
             yield batch
 
+    def _told(self, done: int) -> Iterator[Batch]:
+        """The batches; whoever watches is told of each once it is kept, and of those that an earlier run kept."""
+        if done and not self.tells and watched() and self.asked.out is not None:
+            kept = RunDirectory(self.asked.out).measurements()
+            with suppress(Exception):  # damage is told where the rows are needed
+                for rows in kept.batches([name for name in ("id", "scored") if name in kept.schema]):
+                    at_work(MEASURING).already(len(rows), unscored=_unscored(rows))
+        for batch in self._clustered(done):
+            yield batch
+            if not self.tells and watched():
+                at_work(MEASURING)(len(batch.measurements), unscored=_unscored(batch.measurements))
+
     def run(self) -> Result:
         """Measure, estimate, and keep."""
         asked = self.asked
@@ -114,10 +130,11 @@ class Instrument(ABC):
             "question": self.question.name, "version": version, "method": method,
             **asked.plan(self.data), **self.plan(),
         }  # fmt: skip
-        collected = collect(
-            self._clustered, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite, anew=self.anew,
-            asks=self.asks, progress=asked.progress,
-        )  # fmt: skip
+        with stage(MEASURING):
+            collected = collect(
+                self._told, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite, anew=self.anew,
+                asks=self.asks, progress=asked.progress,
+            )  # fmt: skip
         # What an interrupted run left may have been changed since.
         old = collected.directory if asked.resume else None
         with nullcontext() if old is None else damage_told(old.path):
@@ -148,7 +165,8 @@ class Instrument(ABC):
             directory=collected.directory,
         )
         _refuse_repeated(self.question.name, [statistic.name for statistic in result.statistics])
-        result.estimates = self.estimates(result)
+        with stage(SUMMING):
+            result.estimates = self.estimates(result)
         # An original's figures are point values: it does not matter to them which rows belong together.
         gathered = self.data.notes if isinstance(self.data, Gathered) else []
         result.notes = [*gathered, *self.notes, *unsure, *([] if self.original or samples else _shared_ids(collected))]
@@ -160,10 +178,15 @@ class Instrument(ABC):
         self.finish(result)
         result.notes += [*given_up(rows), *asked.mended.notes()]
         if collected.directory is not None:
-            result.store()
+            with stage(REPORT):
+                result.store()
         if nothing := result.nothing_scored():
             warnings.warn(nothing, NothingScored, stacklevel=2)
         return result
+
+
+def _unscored(rows: pl.DataFrame) -> int:
+    return int((~rows["scored"]).sum()) if rows.schema.get("scored") == pl.Boolean else 0
 
 
 def _refuse_missing(rows: pl.DataFrame, sliced: Sequence[str]) -> None:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, Unpack
 
@@ -28,6 +27,7 @@ from sensecheck.robust.systems import RULES, SMALL, Access, Systems, classifier,
 from sensecheck.robust.systems import generator as generator_of
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
+from sensecheck.stages import MEASURING, at_work
 from sensecheck.statistics.figure import DEFAULT_SEED
 from sensecheck.statistics.measurements import concatenated
 
@@ -148,6 +148,8 @@ def evaluate(
 class Robust(ModelInstrument):
     """Pairs in each polarity, with what the model makes of the statements about them."""
 
+    tells = True
+
     def __init__(
         self,
         data: Any,
@@ -189,9 +191,17 @@ class Robust(ModelInstrument):
         with self.answers() as (model, generator):
             if self.check_labels:
                 self.notes += _label_order(model)
-            pipeline = Pipeline(model, generator, self.choices, self.progress)
-            for pairs in islice(in_batches(iter(self.pairs), BATCH_PAIRS), done, None):
-                yield measure(pipeline.trials(pairs), self.pairs.sliced)
+            advance = at_work(MEASURING, self.count())
+            pipeline = Pipeline(model, generator, self.choices, self.advanced)
+            for number, pairs in enumerate(in_batches(iter(self.pairs), BATCH_PAIRS)):
+                if number < done:
+                    advance.already(len(pairs))
+                    continue
+                trials = pipeline.trials(pairs)
+                each = len(self.choices.polarities)
+                of_pairs = (trials[at : at + each] for at in range(0, len(trials), each))
+                advance(0, unscored=sum(all(trial.reason for trial in of_pair) for of_pair in of_pairs))
+                yield measure(trials, self.pairs.sliced)
         self.notes += _notes(self.pairs, model, generator)
 
     def finish(self, result: Result) -> None:

@@ -7,6 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import astuple, replace
 from typing import Any
 
+from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.opening import file_sources
+from sensecheck.inputs.tables import TableReader
 from sensecheck.models import classifiers, generators
 from sensecheck.report.asking import Asked
 from sensecheck.report.instrument import Instrument
@@ -17,6 +20,7 @@ from sensecheck.robust.question import QUESTION
 from sensecheck.robust.records import ALIASES, Pairs
 from sensecheck.robust.systems import Systems
 from sensecheck.runs.signature import Method
+from sensecheck.stages import MEASURING, at_work, watched, watching
 
 
 class ModelInstrument(Instrument):
@@ -30,10 +34,31 @@ class ModelInstrument(Instrument):
     ) -> None:
         # Rows come in large batches, each after many calls: progress is told by call instead.
         super().__init__(data, replace(asked, progress=None))
-        self.progress = asked.progress
+        self._progress = asked.progress
         self.pairs = Pairs(data, asked, label_names)
         self.systems = systems
         self.choices = choices
+
+    def advanced(self, pairs: int) -> None:
+        """So many pairs more are done: said to the caller, and to whoever watches."""
+        at_work(MEASURING)(pairs)
+        if self._progress is not None:
+            self._progress(pairs)
+
+    def count(self) -> int | None:
+        """How many pairs there are, for the time that is left; asked only where somebody watches."""
+        if not watched():
+            return None
+        if isinstance(self.data, Gathered):
+            return min(len(self.data), self.asked.limit or len(self.data))
+        if not file_sources(self.data) or any(source.path is None for source in file_sources(self.data)):
+            return None
+        try:
+            with watching(None):  # what is only counted is not the run's reading
+                pairs = TableReader(self.data, limit=self.asked.limit, skip_bad=True)
+                return sum(len(batch.frame) for batch in pairs) + sum(file.bad for file in pairs.files)
+        except ValueError:
+            return None  # the run itself says what is wrong
 
     def check(self) -> None:
         check_columns(self.data, self.asked.repeat, self.asked.columns, ids=ALIASES["id"])

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.runs.directory import HELD_ROWS, RunDirectory, Shards, damage_told
+from sensecheck.stages import REPORT, stage
 from sensecheck.statistics.measurements import Frames, Measurements
 
 # Rows up to which ids are looked at for repeats.
@@ -143,7 +144,8 @@ def _into(
     written: dict[Path, pl.DataFrame] = {}
     rows = 0
     for index, batch in enumerate(batches(done), start=done):
-        path = run.write_shard(index, batch.measurements, batch.examples)
+        with stage(REPORT, pulled=True):
+            path = run.write_shard(index, batch.measurements, batch.examples)
         rows += len(batch.measurements)
         if rows <= HELD_ROWS:
             written[path] = batch.measurements

@@ -51,6 +51,13 @@ GROUPS = {
 }  # fmt: skip
 GROUP_NAMES = tuple(dict.fromkeys(GROUPS.values()))
 
+_COUNTS = (*_FAULTS, *(f"{group}_facts" for group in GROUP_NAMES), *(f"{group}_kept" for group in GROUP_NAMES))
+_COLUMNS: dict[str, Any] = {
+    "scored": pl.Boolean, "reason": pl.String, "consistent": pl.Boolean, "doubt": pl.Float64,
+    **dict.fromkeys(_COUNTS, pl.Int32),
+}  # fmt: skip
+_NO_COUNTS = (None,) * (1 + len(_COUNTS))
+
 
 @dataclass(slots=True)
 class Verdict:
@@ -191,29 +198,22 @@ def _says_nothing(reading: Reading, fault: Fault) -> Verdict:
 
 def measure(checker: Checker, pairs: Pairs, *, evidence: bool = True) -> Batch:
     """One row of measurements for every pair, and the texts with their evidence."""
-    verdicts = [_verdict(checker, pairs, row) for row in range(len(pairs.queries))]
-    tallies = [None if verdict.consistent is None else _tally(verdict, checker.threshold) for verdict in verdicts]
-
-    def counts(part: str, name: str) -> pl.Series:
-        return pl.Series([None if tally is None else getattr(tally, part)[name] for tally in tallies], dtype=pl.Int32)
-
-    measurements = pl.DataFrame(
-        {
-            "scored": pl.Series([tally is not None for tally in tallies], dtype=pl.Boolean),
-            "reason": pl.Series([verdict.reason for verdict in verdicts], dtype=pl.String),
-            "consistent": pl.Series([verdict.consistent for verdict in verdicts], dtype=pl.Boolean),
-            "doubt": pl.Series([None if tally is None else tally.surest for tally in tallies], dtype=pl.Float64),
-            **{status: counts("faults", status) for status in _FAULTS},
-            **{f"{group}_facts": counts("facts", group) for group in GROUP_NAMES},
-            **{f"{group}_kept": counts("kept", group) for group in GROUP_NAMES},
-        }
-    )
-    shown = [
-        orjson.dumps(verdict.evidence()).decode() if evidence and verdict.consistent is not None else None
-        for verdict in verdicts
-    ]
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    adders = [column.append for column in columns.values()]
+    shown: list[str | None] = []
+    # A verdict is counted and let go: thousands of them at once would wake the garbage collector again and again.
+    for row in range(len(pairs.queries)):
+        verdict = _verdict(checker, pairs, row)
+        scored = verdict.consistent is not None
+        counts = _tally(verdict, checker.threshold).counts() if scored else _NO_COUNTS
+        for add, value in zip(adders, (scored, verdict.reason, verdict.consistent, *counts), strict=True):
+            add(value)
+        shown.append(orjson.dumps(verdict.evidence()).decode() if evidence and scored else None)
     texts = {"query": pairs.queries, "sentence": pairs.sentences, "evidence": shown}
-    return Batch(measurements, pl.DataFrame({name: pl.Series(list(t), dtype=pl.String) for name, t in texts.items()}))
+    return Batch(
+        pl.DataFrame(columns, schema=_COLUMNS),
+        pl.DataFrame({name: pl.Series(list(t), dtype=pl.String) for name, t in texts.items()}),
+    )
 
 
 def _verdict(checker: Checker, pairs: Pairs, row: int) -> Verdict:
@@ -235,6 +235,10 @@ class Tally:
     """Those of them that the sentence keeps."""
     surest: float = 0.0
     """How sure the surest fault is, be it over the threshold or not."""
+
+    def counts(self) -> tuple[float, ...]:
+        """All of it, in the order of the columns of measurements."""
+        return (self.surest, *self.faults.values(), *self.facts.values(), *self.kept.values())
 
 
 def _tally(verdict: Verdict, threshold: float) -> Tally:

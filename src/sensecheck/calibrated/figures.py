@@ -522,6 +522,8 @@ def statistics(method: Method) -> list[AnyStatistic]:
     of_probabilities = [_for_clip(_for_bins(figure, bins), clip) for figure in FIGURES]
     if method.get("weight") is not None:
         of_probabilities = [_for_weights(figure) for figure in of_probabilities]
+    # No confidence and no verdict leaves any of the columns that are computed from them without a value.
+    of_probabilities = [replace(f, derived_whole=True) if isinstance(f, Statistic) else f for f in of_probabilities]
     return [*of_probabilities, *_of_distributions(method, bins, clip), *ranking]
 
 

@@ -100,8 +100,8 @@ class TableRecords(Records):
                 f"of a binary classifier's probability of class 1: --columns probability={confidence_name} "
                 f"--columns label={correct_name}"
             )
-        scored = pl.Series("scored", [True] * len(batch.frame))
-        reason = pl.Series("reason", [None] * len(batch.frame), dtype=pl.String)
+        scored = pl.Series("scored", [True]).new_from_index(0, len(batch.frame))
+        reason = pl.Series("reason", [None], dtype=pl.String).new_from_index(0, len(batch.frame))
         if self.level == "answer" and UNSCORED in batch.frame.columns:
             reason = batch.frame[UNSCORED].alias("reason")
             scored = reason.is_null().alias("scored")
@@ -218,6 +218,8 @@ class TableRecords(Records):
                     reason=Reason.NO_NUMBERS if how == "numbers" else Reason.NO_MARKS,
                 )
             )
+        if not missing.any():
+            return values, scored, reason
         bad = f"{'confidence' if how == 'numbers' else 'correct'} missing or unreadable"
         reason = pl.select(pl.when(missing & scored).then(pl.lit(bad)).otherwise(reason)).to_series()
         return values, scored & ~missing, reason

@@ -14,12 +14,14 @@ from typing import Any
 
 import polars as pl
 
-from sensecheck.runs.directory import HELD_ROWS, RunDirectory, Shards, damage_told
+from sensecheck.runs.directory import RunDirectory, Shards, damage_told
 from sensecheck.stages import REPORT, stage
-from sensecheck.statistics.measurements import Frames, Measurements
+from sensecheck.statistics.measurements import Frames, Measurements, full, lean
 
 # Rows up to which ids are looked at for repeats.
 CHECKED_ROWS = 5_000_000
+HELD_BYTES = 300_000_000
+"""Measurements and texts that take more are kept in files."""
 
 
 @dataclass
@@ -88,7 +90,10 @@ def _by_id(collected: Collected) -> Collected:
         return collected
     texts = collected.examples
     of_tokens = texts is not None and "cluster" in rows.schema and texts.height < rows.height
-    names = _names(texts if texts is not None and of_tokens else rows)
+    named = texts if texts is not None and of_tokens else rows
+    if _are_counted(named):
+        return collected
+    names = _names(named)
     distinct = names["id"].n_unique()
     if distinct == len(names) or not _in_one_cluster(names):
         return collected
@@ -99,6 +104,23 @@ def _by_id(collected: Collected) -> Collected:
         elif isinstance(rows, Shards):
             rows.rewrite(lambda frame: frame.with_columns(cluster=pl.col("id")))
     return collected
+
+
+def _are_counted(rows: Measurements) -> bool:
+    """Whether ids are numbers that only rise, as those of rows without a name are: then none is there twice."""
+    last = -1
+    for batch in rows.batches(["id"]):
+        numbers = batch["id"].cast(pl.Int64, strict=False).to_frame()
+        if not len(numbers):
+            continue
+        if (
+            numbers["id"].null_count()
+            or numbers["id"][0] <= last
+            or numbers.select(pl.col("id").diff() <= 0)["id"].any()
+        ):
+            return False
+        last = int(numbers["id"][-1])
+    return True
 
 
 def _names(rows: Measurements) -> pl.DataFrame:
@@ -120,35 +142,40 @@ def _in_one_cluster(names: pl.DataFrame) -> bool:
 
 
 def _held(batches: Callable[[int], Iterator[Batch]], progress: Callable[[int], None] | None) -> Collected:
-    frames: list[pl.DataFrame] = []
-    texts: list[pl.DataFrame] = []
-    rows = 0
+    held: list[Batch] = []
+    size = 0
     source = batches(0)
     for batch in source:
-        frames.append(batch.measurements)
-        if batch.examples is not None:
-            texts.append(batch.examples)
-        rows += len(batch.measurements)
+        held.append(Batch(lean(batch.measurements), batch.examples))
+        size += _bytes(held[-1])
         if progress is not None:
             progress(len(batch.measurements))
-        if rows > HELD_ROWS:
-            return _spill(frames, texts, source, progress)
-    if not frames:
+        if size > HELD_BYTES:
+            return _spill(held, source, progress)
+    if not held:
         raise ValueError("no batch was measured; a reader of an empty input raises an error of its own")
-    return Collected(Frames(frames), Frames(texts) if texts else None)
+    texts = [batch.examples for batch in held if batch.examples is not None]
+    return Collected(Frames([batch.measurements for batch in held]), Frames(texts) if texts else None)
+
+
+def _bytes(batch: Batch) -> int:
+    """What a batch takes; the ids of texts are those of the measurements."""
+    texts = 0 if batch.examples is None else batch.examples.drop("id", strict=False).estimated_size()
+    return int(batch.measurements.estimated_size() + texts)
 
 
 def _into(
     run: RunDirectory, batches: Callable[[int], Iterator[Batch]], done: int, progress: Callable[[int], None] | None
 ) -> Collected:
     written: dict[Path, pl.DataFrame] = {}
-    rows = 0
+    size = 0
     for index, batch in enumerate(batches(done), start=done):
         with stage(REPORT, pulled=True):
             path = run.write_shard(index, batch.measurements, batch.examples)
-        rows += len(batch.measurements)
-        if rows <= HELD_ROWS:
-            written[path] = batch.measurements
+        kept = lean(batch.measurements)
+        size += int(kept.estimated_size())
+        if size <= HELD_BYTES:
+            written[path] = kept
         else:
             written.clear()
         if progress is not None:
@@ -158,21 +185,15 @@ def _into(
     return Collected(shards, run.examples(), run)
 
 
-def _spill(
-    frames: list[pl.DataFrame],
-    texts: list[pl.DataFrame],
-    rest: Iterator[Batch],
-    progress: Callable[[int], None] | None,
-) -> Collected:
+def _spill(held: list[Batch], rest: Iterator[Batch], progress: Callable[[int], None] | None) -> Collected:
     """Too many rows for memory and no directory named: use a temporary one, removed with the result."""
     holder = tempfile.TemporaryDirectory(prefix="sensecheck-")
     run = RunDirectory.begin(os.path.join(holder.name, "run"), {"temporary": True})  # noqa: PTH118
     count = 0
-    for i, frame in enumerate(frames):
-        run.write_shard(count, frame, texts[i] if i < len(texts) else None)
+    while held:
+        first = held.pop(0)
+        run.write_shard(count, full(first.measurements), first.examples)
         count += 1
-    frames.clear()
-    texts.clear()
     for batch in rest:
         run.write_shard(count, batch.measurements, batch.examples)
         count += 1

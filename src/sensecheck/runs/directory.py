@@ -30,6 +30,7 @@ from sensecheck._version import __version__
 from sensecheck.network.address import public_text
 from sensecheck.runs.stopping import Stopped
 from sensecheck.runs.writing import MANIFEST, RunError, remove, replace_file, replacing
+from sensecheck.statistics.measurements import full
 
 HELD_ROWS = 1_000_000
 """Rows of measurements that are held in memory; more are read from their files each time."""
@@ -333,7 +334,7 @@ class Shards:
             if missing:
                 held = held.hstack(_frame_of(path, missing).get_columns())
                 self._held[path] = held
-            yield held.select(wanted)
+            yield full(held.select(wanted))
 
 
 def _digest(path: Path) -> str:

@@ -74,10 +74,17 @@ class Census:
         table, by = self.table, self.by
         columns = list(dict.fromkeys(c for mask in self.masks for c in mask))
         owner = table.cluster if table.clustered else None
-        read = [*by, "scored", "reason", *columns, *([owner] if owner else []), *table.absences]
+        told_by = {c: table.told_by[c] for c in columns}
+        looked_at = list(dict.fromkeys(root for roots in told_by.values() for root in roots))
+        read = [*by, "scored", "reason", *looked_at, *([owner] if owner else []), *table.absences]
         tallies = _Tallies()
         for batch in table.batches(read) if self.cross is None else [self.cross]:
-            missing = {c: ~defined_rows(batch, c) for c in columns if lacks(batch, c)}
+            absent = {c: ~defined_rows(batch, c) for c in looked_at if lacks(batch, c)}
+            missing = {
+                c: np.any([absent[root] for root in roots if root in absent], axis=0)
+                for c, roots in told_by.items()
+                if any(root in absent for root in roots)
+            }
             all_scored = "scored" not in batch.columns or bool(batch["scored"].all())
             slices = pl.DataFrame()
             if by:

@@ -89,6 +89,16 @@ class Counted:
             numbers.append(float(self.weight[chosen].sum()) ** 2 / squares if squares > 0 else 0.0)
         return numbers[0], numbers[1]
 
+    def of_numbers(self) -> Counted:
+        """The same with true and false together."""
+        cell, at = np.unique(self.cell, return_inverse=True)
+        rows = np.bincount(at, weights=self.rows, minlength=len(cell)).astype(np.int64)
+        weight, squares = (
+            np.asarray(np.bincount(at, weights=part, minlength=len(cell)), dtype=np.float64)
+            for part in (self.weight, self.squares)
+        )
+        return Counted(self.grid, cell, np.zeros(len(cell), dtype=np.bool_), rows, weight, squares)
+
     def columns(self, pair: Pair) -> dict[str, NDArray[np.generic]]:
         return {pair.number: self.number, pair.flag: self.flag}
 
@@ -150,6 +160,8 @@ class Counts:
 def counted_rows(table: Table, census: Census, chosen: range) -> Counts:
     """Count the rows of some slices that have both columns of the pair."""
     assert table.pair is not None
+    if not census.by and table.counts is not None:
+        return table.counts
     counts = Counts(table, table.grid, len(chosen))
     for batch in table.scored([table.pair.number, table.pair.flag], census.by):
         codes, batch = census.within(batch, chosen)
@@ -217,13 +229,15 @@ class Stretches:
 
 
 def counted_numbers(table: Table) -> Counted:
-    """All rows that have the number, whether or not they have the flag."""
+    """All rows that have the number, whether or not they have the flag; where all have it, the counts are kept."""
     assert table.pair is not None
-    counts = Counts(table, table.grid, 1)
-    for batch in table.scored([table.pair.number]):
-        weight = batch["weight"].to_numpy().astype(np.float64) if "weight" in batch.columns else None
-        counts.add(None, batch[table.pair.number].to_numpy(), None, weight)
-    return counts.of_slice(0)
+    counts, lacking = Counts(table, table.grid, 1), 0
+    for batch in table.scored([table.pair.number], [table.pair.flag]):
+        lacking += batch[table.pair.flag].null_count()
+        counts.add(None, *_of_batch(batch.with_columns(pl.col(table.pair.flag).fill_null(False)), table.pair))
+    if not lacking:
+        table.counts = counts
+    return counts.of_slice(0).of_numbers()
 
 
 Resampled: TypeAlias = tuple[Stretches, Floats] | tuple[None, None]

@@ -82,8 +82,9 @@ def estimate(
     table = Table(measurements, statistics, slices)
     fixed = dict(anchors or {})
     fixed.update(compute_anchors(table, statistics, known=fixed))
-    overall = _slicing(table, (), fixed, options)[0]
+    # The slices first: what they add up to is the whole.
     by = {tuple(s): _slicing(table, tuple(s), fixed, options) for s in slices}
+    overall = _slicing(table, (), fixed, options)[0]
     return Estimates(overall, by, fixed)
 
 

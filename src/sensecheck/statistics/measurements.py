@@ -47,7 +47,7 @@ class Frames:
 
     @property
     def schema(self) -> pl.Schema:
-        return self.frames[0].schema
+        return _full_schema(self.frames[0])
 
     @property
     def height(self) -> int:
@@ -55,7 +55,23 @@ class Frames:
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         for frame in self.frames:
-            yield frame if columns is None else frame.select(columns)
+            yield full(frame if columns is None else frame.select(columns))
+
+
+def lean(frame: pl.DataFrame) -> pl.DataFrame:
+    """The same where a column of texts that holds none takes no room: most rows have no `reason`."""
+    empty = [c for c, kind in frame.schema.items() if kind == pl.String and frame[c].null_count() == len(frame)]
+    return frame.with_columns(pl.col(c).cast(pl.Null) for c in empty) if empty else frame
+
+
+def full(frame: pl.DataFrame) -> pl.DataFrame:
+    """A lean table with its columns of texts."""
+    empty = [c for c, kind in frame.schema.items() if kind == pl.Null]
+    return frame.with_columns(pl.col(c).cast(pl.String) for c in empty) if empty else frame
+
+
+def _full_schema(frame: pl.DataFrame) -> pl.Schema:
+    return pl.Schema({c: pl.String() if kind == pl.Null else kind for c, kind in frame.schema.items()})
 
 
 def concatenated(measurements: Measurements, columns: Sequence[str] | None = None) -> pl.DataFrame:

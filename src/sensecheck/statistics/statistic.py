@@ -137,6 +137,9 @@ class Statistic:
     anchors: tuple[Anchor, ...] = ()
     derived: Mapping[str, pl.Expr] = field(default_factory=dict)
     """Columns computed from the measurements when they are summed, rather than stored."""
+    derived_whole: bool = False
+    """A derived column has a value wherever the columns that it is computed from have one: counting rows need not
+    compute it."""
     vector: bool = False
     """True for curves: `finish` keeps a last axis."""
     interval: IntervalRule | None = None

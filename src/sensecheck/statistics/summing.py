@@ -207,6 +207,26 @@ def sum_once(table: Table, census: Census, layout: Layout) -> list[Floats]:
     assert all(column == number for column, _ in named)
     finest = np.unique(np.concatenate([[0.0, 1.0], *(edges for _, edges in named)]))
     size = len(finest) - 1 if named else 1
+    summed = tuple(layout.columns), finest.tobytes() if named else b""
+    if not census.by and summed in table.sums:
+        of_slices = table.sums[summed]
+        blocks = len(of_slices.high) // size
+        sums = of_slices.added_up(np.tile(np.arange(size), blocks), size)
+    else:
+        sums = table.sums[summed] = _summed_once(table, census, layout, number, finest, size)
+    points = []
+    unit = 1 / table.weight_scale
+    for (_, edges), bins, used in zip(layout.bins, layout.sizes(), layout.columns_by_binning(), strict=True):
+        target = np.zeros(size, dtype=np.intp) if edges is None else bin_index(finest[:-1], edges)
+        merged = sums.added_up(target, bins, slices)
+        points.append(merged.floats().reshape(slices, bins, -1)[:, :, used] * unit)
+    return points
+
+
+def _summed_once(
+    table: Table, census: Census, layout: Layout, number: str | None, finest: Floats, size: int
+) -> ExactSums:
+    slices = len(census.values)
     sums = ExactSums.zeros(slices * size, len(layout.columns))
     everywhere = range(slices)
     with stage("summing", total=table.measurements.height, unit="rows") as advance:
@@ -218,13 +238,7 @@ def sum_once(table: Table, census: Census, layout: Layout) -> list[Floats]:
                 cell = codes if cell is None else codes * size + cell
             sums.add(cell, columns, len(batch))
             advance(len(batch))
-    points = []
-    unit = 1 / table.weight_scale
-    for (_, edges), bins, used in zip(layout.bins, layout.sizes(), layout.columns_by_binning(), strict=True):
-        target = np.zeros(size, dtype=np.intp) if edges is None else bin_index(finest[:-1], edges)
-        merged = sums.added_up(target, bins, slices)
-        points.append(merged.floats().reshape(slices, bins, -1)[:, :, used] * unit)
-    return points
+    return sums
 
 
 class _RowsByUnit:

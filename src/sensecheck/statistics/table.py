@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from sensecheck.statistics import counted
 from sensecheck.statistics.arrays import U64, Flags
-from sensecheck.statistics.counted import Pair
+from sensecheck.statistics.counted import Counts, Pair
+from sensecheck.statistics.exact import ExactSums
 from sensecheck.statistics.grid import Grid
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.measurements import Measurements, present
@@ -42,6 +44,9 @@ class Table:
         self.derived: dict[str, pl.Expr] = {}
         for statistic in statistics:
             self.derived.update(statistic.derived)
+        whole = {c for s in statistics if isinstance(s, Statistic) and s.derived_whole for c in s.derived}
+        self.told_by = {c: _roots([c], self.derived) if c in whole else [c] for c in [*self.derived, *self.schema]}
+        """By column: those that tell whether a row has a value there."""
         for statistic in statistics:
             extra = statistic.interval_sums if isinstance(statistic, Statistic) else ()
             for column in _roots([*statistic.columns, *extra], self.derived):
@@ -54,6 +59,10 @@ class Table:
         self.cluster = next((c for c in ("cluster", "unit", "id") if c in self.schema), None)
         self.clustered = self.cluster in ("cluster", "unit")
         self.weight_scale = self._weight_scale()
+        self.counts: Counts | None = None
+        """All rows of the pair as they were counted once, if they were."""
+        self.sums: dict[Any, ExactSums] = {}
+        """Sums of all slices of some slicing, by what was summed in which bins: those of all rows follow."""
         self.pair = self._pair()
         """The columns that are counted on a grid, where there are so many rows."""
         self._many_units: bool | None = None

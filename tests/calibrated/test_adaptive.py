@@ -17,11 +17,13 @@ from sensecheck.calibrated.adaptive import (
     adaptive_bins,
     adaptive_bins_in_input_order,
     adaptive_edges,
-    adaptive_edges_of_histogram,
+    adaptive_edges_of_cells,
     greedy_sizes,
     lent,
 )
-from sensecheck.calibrated.figures import _mass_edges, _streamed_mass_edges
+from sensecheck.calibrated.figures import _counted_mass_edges, _mass_edges
+from sensecheck.statistics.counted import Counted
+from sensecheck.statistics.grid import WIDEST, Grid
 
 
 def plain_loop(confidence: list[float], correct: list[Any]) -> list[tuple[float, float, int]]:
@@ -198,25 +200,32 @@ def test_the_same_samples_in_two_orders(golden: Path) -> None:
     assert len(errors["default"]) == 1
 
 
-def test_edges_from_a_histogram_are_those_of_the_samples_up_to_its_cells():
+def test_edges_from_counted_cells_are_those_of_the_samples_up_to_their_width():
     for seed, (a, b) in enumerate([(5, 2), (30, 0.6), (0.5, 0.5), (2, 8)]):
         values = np.random.default_rng(seed).beta(a, b, 200_000)
-        cells = 1 << 22
-        counts = np.bincount(np.minimum((values * cells).astype(int), cells - 1), minlength=cells)
-        exact, coarse = adaptive_edges(values), adaptive_edges_of_histogram(counts)
+        counted = _counted(values)
+        exact = adaptive_edges(values)
+        coarse = adaptive_edges_of_cells(counted.grid.lower_ends[counted.cell], counted.rows)
         assert abs(len(exact) - len(coarse)) <= 1
         if len(exact) == len(coarse):
-            assert np.abs(exact - coarse).max() < 2e-3
-    one = np.zeros(1 << 10, dtype=np.int64)
-    one[700] = 5000
-    assert adaptive_edges_of_histogram(one).tolist() == [0.0, 1.0]
+            assert np.abs(exact - coarse).max() < 3e-3
+    assert adaptive_edges_of_cells(np.array([0.7]), np.array([5000])).tolist() == [0.0, 1.0]
 
 
-def test_edges_of_equal_mass_from_a_histogram():
+def test_edges_of_equal_mass_from_counted_cells():
     values = np.random.default_rng(3).beta(5, 2, 100_000)
-    rows = {"confidence": values}
-    exact = _mass_edges(15, rows)
-    streamed = _streamed_mass_edges(15, iter([{"confidence": values[:40_000]}, {"confidence": values[40_000:]}]))
-    assert len(exact) == len(streamed)
-    assert np.abs(exact - streamed).max() < 1e-6
-    assert _streamed_mass_edges(15, iter([])).tolist() == [0.0, 1.0]
+    exact, counted = _mass_edges(15, {"confidence": values}), _counted_mass_edges(15, _counted(values))
+    assert len(exact) == len(counted)
+    assert np.abs(exact - counted).max() < 2 * WIDEST
+    # Rows that are cut off from those below: no cell is in two bins.
+    assert all(edge in Grid().lower_ends for edge in counted[1:-1])
+    assert _counted_mass_edges(15, _counted(np.empty(0))).tolist() == [0.0, 1.0]
+    sure = _counted_mass_edges(10, _counted(np.r_[np.linspace(0, 0.9, 100), np.ones(900)]))
+    assert sure[-2] == 1.0 < sure[-1]
+
+
+def _counted(values: np.ndarray) -> Counted:
+    grid = Grid()
+    cell, rows = np.unique(grid.cell_of(values), return_counts=True)
+    weight = rows.astype(np.float64)
+    return Counted(grid, cell, np.zeros(len(cell), dtype=np.bool_), rows, weight, weight)

@@ -128,7 +128,7 @@ def test_what_a_run_directory_holds(tmp_path, table):
 
 
 def test_many_rows_without_a_directory_go_to_a_temporary_one(monkeypatch, table):
-    monkeypatch.setattr("sensecheck.runs.collecting.HELD_ROWS", 1000)
+    monkeypatch.setattr("sensecheck.runs.collecting.HELD_BYTES", 1000)
     spilled = calibrated.evaluate(table, limit=200_000)
     kept = spilled.rows.paths[0]
     assert kept.exists()
@@ -169,7 +169,7 @@ def test_rows_that_share_an_id_are_resampled_together(tmp_path, monkeypatch):
     held = calibrated.evaluate(rows)
     kept = calibrated.evaluate(rows, out=tmp_path / "run")
     again = calibrated.evaluate(rows, out=tmp_path / "run", resume=True)
-    monkeypatch.setattr("sensecheck.runs.collecting.HELD_ROWS", 100)
+    monkeypatch.setattr("sensecheck.runs.collecting.HELD_BYTES", 100)
     spilt = calibrated.evaluate(rows)
     for result in (held, kept, again, spilt, sensecheck.load(tmp_path / "run")):
         assert [f.to_dict() for f in result.figures] == [f.to_dict() for f in same.figures]

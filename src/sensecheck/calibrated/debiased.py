@@ -56,7 +56,7 @@ CLUSTERED = 0.7  # clusters per row below which rows count as clustered (the num
 TOGETHER = 1.4  # leeway of the mean gap's own limit, which few clusters leave uncertain (set by simulation)
 CERTAIN = 0.05  # how far from 0 or 1 a bin's mean confidence may be and count as certain, …
 EXPECTED = 3.0  # … if calibration expects fewer surprises than these in it
-_MANY_BINS = 40  # from here on a root of their correlations is found the quick way
+_MANY_BINS = 40  # beyond, bins of independent rows are taken for the independent ones that they are
 STANDS_OUT = 2.0  # standard errors from which a gap counts as seen
 
 
@@ -246,7 +246,9 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
     effect = (variance * small_sample + PRIOR * calibrated) / (size * accuracy * (1 - accuracy) + PRIOR * calibrated)
     rng = np.random.default_rng(seed)
     half = rng.standard_normal((draws // 2, len(size)))
-    noise = np.concatenate([half, -half]) @ _root(residual, variance).T
+    noise = np.concatenate([half, -half])
+    if len(size) <= _MANY_BINS or clusters < CLUSTERED * total:
+        noise = noise @ _root(residual, variance).T
     freedom = max(clusters - 1, 1.0)
     chi = rng.chisquare(freedom, draws // 2) / freedom
     # Student's tails; and, as in the jackknife, a cluster is measured against means that it has pulled along.
@@ -303,11 +305,6 @@ def _root(residual: Array, variance: Array) -> Array:
     scaled = np.where(live, residual - residual.mean(0), 0.0) / np.sqrt(np.where(live, variance, 1.0))
     correlation = scaled.T @ scaled / len(residual)
     np.fill_diagonal(correlation, 1.0)
-    if len(correlation) > _MANY_BINS:
-        try:
-            return np.asarray(np.linalg.cholesky(correlation))
-        except np.linalg.LinAlgError:
-            pass  # fewer replicates than bins, or bins that vary as one
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return np.asarray(root / np.sqrt((root**2).sum(1, keepdims=True)))

@@ -357,6 +357,8 @@ def replicated(
 
 def like_units(counted: Counted, table: Table, columns: Sequence[str]) -> tuple[Floats, Floats]:
     """Rows that differ too little to matter, taken together: the mean of each column, and how many rows there are."""
+    if not len(counted.cell):
+        return np.empty((0, len(columns))), np.empty(0)
     kind = (counted.cell >> _ALIKE_CELLS) * 2 + counted.flag
     order = np.argsort(kind, kind="stable")
     starts = np.flatnonzero(np.concatenate([[True], np.diff(kind[order]) != 0]))

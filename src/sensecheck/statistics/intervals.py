@@ -94,6 +94,9 @@ def acceleration(left_out: Floats) -> Floats:
 
 
 def _quantiles(spread: Floats, low: float, high: float) -> tuple[End, End]:
+    if spread.ndim > 1 and spread.size and np.isfinite(spread).all():
+        a, b = np.quantile(spread, [low, high], axis=0)
+        return tuple(a.tolist()), tuple(b.tolist())
     if spread.ndim > 1:
         return _side_by_side([_quantiles(spread[:, i], low, high) for i in range(spread.shape[1])])
     defined = _defined(spread)

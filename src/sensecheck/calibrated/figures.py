@@ -207,7 +207,7 @@ def _interval(
     """
     confidence, correct, n, variance, *weights = sums
     floor = _noise_floor(kind, confidence, n, variance, weights)
-    without_noise = _noise_floor(kind, confidence, n, variance, weights, counted=True)
+    without_noise = _noise_floor(kind, confidence, n, variance, weights, counted=True) if weights else floor
     figure = binned_figure(kind, n, confidence, correct)
     beside = {"debiased": float(debiased(figure, without_noise)), "noise floor": float(floor)}
     # Weights that are all the same change nothing: sums are brought to the effective number of rows.
@@ -215,6 +215,7 @@ def _interval(
     found = debiased_interval(
         kind, n * unit, confidence * unit, correct * unit,
         (replicates[2] * unit, replicates[0] * unit, replicates[1] * unit), level=level, seed=seed, units=units,
+        valued=False,
     )  # fmt: skip
     if found.low is None or found.high is None:
         return OwnInterval(float("nan"), float("nan"), "", beside, found.reason or "no interval")

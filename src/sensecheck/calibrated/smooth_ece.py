@@ -20,6 +20,7 @@ CELLS = 2048
 NARROWEST = 1e-3
 """No bandwidth below this is tried: narrower ones follow single rows."""
 _HALVINGS = 16
+_FEWEST_CELLS = 64
 _MOST_TURNS, _CLOSE = 4, 0.01
 _FADED = 9.0  # a Gaussian so many deviations from its middle
 _BLOCK = 1 << 16
@@ -74,6 +75,9 @@ def of_replicates(grid: Floats) -> Floats:
     The bandwidth is where a falling curve meets the rising σ. From where it is for their mean, two steps towards it
     tell how fast they close in (Aitken), and so where they end.
     """
+    start = max(float(from_grid(grid.mean(axis=0)[None, :])[1][0]), NARROWEST)
+    while grid.shape[1] > _FEWEST_CELLS and 2 / grid.shape[1] <= start / 4:
+        grid = grid[:, ::2] + grid[:, 1::2]  # the kernel is so wide that it does not show
     cells = grid.shape[1]
     spectrum = _spectrum(grid)
 
@@ -82,7 +86,7 @@ def of_replicates(grid: Floats) -> Floats:
         values = _smoothed(spectrum, width, cells)
         return values, np.clip(values, NARROWEST, 1.0)
 
-    width = np.full(len(grid), max(float(from_grid(grid.mean(axis=0)[None, :])[1][0]), NARROWEST))
+    width = np.full(len(grid), start)
     values, once = onward(width)
     for _ in range(_MOST_TURNS):
         if np.abs(once - width).max(initial=0.0) <= _CLOSE * float(width.mean()):

@@ -36,8 +36,8 @@ COUNTED_ABOVE = 1_000_000
 _MOST_CELLS = 1 << 24
 # Weights are added up as whole numbers of 2^-20 of their mean: in any order the same.
 _WEIGHT_UNITS = 2.0**20
-_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 128, 1024
-_MANY = 50
+_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 32, 1024
+_MANY = 16
 _GROUPS, _OWN_GROUPS = 2048, 4096
 # Weights of groups × stretches are held for as many slices at a time as fit.
 _MOST_GROUPED = 12_000_000
@@ -223,7 +223,7 @@ class Stretches:
         weights[:, few] = generator.poisson(worth[few], size=(drawing.replicates, len(few)))
         # Normal with the Poisson numbers' own skewness: the same for so many, and drawn in a third of the time.
         z = generator.standard_normal((drawing.replicates, len(many)))
-        weights[:, many] = worth[many] + z * (np.sqrt(worth[many]) + z / 6) - 1 / 6
+        weights[:, many] = np.maximum(worth[many] - 1 / 6 + z * (np.sqrt(worth[many]) + z / 6), 0.0)
         weights *= each
         return weights
 
@@ -330,12 +330,13 @@ def replicated(
         changes[1:] |= index[1:] != index[:-1]
     starts = np.flatnonzero(changes)
     weights = np.concatenate([stretches.weight[None, :], draws])
+    number = np.add.reduceat(weights, starts * 2, axis=1)
     of_pieces: dict[int, Floats] = {}
     for j, name in enumerate(names):
-        if told[j]:
-            weighed = weights if name == ONE else weights * stretches.mean(of_cells[:, j])
-            of_pieces[j] = np.add.reduceat(weighed, starts * 2, axis=1)
-    number = np.add.reduceat(weights, starts * 2, axis=1)
+        if told[j] and name == ONE:
+            of_pieces[j] = number
+        elif told[j]:
+            of_pieces[j] = np.add.reduceat(weights * stretches.mean(of_cells[:, j]), starts * 2, axis=1)
     sums = []
     used = layout.columns_by_binning()
     for index, size, columns, point in zip(bins, layout.sizes(), used, points, strict=True):

@@ -132,12 +132,28 @@ def student_quantile(probability: float, freedom: ArrayLike) -> Floats:
     return np.asarray(quantiles[place].reshape(freedom.shape))
 
 
+_MUCH_FREEDOM = 500.0
+
+
+def _fisher_expansion(z: float, freedom: float) -> float:
+    """Student's quantile from the normal one, to twelve digits from 500 degrees of freedom on (Fisher 1926)."""
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return z + sum(term / freedom ** (k + 1) for k, term in enumerate(terms))
+
+
 @lru_cache(maxsize=4096)
 def _one_student_quantile(probability: float, freedom: float) -> float:
     """Newton's steps from where few degrees of freedom give too little: the density falls, so none goes too far."""
     t = _NORMAL.inv_cdf(probability)
     if freedom > 1e5:
         return t
+    if freedom > _MUCH_FREEDOM:
+        return _fisher_expansion(t, freedom)
     log_constant = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - 0.5 * math.log(freedom * math.pi)
     for _ in range(_STEPS):
         over = float(student_tail(t, freedom)) - (1 - probability)

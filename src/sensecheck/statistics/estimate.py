@@ -217,10 +217,11 @@ class _Slicing:
         drawn = [s for s in summed if s not in closed]
         by_name: dict[str, list[Figure]] = {s.name: [] for s in drawn}
         of_order = SettledFigures(census, ordered, self.options.level)
-        alike: list[tuple[Floats, Floats]] = []
+        by_name |= {s.name: [] for s in closed}
         chosen = range(len(census.values))
         with stage("resampling", total=len(chosen), unit="slices") as advance:
             for some in portions(chosen, table):
+                alike: list[tuple[Floats, Floats]] = []
                 counts = counted_rows(table, census, some)
                 draws = self._draws(layout, counts, some, ordered[0])
                 for at, code in enumerate(some):
@@ -232,10 +233,10 @@ class _Slicing:
                     if closed:
                         alike.append(like_units(rows, table, [column for column, _ in layout.columns]))
                     advance(1)
-        by_name |= of_order.by_name()
-        if closed:
-            by_name |= self._closed_figures(closed, layout, points, alike)
-        return by_name
+                if closed:
+                    for name, figures in self._closed_figures(closed, some, layout, points, alike).items():
+                        by_name[name] += figures
+        return by_name | of_order.by_name()
 
     def _follows(self, statistic: Statistic, ordered: RowStatistic) -> bool:
         """Whether a figure's sums follow from the counted rows: it looks at all of them and at nothing else."""
@@ -320,22 +321,22 @@ class _Slicing:
     def _closed_figures(
         self,
         statistics: Sequence[Statistic],
+        some: range,
         layout: Layout,
         points: Sequence[Floats],
         alike: Sequence[tuple[Floats, Floats]],
     ) -> dict[str, list[Figure]]:
-        """Figures whose intervals need no resampling, of all slices at once."""
-        chosen = range(len(self.census.values))
+        """Figures whose intervals need no resampling, of some slices at once."""
         sizes = [len(number) for _, number in alike]
         units = Units(
-            np.repeat(np.arange(len(chosen)), sizes),
+            np.repeat(np.arange(len(some)), sizes),
             np.arange(sum(sizes), dtype=np.uint64),
             np.concatenate([values for values, _ in alike]),
             np.concatenate([number for _, number in alike]),
             0,
         )
-        summed = Summed(list(points), None, units)
-        return self._made(statistics, chosen, layout, summed, True, "bootstrap")
+        summed = Summed([of_binning[some.start : some.stop] for of_binning in points], None, units)
+        return self._made(statistics, some, layout, summed, True, "bootstrap")
 
     # -- all others ------------------------------------------------------------------------------------------
 

@@ -94,11 +94,14 @@ def acceleration(left_out: Floats) -> Floats:
 
 
 def _quantiles(spread: Floats, low: float, high: float) -> tuple[End, End]:
-    if spread.ndim > 1 and spread.size and np.isfinite(spread).all():
-        a, b = np.quantile(spread, [low, high], axis=0)
-        return tuple(a.tolist()), tuple(b.tolist())
     if spread.ndim > 1:
-        return _side_by_side([_quantiles(spread[:, i], low, high) for i in range(spread.shape[1])])
+        whole = np.asarray(np.isfinite(spread).all(axis=0) & (len(spread) > 0))
+        ends = [_quantiles(spread[:, i], low, high) if not whole[i] else (None, None) for i in range(spread.shape[1])]
+        if whole.any():
+            together = np.quantile(spread[:, whole], [low, high], axis=0).T.tolist()
+            for i, (a, b) in zip(np.flatnonzero(whole).tolist(), together, strict=True):
+                ends[i] = a, b
+        return _side_by_side(ends)
     defined = _defined(spread)
     if defined is None:
         return None, None

@@ -48,6 +48,7 @@ Array = NDArray[np.float64]
 
 DRAWS = 1000  # rows of noise: a 2.5 % point is then exact to half a percentage point
 FLOOR_DRAWS = 4000
+_NORMAL_FROM = 1000.0
 PRIOR = 2.0  # rows' worth of "no design effect" given to each bin, which decides in bins that say nothing
 STEPS = 12  # of each root search, at most; four to six are the rule
 CLOSE = 3e-3  # of the observed figure: a root search ends, well within the error of the draws
@@ -680,9 +681,22 @@ def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, share: A
     for at in np.ndindex(*lead):
         rng = np.random.default_rng(seed)  # the same for each slice, so that a slice's floor knows no other slice
         count = trials[at].astype(np.int64)
-        off = flip[at] * (rarer[at] - rng.binomial(count, chance[at], (draws, len(count))))
+        off = flip[at] * (rarer[at] - _binomial(rng, count, chance[at], draws))
         figures[(slice(None), *at)] = _figure(kind, off / _positive(size[at]), share[at])
     return figures
+
+
+def _binomial(rng: np.random.Generator, count: NDArray[np.int64], chance: Array, draws: int) -> Array:
+    """draws x bins; where very many are expected of either kind, whole numbers no longer show, and normal ones do."""
+    spread = count * chance * (1 - chance)
+    many = spread >= _NORMAL_FROM
+    numbers = np.empty((draws, len(count)))
+    numbers[:, ~many] = rng.binomial(count[~many], chance[~many], (draws, int((~many).sum())))
+    if many.any():
+        numbers[:, many] = (count * chance)[many] + np.sqrt(spread[many]) * rng.standard_normal(
+            (draws, int(many.sum()))
+        )
+    return numbers
 
 
 # --- shared -------------------------------------------------------------------------------------------------

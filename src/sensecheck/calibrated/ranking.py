@@ -50,6 +50,8 @@ class Ranked:
         self._weights: Floats | None = None
         self._sums: tuple[Floats, Floats] | None = None
         self._running: tuple[Floats, Floats] | None = None
+        self.aurc: Floats | None = None
+        """AURC of the replicates last looked at: E-AURC needs it again."""
 
     @classmethod
     def of(cls, columns: Mapping[str, NDArray[Any]]) -> Ranked:
@@ -67,7 +69,7 @@ class Ranked:
         cuts = self.cuts(weights)
         if len(cuts) < len(self.correct):
             total, right = np.add.reduceat(total, cuts, axis=1), np.add.reduceat(right, cuts, axis=1)
-        self._weights, self._sums, self._running = weights, (total, right), None
+        self._weights, self._sums, self._running, self.aurc = weights, (total, right), None, None
         return self._sums
 
     def running(self, weights: Floats) -> tuple[Floats, Floats]:
@@ -174,9 +176,11 @@ def aurc_of(state: Ranked, weights: Floats) -> Floats:
     if len(weights) == 1:
         return _aurc_of_all(state, weights)
     total, right = state.running(weights)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        risk = np.where(total > 0, 1 - right / total, 0.0)
-        return np.asarray((_steps(total) * risk).sum(axis=1) / total[:, -1])
+    if state.aurc is None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            risk = np.where(total > 0, 1 - right / total, 0.0)
+            state.aurc = np.asarray((_steps(total) * risk).sum(axis=1) / total[:, -1])
+    return state.aurc
 
 
 def _aurc_of_all(state: Ranked, weights: Floats) -> Floats:

@@ -36,7 +36,7 @@ COUNTED_ABOVE = 1_000_000
 _MOST_CELLS = 1 << 24
 # Weights are added up as whole numbers of 2^-20 of their mean: in any order the same.
 _WEIGHT_UNITS = 2.0**20
-_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 32, 1024
+_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 32, 4096
 _MANY = 16
 _GROUPS, _OWN_GROUPS = 2048, 4096
 # Weights of groups × stretches are held for as many slices at a time as fit.

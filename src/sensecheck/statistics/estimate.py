@@ -32,7 +32,15 @@ from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.intervals import Interval, acceleration, bca, percentile, why_no_interval
 from sensecheck.statistics.measurements import Measurements
 from sensecheck.statistics.resample import Drawing
-from sensecheck.statistics.row_figures import SettledFigures, SliceRows, Varying, row_figures, row_groups, row_interval
+from sensecheck.statistics.row_figures import (
+    CURVE_OF_A_SLICE,
+    SettledFigures,
+    SliceRows,
+    Varying,
+    row_figures,
+    row_groups,
+    row_interval,
+)
 from sensecheck.statistics.row_states import RowStates, WeightedRows
 from sensecheck.statistics.statistic import Anchors, AnyStatistic, RowStatistic, Statistic, why_infinite
 from sensecheck.statistics.summing import Layout, Summed, sum_distinct, sum_once, sum_rows
@@ -282,7 +290,8 @@ class _Slicing:
         stretches, draws = resampled
         replicates = None
         if stretches is not None and draws is not None:
-            keys = {layout.key(c, s) for s in statistics for c in layout.sums_of(s)}
+            shown = [s for s in statistics if not (s.vector and self.census.by)]
+            keys = {layout.key(c, s) for s in shown for c in layout.sums_of(s)}
             needed = np.array([key in keys for key in layout.columns])
             replicates = replicated(self.table, stretches, draws, layout, needed, points)
         kind = "cluster bootstrap" if self.table.clustered else "bootstrap"
@@ -301,21 +310,22 @@ class _Slicing:
         if n:
             values = WeightedRows(RowStates(statistics, rows.columns(pair)), rows.weight).values
         stretches, draws = resampled
-        spreads: list[Floats] | None = None
+        spreads: dict[str, Floats] = {}
         if stretches is not None and draws is not None:
-            states = RowStates(statistics, {pair.number: stretches.number, pair.flag: stretches.flag})
-            near = states.values(stretches.weight[None, :])
-            spreads = [
-                spread + (value - coarse[0])
-                for spread, value, coarse in zip(states.values(draws), values, near, strict=True)
-            ]
+            shown = [s for s in statistics if not (s.vector and self.census.by)]
+            states = RowStates(shown, {pair.number: stretches.number, pair.flag: stretches.flag})
+            near, drawn = states.values(stretches.weight[None, :]), states.values(draws)
+            own = {s.name: value for s, value in zip(statistics, values, strict=True)}
+            spreads = {
+                s.name: spread + (own[s.name] - coarse[0]) for s, spread, coarse in zip(shown, drawn, near, strict=True)
+            }
         kind = "cluster bootstrap" if self.table.clustered else "bootstrap"
         units = self.census.independent(statistics[0], of_slice)
         for i, s in enumerate(statistics):
             interval: Interval | Varying = Interval(absent=self._absent(s, code))
-            if spreads is not None:
+            if s.name in spreads:
                 there = SliceRows(n, units, None if s.kinds is None else rows.kinds)
-                interval = row_interval(s, there, values[i], spreads[i], self.options, kind)
+                interval = row_interval(s, there, values[i], spreads[s.name], self.options, kind)
             figures.add(s, code, np.asarray(values[i]), interval)
 
     def _closed_figures(
@@ -396,6 +406,8 @@ class _Slicing:
 
     def _absent(self, statistic: AnyStatistic, code: int) -> str:
         of_slice = self.census.values[code]
+        if statistic.vector and self.census.by and self.options.method != "none":
+            return CURVE_OF_A_SLICE
         return why_no_interval(
             self.options, self.census.n(statistic, of_slice), self.census.clusters(statistic, of_slice)
         )

@@ -64,6 +64,9 @@ class ExactSums:
             self._add_to_one(columns, rows)
             return
         size = len(self.high)
+        if size > _MOST_CELLS:
+            self._add_to_many(cell, columns, rows)
+            return
         ones, numbers, folds = _sorted_out(columns, size)
         flags = [f[0] for f in folds]
         key = (tuple(ones), tuple(tuple(f[1]) for f in folds))
@@ -103,6 +106,33 @@ class ExactSums:
             values = x.astype(np.float64, copy=False)
             for start in range(0, rows, CHUNK):
                 self._add_wide(None, values[start : start + CHUNK], j)
+
+    def _add_to_many(self, cell: Indexes, columns: Sequence[NDArray[np.generic] | None], rows: int) -> None:
+        """To so many cells that sums of every chunk would take more room and time than its rows."""
+        size = len(self.high)
+        shift = _LOW_BITS - _HIGH_BITS
+        for j, x in enumerate(columns):
+            if x is None or x.dtype == np.bool_:
+                counts = np.bincount(cell if x is None else cell[x], minlength=size)
+                self.high[:, j] += counts.astype(np.int64) << _HIGH_BITS
+                continue
+            values = x.astype(np.float64, copy=False)
+            if not (values.min(initial=0.0) > -_PACKED_LIMIT and values.max(initial=0.0) < _PACKED_LIMIT):
+                for start in range(0, rows, CHUNK):
+                    self._add_wide(cell[start : start + CHUNK], values[start : start + CHUNK], j)
+                continue
+            units = np.rint(values * 2.0**_LOW_BITS).astype(np.int64)
+            for part, of_units in ((self.high, units >> shift), (self.low, units & ((1 << shift) - 1))):
+                sums = np.zeros(size, dtype=np.int64)
+                np.add.at(sums, cell, of_units)
+                part[:, j] += sums
+            self._carry(j)
+
+    def _carry(self, j: int) -> None:
+        """What fills a unit of the high part moves there, so that no number of rows is too many."""
+        carry = self.low[:, j] >> (_LOW_BITS - _HIGH_BITS)
+        self.high[:, j] += carry
+        self.low[:, j] -= carry << (_LOW_BITS - _HIGH_BITS)
 
     def _add_wide(self, where: Indexes | None, values: Floats, j: int) -> None:
         """Part by part and without the counts: signed or larger numbers, or all rows in one cell."""
@@ -163,10 +193,7 @@ class ExactSums:
             extra = _PACKED_BITS - _HIGH_BITS
             self.high[:, j] += upper >> extra
             self.low[:, j] += ((upper & ((1 << extra) - 1)) << (_LOW_BITS - _PACKED_BITS)) + lower
-            # What fills a unit of the high part moves there, so that no number of rows is too many.
-            carry = self.low[:, j] >> (_LOW_BITS - _HIGH_BITS)
-            self.high[:, j] += carry
-            self.low[:, j] -= carry << (_LOW_BITS - _HIGH_BITS)
+            self._carry(j)
 
     def added_up(self, target: Indexes, size: int, blocks: int = 1) -> ExactSums:
         """Cells put together: `target` says where each cell of a block goes, among `size` of them."""

@@ -25,6 +25,7 @@ from sensecheck.statistics.table import PIECE, Table, scored_batches
 
 # A figure of single rows holds them all in memory …
 MOST_ROWS = 20_000_000
+CURVE_OF_A_SLICE = "curves have intervals over all rows, not in slices"
 # … and each replicate passes over all of them.
 MOST_RESAMPLED_ROWS = 1_000_000
 
@@ -110,7 +111,7 @@ def row_figures(
         of_slice = census.values[code]
         n = census.n(statistics[0], of_slice)
         values = [np.empty(0) if s.vector else np.asarray(float("nan")) for s in statistics]
-        spreads: list[Floats] | None = None
+        spreads: dict[str, Floats] = {}
         weighted: WeightedRows | None = None
         absent = _row_interval_absent(n, census.clusters(statistics[0], of_slice), options, most_resampled(statistics))
         if 0 < n <= MOST_ROWS:
@@ -131,14 +132,13 @@ def row_figures(
             del slice_rows
             values = weighted.values
             if ids is not None:
-                spreads = row_replicates(weighted, ids, Drawing.bootstrap(options))
+                spreads = _replicates_by_name(weighted, ids, options, curves=not census.by)
         resampling = "cluster bootstrap" if table.clustered else "bootstrap"
         for i, statistic in enumerate(statistics):
-            interval: Interval | Varying = Interval(absent=absent)
-            if spreads is not None:
-                assert weighted is not None
+            interval: Interval | Varying = Interval(absent=absent or CURVE_OF_A_SLICE)
+            if statistic.name in spreads and weighted is not None:
                 there = SliceRows(n, units[code], kinds_of(statistic, weighted))
-                interval = row_interval(statistic, there, values[i], spreads[i], options, resampling)
+                interval = row_interval(statistic, there, values[i], spreads[statistic.name], options, resampling)
             figures.add(statistic, code, np.asarray(values[i]), interval)
     return figures.by_name()
 
@@ -343,6 +343,16 @@ def replicate_steps(rows: int, replicates: int) -> list[tuple[int, int]]:
     """Replicates from … to, as many at a time as keep their weights near the cache; draws come in fours."""
     step = max(4, min(replicates, 1_000_000 // max(rows, 1)) // 4 * 4)
     return list(pairwise([*range(0, replicates, step), replicates]))
+
+
+def _replicates_by_name(rows: WeightedRows, ids: U64, options: IntervalOptions, *, curves: bool) -> dict[str, Floats]:
+    """Replicates of each statistic by its name; of curves only where they are asked for."""
+    shown = [s for s in rows.states.statistics if curves or not s.vector]
+    if not shown:
+        return {}
+    states = rows.states if len(shown) == len(rows.states.statistics) else RowStates(shown, rows.states.columns)
+    replicates = row_replicates(WeightedRows(states, rows.weights), ids, Drawing.bootstrap(options))
+    return {s.name: spread for s, spread in zip(shown, replicates, strict=True)}
 
 
 def joined_steps(steps: Sequence[Sequence[Floats]]) -> list[Floats]:

@@ -48,7 +48,7 @@ Array = NDArray[np.float64]
 
 DRAWS = 1000  # rows of noise: a 2.5 % point is then exact to half a percentage point
 FLOOR_DRAWS = 4000
-_NORMAL_FROM = 1000.0
+_NORMAL_FROM = 100.0
 PRIOR = 2.0  # rows' worth of "no design effect" given to each bin, which decides in bins that say nothing
 STEPS = 12  # of each root search, at most; four to six are the rule
 CLOSE = 3e-3  # of the observed figure: a root search ends, well within the error of the draws

@@ -67,7 +67,9 @@ class Ranked:
             return self._sums
         total, right = weights, weights * self.correct
         cuts = self.cuts(weights)
-        if len(cuts) < len(self.correct):
+        if 2 * len(cuts) == len(self.correct) and bool((np.diff(cuts) == 2).all()):
+            total, right = (part[:, ::2] + part[:, 1::2] for part in (total, right))  # the same, in half the time
+        elif len(cuts) < len(self.correct):
             total, right = np.add.reduceat(total, cuts, axis=1), np.add.reduceat(right, cuts, axis=1)
         self._weights, self._sums, self._running, self.aurc = weights, (total, right), None, None
         return self._sums

@@ -102,16 +102,9 @@ class Counted:
     def columns(self, pair: Pair) -> dict[str, NDArray[np.generic]]:
         return {pair.number: self.number, pair.flag: self.flag}
 
-    def of_cells(self, table: Table, columns: Sequence[str]) -> Floats:
-        """Columns that follow from the pair, for every entry: entries × columns."""
-        assert table.pair is not None
-        frame = pl.DataFrame(self.columns(table.pair))
-        computed = {c: table.derived[c] for c in columns if c in table.derived}
-        frame = frame.with_columns(**computed) if computed else frame
-        matrix = np.empty((len(self.cell), len(columns)))
-        for j, column in enumerate(columns):
-            matrix[:, j] = 1.0 if column == ONE else frame[column].to_numpy()
-        return matrix
+    def values(self, table: Table, column: str) -> Floats:
+        """A column that follows from the pair, for every entry."""
+        return table.of_cells(column)[self.cell * 2 + self.flag]
 
 
 def portions(chosen: range, table: Table) -> Iterator[range]:
@@ -181,12 +174,13 @@ class Stretches:
     def __init__(self, counted: Counted, edges: Sequence[Floats]) -> None:
         self.counted = counted
         grid = counted.grid
+        cuts = [grid.cell_of(inner[1:-1]) for inner in edges if len(inner) > 2]
+        self.starts = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *cuts]))
         upto = np.cumsum(counted.rows)
         number = int(np.clip(upto[-1] // _ROWS_A_STRETCH, _FEWEST_STRETCHES, _STRETCHES))
-        even = np.searchsorted(upto, np.arange(1, number) * (upto[-1] / number))
-        cuts = [counted.cell[even.clip(max=len(upto) - 1)]]
-        cuts += [grid.cell_of(inner[1:-1]) for inner in edges if len(inner) > 2]
-        self.starts = np.unique(np.concatenate(cuts))
+        if len(self.starts) < number:
+            even = np.searchsorted(upto, np.arange(1, number) * (upto[-1] / number))
+            self.starts = np.union1d(self.starts, counted.cell[even.clip(max=len(upto) - 1)])
         """The cells at which stretches begin, but for the first."""
         self.size = 2 * (len(self.starts) + 1)
         self.entry = self.entry_of(counted.cell, counted.flag)
@@ -218,13 +212,16 @@ class Stretches:
         # A sum of weighted Poisson numbers has this mean and variance.
         worth = np.divide(self.weight**2, self.squares, out=np.zeros(self.size), where=self.squares > 0)
         each = np.divide(self.squares, self.weight, out=np.zeros(self.size), where=self.weight > 0)
-        weights = np.zeros((drawing.replicates, self.size))
-        few, many = np.flatnonzero((worth > 0) & (worth < _MANY)), np.flatnonzero(worth >= _MANY)
-        weights[:, few] = generator.poisson(worth[few], size=(drawing.replicates, len(few)))
         # Normal with the Poisson numbers' own skewness: the same for so many, and drawn in a third of the time.
-        z = generator.standard_normal((drawing.replicates, len(many)))
-        weights[:, many] = np.maximum(worth[many] - 1 / 6 + z * (np.sqrt(worth[many]) + z / 6), 0.0)
-        weights *= each
+        z = generator.standard_normal((drawing.replicates, self.size))
+        weights = z / 6
+        weights += np.sqrt(worth)
+        weights *= z
+        weights += worth - 1 / 6
+        few = np.flatnonzero(worth < _MANY)
+        weights[:, few] = generator.poisson(worth[few], size=(drawing.replicates, len(few)))
+        if (each != 1).any():
+            weights *= each
         return weights
 
 
@@ -319,8 +316,6 @@ def replicated(
     """
     names = [column for column, _ in layout.columns]
     known = {table.pair.number, table.pair.flag} if table.pair is not None else set()
-    told = [needed[j] and (c == ONE or table.roots([c]) <= known) for j, c in enumerate(names)]
-    of_cells = stretches.counted.of_cells(table, [c if told[j] else ONE for j, c in enumerate(names)])
     grid = stretches.counted.grid
     begins = np.concatenate([[0.0], grid.lower_ends[stretches.starts]])
     bins = [np.zeros(len(begins), dtype=np.intp) if e is None else bin_index(begins, e) for _, e in layout.bins]
@@ -329,31 +324,44 @@ def replicated(
     for index in bins:
         changes[1:] |= index[1:] != index[:-1]
     starts = np.flatnonzero(changes)
-    weights = np.concatenate([stretches.weight[None, :], draws])
-    number = np.add.reduceat(weights, starts * 2, axis=1)
+    # The slice itself first, then its replicates; false and true rows apart.
+    both = [np.concatenate([stretches.weight[None, k::2], draws[:, k::2]]) for k in (0, 1)]
+    number = _in_pieces(both[0] + both[1], starts)
     of_pieces: dict[int, Floats] = {}
     for j, name in enumerate(names):
-        if told[j] and name == ONE:
+        if not needed[j] or not (name == ONE or table.roots([name]) <= known):
+            continue
+        if name == ONE:
             of_pieces[j] = number
-        elif told[j]:
-            of_pieces[j] = np.add.reduceat(weights * stretches.mean(of_cells[:, j]), starts * 2, axis=1)
+        else:
+            mean = stretches.mean(stretches.counted.values(table, name))
+            parts = [weights * mean[k::2] for k, weights in enumerate(both) if mean[k::2].any()]
+            of_pieces[j] = _in_pieces(sum(parts, start=np.zeros(1)) if parts else 0 * both[0], starts)
     sums = []
     used = layout.columns_by_binning()
     for index, size, columns, point in zip(bins, layout.sizes(), used, points, strict=True):
+        if not any(j in of_pieces for j in columns):
+            sums.append(np.full((len(draws), size, len(columns)), np.nan))
+            continue
         target = index[starts]
         first = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
         filled = target[first]
-        rows = np.add.reduceat(number, first, axis=1)
-        of_binning = np.zeros((len(draws), size, len(columns)))
+        rows = _in_pieces(number, first)
+        of_binning = np.zeros((len(columns), len(draws), size))
         for k, j in enumerate(columns):
             if j not in of_pieces:
-                of_binning[:, :, k] = np.nan
+                of_binning[k] = np.nan
                 continue
-            total = np.add.reduceat(of_pieces[j], first, axis=1)
+            total = rows if of_pieces[j] is number else _in_pieces(of_pieces[j], first)
             short = np.divide(point[filled, k] - total[0], rows[0], out=np.zeros(len(filled)), where=rows[0] > 0)
-            of_binning[:, filled, k] = total[1:] + rows[1:] * short
-        sums.append(of_binning)
+            of_binning[k][:, filled] = total[1:] + rows[1:] * short if short.any() else total[1:]
+        sums.append(np.moveaxis(of_binning, 0, -1))
     return sums
+
+
+def _in_pieces(values: Floats, starts: Indexes) -> Floats:
+    """Columns added up from each start to the next."""
+    return values if len(starts) == values.shape[1] else np.add.reduceat(values, starts, axis=1)
 
 
 def like_units(counted: Counted, table: Table, columns: Sequence[str]) -> tuple[Floats, Floats]:
@@ -364,9 +372,12 @@ def like_units(counted: Counted, table: Table, columns: Sequence[str]) -> tuple[
     order = np.argsort(kind, kind="stable")
     starts = np.flatnonzero(np.concatenate([[True], np.diff(kind[order]) != 0]))
     rows = counted.rows[order].astype(np.float64)
-    values = counted.of_cells(table, columns)[order] * rows[:, None]
     number = np.add.reduceat(rows, starts)
-    return np.add.reduceat(values, starts, axis=0) / number[:, None], number
+    values = np.ones((len(starts), len(columns)))
+    for j, column in enumerate(columns):
+        if column != ONE:
+            values[:, j] = np.add.reduceat(counted.values(table, column)[order] * rows, starts) / number
+    return values, number
 
 
 def tells(table: Table, statistic: Statistic) -> bool:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.stages import stage
-from sensecheck.statistics.arrays import Floats, Indexes
+from sensecheck.statistics.arrays import Flags, Floats, Indexes
 from sensecheck.statistics.census import Census
 from sensecheck.statistics.closed import ClosedIntervals, has_closed_form, needs_units
 from sensecheck.statistics.counted import (
@@ -290,16 +290,19 @@ class _Slicing:
         stretches, draws = resampled
         replicates = None
         if stretches is not None and draws is not None:
-            shown = [s for s in statistics if not (s.vector and self.census.by)]
-            keys = {layout.key(c, s) for s in shown for c in layout.sums_of(s)}
-            needed = np.array([key in keys for key in layout.columns])
-            replicates = replicated(self.table, stretches, draws, layout, needed, points)
+            replicates = replicated(self.table, stretches, draws, layout, self._resampled_columns(layout), points)
         kind = "cluster bootstrap" if self.table.clustered else "bootstrap"
         for s in statistics:
             sums = _Sums.of(s, layout, points, replicates)
             value = finished(s, sums.points, self.anchors)
             absent = why_infinite(s, value) or self._absent(s, code)
             by_name[s.name].append(self._figure(s, code, sums, value, absent, None, kind))
+
+    def _resampled_columns(self, layout: Layout) -> Flags:
+        """Which columns of the layout some interval is made of by resampling."""
+        shown = [s for s in layout.statistics if not self._is_closed(s) and not (s.vector and self.census.by)]
+        keys = {layout.key(c, s) for s in shown for c in s.sums}
+        return np.array([key in keys for key in layout.columns])
 
     def _add_ordered(self, figures: SettledFigures, rows: Counted, code: int, resampled: Resampled) -> None:
         statistics = figures.statistics
@@ -406,11 +409,10 @@ class _Slicing:
 
     def _absent(self, statistic: AnyStatistic, code: int) -> str:
         of_slice = self.census.values[code]
-        if statistic.vector and self.census.by and self.options.method != "none":
-            return CURVE_OF_A_SLICE
-        return why_no_interval(
+        absent = why_no_interval(
             self.options, self.census.n(statistic, of_slice), self.census.clusters(statistic, of_slice)
         )
+        return absent or (CURVE_OF_A_SLICE if statistic.vector and self.census.by else "")
 
     def _figure(
         self, statistic: Statistic, code: int, sums: _Sums, value: Floats, absent: str, made: Interval | None, kind: str

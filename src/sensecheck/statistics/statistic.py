@@ -149,7 +149,7 @@ class Statistic:
     means_of_bins: bool = False
     """The mean over the bins that hold rows of each one's mean: every bin counts the same."""
     interval_sums: tuple[str, ...] = ()
-    """Sums that the interval's rule needs after those of `sums`, and the value does not."""
+    """Sums that only the interval's rule needs, after those of `sums`. Their replicates may be NaN."""
     explanation: Explanation | None = None
     absent: str = ""
     """Why a scored row may lack the columns of this figure, in words; without any, the columns are named."""

@@ -35,6 +35,8 @@ class Layout:
     """Whether intervals are made, and so the sums that only they need."""
     alike: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
     """Sets of needed columns that leave out the same rows as another one, which then stands for them."""
+    picked: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
+    """What `pick` found, by the statistic's name."""
 
     @classmethod
     def of(
@@ -76,6 +78,11 @@ class Layout:
 
     def pick(self, statistic: Statistic) -> tuple[int, list[int]]:
         """The binning of a statistic, and the places of its sums among the columns of that binning."""
+        if statistic.name not in self.picked:
+            self.picked[statistic.name] = self._pick(statistic)
+        return self.picked[statistic.name]
+
+    def _pick(self, statistic: Statistic) -> tuple[int, list[int]]:
         columns = self._columns_of(statistic.bins)
         places = [columns.index(self.columns.index(self.key(c, statistic))) for c in self.sums_of(statistic)]
         return [b for b, _ in self.bins].index(statistic.bins), places

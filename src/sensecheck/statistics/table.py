@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sensecheck.statistics import counted
-from sensecheck.statistics.arrays import U64, Flags
+from sensecheck.statistics.arrays import U64, Flags, Floats
 from sensecheck.statistics.counted import Counts, Pair
 from sensecheck.statistics.exact import ExactSums
 from sensecheck.statistics.grid import Grid
@@ -63,6 +63,7 @@ class Table:
         """All rows of the pair as they were counted once, if they were."""
         self.sums: dict[Any, ExactSums] = {}
         """Sums of all slices of some slicing, by what was summed in which bins: those of all rows follow."""
+        self._of_cells: dict[str, Floats] = {}
         self.pair = self._pair()
         """The columns that are counted on a grid, where there are so many rows."""
         self._many_units: bool | None = None
@@ -106,6 +107,19 @@ class Table:
         """What the pair's number is counted on: cut at the edges of all bins that are known beforehand."""
         fixed = [s.bins.edges for s in self.statistics if isinstance(s, Statistic) and s.bins is not None]
         return Grid(edge for edges in fixed if not isinstance(edges, str) for edge in edges)
+
+    def of_cells(self, column: str) -> Floats:
+        """What a column that follows from the pair is in each cell of the grid, false and true one after the other."""
+        assert self.pair is not None
+        if column not in self._of_cells:
+            pair = {
+                self.pair.number: np.repeat(self.grid.middles, 2),
+                self.pair.flag: np.tile([False, True], self.grid.size),
+            }
+            computed = self.derived.get(column, pl.col(column))
+            values = pl.DataFrame(pair).select(computed.cast(pl.Float64).alias(column)).to_series().to_numpy()
+            self._of_cells[column] = values
+        return self._of_cells[column]
 
     def scored(self, columns: Sequence[str], extra: Sequence[str] = ()) -> Iterator[pl.DataFrame]:
         """Batches of the rows that are scored and have all these columns."""

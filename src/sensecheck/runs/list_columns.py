@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -30,9 +30,5 @@ def column_of_lists(lists: Sequence[Sequence[Any]], dtype: Any) -> pl.Series:
     >>> column_of_lists([["a"], [], ["b", None]], pl.String).to_list()
     [['a'], [], ['b', None]]
     """
-    return flat_column(chain.from_iterable(lists), map(len, lists), dtype)
-
-
-def flat_column(values: Iterable[Any], lengths: Iterable[int], dtype: Any) -> pl.Series:
-    """The same of values that come one after the other."""
-    return list_column(pl.Series(list(values), dtype=dtype), np.fromiter(lengths, dtype=np.int64))
+    values = pl.Series(list(chain.from_iterable(lists)), dtype=dtype)
+    return list_column(values, np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -447,17 +448,18 @@ def _not_normalised(rows: Measurements) -> list[str]:
     """Predictions that count as another query because theirs takes too much to bring into its normal form."""
     if NOT_NORMALISED not in rows.schema:
         return []
-    columns = concatenated(rows, ["em_normalised", NOT_NORMALISED])
-    wrong = columns.filter(pl.col(NOT_NORMALISED).is_not_null() & pl.col("em_normalised").is_not_null())
-    counts = wrong[NOT_NORMALISED].value_counts(sort=True)
-    return [f"normalised exact match counts {count:,} as another query ({why})" for why, count in counts.iter_rows()]
+    counts: Counter[str] = Counter()
+    for batch in rows.batches(["em_normalised", NOT_NORMALISED]):
+        wrong = batch.filter(pl.col(NOT_NORMALISED).is_not_null() & pl.col("em_normalised").is_not_null())
+        counts.update(dict(wrong[NOT_NORMALISED].value_counts(sort=True).iter_rows()))
+    return [f"normalised exact match counts {count:,} as another query ({why})" for why, count in counts.most_common()]
 
 
 def _extracted(rows: Measurements) -> list[str]:
     """How many predictions were more than a statement."""
     if "extracted" not in rows.schema:
         return []
-    taken = int(concatenated(rows, ["extracted"])["extracted"].sum())
+    taken = sum(int(batch["extracted"].sum()) for batch in rows.batches(["extracted"]))
     were = "1 prediction was" if taken == 1 else f"{taken:,} predictions were"
     return [f"{were} taken out of fences, prose or JSON (column extracted; --no-extract)"] if taken else []
 
@@ -466,11 +468,12 @@ def _unanswered(rows: Measurements) -> list[str]:
     """Why predictions gave no answer, and how many for each reason."""
     if "outcome" not in rows.schema:
         return []
-    columns = concatenated(rows, ["outcome", "scored"])
-    lost = columns.filter(pl.col("scored") & (pl.col("outcome") != "answered"))["outcome"].value_counts(sort=True)
-    return (
-        [f"without an answer: {', '.join(f'{count:,} {why}' for why, count in lost.iter_rows())}"] if len(lost) else []
-    )
+    lost: Counter[str] = Counter()
+    for batch in rows.batches(["outcome", "scored"]):
+        unanswered = batch.filter(pl.col("scored") & (pl.col("outcome") != "answered"))["outcome"]
+        lost.update(dict(unanswered.value_counts(sort=True).iter_rows()))
+    told = ", ".join(f"{count:,} {why}" for why, count in lost.most_common())
+    return [f"without an answer: {told}"] if told else []
 
 
 def _ties(rows: Measurements) -> tuple[dict[str, Any], list[str]]:

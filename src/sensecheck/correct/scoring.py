@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections import ChainMap, OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -46,6 +46,7 @@ from sensecheck.stores import (
     StoreError,
     answers,
 )
+from sensecheck.stores.outcomes import PASSING_REASONS
 
 
 class Scorer:
@@ -67,6 +68,8 @@ class Scorer:
         self._checked: set[str] = set()
         """Database files that are known not to be locked."""
         self._plans: dict[str, GoldPlan] = {}
+        self._recent = RecentOutcomes()
+        """What was answered last, where no file keeps it."""
         self._cuts: dict[str, Cut | None] = {}
 
     def __enter__(self) -> Scorer:
@@ -118,6 +121,8 @@ class Scorer:
     def _of_sql(self, records: Sequence[Record]) -> list[Scored]:
         assert self.store is None or isinstance(self.store, Databases)
         plans = gold_plans(records, self.choices.dialect, self._plans)
+        if len(plans) > KEPT_PLANS:
+            self._plans = {record.gold: plans[record.gold] for record in records if record.gold is not None}
         files: dict[str, list[str]] = {}
         run = [record for record in records if not record.fault and not _needs_no_store(record, self.choices)]
         for name in dict.fromkeys(record.database for record in run):
@@ -171,11 +176,16 @@ class Scorer:
             return {}
         outcomes: dict[Request, Outcome] = {}
         try:
+            known = {} if self._cache is not None else self._recent.get(requests)
+            asked = [request for request in requests if request not in known]
             with stage(QUERYING, len(set(requests)), "queries") as advance:
-                for request, outcome in answers(self.store, requests, self._cache):
+                advance(len(known))
+                for request, outcome in answers(self.store, asked, self._cache):
                     outcomes[request] = outcome
                     advance(1)
-            return outcomes
+            if self._cache is None:
+                self._recent.put(outcomes)
+            return known | outcomes
         except EndpointDeadError as error:
             again = "Fix this and run the same command again; with --out, answers are kept."
             if self.cache_path is not None:
@@ -187,6 +197,39 @@ class Scorer:
 
 
 NO_STORE = "no store to run its queries on"
+KEPT_PLANS = 50_000
+"""Gold queries whose plans are kept from batch to batch."""
+KEPT_CELLS = 500_000
+"""Cells of answers that are kept from batch to batch."""
+
+
+class RecentOutcomes:
+    """What was answered last, as far as it fits: samples of one question come with the same gold again and again."""
+
+    def __init__(self, cells: int = KEPT_CELLS) -> None:
+        self._room = cells
+        self._kept: OrderedDict[Request, Outcome] = OrderedDict()
+
+    def get(self, requests: Iterable[Request]) -> dict[Request, Outcome]:
+        known = {}
+        for request in requests:
+            if request in self._kept:
+                self._kept.move_to_end(request)
+                known[request] = self._kept[request]
+        return known
+
+    def put(self, outcomes: Mapping[Request, Outcome]) -> None:
+        for request, outcome in outcomes.items():
+            if not (isinstance(outcome, Failure) and outcome.reason in PASSING_REASONS):
+                self._kept[request] = outcome
+                self._room -= _cells(outcome)
+        while self._room < 0:
+            self._room += _cells(self._kept.popitem(last=False)[1])
+
+
+def _cells(outcome: Outcome) -> int:
+    """How much room an outcome takes: its cells, and something for the text of its query."""
+    return 8 if isinstance(outcome, Failure) else 8 + len(outcome.rows) * max(1, len(outcome.columns))
 
 
 def _needs_no_store(record: Record, choices: Choices) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sensecheck.diverse.measure import MAX_PAIRED, Alignment, MeasureOptions, Sets, measure
-from sensecheck.diverse.ngrams import offsets
 from sensecheck.diverse.records import N_GROUPS, SetRecord
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.guarding import Fault, caught
@@ -18,6 +19,7 @@ from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.report.asking import Asked
 from sensecheck.runs.collecting import Batch
+from sensecheck.runs.list_columns import column_of_lists, list_column
 
 MOST_CHARACTERS = 10_000_000
 """Characters of all hypotheses of one query."""
@@ -174,30 +176,27 @@ def _weights(records: Sequence[SetRecord], name: str) -> pl.Series:
 
 
 def _texts(records: Sequence[SetRecord], alignment: Alignment, also: _Also) -> pl.DataFrame:
-    ends = offsets(alignment.index.hypotheses_per_set).tolist()
+    per_set = np.asarray(alignment.index.hypotheses_per_set, dtype=np.int64)
 
-    def by_set(values: Any) -> list[list[Any]]:
-        flat = values.tolist()
-        return [flat[a:b] for a, b in pairwise(ends)]
+    def by_set(values: NDArray[Any], dtype: type[pl.DataType]) -> pl.Series:
+        return list_column(pl.Series(values, dtype=dtype), per_set)
 
-    texts = pl.List(pl.String)
     classes = [None if record.classes is None else list(record.classes) for record in records]
     return pl.DataFrame(
         {
             "id": pl.Series([record.id for record in records], dtype=pl.String),
             "query": pl.Series([record.query for record in records], dtype=pl.String),
-            "hypothesis": pl.Series([list(record.hypotheses) for record in records], dtype=texts),
-            "fell_in": pl.Series(by_set(alignment.group), dtype=pl.List(pl.Int64)),
-            "score": pl.Series(by_set(alignment.score), dtype=pl.List(pl.Float64)),
-            "margin_of": pl.Series(by_set(alignment.margin), dtype=pl.List(pl.Float64)),
-            "counts": pl.Series(by_set(alignment.relevant), dtype=pl.List(pl.Boolean)),
-            "group_name": pl.Series([list(record.group_names) for record in records], dtype=texts),
+            "hypothesis": column_of_lists([record.hypotheses for record in records], pl.String),
+            "fell_in": by_set(alignment.group, pl.Int64),
+            "score": by_set(alignment.score, pl.Float64),
+            "margin_of": by_set(alignment.margin, pl.Float64),
+            "counts": by_set(alignment.relevant, pl.Boolean),
+            "group_name": column_of_lists([record.group_names for record in records], pl.String),
             # References flat with the number of their group: lists of lists are slow to build and to read.
-            "reference": pl.Series([list(chain.from_iterable(record.groups)) for record in records], dtype=texts),
-            "reference_group": pl.Series(
-                [[g for g, group in enumerate(record.groups) for _ in group] for record in records],
-                dtype=pl.List(pl.Int64),
+            "reference": column_of_lists([list(chain.from_iterable(record.groups)) for record in records], pl.String),
+            "reference_group": column_of_lists(
+                [[g for g, group in enumerate(record.groups) for _ in group] for record in records], pl.Int64
             ),
-            **({"class": pl.Series(classes, dtype=texts)} if also.classes else {}),
+            **({"class": pl.Series(classes, dtype=pl.List(pl.String))} if also.classes else {}),
         }
     )

@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache, Identity
+from sensecheck.models.recorded import RecordedPairs
 
 LABELS = ("entailment", "neutral", "contradiction")
 Pair = tuple[str, str]
@@ -134,6 +135,8 @@ class Asked:
     def __init__(self, model: Classifier, cache: CallCache | None = None) -> None:
         self.model = model
         self.cache = cache if cache is not None else CallCache()
+        # What is at hand is not held a second time; a file of calls has all that were made.
+        self._keeps = self.cache.path is not None or not getattr(model, "at_hand", False)
         self.asked = 0
         """pairs the model itself was asked about"""
         self.failures: dict[str, int] = {}
@@ -150,7 +153,7 @@ class Asked:
         texts = [pair_text(pair) for pair in pairs]
         pair_by_text: dict[str, Pair] = dict(zip(texts, pairs, strict=True))
         answer_by_text: dict[str, Answer] = {}
-        for text, kept in self.cache.get(self.identity, pair_by_text).items():
+        for text, kept in (self.cache.get(self.identity, pair_by_text) if self._keeps else {}).items():
             restored = Answer.restored(kept)
             if restored is None:
                 self.cache.unreadable += 1
@@ -161,7 +164,9 @@ class Asked:
         unanswered = [text for text in pair_by_text if text not in answer_by_text]
         for batch in self.model.stream([pair_by_text[text] for text in unanswered]) if unanswered else ():
             new_answers = {unanswered[i]: answer for i, answer in batch}
-            storable = {text: answer.stored() for text, answer in new_answers.items() if answer.failure is None}
+            storable = {
+                text: answer.stored() for text, answer in new_answers.items() if self._keeps and answer.failure is None
+            }
             if storable:
                 self.cache.put(self.identity, storable)
             self.asked += len(new_answers)
@@ -234,6 +239,8 @@ def _as_answer(value: Any) -> Answer:
 class TableClassifier:
     """Stored predictions as M: a pair that is not in the table has no answer, and that is counted."""
 
+    at_hand = True
+
     def __init__(
         self,
         rows: Iterable[tuple[str, str, object]],
@@ -242,26 +249,15 @@ class TableClassifier:
         written: Callable[[str], str] | None = None,
     ) -> None:
         """`written`: how texts are written when the model is asked (final full stop, spaces); a pair that is not in the
-        table to the letter is looked up in that form.
+        table to the letter is looked up in that form. What can be gone over only once is held until all is read.
         """
-        self._table = {pair_text((premise, hypothesis)): prediction for premise, hypothesis, prediction in rows}
-        self.identity = Identity(name, revision or revisions.of_rows(self._table.items()), "table")
-        self._written = written
-        self._as_written: dict[str, object] = {}
-        if written is not None:
-            for key, prediction in self._table.items():
-                premise, _, hypothesis = key.partition("\x1f")
-                self._as_written.setdefault(pair_text((written(premise), written(hypothesis))), prediction)
-
-    def _look_up(self, pair: Pair) -> object:
-        prediction = self._table.get(pair_text(pair))
-        if prediction is None and self._written is not None:
-            prediction = self._as_written.get(pair_text((self._written(pair[0]), self._written(pair[1]))))
-        return prediction
+        rows = list(rows) if isinstance(rows, Iterator) else rows
+        self._table = RecordedPairs(rows, pair_text, written)
+        self.identity = Identity(name, revision or self._table.revision, "table")
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         absent = Answer(None, failure="not in the table of predictions")
-        predictions = (self._look_up(pair) for pair in pairs)
+        predictions = self._table.look_up(pairs)
         yield [
             (i, absent if prediction is None else _as_answer(prediction)) for i, prediction in enumerate(predictions)
         ]

@@ -50,6 +50,8 @@ class Asked:
     def __init__(self, model: Generator, cache: CallCache | None = None) -> None:
         self.model = model
         self.cache = cache if cache is not None else CallCache()
+        # What is at hand is not held a second time; a file of calls has all that were made.
+        self._keeps = self.cache.path is not None or not getattr(model, "at_hand", False)
         self.asked = 0
         self.failed = 0
 
@@ -63,7 +65,7 @@ class Asked:
         keys = [request.key() for request in requests]
         request_by_key = dict(zip(keys, requests, strict=True))
         statements_by_key: dict[str, list[str] | None] = {}
-        for key, kept in self.cache.get(self.identity, request_by_key).items():
+        for key, kept in (self.cache.get(self.identity, request_by_key) if self._keeps else {}).items():
             # Anybody may have written the file.
             if isinstance(kept, list) and all(isinstance(text, str) for text in kept):
                 statements_by_key[key] = kept
@@ -75,7 +77,7 @@ class Asked:
         for batch in self.model.stream([request_by_key[key] for key in unanswered]) if unanswered else ():
             new_statements = {unanswered[i]: whole_value(texts) for i, texts in batch}
             storable = {key: texts for key, texts in new_statements.items() if texts is not None}
-            if storable:
+            if storable and self._keeps:
                 self.cache.put(self.identity, storable)
             self.asked += len(new_statements)
             self.failed += len(new_statements) - len(storable)
@@ -114,6 +116,8 @@ class RuleGenerator:
 
 class StoredStatements:
     """A file's statements as G: whatever was written for a hypothesis, in its order."""
+
+    at_hand = True
 
     def __init__(self, rows: Iterable[tuple[str, bool, str]], name: str = "file", revision: str = "") -> None:
         table: dict[tuple[str, bool], list[str]] = {}

@@ -19,7 +19,7 @@ from sensecheck.report.asking import FILES, Asked, EveryQuestion, as_original, a
 from sensecheck.report.result import Result
 from sensecheck.robust.instrument import ModelInstrument
 from sensecheck.robust.label_names import GivenNames
-from sensecheck.robust.measure import FUNNEL_COLUMNS, funnel, histograms, measure
+from sensecheck.robust.measure import histograms, measure, whole_funnel
 from sensecheck.robust.pipeline import Pipeline, Plan, in_batches
 from sensecheck.robust.records import ALIASES, Pairs
 from sensecheck.robust.statements import CANDIDATES, KEEP, TRIES
@@ -29,9 +29,11 @@ from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
 from sensecheck.stages import MEASURING, at_work
 from sensecheck.statistics.figure import DEFAULT_SEED
-from sensecheck.statistics.measurements import concatenated
 
-BATCH_PAIRS = 256
+ASKED_PAIRS = 256
+"""Pairs whose statements go through the models together."""
+BATCH_ASKS = 8
+"""So many times that are one batch of measurements: what is answered is kept before, and small batches cost time."""
 CALLS = "calls.sqlite"
 DEFAULTS: Method = {
     "polarity": "both",
@@ -184,6 +186,9 @@ class Robust(ModelInstrument):
             **({"seed": choices.seed} if again else {}),
         }
 
+    def plan(self) -> Mapping[str, Any]:
+        return {**super().plan(), "pairs a batch": ASKED_PAIRS * BATCH_ASKS}
+
     def defaults(self) -> Method:
         return {**DEFAULTS, **super().defaults()}
 
@@ -193,11 +198,11 @@ class Robust(ModelInstrument):
                 self.notes += _label_order(model)
             advance = at_work(MEASURING, self.count())
             pipeline = Pipeline(model, generator, self.choices, self.advanced)
-            for number, pairs in enumerate(in_batches(iter(self.pairs), BATCH_PAIRS)):
+            for number, pairs in enumerate(in_batches(iter(self.pairs), ASKED_PAIRS * BATCH_ASKS)):
                 if number < done:
                     advance.already(len(pairs))
                     continue
-                trials = pipeline.trials(pairs)
+                trials = [trial for some in in_batches(iter(pairs), ASKED_PAIRS) for trial in pipeline.trials(some)]
                 each = len(self.choices.polarities)
                 of_pairs = (trials[at : at + each] for at in range(0, len(trials), each))
                 advance(0, unscored=sum(all(trial.reason for trial in of_pair) for of_pair in of_pairs))
@@ -205,7 +210,7 @@ class Robust(ModelInstrument):
         self.notes += _notes(self.pairs, model, generator)
 
     def finish(self, result: Result) -> None:
-        steps = funnel(concatenated(result.rows, FUNNEL_COLUMNS), self.choices.keep, self.choices.only_correct)
+        steps = whole_funnel(result.rows, self.choices.keep, self.choices.only_correct)
         lines = [
             f"funnel, {line['polarity']}: "
             + " → ".join(f"{count:,} {step}" for step, count in line.items() if step != "polarity")

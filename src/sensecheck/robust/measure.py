@@ -12,7 +12,7 @@ settles what it must say of (p, g):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from sensecheck.runs.collecting import Batch
+from sensecheck.runs.list_columns import list_column
 from sensecheck.statistics.measurements import Measurements
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = 0, 1, 2
@@ -311,13 +312,20 @@ def measurements(
 def examples(trials: Sequence[Trial], moves: Sequence[Moves]) -> pl.DataFrame:
     """The texts behind the rows: premise, hypothesis, and the statements with what M said of them."""
 
-    def of_statements(read: Callable[[Statement, Trial], Any], dtype: type[pl.DataType]) -> pl.Series:
-        return pl.Series([[read(s, t) for s in t.statements] for t in trials], dtype=pl.List(dtype))
+    counts = np.fromiter((len(trial.statements) for trial in trials), dtype=np.int64, count=len(trials))
 
+    def of_statements(values: Iterable[Any], dtype: type[pl.DataType]) -> pl.Series:
+        return list_column(pl.Series(list(values), dtype=dtype), counts)
+
+    statements = [statement for trial in trials for statement in trial.statements]
     moved = {
-        name: pl.Series(
-            [_by_statement(trial, by_name.get(name)) for trial, by_name in zip(trials, moves, strict=True)],
-            dtype=pl.List(pl.Float64),
+        name: of_statements(
+            (
+                value
+                for trial, by_name in zip(trials, moves, strict=True)
+                for value in _by_statement(trial, by_name.get(name))
+            ),
+            pl.Float64,
         )
         for name in DISTANCES
     }
@@ -328,11 +336,11 @@ def examples(trials: Sequence[Trial], moves: Sequence[Moves]) -> pl.DataFrame:
             "hypothesis": [t.hypothesis for t in trials],
             "predicted": pl.Series([t.predicted for t in trials], dtype=pl.Int8),
             "gold": pl.Series(["not entailment" if t.coarse else _name(t.gold) for t in trials], dtype=pl.String),
-            "statement": of_statements(lambda s, _: s.text, pl.String),
-            "forth": of_statements(lambda s, _: s.forth, pl.Int8),
-            "back": of_statements(lambda s, _: s.back, pl.Int8),
-            "said": of_statements(lambda s, _: s.label, pl.Int8),
-            "stage": of_statements(lambda s, t: stage_of(s, t.polarity), pl.String),
+            "statement": of_statements((s.text for s in statements), pl.String),
+            "forth": of_statements((s.forth for s in statements), pl.Int8),
+            "back": of_statements((s.back for s in statements), pl.Int8),
+            "said": of_statements((s.label for s in statements), pl.Int8),
+            "stage": of_statements((stage_of(s, t.polarity) for t in trials for s in t.statements), pl.String),
             **moved,
         }
     )
@@ -396,6 +404,18 @@ def wilson(successes: int, n: int, z: float = 1.959964) -> tuple[float, float]:
 FUNNEL = ("pairs", "with gold", "correct", "with a rule", "enough distinct", "accepted one way", "judged")
 FUNNEL_COLUMNS = ("polarity", "label", "left", "eligible", "distinct", "one_way", "judged")
 """The measurements that it is counted from."""
+
+
+def whole_funnel(rows: Measurements, keep: int, only_correct: bool = True) -> list[dict[str, Any]]:
+    """The funnel of all rows, whose batches add up."""
+    whole: dict[str, dict[str, Any]] = {}
+    for batch in rows.batches(FUNNEL_COLUMNS):
+        for line in funnel(batch, keep, only_correct):
+            known = whole.setdefault(line["polarity"], {})
+            whole[line["polarity"]] = {
+                step: count if step == "polarity" else known.get(step, 0) + count for step, count in line.items()
+            }
+    return list(whole.values())
 
 
 def funnel(frame: pl.DataFrame, keep: int, only_correct: bool = True) -> list[dict[str, Any]]:

@@ -228,11 +228,10 @@ def _no_label(batch: TableBatch, row: int, value: Any, error: LabelError) -> Inp
     )  # fmt: skip
 
 
-def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> list[tuple[str, bool, str]]:
+def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> Iterator[tuple[str, bool, str]]:
     """(hypothesis, positive, statement) from a table with the columns hypothesis, polarity and statement."""
     from sensecheck.robust.statements import standardise
 
-    rows = []
     for batch in TableReader(data, columns=columns, asked=["hypothesis", "polarity", "statement"], marked=True):
         batch.require(["hypothesis", "polarity", "statement"])
         frame = batch.frame
@@ -242,13 +241,21 @@ def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> l
         ):
             if str(polarity).lower() not in ("positive", "negative"):
                 raise batch.error(i, field="polarity", expected="positive or negative", got=shown(polarity))
-            rows.append((standardise(hypothesis), str(polarity).lower() == "positive", statement))
-    return rows
+            yield standardise(hypothesis), str(polarity).lower() == "positive", statement
 
 
-def predictions_in_file(data: Any, columns: Mapping[str, str] | None = None) -> list[tuple[str, str, object]]:
+class PredictionsInFile:
+    """(premise, hypothesis, label or three scores) from a table of stored predictions, read anew each time."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __iter__(self) -> Iterator[tuple[str, str, object]]:
+        return predictions_in_file(self.path)
+
+
+def predictions_in_file(data: Any, columns: Mapping[str, str] | None = None) -> Iterator[tuple[str, str, object]]:
     """(premise, hypothesis, label or three scores) from a table of stored predictions."""
-    rows: list[tuple[str, str, object]] = []
     for batch in TableReader(data, columns=columns):
         batch.require(["premise", "hypothesis"])
         frame = batch.frame
@@ -273,5 +280,4 @@ def predictions_in_file(data: Any, columns: Mapping[str, str] | None = None) -> 
                 if labels.by_names_in_data and meant is not None:
                     values[i] = LABELS[meant]
         premises, hypotheses = batch.texts("premise").to_list(), batch.texts("hypothesis").to_list()
-        rows += list(zip(premises, hypotheses, values, strict=True))
-    return rows
+        yield from zip(premises, hypotheses, values, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -13,19 +12,18 @@ CANDIDATES = 14
 TRIES = 15
 """How often a pair that is short of statements is tried again."""
 
-_SPACES = re.compile(r"\s+")
 _ENDINGS = ".?!\"'”’»)…"
 
 
 def standardise(text: str) -> str:
     """One space between words, and a full stop where the text ends without any mark of an ending."""
-    text = _SPACES.sub(" ", text).strip()
+    text = " ".join(text.split())
     return text if not text or text[-1] in _ENDINGS else text + "."
 
 
 def folded(text: str) -> str:
     """What two statements share when they are the same to a reader: case, spaces and final marks aside."""
-    return _SPACES.sub(" ", text).strip().rstrip(_ENDINGS + " ").casefold()
+    return " ".join(text.split()).rstrip(_ENDINGS + " ").casefold()
 
 
 def distinct(statements: Iterable[str], hypothesis: str) -> list[str]:

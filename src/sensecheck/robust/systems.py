@@ -232,10 +232,11 @@ def classifier(spec: Any, access: Access | None = None, asking: Asking | None = 
             return EndpointClassifier(endpoint, access.prompt or asking.prompt, asking.read, access.revision or "")
         return EndpointClassifier(endpoint, access.prompt or NLI_PROMPT, revision=access.revision or "")
     if spec.startswith("table:"):
-        from sensecheck.robust.records import predictions_in_file
+        from sensecheck.robust.records import PredictionsInFile, predictions_in_file
 
         path = spec.removeprefix("table:")
-        return TableClassifier(predictions_in_file(path), Path(path).name, written=standardise)
+        rows = PredictionsInFile(path) if Path(path).is_file() else predictions_in_file(path)
+        return TableClassifier(rows, Path(path).name, written=standardise)
     if spec.startswith("py:"):
         return CallableClassifier(*_function(spec, "--model"))
     from sensecheck.models.huggingface import PromptedModel, SequenceClassifier

@@ -191,7 +191,7 @@ class Robust(ModelInstrument):
         with self.answers() as (model, generator):
             if self.check_labels:
                 self.notes += _label_order(model)
-            advance = at_work(MEASURING, self.count())
+            advance = at_work(MEASURING, self.count(), "pairs")
             pipeline = Pipeline(model, generator, self.choices, self.advanced)
             for number, pairs in enumerate(in_batches(iter(self.pairs), BATCH_PAIRS)):
                 if number < done:

@@ -38,6 +38,7 @@ class Stage:
         "done",
         "finished",
         "first",
+        "moved",
         "name",
         "pulled",
         "total",
@@ -51,8 +52,8 @@ class Stage:
         self.done = self.unscored = 0
         self.before = 0
         """Of what is done, what an earlier run did."""
-        self.begun = 0.0
-        """When it began, on the clock of `time.perf_counter`."""
+        self.begun = self.moved = 0.0
+        """When it began, and when it was last told of anything, on the clock of `time.perf_counter`."""
         self.first: float | None = None
         """The share that was done before this run did anything of it."""
         self.finished = False
@@ -172,7 +173,7 @@ class Watch:
         """A stage begins."""
         with self._lock:
             self.enter(stage)
-            stage.begun = self._wall
+            stage.begun = stage.moved = self._wall
             tally = self._tally(stage.name)
             tally.unit = tally.unit or stage.unit
 
@@ -201,6 +202,7 @@ class Watch:
         with self._lock:
             if stage.first is None:
                 stage.first = self.share(stage) or 0.0
+            stage.moved = time.perf_counter()
             stage.done += count
             stage.unscored += unscored
             tally = self._tally(stage.name)
@@ -269,11 +271,13 @@ def stage(name: str, total: int | None = None, unit: str = "rows", pulled: bool 
     return _UNWATCHED if watch is None else Stage(watch, name, total, unit, pulled)
 
 
-def at_work(name: str, total: int | None = None) -> Stage | _Unwatched:
-    """The stage of that name that is at work, for those who did not begin it; with its total, once that is known."""
+def at_work(name: str, total: int | None = None, unit: str = "") -> Stage | _Unwatched:
+    """The stage of that name that is at work, for those who did not begin it; total and unit, once they are known."""
     watch = _watch
     for found in reversed(watch.open) if watch is not None else ():
         if found.name == name:
+            if watch is not None and unit:
+                found.unit = watch.tallies[name].unit = unit
             if total is not None:
                 found.total = total
             return found

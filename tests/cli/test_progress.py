@@ -262,9 +262,9 @@ def test_plain_lines_hold_no_control_characters(answers, capfd, monkeypatch):
     assert main(["calibrated", str(answers)]) == 0
     out, err = capfd.readouterr()
     lines = err.splitlines()
-    assert 2 <= len(lines) <= 12
+    assert len(lines) >= 2
     assert all(re.fullmatch(r"[ -~]+", line) for line in lines), err
-    assert any(line.startswith("reading and measuring: ") for line in lines)
+    assert any(line.startswith("reading and measuring: 0%") for line in lines), "what is read is not yet measured"
     assert "ECE" in out
 
 

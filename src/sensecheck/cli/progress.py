@@ -134,14 +134,17 @@ class Progress(Watch):
         return None
 
     def _state(self, stage: Stage) -> dict[str, Any]:
-        elapsed = time.perf_counter() - stage.begun
+        now = time.perf_counter()
+        elapsed, idle = now - stage.begun, now - stage.moved
+        # What is done was done up to the last word; a stage that says nothing for longer than all its time is slower.
+        worked = max(elapsed - idle, idle)
         share = self.share(stage)
-        rate = (stage.done - stage.before) / elapsed if elapsed > 0 else 0.0
+        rate = (stage.done - stage.before) / worked if worked > 0 else 0.0
         # A share that comes from bytes is of all; what an earlier run did took no time now.
         begun = stage.before / stage.total if stage.total else stage.first or 0.0
         left = None
         if share is not None and share > begun and stage.done > stage.before:
-            left = elapsed * (1 - share) / (share - begun)
+            left = max(worked * (1 - share) / (share - begun) - idle, 0.0)
         return {
             "stage": stage.name,
             "done": stage.done,

@@ -60,7 +60,10 @@ def run(args: argparse.Namespace) -> int:
             with told.aside():
                 print(f"  {visible(words)}", flush=True)
 
-        done = carry_out(evaluation, only=tuple(args.only), force=args.force, dry=args.dry_run, say=say)
+        def begin(label: str) -> None:
+            told.label = label
+
+        done = carry_out(evaluation, only=tuple(args.only), force=args.force, dry=args.dry_run, say=say, begin=begin)
         told.stop()
         return _finish(evaluation, done, args)
 

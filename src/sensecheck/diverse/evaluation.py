@@ -35,6 +35,7 @@ from sensecheck.report.instrument import Instrument
 from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
+from sensecheck.stages import READING, staged
 
 BATCH_SETS = 512
 
@@ -195,7 +196,7 @@ class Diverse(Instrument):
     def batches(self, done: int) -> Iterator[Batch]:
         records = iter(self.reader)
         number = 0
-        while batch := list(islice(records, BATCH_SETS)):
+        for batch in staged(READING, iter(lambda: list(islice(records, BATCH_SETS)), []), "queries", len):
             if number == 0:
                 self.reader.check_columns(batch)
                 self._classes = any(record.classes is not None for record in batch)

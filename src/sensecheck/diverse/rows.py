@@ -20,6 +20,7 @@ from sensecheck.inputs.json_arrays import is_nested, loads, not_utf8, read_docum
 from sensecheck.inputs.opening import Source, is_path, names_files, sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import PLACE, RECORD, TableReader, bad_json_line, too_deep
+from sensecheck.stages import within
 
 # Names that people give to the two columns, in the order in which we look for them.
 HYPOTHESES_NAMES = ("hypotheses", "hypothesis", "responses", "predictions", "generations", "outputs")
@@ -143,7 +144,9 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
         parts = text.split("\n")
         if parts[-1] == "":
             parts.pop()
-        for part in parts:
+        for at, part in enumerate(parts):
+            if at % 64 == 0:
+                within(at, len(parts))
             number += 1
             yield number, part
 
@@ -208,7 +211,9 @@ def _json_lines(source: Source, columns: Mapping[str, str], log: ReadingLog) -> 
         pieces = block.data.split(b"\n")
         if pieces[-1] == b"":
             pieces.pop()
-        for line in pieces:
+        for at, line in enumerate(pieces):
+            if at % 64 == 0:
+                within(at, len(pieces))
             number += 1
             if not line.strip():
                 continue

@@ -61,18 +61,29 @@ def run(
     force: bool = False,
     dry: bool = False,
     say: Callable[[str], None] = lambda words: None,
+    begin: Callable[[str], None] = lambda label: None,
 ) -> Done:
-    """Measure what changed, compare, write the pages. Paths are relative to the file's folder."""
+    """Measure what changed, compare, write the pages. Paths are relative to the file's folder.
+
+    say: told what came of each run. begin: told of each run before it is measured, and of none once all are.
+    """
     folder = evaluation.folder
     with contextlib.chdir(folder):
-        done = _Work(evaluation, only, force, dry, say).done()
+        done = _Work(evaluation, only, force, dry, say, begin).done()
     return replace(done, index=folder / evaluation.out / INDEX)
 
 
 class _Work:
     def __init__(
-        self, evaluation: Evaluation, only: tuple[str, ...], force: bool, dry: bool, say: Callable[[str], None]
+        self,
+        evaluation: Evaluation,
+        only: tuple[str, ...],
+        force: bool,
+        dry: bool,
+        say: Callable[[str], None],
+        begin: Callable[[str], None],
     ) -> None:
+        self.begin = begin
         self.evaluation, self.only, self.force, self.dry, self.say = evaluation, only, force, dry, say
         self.out = Path(evaluation.out)
         self.state: dict[str, Any] = self._read_state()
@@ -90,9 +101,11 @@ class _Work:
                 cells.append(cell)
                 fresh = fresh or new
             row = Row(entry.name, entry.question, cells)
+            self.begin(f"{entry.name} · comparing")
             self._compare(row, self.out / folder, fresh)
             self._gates(entry, row)
             self.result.rows.append(row)
+        self.begin("")
         if not self.dry:
             self.out.mkdir(parents=True, exist_ok=True)
             replace_file(
@@ -132,6 +145,7 @@ class _Work:
         started = time.monotonic()
         going_on = kept.get("fingerprint") == mark and _state_of(folder) == "running" and not self.force
         self._remember(folder, mark)
+        self.begin(label)
         try:
             result = self._measure(entry, system, given, folder, going_on)
         except Stopped as error:

@@ -100,6 +100,7 @@ class Source:
     ) -> Iterator[Block]:
         """The text in blocks of about `block_bytes` cut at line ends, never more than one block ahead."""
         handed = 0
+        have_read(self.name, 0)  # its beginning may have been looked at before
         for block in staged(READING, self._blocks(block_bytes, max_line_bytes, digest)):
             handed += len(block.data)
             have_read(self.name, handed if self.compression == "plain" else self.raw_bytes)
@@ -172,6 +173,7 @@ class Source:
     def pieces(self) -> Iterator[bytes]:
         """The decompressed text in pieces that end anywhere, for documents that their reader cuts itself."""
         line, total = 1, 0
+        have_read(self.name, 0)
         for piece in self._text(_PIECE_BYTES, digest=True):
             total += len(piece)
             self.check_expansion(total)  # its reader holds all of a document that it cannot cut

@@ -488,6 +488,7 @@ class TableReader:
             rows = lazy.select(pl.len()).collect().item()
         size = path.stat().st_size
         report.class_labels = [*_labels_in_parquet(path, source.name), *report.class_labels]
+        have_read(source.name, 0)
         for start in range(0, rows, self._batch_rows):
             with reading_parquet(source.name):
                 frame = lazy.slice(start, self._batch_rows).collect()
@@ -541,6 +542,7 @@ class TableReader:
                 got=shown(document, 60),
                 reason=Reason.BAD_JSON,
             )
+        have_read(source.name, 0)
         for frame in self._rows(iter(document), source.name, report):
             have_read(source.name, source.raw_bytes * report.records // len(document))
             yield frame

@@ -196,7 +196,7 @@ class Robust(ModelInstrument):
         with self.answers() as (model, generator):
             if self.check_labels:
                 self.notes += _label_order(model)
-            advance = at_work(MEASURING, self.count())
+            advance = at_work(MEASURING, self.count(), "pairs")
             pipeline = Pipeline(model, generator, self.choices, self.advanced)
             for number, pairs in enumerate(in_batches(iter(self.pairs), ASKED_PAIRS * BATCH_ASKS)):
                 if number < done:

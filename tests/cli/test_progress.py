@@ -381,7 +381,8 @@ def test_a_resumed_run_counts_what_was_recorded(tmp_path, monkeypatch, capfd):
 def test_pairs_of_robust_have_a_total_also_when_resumed(tmp_path, monkeypatch):
     from sensecheck.robust import evaluation
 
-    monkeypatch.setattr(evaluation, "BATCH_PAIRS", 2)
+    monkeypatch.setattr(evaluation, "ASKED_PAIRS", 1)
+    monkeypatch.setattr(evaluation, "BATCH_ASKS", 2)
     data = tmp_path / "pairs.jsonl"
     row = {"premise": "A man sleeps.", "hypothesis": "A man is asleep.", "label": "entailment"}
     data.write_text("".join(json.dumps({**row, "id": i}) + "\n" for i in range(6)))

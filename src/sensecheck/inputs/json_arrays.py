@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ _HEAD_BYTES = 4096  # enough for the first key
 _TRIES = 4  # cuts tried from the end of a piece before more text is awaited
 
 _DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
+_LONG_INTEGER = re.compile(rb"(?<![0-9.])[0-9]{19}")
 _LONG_NUMBER = b"0" * 19  # the least number of digits that may not fit 64 bits
 
 _MARK = b"\xef\xbb\xbf"
@@ -65,6 +66,28 @@ def loads(text: bytes) -> Any:
         raise json.JSONDecodeError(DIGITS, document, 0) from None
 
 
+def objects_of_lines(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
+    """The objects of many lines, one each, read as one text; None where a line must be looked at by itself.
+
+    A 0 between any two lines shows whether each of them is one whole value: what goes on in the next line, or is two
+    values, would put the zeros elsewhere.
+    """
+    text = b"[" + b",0,".join(lines) + b"]"
+    if not lines or (_LONG_NUMBER in text.translate(_DIGITS_ALIKE) and _LONG_INTEGER.search(text)):
+        return None
+    # An object for every line, and so few lists and objects beside them that none can be nested too deeply.
+    if text.count(b"[") + text.count(b"{") - len(lines) > DEEPEST and is_deep_text(text, DEEPEST + 1):
+        return None
+    try:
+        values = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    rows, zeros = values[::2], values[1::2]
+    if len(rows) != len(lines) or set(map(type, rows)) != {dict} or any(type(z) is not int or z for z in zeros):
+        return None
+    return list(rows)
+
+
 DEEPEST = 32
 """Lists and objects inside one another that a table holds; building deeper ones takes time that grows much faster."""
 
@@ -77,12 +100,17 @@ def is_deep(text: bytes, value: Any) -> bool:
     if text.count(b"[") + text.count(b"{") <= DEEPEST:
         return False
     # Brackets inside texts count too here, so that only the value itself can say for sure.
+    return is_deep_text(text, DEEPEST) and is_nested(value)
+
+
+def is_deep_text(text: bytes, most: int) -> bool:
+    """Whether more than so many brackets are open somewhere in a text, those inside its texts included."""
     depth = deepest = 0
     for start in range(0, len(text), PIECE_BYTES):
         depths = np.cumsum(_STEPS[np.frombuffer(text[start : start + PIECE_BYTES], np.uint8)], dtype=np.int64)
         deepest = max(deepest, depth + int(depths.max()))
         depth += int(depths[-1])
-    return deepest > DEEPEST and is_nested(value)
+    return deepest > most
 
 
 def is_nested(value: Any) -> bool:

@@ -24,6 +24,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -46,7 +47,16 @@ from sensecheck.inputs.hugging_face import (
     features_of_file,
     is_arrow,
 )
-from sensecheck.inputs.json_arrays import DEEPEST, OURS, in_words, is_deep, loads, not_utf8, read_document
+from sensecheck.inputs.json_arrays import (
+    DEEPEST,
+    OURS,
+    in_words,
+    is_deep,
+    loads,
+    not_utf8,
+    objects_of_lines,
+    read_document,
+)
 from sensecheck.inputs.opening import BLOCK_BYTES, Block, Source, document_too_large, file_sources, names_files
 from sensecheck.inputs.parquet_pages import check_pages
 from sensecheck.inputs.places import PLACE as PLACE
@@ -76,6 +86,8 @@ Numbered = tuple[pl.DataFrame, pl.Series]
 """Some rows of one input, and the numbers of their records in it."""
 
 # Sums of weights and of their squares stay exact within these.
+# Bytes of a Parquet file, as they are packed, that are read together.
+_UNPACKED_AT_ONCE = 8_000_000
 # Days from 1970 to the year 260,000, near the last that can be written.
 _FARTHEST_DAY = 94_000_000
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
@@ -489,13 +501,16 @@ class TableReader:
         size = path.stat().st_size
         report.class_labels = [*_labels_in_parquet(path, source.name), *report.class_labels]
         have_read(source.name, 0)
-        for start in range(0, rows, self._batch_rows):
+        # A slice unpacks the whole pages that it lies in: of a file that is one large group, many times over.
+        batches = max(1, int(_UNPACKED_AT_ONCE * rows / max(size, 1)) // self._batch_rows)
+        for start in range(0, rows, self._batch_rows * batches):
             with reading_parquet(source.name):
-                frame = lazy.slice(start, self._batch_rows).collect()
-            have_read(source.name, size * (start + len(frame)) // rows)
-            yield _with_place(frame, RECORD, record, source.name)
-            record += len(frame)
-            report.records += len(frame)
+                several = lazy.slice(start, self._batch_rows * batches).collect()
+            for frame in several.iter_slices(self._batch_rows):
+                have_read(source.name, size * min(record + len(frame) - 1, rows) // rows)
+                yield _with_place(frame, RECORD, record, source.name)
+                record += len(frame)
+                report.records += len(frame)
         source.digest_file()
         report.sha256, report.raw_bytes = source.sha256, source.raw_bytes
 
@@ -554,7 +569,14 @@ class TableReader:
             rows: list[dict[str, Any]] = []
             places: list[int] = []
             numbers: list[int] = []
-            for number, line in enumerate(block.data.split(b"\n"), block.first_line):
+            lines = block.data.split(b"\n")
+            good = None if blank else objects_of_lines(lines if lines[-1] else lines[:-1])
+            if good is not None:
+                rows, lines = good, []
+                places = list(range(block.first_line, block.first_line + len(rows)))
+                numbers = list(range(report.records + 1, report.records + 1 + len(rows)))
+                report.records += len(rows)
+            for number, line in enumerate(lines, block.first_line):
                 if not line.strip():
                     blank.append(number)
                     continue
@@ -586,7 +608,7 @@ class TableReader:
                 rows.append(row)
                 places.append(number)
                 numbers.append(report.records)
-            if blank and block.data.endswith(b"\n"):
+            if blank and lines and block.data.endswith(b"\n"):
                 blank.pop()  # the empty part after the last line end is no line
             for at, fault in self._odd_rows(rows, places, PLACE, report.path):
                 self._refuse(report, fault)
@@ -1146,13 +1168,16 @@ def _frame_of(
     rows: list[dict[str, Any]], places: list[int], place: str, path: str, spelled: frozenset[str] = frozenset()
 ) -> pl.DataFrame:
     """Rows as a frame, each column of one kind: Polars would turn a stray text into a column of text."""
-    names: dict[str, None] = {}
+    names: dict[str, None] = dict.fromkeys(rows[0]) if rows else {}
+    alike = True
     for row in rows:
-        names.update(dict.fromkeys(row))
+        if row.keys() != names.keys():
+            names.update(dict.fromkeys(row))
+            alike = False
     _refuse_own_name(list(names), place, path)
     columns: dict[str, Any] = {place: places}
     for name in names:
-        column = [row.get(name) for row in rows]
+        column = [*map(itemgetter(name), rows)] if alike else [row.get(name) for row in rows]
         if name in spelled and str in set(map(type, column)):
             column = [
                 _spelled(value) if isinstance(value, int | float) and type(value) is not bool else value
@@ -1214,8 +1239,8 @@ def _fits(column: list[Any]) -> bool:
 
 def _one_kind(name: str, column: list[Any], places: Sequence[int], place: str, path: str) -> None:
     """Refuse a column whose values are not all of the kind of the first."""
-    kinds = [type(value) for value in column if value is not None]
-    for _, error in _other_kinds(name, column, places, place, path, usual=kinds[0] if kinds else None):
+    first = next((type(value) for value in column if value is not None), None)
+    for _, error in _other_kinds(name, column, places, place, path, usual=first):
         raise error
 
 

@@ -301,10 +301,12 @@ def test_quiet_and_a_form_of_progress_exclude_each_other(answers, capfd):
 
 
 def test_verbose_says_where_the_time_went(answers, capfd, tmp_path):
+    subprocess.run([sys.executable, "-c", "sum(range(10**6))"], check=True)
     command = ["calibrated", str(answers), "--out", str(tmp_path / "run"), "--verbose"]
     assert main(command) == 0
     out, err = capfd.readouterr()
     rows = {line[:14].strip(): line[14:].split() for line in err.splitlines()}
+    assert "other processes" not in err, "none was started, whatever ran before"
     assert rows["reading"][2:] == ["200", "rows"] and rows["measuring"][2:] == ["200", "rows"]
     assert {"summing", "report", "the rest", "total", "peak memory"} <= set(rows)
     parts = [float(rows[name][1]) for name in rows if name not in ("stage", "total", "peak memory")]

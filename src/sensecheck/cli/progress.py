@@ -45,6 +45,8 @@ class Progress(Watch):
 
     def __init__(self, style: Style, stream: TextIO | None, words: str = "", unit: str = "") -> None:
         super().__init__()
+        self.helped = _by_others()
+        """CPU seconds of other processes that were ended before."""
         self.label = ""
         """Which of several runs this is."""
         self._style = style
@@ -314,7 +316,7 @@ def progress(args: argparse.Namespace, words: str = "", unit: str = "") -> Itera
         watch.stop()
     if getattr(args, "verbose", False) and stream is not None:
         with suppress(OSError, ValueError):
-            stream.write(times(watch.tallies, watch.outside))
+            stream.write(times(watch.tallies, watch.outside, _by_others() - watch.helped))
             stream.flush()
 
 
@@ -326,8 +328,8 @@ def aside() -> Any:
     return nullcontext() if _current is None else _current.aside()
 
 
-def times(tallies: Mapping[str, Tally], outside: Tally) -> str:
-    """Where the time went, stage by stage."""
+def times(tallies: Mapping[str, Tally], outside: Tally, by_others: float = 0.0) -> str:
+    """Where the time went, stage by stage; by_others: CPU seconds of processes that this one started."""
     order = [*(name for name in STAGES if name in tallies), *(name for name in tallies if name not in STAGES)]
     rows = [(name, tallies[name].cpu, tallies[name].wall, _counted(tallies[name])) for name in order]
     wall, cpu = time.perf_counter() - cli.begun[0], time.process_time() - cli.begun[1]
@@ -336,7 +338,7 @@ def times(tallies: Mapping[str, Tally], outside: Tally) -> str:
     rows.append(("total", max(cpu, 0.0), max(wall, 0.0), ""))
     lines = [f"{'stage':<12} {'CPU s':>9} {'wall s':>9}  done"]
     lines += [f"{visible(name):<12} {cpu:>9.2f} {wall:>9.2f}  {done}".rstrip() for name, cpu, wall, done in rows]
-    lines += _memory()
+    lines += _memory(by_others)
     return "".join(f"  {line}\n" for line in lines)
 
 
@@ -347,18 +349,22 @@ def _counted(tally: Tally) -> str:
     return f"{tally.count:,} {visible(tally.unit)}{unscored}"
 
 
-def _memory() -> list[str]:
+def _by_others() -> float:
+    used = os.times()
+    return used.children_user + used.children_system
+
+
+def _memory(by_others: float) -> list[str]:
     try:
         import resource
     except ImportError:  # Windows
         return []
     unit = 1 if sys.platform == "darwin" else 1024
     own = resource.getrusage(resource.RUSAGE_SELF)
-    others = resource.getrusage(resource.RUSAGE_CHILDREN)
     lines = [f"peak memory {own.ru_maxrss * unit / 1e6:,.0f} MB"]
-    if others.ru_maxrss:
-        used = others.ru_utime + others.ru_stime
-        lines.append(f"other processes: {used:.2f} CPU s, peak memory {others.ru_maxrss * unit / 1e6:,.0f} MB")
+    if by_others > 0:
+        largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit / 1e6
+        lines.append(f"other processes: {by_others:.2f} CPU s, peak memory {largest:,.0f} MB")
     return lines
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces
+from sensecheck.inputs.json_arrays import NotAnArrayError, array_pieces, objects_of_lines
 
 # Texts and nested lists that look like the border between two records.
 values = st.recursive(
@@ -92,3 +92,25 @@ def test_integers_of_any_size_stay_what_they_are(number: int) -> None:
 def test_a_number_of_too_many_digits_is_an_error_of_its_own() -> None:
     with pytest.raises(json.JSONDecodeError, match="too many digits"):
         read(b'[{"a": 1' + b"0" * 5000 + b"}]")
+
+
+def test_lines_that_are_one_object_each_are_read_together() -> None:
+    lines = [b'{"a": 1}', b' {"a": [2, {"b": null}], "c": "},{"} \r']
+    assert objects_of_lines(lines) == [{"a": 1}, {"a": [2, {"b": None}], "c": "},{"}]
+    for odd in (
+        [b'{"a": 1},{"b": 2}'],  # two in a line
+        [b'{"a": [{"x": 1}', b'{"y": 2}]}', b'{"a": 1},{"b": 2}'],  # one in two lines, and two in one
+        [b'{"a": [1', b"2]}"],
+        [b'{"a": 1}', b""],
+        [b'{"a": 1}', b"0"],
+        [b'{"a": 1},0', b'{"a": 1}'],
+        [b'{"a": 1},0,{"b": 2}', b'{"a": [1', b"2]}"],
+        [b"[1]"],
+        [b'{"a": NaN}'],
+        [b'{"a": 12345678901234567890}'],
+        [b'{"a": ' + b"[" * 40 + b"]" * 40 + b"}"],
+        [b"\xff"],
+        [],
+    ):
+        assert objects_of_lines(odd) is None, odd
+    assert objects_of_lines([b'{"a": 0.0012345678901234567890123}']) == [{"a": 0.0012345678901234567}]

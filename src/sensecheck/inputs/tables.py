@@ -570,12 +570,16 @@ class TableReader:
             places: list[int] = []
             numbers: list[int] = []
             lines = block.data.split(b"\n")
-            good = None if blank else objects_of_lines(lines if lines[-1] else lines[:-1])
+            with many_objects():
+                good = None if blank or self._skip_bad else objects_of_lines(lines if lines[-1] else lines[:-1])
+                if good is not None:
+                    where = range(block.first_line, block.first_line + len(good))
+                    frame = _frame_of(good, where, PLACE, report.path, self._spelled)
             if good is not None:
-                rows, lines = good, []
-                places = list(range(block.first_line, block.first_line + len(rows)))
-                numbers = list(range(report.records + 1, report.records + 1 + len(rows)))
-                report.records += len(rows)
+                first = report.records + 1
+                report.records += len(good)
+                yield frame, pl.Series(range(first, first + len(good)), dtype=pl.Int64)
+                continue
             for number, line in enumerate(lines, block.first_line):
                 if not line.strip():
                     blank.append(number)
@@ -608,7 +612,7 @@ class TableReader:
                 rows.append(row)
                 places.append(number)
                 numbers.append(report.records)
-            if blank and lines and block.data.endswith(b"\n"):
+            if blank and block.data.endswith(b"\n"):
                 blank.pop()  # the empty part after the last line end is no line
             for at, fault in self._odd_rows(rows, places, PLACE, report.path):
                 self._refuse(report, fault)
@@ -1165,7 +1169,7 @@ def _blank_line(path: str, number: int) -> InputError:
 
 
 def _frame_of(
-    rows: list[dict[str, Any]], places: list[int], place: str, path: str, spelled: frozenset[str] = frozenset()
+    rows: list[dict[str, Any]], places: Sequence[int], place: str, path: str, spelled: frozenset[str] = frozenset()
 ) -> pl.DataFrame:
     """Rows as a frame, each column of one kind: Polars would turn a stray text into a column of text."""
     names: dict[str, None] = dict.fromkeys(rows[0]) if rows else {}

@@ -32,8 +32,10 @@ from sensecheck.runs.collecting import Batch, Collected, collect
 from sensecheck.runs.directory import RunDirectory, damage_told
 from sensecheck.runs.signature import Method, Signature
 from sensecheck.stages import MEASURING, REPORT, SUMMING, at_work, stage, watched
+from sensecheck.statistics.counted import pair_of
 from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.grid import GRID
 from sensecheck.statistics.measurements import RESERVED, Measurements
 
 
@@ -155,6 +157,8 @@ class Instrument(ABC):
             intervals = IntervalOptions(method="none")
         else:
             method["ci"], usual["ci"] = ci_text(intervals, rows), ci_text(IntervalOptions(), rows)
+            if pair_of(rows, self.question.statistics(method)) is not None:
+                method["grid"] = GRID
         result = Result(
             self.question,
             Signature(self.question.name, method, dict(self.system()), usual, version),
@@ -169,7 +173,13 @@ class Instrument(ABC):
             result.estimates = self.estimates(result)
         # An original's figures are point values: it does not matter to them which rows belong together.
         gathered = self.data.notes if isinstance(self.data, Gathered) else []
-        result.notes = [*gathered, *self.notes, *unsure, *([] if self.original or samples else _shared_ids(collected))]
+        result.notes = [
+            *gathered,
+            *self.notes,
+            *result.estimates.notes,
+            *unsure,
+            *([] if self.original or samples else _shared_ids(collected)),
+        ]
         if samples is not None:
             result.repeats = repeats(
                 rows, result.statistics, self.question.headline, samples, slices=asked.slices, options=intervals

@@ -17,6 +17,8 @@ Choice = str | int | float | bool | None | Sequence[Any] | Mapping[str, Any]
 """What a choice may be: anything that JSON can say."""
 Method = Mapping[str, Choice]
 
+OF_ITS_SIZE = ("grid",)
+"""Choices that follow from how many rows a run has: a comparison looks at the rows of both anew."""
 MEANINGS = {
     "store": "queries ran on other data",
     "schema": "queries were read with another schema",
@@ -79,6 +81,8 @@ class Signature:
         if self.version != other.version:
             differing["sensecheck version"] = f"{self.version} against {other.version}"
         for name in dict.fromkeys([*self.method, *other.method]):
+            if name in OF_ITS_SIZE:
+                continue
             if name not in self.method or name not in other.method or self.method[name] != other.method[name]:
                 a, b = (spelled(s.method[name]) if name in s.method else "(not set)" for s in (self, other))
                 differing[name] = f"{MEANINGS[name]} ({a} against {b})" if name in MEANINGS else f"{a} against {b}"

@@ -23,10 +23,12 @@ from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.grid import Grid
 from sensecheck.statistics.hashing import hash_ids, seed_key
 from sensecheck.statistics.resample import Drawing
+from sensecheck.statistics.row_states import RowStates
 from sensecheck.statistics.statistic import ONE, AnyStatistic, RowStatistic, Statistic
 
 if TYPE_CHECKING:
     from sensecheck.statistics.census import Census
+    from sensecheck.statistics.measurements import Measurements
     from sensecheck.statistics.summing import Layout
     from sensecheck.statistics.table import Table
 
@@ -61,6 +63,15 @@ class Pair:
         by, columns = ordered.pop()
         (flag,) = (column for column in columns if column != by)
         return cls(by, flag)
+
+
+def pair_of(measurements: Measurements, statistics: Sequence[AnyStatistic]) -> Pair | None:
+    """The pair that is counted on a grid, where there are so many rows: of the whole run, not of a part of it."""
+    pair = Pair.of(statistics) if measurements.height > COUNTED_ABOVE else None
+    schema = measurements.schema
+    if pair is None or schema.get(pair.number) != pl.Float64 or schema.get(pair.flag) != pl.Boolean:
+        return None
+    return pair
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,21 @@ class Counted:
     def values(self, table: Table, column: str) -> Floats:
         """A column that follows from the pair, for every entry."""
         return table.of_cells(column)[self.cell * 2 + self.flag]
+
+
+def most_off(counted: Counted, pair: Pair, statistics: Sequence[RowStatistic], values: Sequence[Floats]) -> float:
+    """How far figures of the order of rows may be from those of the rows themselves: with all true rows of every cell
+    before its false ones, and after them.
+    """
+    off = 0.0
+    for first in (False, True):
+        number = counted.cell * 2 + (counted.flag == first)
+        order = np.argsort(number, kind="stable")
+        columns = {pair.number: number[order] / (2 * counted.grid.size), pair.flag: counted.flag[order]}
+        extremes = RowStates(statistics, columns).values(counted.weight[order][None, :])
+        for value, extreme in zip(values, extremes, strict=True):
+            off = max(off, float(np.abs(extreme[0] - value).max(initial=0.0)))
+    return off
 
 
 def portions(chosen: range, table: Table) -> Iterator[range]:
@@ -160,6 +186,8 @@ def counted_rows(table: Table, census: Census, chosen: range) -> Counts:
         codes, batch = census.within(batch, chosen)
         if len(batch):
             counts.add(codes, *_of_batch(batch, table.pair))
+    if not census.by:
+        table.counts = counts
     return counts
 
 

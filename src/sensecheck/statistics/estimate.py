@@ -15,6 +15,7 @@ from sensecheck.statistics.arrays import Flags, Floats, Indexes
 from sensecheck.statistics.census import Census
 from sensecheck.statistics.closed import ClosedIntervals, has_closed_form, needs_units
 from sensecheck.statistics.counted import (
+    COUNTED_ABOVE,
     Counted,
     Counts,
     GroupedDraws,
@@ -23,6 +24,7 @@ from sensecheck.statistics.counted import (
     counted_numbers,
     counted_rows,
     like_units,
+    most_off,
     portions,
     replicated,
     tells,
@@ -58,6 +60,8 @@ class Estimates:
     overall: list[Figure]
     slices: dict[Slice, list[list[Figure]]] = field(default_factory=dict)
     anchors: dict[str, Floats] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """What a reader should know of how they were made."""
 
     def figure(self, name: str) -> Figure:
         for figure in self.overall:
@@ -93,7 +97,7 @@ def estimate(
     # The slices first: what they add up to is the whole.
     by = {tuple(s): _slicing(table, tuple(s), fixed, options) for s in slices}
     overall = _slicing(table, (), fixed, options)[0]
-    return Estimates(overall, by, fixed)
+    return Estimates(overall, by, fixed, _notes(table))
 
 
 def compute_anchors(
@@ -122,6 +126,25 @@ def compute_anchors(
                 quantity = anchor.compute(read[1])
             computed[anchor.name] = np.asarray(quantity, dtype=np.float64)
     return computed
+
+
+def _notes(table: Table) -> list[str]:
+    """Where rows were counted on a grid: what that may have changed."""
+    if table.pair is None or table.counts is None:
+        return []
+    rows = table.counts.of_slice(0)
+    ordered = [
+        s for s in table.statistics if isinstance(s, RowStatistic) and s.on_grid and not s.vector and not s.noise_power
+    ]
+    if not ordered or not len(rows.cell):
+        return []
+    values = WeightedRows(RowStates(ordered, rows.columns(table.pair)), rows.weight).values
+    off = most_off(rows, table.pair, ordered, values)
+    return [
+        f"more than {COUNTED_ABOVE:,} rows: figures of the order of {table.pair.number}s are of counts on a grid of "
+        f"{table.grid.size:,} cells ({ordered[0].label} and its like are off by at most {off:.1g}); "
+        "bins that follow the rows begin at its cells"
+    ]
 
 
 def _slicing(table: Table, by: Slice, anchors: Anchors, options: IntervalOptions) -> list[list[Figure]]:

@@ -24,6 +24,8 @@ _BELOW_HALF = (_OCTAVES << _BITS) + 2
 CELLS = 2 * _BELOW_HALF + 1
 WIDEST = 2.0 ** -(_BITS + 2)
 """No cell is wider: those next to one half."""
+GRID = f"2^-{_BITS + 2}"
+"""What signatures call it."""
 _BLOCK = 1 << 14
 
 

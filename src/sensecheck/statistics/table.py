@@ -11,7 +11,7 @@ import polars as pl
 
 from sensecheck.statistics import counted
 from sensecheck.statistics.arrays import U64, Flags, Floats
-from sensecheck.statistics.counted import Counts, Pair
+from sensecheck.statistics.counted import Counts
 from sensecheck.statistics.exact import ExactSums
 from sensecheck.statistics.grid import Grid
 from sensecheck.statistics.hashing import hash_ids
@@ -64,7 +64,7 @@ class Table:
         self.sums: dict[Any, ExactSums] = {}
         """Sums of all slices of some slicing, by what was summed in which bins: those of all rows follow."""
         self._of_cells: dict[str, Floats] = {}
-        self.pair = self._pair()
+        self.pair = counted.pair_of(measurements, statistics)
         """The columns that are counted on a grid, where there are so many rows."""
         self._many_units: bool | None = None
         self._slices = [tuple(by) for by in slices]
@@ -72,12 +72,6 @@ class Table:
         self.absences = list(
             dict.fromkeys(s.absent_column for s in statistics if isinstance(s, Statistic) and s.absent_column)
         )
-
-    def _pair(self) -> Pair | None:
-        pair = Pair.of(self.statistics) if self.measurements.height > counted.COUNTED_ABOVE else None
-        if pair is None or self.schema.get(pair.number) != pl.Float64 or self.schema.get(pair.flag) != pl.Boolean:
-            return None
-        return pair
 
     def _weight_scale(self) -> float:
         """A power of two that brings the mean weight near 1, where the exact grids are finest."""

@@ -53,6 +53,7 @@ from sensecheck.inputs.json_arrays import (
     in_words,
     is_deep,
     loads,
+    many_objects,
     not_utf8,
     objects_of_lines,
     read_document,

@@ -15,7 +15,8 @@ from benchmarks.golden import SHARED
 # What each of them needs besides sensecheck and its peers, which are left out where they are not installed.
 BENCHMARKS = {
     "resampling": "", "interval_cost": "", "calibration": "", "calibration_figures": "", "adaptive_binning": "",
-    "read_logits": "", "scale": "", "diverse_bench": "golden", "faithful_bench": "golden", "correct_bench": "",
+    "read_logits": "", "scale": "", "large_runs": "",
+    "diverse_bench": "golden", "faithful_bench": "golden", "correct_bench": "",
     "recognition": "",
     "nli_throughput": "transformers",
 }  # fmt: skip

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sensecheck.statistics.summing import Layout
     from sensecheck.statistics.table import Table
 
-COUNTED_ABOVE = 1_000_000
+COUNTED_ABOVE = 200_000
 """With fewer rows, every row counts for itself."""
 # Counts are held for as many slices at a time as fit into so many cells.
 _MOST_CELLS = 1 << 24

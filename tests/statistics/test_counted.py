@@ -241,3 +241,45 @@ def test_raw_scores_and_shares_are_not_counted(few: None) -> None:
     for rows, method in ((shares, {"bins": 20}), (raw, {"bins": 20, "scale": "raw-logits"})):
         found = {f.name: f for f in estimate(Frames(rows), statistics(method)).overall}
         assert 0 < found["auroc"].value < 1
+
+
+def test_confidences_that_crowd_within_cells_are_not_counted(few: None) -> None:
+    """Within a millionth of each other, or of 1: the grid would take rows for equals that are not."""
+    rng = np.random.default_rng(3)
+    rank = rng.random(3000)
+    for confidence in (0.9 + 1e-6 * rank, 1 - 10 ** -(1 + 11 * rank)):
+        rows = rows_of(3000).with_columns(confidence=pl.Series(confidence), correct=pl.Series(rng.random(3000) < rank))
+        found = estimate(Frames(rows), statistics({"bins": 20}), options=NO_INTERVALS)
+        assert not found.counted and not found.notes
+        assert abs(found.figure("auroc").value - 0.83) < 0.02
+
+
+def test_more_of_them_than_can_be_held_have_no_interval(few: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sensecheck.statistics.estimate.MOST_ROWS", 1000)
+    rows = rows_of(3000).with_columns(confidence=0.9 + 1e-6 * pl.col("confidence"))
+    found = estimate(Frames(rows), statistics({"bins": 20}), options=IntervalOptions(replicates=100))
+    assert found.counted and "the error is at most 0." in found.notes[0]
+    assert "the order within cells of the grid may change it" in found.figure("auroc").absent
+    assert found.figure("ece").low is not None
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2, 3])
+def test_equals_lose_nothing(decimals: int, few: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = rows_of(3000, decimals=decimals)
+    found = estimate(Frames(rows), statistics({"bins": 20}), options=NO_INTERVALS)
+    assert found.counted and "nothing is lost by that" in found.notes[0]
+    monkeypatch.undo()
+    exact = estimate(Frames(rows), statistics({"bins": 20}), options=NO_INTERVALS)
+    for name in ("auroc", "aurc", "e_aurc", "accuracy_at_80"):
+        assert found.figure(name).value == pytest.approx(exact.figure(name).value, rel=1e-12)
+
+
+def test_some_rows_that_are_not_scored_change_nothing_for_the_others(few: None) -> None:
+    rows = rows_of(2000)
+    with_some = pl.concat([rows, rows[:50].with_columns(scored=pl.lit(False), reason=pl.lit("no answer"))])
+    options = IntervalOptions(replicates=100)
+    a, b = (
+        estimate(Frames(r), statistics({"bins": 20}), slices=[("kind",)], options=options) for r in (rows, with_some)
+    )
+    for one, other in pairs(a, b):
+        assert (one.value, one.low, one.high) == (other.value, other.low, other.high) or one.value != one.value

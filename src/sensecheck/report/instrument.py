@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -32,7 +33,6 @@ from sensecheck.runs.collecting import Batch, Collected, collect
 from sensecheck.runs.directory import RunDirectory, damage_told
 from sensecheck.runs.signature import Method, Signature
 from sensecheck.stages import MEASURING, REPORT, SUMMING, at_work, stage, watched
-from sensecheck.statistics.counted import pair_of
 from sensecheck.statistics.estimate import Estimates, estimate
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.grid import GRID
@@ -157,8 +157,6 @@ class Instrument(ABC):
             intervals = IntervalOptions(method="none")
         else:
             method["ci"], usual["ci"] = ci_text(intervals, rows), ci_text(IntervalOptions(), rows)
-            if pair_of(rows, self.question.statistics(method)) is not None:
-                method["grid"] = GRID
         result = Result(
             self.question,
             Signature(self.question.name, method, dict(self.system()), usual, version),
@@ -171,6 +169,9 @@ class Instrument(ABC):
         _refuse_repeated(self.question.name, [statistic.name for statistic in result.statistics])
         with stage(SUMMING):
             result.estimates = self.estimates(result)
+        if result.estimates.counted:
+            signature = result.signature
+            result.signature = replace(signature, method={**signature.method, "grid": GRID})
         # An original's figures are point values: it does not matter to them which rows belong together.
         gathered = self.data.notes if isinstance(self.data, Gathered) else []
         result.notes = [

@@ -222,12 +222,11 @@ class Census:
         scored = [sum(of_slice.get(i, 0) for of_slice in self.scored_rows.values()) for i in range(len(self.masks))]
         stand_ins: dict[tuple[str, ...], tuple[str, ...]] = {}
         apart: list[int] = []
-        for i in sorted(range(len(self.masks)), key=lambda i: len(self.masks[i])):
-            columns = set(self.masks[i])
+        # By the columns that tell whether a row has a value: those of a loss and of a squared error are the same.
+        told_by = [{root for c in mask for root in self.table.told_by[c]} for mask in self.masks]
+        for i in sorted(range(len(self.masks)), key=lambda i: len(told_by[i])):
             # Fewer columns can only score more rows. Rows that all are scored need no mask to be compared.
-            same = (
-                k for k in apart if scored[k] == scored[i] and (scored[i] == self.rows or set(self.masks[k]) <= columns)
-            )
+            same = (k for k in apart if scored[k] == scored[i] and (scored[i] == self.rows or told_by[k] <= told_by[i]))
             first = next(same, None)
             if first is None:
                 apart.append(i)

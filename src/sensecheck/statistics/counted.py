@@ -47,6 +47,8 @@ _GROUPS, _OWN_GROUPS = 2048, 4096
 _MOST_GROUPED = 12_000_000
 # Neighbouring cells so many of which still differ too little to show in how much rows vary.
 _ALIKE_CELLS = 4
+TOO_COARSE = 1e-4
+"""Where the order within cells could change a figure by more, rows are looked at themselves if they can be held."""
 
 
 @dataclass(frozen=True)
@@ -120,18 +122,23 @@ class Counted:
         return table.of_cells(column)[self.cell * 2 + self.flag]
 
 
-def most_off(counted: Counted, pair: Pair, statistics: Sequence[RowStatistic], values: Sequence[Floats]) -> float:
+def most_off(counts: Counts, pair: Pair, statistics: Sequence[RowStatistic]) -> float:
     """How far figures of the order of rows may be from those of the rows themselves: with all true rows of every cell
-    before its false ones, and after them.
+    before its false ones, and after them, but for cells of equals.
     """
-    off = 0.0
+    counted, off = counts.of_slice(0), 0.0
+    if not statistics or not len(counted.cell):
+        return 0.0
+    values = RowStates(statistics, counted.columns(pair)).values(counted.weight[None, :])
+    mixed = counts.mixed[counted.cell] if counts.held is not None else np.ones(len(counted.cell), dtype=np.bool_)
     for first in (False, True):
-        number = counted.cell * 2 + (counted.flag == first)
+        number = counted.cell * 2 + (mixed & (counted.flag == first))
         order = np.argsort(number, kind="stable")
         columns = {pair.number: number[order] / (2 * counted.grid.size), pair.flag: counted.flag[order]}
         extremes = RowStates(statistics, columns).values(counted.weight[order][None, :])
         for value, extreme in zip(values, extremes, strict=True):
-            off = max(off, float(np.abs(extreme[0] - value).max(initial=0.0)))
+            change = np.abs(extreme - value)
+            off = max(off, float(change[np.isfinite(change)].max(initial=0.0)))
     return off
 
 
@@ -153,9 +160,26 @@ class Counts:
         weighted = "weight" in table.schema
         self.weight = np.zeros(cells, dtype=np.int64) if weighted else None
         self.squares = np.zeros(cells, dtype=np.int64) if weighted else None
+        self.held: Floats | None = None
+        """Of each cell, a number that it holds …"""
+        self.mixed = np.zeros(0, dtype=np.bool_)
+        """… and whether it holds others too: where it does not, its rows are equals, and nothing is lost."""
+
+    def look_for_equals(self) -> None:
+        """Have it seen, from here on, which cells hold one number alone."""
+        self.held, self.mixed = np.full(self.grid.size, np.nan), np.zeros(self.grid.size, dtype=np.bool_)
+
+    def _look(self, cell: Indexes, number: Floats) -> None:
+        assert self.held is not None
+        fresh = np.isnan(self.held[cell])
+        if fresh.any():
+            self.held[cell[fresh]] = number[fresh]
+        self.mixed[cell[self.held[cell] != number]] = True
 
     def add(self, codes: Indexes | None, number: Floats, flag: Flags | None, weight: Floats | None) -> None:
         place = self.grid.cell_of(number)
+        if self.held is not None:
+            self._look(place, number)
         if codes is not None:
             place += codes * self.grid.size
         place *= 2
@@ -272,6 +296,7 @@ def counted_numbers(table: Table) -> Counted:
     """All rows that have the number, whether or not they have the flag; where all have it, the counts are kept."""
     assert table.pair is not None
     counts, lacking = Counts(table, table.grid, 1), 0
+    counts.look_for_equals()
     for batch in table.scored([table.pair.number], [table.pair.flag]):
         lacking += batch[table.pair.flag].null_count()
         counts.add(None, *_of_batch(batch.with_columns(pl.col(table.pair.flag).fill_null(False)), table.pair))

@@ -16,6 +16,7 @@ from sensecheck.statistics.census import Census
 from sensecheck.statistics.closed import ClosedIntervals, has_closed_form, needs_units
 from sensecheck.statistics.counted import (
     COUNTED_ABOVE,
+    TOO_COARSE,
     Counted,
     Counts,
     GroupedDraws,
@@ -24,7 +25,6 @@ from sensecheck.statistics.counted import (
     counted_numbers,
     counted_rows,
     like_units,
-    most_off,
     portions,
     replicated,
     tells,
@@ -36,6 +36,7 @@ from sensecheck.statistics.measurements import Measurements
 from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_figures import (
     CURVE_OF_A_SLICE,
+    MOST_ROWS,
     SettledFigures,
     SliceRows,
     Varying,
@@ -62,6 +63,8 @@ class Estimates:
     anchors: dict[str, Floats] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     """What a reader should know of how they were made."""
+    counted: bool = False
+    """Whether rows were counted on a grid."""
 
     def figure(self, name: str) -> Figure:
         for figure in self.overall:
@@ -92,12 +95,13 @@ def estimate(
     """
     options = options or IntervalOptions()
     table = Table(measurements, statistics, slices)
+    table.choose(MOST_ROWS)
     fixed = dict(anchors or {})
     fixed.update(compute_anchors(table, statistics, known=fixed))
     # The slices first: what they add up to is the whole.
     by = {tuple(s): _slicing(table, tuple(s), fixed, options) for s in slices}
     overall = _slicing(table, (), fixed, options)[0]
-    return Estimates(overall, by, fixed, _notes(table))
+    return Estimates(overall, by, fixed, _notes(table), table.pair is not None)
 
 
 def compute_anchors(
@@ -105,7 +109,6 @@ def compute_anchors(
 ) -> dict[str, Floats]:
     """The anchors that some statistics of the table need and that are not known yet."""
     computed: dict[str, Floats] = {}
-    counted: Counted | None = None
     read: tuple[tuple[str, ...], dict[str, NDArray[Any]]] | None = None
     for statistic in statistics:
         if isinstance(statistic, RowStatistic):
@@ -114,8 +117,7 @@ def compute_anchors(
             if anchor.name in computed or (known is not None and anchor.name in known):
                 continue
             if anchor.counted is not None and table.pair is not None and anchor.columns == (table.pair.number,):
-                counted = counted_numbers(table) if counted is None else counted
-                quantity = anchor.counted(counted)
+                quantity = anchor.counted(table.numbers if table.numbers is not None else counted_numbers(table))
             else:
                 # Anchors one after the other mostly look at the same column.
                 if read is None or read[0] != anchor.columns or any(c in statistic.derived for c in anchor.columns):
@@ -130,20 +132,13 @@ def compute_anchors(
 
 def _notes(table: Table) -> list[str]:
     """Where rows were counted on a grid: what that may have changed."""
-    if table.pair is None or table.counts is None:
+    if table.pair is None:
         return []
-    rows = table.counts.of_slice(0)
-    ordered = [
-        s for s in table.statistics if isinstance(s, RowStatistic) and s.on_grid and not s.vector and not s.noise_power
-    ]
-    if not ordered or not len(rows.cell):
-        return []
-    values = WeightedRows(RowStates(ordered, rows.columns(table.pair)), rows.weight).values
-    off = most_off(rows, table.pair, ordered, values)
+    off = f"the error is at most {table.off:.1g}" if table.off else "nothing is lost by that"
     return [
-        f"more than {COUNTED_ABOVE:,} rows: figures of the order of {table.pair.number}s are of counts on a grid of "
-        f"{table.grid.size:,} cells ({ordered[0].label} and its like are off by at most {off:.1g}); "
-        "bins that follow the rows begin at its cells"
+        f"more than {COUNTED_ABOVE:,} rows: AUROC, AURC, E-AURC and accuracy at coverages are computed from counts of "
+        f"{table.pair.number}s in {table.grid.size:,} narrow cells ({off}); the edges of bins that follow the rows "
+        "(ACE, adaptive ECE) lie between cells"
     ]
 
 
@@ -349,7 +344,9 @@ class _Slicing:
         units = self.census.independent(statistics[0], of_slice)
         for i, s in enumerate(statistics):
             interval: Interval | Varying = Interval(absent=self._absent(s, code))
-            if s.name in spreads:
+            if s.name in spreads and self.table.off > TOO_COARSE:
+                interval = Interval(absent=f"the order within cells of the grid may change it by {self.table.off:.1g}")
+            elif s.name in spreads:
                 there = SliceRows(n, units, None if s.kinds is None else rows.kinds)
                 interval = row_interval(s, there, values[i], spreads[s.name], self.options, kind)
             figures.add(s, code, np.asarray(values[i]), interval)

@@ -236,11 +236,17 @@ def _summed_once(
     slices = len(census.values)
     sums = ExactSums.zeros(slices * size, len(layout.columns))
     everywhere = range(slices)
+    needed = {columns for _, columns in layout.columns}
+    # Where all figures look at the same rows, others are left out before anything is computed of them.
+    whole = census.complete or len(needed) == 1
+    inputs = [c for c in layout.inputs() if c not in ("scored", "weight")]
+    read = [*layout.inputs(), *census.by]
+    batches = table.scored(inputs, census.by) if whole and not census.complete else table.batches(read)
     with stage("summing", total=table.measurements.height, unit="rows") as advance:
-        for batch in table.batches([*layout.inputs(), *census.by]):
+        for batch in batches:
             codes, batch = census.within(batch, everywhere)
-            columns = layout.values(batch, table.weight_scale, census.complete)
-            cell = None if number is None else bins_of(batch, number, finest, census.complete)
+            columns = layout.values(batch, table.weight_scale, whole)
+            cell = None if number is None else bins_of(batch, number, finest, whole)
             if codes is not None:
                 cell = codes if cell is None else codes * size + cell
             sums.add(cell, columns, len(batch))

@@ -63,6 +63,10 @@ class Table:
         """All rows of the pair as they were counted once, if they were."""
         self.sums: dict[Any, ExactSums] = {}
         """Sums of all slices of some slicing, by what was summed in which bins: those of all rows follow."""
+        self.numbers: counted.Counted | None = None
+        """All rows that have the pair's number, as they were counted."""
+        self.off = 0.0
+        """How far figures of the order of rows can be off at most."""
         self._of_cells: dict[str, Floats] = {}
         self.pair = counted.pair_of(measurements, statistics)
         """The columns that are counted on a grid, where there are so many rows."""
@@ -101,6 +105,23 @@ class Table:
         """What the pair's number is counted on: cut at the edges of all bins that are known beforehand."""
         fixed = [s.bins.edges for s in self.statistics if isinstance(s, Statistic) and s.bins is not None]
         return Grid(edge for edges in fixed if not isinstance(edges, str) for edge in edges)
+
+    def choose(self, most_rows: int) -> None:
+        """Count the rows, or not: a run whose confidences crowd within cells of the grid is not counted if it can be
+        held.
+        """
+        if self.pair is None:
+            return
+        self.numbers = counted.counted_numbers(self)
+        if self.counts is None:
+            return
+        ordered = [
+            s for s in self.statistics
+            if isinstance(s, RowStatistic) and s.on_grid and not s.vector and not s.noise_power
+        ]  # fmt: skip
+        self.off = counted.most_off(self.counts, self.pair, ordered)
+        if not len(self.numbers.cell) or (self.off > counted.TOO_COARSE and self.measurements.height <= most_rows):
+            self.pair = self.counts = None
 
     def of_cells(self, column: str) -> Floats:
         """What a column that follows from the pair is in each cell of the grid, false and true one after the other."""
@@ -207,7 +228,7 @@ def scored_batches(
         rows = batch
         if "scored" in batch.columns and not batch["scored"].all():
             rows = batch.filter(pl.col("scored"))
-        rows = rows.with_columns(**computed) if computed else rows
+        rows = rows.lazy().with_columns(**computed).collect() if computed else rows
         lacking = [c for c in columns if lacks(rows, c)]
         if lacking:
             rows = rows.filter(pl.all_horizontal([is_defined(c, rows.schema) for c in lacking]))

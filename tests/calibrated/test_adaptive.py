@@ -227,5 +227,4 @@ def test_edges_of_equal_mass_from_counted_cells():
 def _counted(values: np.ndarray) -> Counted:
     grid = Grid()
     cell, rows = np.unique(grid.cell_of(values), return_counts=True)
-    weight = rows.astype(np.float64)
-    return Counted(grid, cell, np.zeros(len(cell), dtype=np.bool_), rows, weight, weight)
+    return Counted(grid, cell, np.zeros(len(cell), dtype=np.bool_), rows)

@@ -109,6 +109,7 @@ def test_lines_that_are_one_object_each_are_read_together() -> None:
         [b'{"a": NaN}'],
         [b'{"a": 12345678901234567890}'],
         [b'{"a": ' + b"[" * 40 + b"]" * 40 + b"}"],
+        [b'{"x": "' + b"]" * 200 + b'"}', b'{"a": ' + b"[" * 40 + b"]" * 40 + b"}"],
         [b"\xff"],
         [],
     ):

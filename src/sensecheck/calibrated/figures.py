@@ -246,10 +246,10 @@ def _mass_edges(bins: int, rows: Mapping[str, NDArray[Any]]) -> Floats:
 
 def _counted_mass_edges(bins: int, counted: Counted) -> Floats:
     """The same from rows counted on a grid, for more of them than are held at once: a cell is never split."""
-    ends, worth = _worth(counted)
+    ends = counted.grid.lower_ends[counted.cell]
     if not len(ends):
         return np.array([0.0, 1.0])
-    upto = np.cumsum(worth)
+    upto = np.cumsum(counted.rows)
     cuts = ends[np.searchsorted(upto, (np.arange(1, bins) * int(upto[-1])) // bins, side="right")]
     inner = np.unique(cuts[cuts > ends[0]])
     # So many may be at the top that they have a bin of their own, which must end above it.
@@ -287,16 +287,6 @@ def _stand_ins(values: Floats, weights: Floats) -> Floats:
     return np.asarray(values[order][np.minimum(places, len(order) - 1)])
 
 
-def _worth(counted: Counted) -> tuple[Floats, NDArray[np.int64]]:
-    """Where each cell that holds rows begins, and how many rows those are; of weighted rows, what they are worth."""
-    ends, weight = counted.grid.lower_ends[counted.cell], counted.weight
-    if not len(weight) or bool((weight == np.floor(weight)).all()):
-        return ends, weight.astype(np.int64)
-    upto = np.cumsum(weight)
-    worth = np.diff(np.rint(upto * (upto[-1] / counted.squares.sum())), prepend=0.0).astype(np.int64)
-    return ends[worth > 0], worth[worth > 0]
-
-
 def _adaptive_edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
     """Adaptive edges; one bin where no row has a confidence."""
     values, weights = _weighed(rows)
@@ -307,8 +297,8 @@ def _adaptive_edges(rows: Mapping[str, NDArray[Any]]) -> Floats:
 
 def _counted_adaptive_edges(counted: Counted) -> Floats:
     """The same from rows counted on a grid."""
-    ends, worth = _worth(counted)
-    return adaptive_edges_of_cells(ends, worth) if len(ends) else np.array([0.0, 1.0])
+    ends = counted.grid.lower_ends[counted.cell]
+    return adaptive_edges_of_cells(ends, counted.rows) if len(ends) else np.array([0.0, 1.0])
 
 
 def _stacked(confidence: Floats, correct: Floats, n: Floats, variance: Floats) -> Floats:

@@ -90,8 +90,10 @@ def objects_of_lines(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
     text = b"[" + (b",%d," % _MARK_BETWEEN).join(lines) + b"]"
     if not lines or (_LONG_NUMBER in text.translate(_DIGITS_ALIKE) and _LONG_INTEGER.search(text)):
         return None
-    # An object for every line, and so few lists and objects beside them that none can be nested too deeply.
-    if text.count(b"[") + text.count(b"{") - len(lines) > DEEPEST and is_deep_text(text, DEEPEST + 1):
+    # What may be nested too deeply is looked at by itself: an object for every line, and few lists beside them, is not.
+    if text.count(b"[") + text.count(b"{") - len(lines) > DEEPEST and any(
+        line.count(b"[") + line.count(b"{") > DEEPEST for line in lines
+    ):
         return None
     try:
         values = orjson.loads(text)
@@ -115,17 +117,12 @@ def is_deep(text: bytes, value: Any) -> bool:
     if text.count(b"[") + text.count(b"{") <= DEEPEST:
         return False
     # Brackets inside texts count too here, so that only the value itself can say for sure.
-    return is_deep_text(text, DEEPEST) and is_nested(value)
-
-
-def is_deep_text(text: bytes, most: int) -> bool:
-    """Whether more than so many brackets are open somewhere in a text, those inside its texts included."""
     depth = deepest = 0
     for start in range(0, len(text), PIECE_BYTES):
         depths = np.cumsum(_STEPS[np.frombuffer(text[start : start + PIECE_BYTES], np.uint8)], dtype=np.int64)
         deepest = max(deepest, depth + int(depths.max()))
         depth += int(depths[-1])
-    return deepest > most
+    return deepest > DEEPEST and is_nested(value)
 
 
 def is_nested(value: Any) -> bool:

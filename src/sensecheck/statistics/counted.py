@@ -36,9 +36,7 @@ COUNTED_ABOVE = 200_000
 """With fewer rows, every row counts for itself."""
 # Counts are held for as many slices at a time as fit into so many cells.
 _MOST_CELLS = 1 << 24
-# Weights are added up as whole numbers of 2^-20 of their mean: in any order the same.
-_WEIGHT_UNITS = 2.0**20
-_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 32, 4096
+_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 128, 1024
 _MANY = 16
 # A Poisson number of a mean below that is smaller, but for one in 10^16.
 _MOST_OF_FEW = 64
@@ -73,9 +71,10 @@ def pair_of(measurements: Measurements, statistics: Sequence[AnyStatistic]) -> P
     """The pair that is counted on a grid, where there are so many rows: of the whole run, not of a part of it."""
     pair = Pair.of(statistics) if measurements.height > COUNTED_ABOVE else None
     schema = measurements.schema
-    if pair is None or schema.get(pair.number) != pl.Float64 or schema.get(pair.flag) != pl.Boolean:
+    # Weights may differ a millionfold, which counts do not hold: weighted rows are looked at one by one.
+    if pair is None or "weight" in schema:
         return None
-    return pair
+    return pair if schema.get(pair.number) == pl.Float64 and schema.get(pair.flag) == pl.Boolean else None
 
 
 @dataclass(frozen=True)
@@ -87,9 +86,10 @@ class Counted:
     """Ascending; of equal ones the false come first. Only those that hold rows."""
     flag: Flags
     rows: Ints
-    weight: Floats
-    squares: Floats
-    """Sums of squared weights."""
+
+    @property
+    def weight(self) -> Floats:
+        return self.rows.astype(np.float64)
 
     @property
     def number(self) -> Floats:
@@ -97,22 +97,14 @@ class Counted:
 
     @property
     def kinds(self) -> tuple[float, float]:
-        """How many true and false rows there are; weighted ones count as many as would tell as much."""
-        numbers = []
-        for chosen in (self.flag, ~self.flag):
-            squares = float(self.squares[chosen].sum())
-            numbers.append(float(self.weight[chosen].sum()) ** 2 / squares if squares > 0 else 0.0)
-        return numbers[0], numbers[1]
+        """How many true and false rows there are."""
+        return float(self.rows[self.flag].sum()), float(self.rows[~self.flag].sum())
 
     def of_numbers(self) -> Counted:
         """The same with true and false together."""
         cell, at = np.unique(self.cell, return_inverse=True)
         rows = np.bincount(at, weights=self.rows, minlength=len(cell)).astype(np.int64)
-        weight, squares = (
-            np.asarray(np.bincount(at, weights=part, minlength=len(cell)), dtype=np.float64)
-            for part in (self.weight, self.squares)
-        )
-        return Counted(self.grid, cell, np.zeros(len(cell), dtype=np.bool_), rows, weight, squares)
+        return Counted(self.grid, cell, np.zeros(len(cell), dtype=np.bool_), rows)
 
     def columns(self, pair: Pair) -> dict[str, NDArray[np.generic]]:
         return {pair.number: self.number, pair.flag: self.flag}
@@ -122,13 +114,13 @@ class Counted:
         return table.of_cells(column)[self.cell * 2 + self.flag]
 
 
-def most_off(counts: Counts, pair: Pair, statistics: Sequence[RowStatistic]) -> float:
-    """How far figures of the order of rows may be from those of the rows themselves: with all true rows of every cell
-    before its false ones, and after them, but for cells of equals.
+def most_off(counts: Counts, pair: Pair, statistics: Sequence[RowStatistic]) -> dict[str, float]:
+    """By name: how far figures of the order of rows may be from those of the rows themselves, with all true rows of
+    every cell before its false ones, and after them, but for cells of equals.
     """
-    counted, off = counts.of_slice(0), 0.0
+    counted, off = counts.of_slice(0), dict.fromkeys((s.name for s in statistics), 0.0)
     if not statistics or not len(counted.cell):
-        return 0.0
+        return off
     values = RowStates(statistics, counted.columns(pair)).values(counted.weight[None, :])
     mixed = counts.mixed[counted.cell] if counts.held is not None else np.ones(len(counted.cell), dtype=np.bool_)
     for first in (False, True):
@@ -136,16 +128,15 @@ def most_off(counts: Counts, pair: Pair, statistics: Sequence[RowStatistic]) -> 
         order = np.argsort(number, kind="stable")
         columns = {pair.number: number[order] / (2 * counted.grid.size), pair.flag: counted.flag[order]}
         extremes = RowStates(statistics, columns).values(counted.weight[order][None, :])
-        for value, extreme in zip(values, extremes, strict=True):
+        for statistic, value, extreme in zip(statistics, values, extremes, strict=True):
             change = np.abs(extreme - value)
-            off = max(off, float(change[np.isfinite(change)].max(initial=0.0)))
+            off[statistic.name] = max(off[statistic.name], float(change[np.isfinite(change)].max(initial=0.0)))
     return off
 
 
 def portions(chosen: range, table: Table) -> Iterator[range]:
     """Slices whose counts are held at a time."""
-    arrays = 5 if "weight" in table.schema else 1
-    step = max(1, _MOST_CELLS // (2 * table.grid.size * arrays))
+    step = max(1, _MOST_CELLS // (2 * table.grid.size))
     for start in range(chosen.start, chosen.stop, step):
         yield range(start, min(start + step, chosen.stop))
 
@@ -154,12 +145,9 @@ class Counts:
     """The counts of some slices, cell by cell."""
 
     def __init__(self, table: Table, grid: Grid, slices: int) -> None:
-        self.grid, self.slices, self.scale = grid, slices, table.weight_scale
+        self.grid, self.slices = grid, slices
         cells = slices * grid.size * 2
         self.rows = np.zeros(cells, dtype=np.uint32 if table.measurements.height < 1 << 32 else np.int64)
-        weighted = "weight" in table.schema
-        self.weight = np.zeros(cells, dtype=np.int64) if weighted else None
-        self.squares = np.zeros(cells, dtype=np.int64) if weighted else None
         self.held: Floats | None = None
         """Of each cell, a number that it holds …"""
         self.mixed = np.zeros(0, dtype=np.bool_)
@@ -176,30 +164,21 @@ class Counts:
             self.held[cell[fresh]] = number[fresh]
         self.mixed[cell[self.held[cell] != number]] = True
 
-    def add(self, codes: Indexes | None, number: Floats, flag: Flags | None, weight: Floats | None) -> None:
+    def add(self, codes: Indexes | None, number: Floats, flag: Flags) -> None:
         place = self.grid.cell_of(number)
         if self.held is not None:
             self._look(place, number)
         if codes is not None:
             place += codes * self.grid.size
         place *= 2
-        if flag is not None:
-            place += flag
+        place += flag
         np.add.at(self.rows, place, self.rows.dtype.type(1))
-        if self.weight is not None and self.squares is not None and weight is not None:
-            scaled = weight * self.scale
-            np.add.at(self.weight, place, np.rint(scaled * _WEIGHT_UNITS).astype(np.int64))
-            np.add.at(self.squares, place, np.rint(scaled**2 * _WEIGHT_UNITS).astype(np.int64))
 
     def of_slice(self, at: int) -> Counted:
         cells = slice(at * self.grid.size * 2, (at + 1) * self.grid.size * 2)
         place = np.flatnonzero(self.rows[cells])
         rows = self.rows[cells][place].astype(np.int64)
-        weight = squares = rows.astype(np.float64)
-        if self.weight is not None and self.squares is not None:
-            weight = self.weight[cells][place] / (_WEIGHT_UNITS * self.scale)
-            squares = self.squares[cells][place] / (_WEIGHT_UNITS * self.scale**2)
-        return Counted(self.grid, place >> 1, (place & 1).astype(np.bool_), rows, weight, squares)
+        return Counted(self.grid, place >> 1, (place & 1).astype(np.bool_), rows)
 
 
 def counted_rows(table: Table, census: Census, chosen: range) -> Counts:
@@ -217,9 +196,8 @@ def counted_rows(table: Table, census: Census, chosen: range) -> Counts:
     return counts
 
 
-def _of_batch(batch: pl.DataFrame, pair: Pair) -> tuple[Floats, Flags, Floats | None]:
-    weight = batch["weight"].to_numpy().astype(np.float64) if "weight" in batch.columns else None
-    return batch[pair.number].to_numpy(), batch[pair.flag].to_numpy(), weight
+def _of_batch(batch: pl.DataFrame, pair: Pair) -> tuple[Floats, Flags]:
+    return batch[pair.number].to_numpy(), batch[pair.flag].to_numpy()
 
 
 class Stretches:
@@ -232,14 +210,12 @@ class Stretches:
         self.starts = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *cuts]))
         upto = np.cumsum(counted.rows)
         number = int(np.clip(upto[-1] // _ROWS_A_STRETCH, _FEWEST_STRETCHES, _STRETCHES))
-        if len(self.starts) < number:
-            even = np.searchsorted(upto, np.arange(1, number) * (upto[-1] / number))
-            self.starts = np.union1d(self.starts, counted.cell[even.clip(max=len(upto) - 1)])
+        even = np.searchsorted(upto, np.arange(1, number) * (upto[-1] / number))
+        self.starts = np.union1d(self.starts, counted.cell[even.clip(max=len(upto) - 1)])
         """The cells at which stretches begin, but for the first."""
         self.size = 2 * (len(self.starts) + 1)
         self.entry = self.entry_of(counted.cell, counted.flag)
         self.weight = self._sum(counted.weight)
-        self.squares = self._sum(counted.squares)
         self.flag = np.arange(self.size) % 2 == 1
         both = self.weight[::2] + self.weight[1::2]
         total = self._sum(counted.weight * counted.number)
@@ -263,19 +239,14 @@ class Stretches:
         """How much each entry weighs in each replicate, where rows are drawn one by one: replicates × entries."""
         key = int(seed_key(drawing.seed, f"counted:{stream}"))
         generator = np.random.Generator(np.random.Philox(key=key))
-        # A sum of weighted Poisson numbers has this mean and variance.
-        worth = np.divide(self.weight**2, self.squares, out=np.zeros(self.size), where=self.squares > 0)
-        each = np.divide(self.squares, self.weight, out=np.zeros(self.size), where=self.weight > 0)
         # Normal with the Poisson numbers' own skewness: the same for so many, and drawn in a third of the time.
         z = generator.standard_normal((drawing.replicates, self.size))
         weights = z / 6
-        weights += np.sqrt(worth)
+        weights += np.sqrt(self.weight)
         weights *= z
-        weights += worth - 1 / 6
-        few = np.flatnonzero(worth < _MANY)
-        weights[:, few] = _few_poisson(generator, worth[few], drawing.replicates)
-        if (each != 1).any():
-            weights *= each
+        weights += self.weight - 1 / 6
+        few = np.flatnonzero(self.weight < _MANY)
+        weights[:, few] = _few_poisson(generator, self.weight[few], drawing.replicates)
         return weights
 
 
@@ -357,16 +328,14 @@ class GroupedDraws:
             codes, batch = census.within(batch, chosen)
             if not len(batch):
                 continue
-            number, flag, weight = _of_batch(batch, pair)
+            number, flag = _of_batch(batch, pair)
             at = np.zeros(len(batch), dtype=np.intp) if codes is None else codes
             place = entries[at, grid.cell_of(number)] + flag
             group = self._group(hash_ids(batch[table.cluster]))
             place = place + offsets[at] + group * sizes[at]
-            units = 1 if weight is None else np.rint(weight * table.weight_scale * _WEIGHT_UNITS).astype(np.int64)
-            np.add.at(sums, place, units)
-        unit = 1.0 if "weight" not in table.schema else 1 / (_WEIGHT_UNITS * table.weight_scale)
+            np.add.at(sums, place, 1)
         parts = (sums[offsets[i] : offsets[i + 1]] for i in range(len(stretches)))
-        return [np.asarray(part.reshape(len(self.keys), -1) * unit, dtype=np.float64) for part in parts]
+        return [part.reshape(len(self.keys), -1).astype(np.float64) for part in parts]
 
     def _group(self, ids: U64) -> Indexes:
         if self.own is None:
@@ -454,4 +423,4 @@ def tells(table: Table, statistic: Statistic) -> bool:
         return False
     of_rule = statistic.interval_sums if statistic.interval is None else ()
     known = {table.pair.number, table.pair.flag}
-    return known.issuperset(table.roots([*statistic.columns, *of_rule]) - {"weight"})
+    return known.issuperset(table.roots([*statistic.columns, *of_rule]))

@@ -95,7 +95,7 @@ def estimate(
     """
     options = options or IntervalOptions()
     table = Table(measurements, statistics, slices)
-    table.choose(MOST_ROWS)
+    table.choose(MOST_ROWS, counts_do=options.method != "bca")
     fixed = dict(anchors or {})
     fixed.update(compute_anchors(table, statistics, known=fixed))
     # The slices first: what they add up to is the whole.
@@ -233,16 +233,17 @@ class _Slicing:
     def counted_figures(self) -> dict[str, list[Figure]]:
         """By name: the figures of all slices that follow from rows counted on a grid, where there are so many rows."""
         table, census = self.table, self.census
-        if table.pair is None or self.options.method == "bca":
+        if table.pair is None:
             return {}
         ordered = [s for s in table.statistics if isinstance(s, RowStatistic) and s.on_grid]
         summed = [s for s in table.statistics if isinstance(s, Statistic) and self._follows(s, ordered[0])]
-        layout = Layout.of(summed, self.anchors, self.options.method != "none", census.alike)
+        alike_rows = dict.fromkeys((s.columns for s in summed), ordered[0].columns)
+        layout = Layout.of(summed, self.anchors, self.options.method != "none", alike_rows)
         points = sum_once(table, census, layout) if summed else []
         closed = [s for s in summed if self._is_closed(s) and self.options.method != "none"]
         drawn = [s for s in summed if s not in closed]
         by_name: dict[str, list[Figure]] = {s.name: [] for s in drawn}
-        of_order = SettledFigures(census, ordered, self.options.level)
+        of_order = SettledFigures(census, ordered, self.options.level, table.off_by)
         by_name |= {s.name: [] for s in closed}
         chosen = range(len(census.values))
         with stage("resampling", total=len(chosen), unit="slices") as advance:
@@ -269,9 +270,10 @@ class _Slicing:
         closed = self.options.method == "auto" and has_closed_form(statistic)
         if closed and (self.table.clustered or "weight" in self.table.schema):
             return False  # what a cluster adds, or a weighted row, is no function of the two columns
-        alike = self.census.alike
-        same = alike.get(statistic.columns, statistic.columns) == alike.get(ordered.columns, ordered.columns)
-        return tells(self.table, statistic) and (same or self.census.complete)
+        if not tells(self.table, statistic):
+            return False
+        # Fewer columns can only score more rows: with as many, they are the same.
+        return all(self.census.n(statistic, value) == self.census.n(ordered, value) for value in self.census.values)
 
     def _draws(self, layout: Layout, counts: Counts, some: range, ordered: RowStatistic) -> Callable[[int], Resampled]:
         """Of each slice, by its place among some: its stretches, and how much each weighs in every replicate."""
@@ -337,9 +339,10 @@ class _Slicing:
             states = RowStates(shown, {pair.number: stretches.number, pair.flag: stretches.flag})
             near, drawn = states.values(stretches.weight[None, :]), states.values(draws)
             own = {s.name: value for s, value in zip(statistics, values, strict=True)}
-            spreads = {
-                s.name: spread + (own[s.name] - coarse[0]) for s, spread, coarse in zip(shown, drawn, near, strict=True)
-            }
+            moved = (
+                (s, spread + (own[s.name] - coarse[0])) for s, spread, coarse in zip(shown, drawn, near, strict=True)
+            )
+            spreads = {s.name: np.clip(spread, *s.range) for s, spread in moved}
         kind = "cluster bootstrap" if self.table.clustered else "bootstrap"
         units = self.census.independent(statistics[0], of_slice)
         for i, s in enumerate(statistics):

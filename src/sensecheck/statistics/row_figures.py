@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -146,8 +147,15 @@ def row_figures(
 class SettledFigures:
     """Figures slice by slice, whose intervals are found together at the end."""
 
-    def __init__(self, census: Census, statistics: Sequence[RowStatistic], level: float) -> None:
-        self.census, self.statistics, self.level = census, statistics, level
+    def __init__(
+        self,
+        census: Census,
+        statistics: Sequence[RowStatistic],
+        level: float,
+        off_by: Mapping[str, float] | None = None,
+    ) -> None:
+        """off_by: how far each value may be off, by its name; its interval is so much wider."""
+        self.census, self.statistics, self.level, self.off_by = census, statistics, level, off_by or {}
         self.found: dict[str, list[tuple[int, Floats, Interval | Varying]]] = {s.name: [] for s in statistics}
 
     def add(self, statistic: RowStatistic, code: int, value: Floats, interval: Interval | Varying) -> None:
@@ -159,10 +167,18 @@ class SettledFigures:
             found = self.found[statistic.name]
             intervals = settled([interval for _, _, interval in found], self.level)
             figures[statistic.name] = [
-                self.census.figure(statistic, self.census.values[code], value, interval)
+                self.census.figure(statistic, self.census.values[code], value, self._widened(statistic, interval))
                 for (code, value, _), interval in zip(found, intervals, strict=True)
             ]
         return figures
+
+    def _widened(self, statistic: RowStatistic, interval: Interval) -> Interval:
+        off, (least, most) = self.off_by.get(statistic.name, 0.0), statistic.range
+        if not off or not isinstance(interval.low, float) or not isinstance(interval.high, float):
+            return interval
+        low, high = max(interval.low - off, least), min(interval.high + off, most)
+        bounds = None if interval.bounds is None else (min(interval.bounds[0], low), max(interval.bounds[1], high))
+        return replace(interval, low=low, high=high, bounds=bounds)
 
 
 def kinds_of(statistic: RowStatistic, rows: WeightedRows) -> tuple[float, float] | None:

@@ -65,7 +65,7 @@ class Table:
         """Sums of all slices of some slicing, by what was summed in which bins: those of all rows follow."""
         self.numbers: counted.Counted | None = None
         """All rows that have the pair's number, as they were counted."""
-        self.off = 0.0
+        self.off_by: dict[str, float] = {}
         """How far figures of the order of rows can be off at most."""
         self._of_cells: dict[str, Floats] = {}
         self.pair = counted.pair_of(measurements, statistics)
@@ -106,10 +106,12 @@ class Table:
         fixed = [s.bins.edges for s in self.statistics if isinstance(s, Statistic) and s.bins is not None]
         return Grid(edge for edges in fixed if not isinstance(edges, str) for edge in edges)
 
-    def choose(self, most_rows: int) -> None:
+    def choose(self, most_rows: int, *, counts_do: bool) -> None:
         """Count the rows, or not: a run whose confidences crowd within cells of the grid is not counted if it can be
-        held.
+        held, nor one whose intervals need the rows.
         """
+        if not counts_do:
+            self.pair = None
         if self.pair is None:
             return
         self.numbers = counted.counted_numbers(self)
@@ -119,9 +121,13 @@ class Table:
             s for s in self.statistics
             if isinstance(s, RowStatistic) and s.on_grid and not s.vector and not s.noise_power
         ]  # fmt: skip
-        self.off = counted.most_off(self.counts, self.pair, ordered)
+        self.off_by = counted.most_off(self.counts, self.pair, ordered)
         if not len(self.numbers.cell) or (self.off > counted.TOO_COARSE and self.measurements.height <= most_rows):
             self.pair = self.counts = None
+
+    @property
+    def off(self) -> float:
+        return max(self.off_by.values(), default=0.0)
 
     def of_cells(self, column: str) -> Floats:
         """What a column that follows from the pair is in each cell of the grid, false and true one after the other."""

@@ -31,6 +31,7 @@ SHOWN = {
     "sensecheck.inputs.formats.replies": ["own_tokens"],
     "sensecheck.inputs.tables": ["TableReader", "detect_table_format", "kind_and_value", "read_table"],
     "sensecheck.statistics.binning": ["bin_index"],
+    "sensecheck.statistics.grid": ["Grid"],
     "sensecheck.statistics.compare": ["compare", "flips", "mcnemar"],
     "sensecheck.statistics.distributions": [
         "beta_cdf",

@@ -36,7 +36,7 @@ COUNTED_ABOVE = 200_000
 """With fewer rows, every row counts for itself."""
 # Counts are held for as many slices at a time as fit into so many cells.
 _MOST_CELLS = 1 << 24
-_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 128, 1024
+_STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 128, 4096
 _MANY = 16
 # A Poisson number of a mean below that is smaller, but for one in 10^16.
 _MOST_OF_FEW = 64
@@ -263,11 +263,15 @@ def _few_poisson(generator: np.random.Generator, means: Floats, replicates: int)
     return numbers
 
 
-def counted_numbers(table: Table) -> Counted:
-    """All rows that have the number, whether or not they have the flag; where all have it, the counts are kept."""
+def counted_numbers(table: Table, *, equals: bool = False) -> Counted:
+    """All rows that have the number, whether or not they have the flag; where all have it, the counts are kept.
+
+    equals: see which cells hold one number alone; it takes as long as counting.
+    """
     assert table.pair is not None
     counts, lacking = Counts(table, table.grid, 1), 0
-    counts.look_for_equals()
+    if equals:
+        counts.look_for_equals()
     for batch in table.scored([table.pair.number], [table.pair.flag]):
         lacking += batch[table.pair.flag].null_count()
         counts.add(None, *_of_batch(batch.with_columns(pl.col(table.pair.flag).fill_null(False)), table.pair))

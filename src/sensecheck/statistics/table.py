@@ -122,6 +122,10 @@ class Table:
             if isinstance(s, RowStatistic) and s.on_grid and not s.vector and not s.noise_power
         ]  # fmt: skip
         self.off_by = counted.most_off(self.counts, self.pair, ordered)
+        if self.off > counted.TOO_COARSE:
+            # Rounded confidences are equals, among which there is no order to lose.
+            self.numbers = counted.counted_numbers(self, equals=True)
+            self.off_by = counted.most_off(self.counts, self.pair, ordered)
         if not len(self.numbers.cell) or (self.off > counted.TOO_COARSE and self.measurements.height <= most_rows):
             self.pair = self.counts = None
 

@@ -298,3 +298,31 @@ def test_some_rows_that_are_not_scored_change_nothing_for_the_others(few: None) 
     )
     for one, other in pairs(a, b):
         assert one.to_dict() == {**other.to_dict(), "unscored": {}}
+
+
+@pytest.mark.parametrize("lacking", [False, True])
+def test_one_slice_crowds_within_a_cell(lacking: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousandth of the rows, within a millionth of each other: the run does not show it, the slice would read 0.5."""
+    rng = np.random.default_rng(5)
+    rank = pl.Series(rng.random(60_000))
+    crowds = pl.int_range(pl.len()) < 60
+    rows = rows_of(60_000).with_columns(
+        confidence=pl.when(crowds).then(0.35 + 1e-6 * rank).otherwise("confidence"),
+        correct=pl.when(crowds).then(pl.Series(rng.random(60_000)) < rank).otherwise("correct"),
+        kind=pl.when(crowds).then(pl.lit("crowd")).otherwise("kind"),
+    )
+    if lacking:
+        rows = rows.with_columns(correct=pl.when(pl.int_range(pl.len()) % 10 == 9).then(None).otherwise("correct"))
+    exact, from_counts = both(rows, monkeypatch, slices=[("kind",)], options=NO_INTERVALS)
+    assert from_counts.counted and "the error is at most" in from_counts.notes[0]
+    for one, other in pairs(exact, from_counts):
+        if one.slice == {"kind": "crowd"} and one.name in ORDER:
+            assert other.value == one.value
+
+
+def test_crowded_rows_of_which_some_lack_a_verdict(few: None) -> None:
+    rows = rows_of(3000).with_columns(
+        confidence=0.9 + 1e-6 * pl.col("confidence"),
+        correct=pl.when(pl.int_range(pl.len()) % 10 == 0).then(None).otherwise("correct"),
+    )
+    assert not estimate(Frames(rows), statistics({"bins": 20}), options=NO_INTERVALS).counted

@@ -7,11 +7,9 @@ gives. Records come in batches that are always cut the same way, so that a stopp
 
 from __future__ import annotations
 
-import gc
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, count
 from pathlib import Path
@@ -33,6 +31,7 @@ from sensecheck.inputs.json_arrays import (
     array_pieces,
     is_nested,
     loads,
+    many_objects,
     no_document,
     not_utf8,
     read_document,
@@ -182,7 +181,7 @@ class Reader:
         pieces, self._begun = self._begun or self._pieces(), None
         batches = staged(READING, self._cut(pieces), count=len)
         for number in count():
-            with _no_collection():
+            with many_objects():
                 batch = next(batches, None)
             if batch is None:
                 return
@@ -574,18 +573,6 @@ def _kind_of(source: Source) -> str:
         return "json" if plain.endswith(".json") else "jsonl" if plain.endswith(".jsonl") else "table"
     kind = detect_table_format(head, name).name
     return "json" if kind != "jsonl" and name.endswith(".json") else kind
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Thousands of new records make no cycles; looking for some after every few hundred costs as much as reading."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
 
 
 def read_distances(path: str | Path) -> dict[str, str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -45,6 +45,8 @@ _GROUPS, _OWN_GROUPS = 2048, 4096
 _MOST_GROUPED = 12_000_000
 # Neighbouring cells so many of which still differ too little to show in how much rows vary.
 _ALIKE_CELLS = 4
+CROWDED = 1e-3
+"""The same for AUROC in a slice, whose rows may lie in fewer cells than those of the run."""
 TOO_COARSE = 1e-4
 """Where the order within cells could change a figure by more, rows are looked at themselves if they can be held."""
 
@@ -134,6 +136,20 @@ def most_off(counts: Counts, pair: Pair, statistics: Sequence[RowStatistic]) -> 
     return off
 
 
+def is_crowded(counted: Counted, mixed: Flags | None) -> bool:
+    """Whether a slice holds so many pairs of a true and a false row in one cell that their order matters.
+
+    mixed: which cells hold different numbers; all may, where nobody looked.
+    """
+    cell, at = np.unique(counted.cell, return_inverse=True)
+    true, false = (
+        np.bincount(at, weights=np.where(counted.flag == kind, counted.rows, 0), minlength=len(cell))
+        for kind in (True, False)
+    )
+    pairs = true * false if mixed is None else true * false * mixed[cell]
+    return bool(pairs.sum() > 2 * CROWDED * true.sum() * false.sum())
+
+
 def portions(chosen: range, table: Table) -> Iterator[range]:
     """Slices whose counts are held at a time."""
     step = max(1, _MOST_CELLS // (2 * table.grid.size))
@@ -147,7 +163,7 @@ class Counts:
     def __init__(self, table: Table, grid: Grid, slices: int) -> None:
         self.grid, self.slices = grid, slices
         cells = slices * grid.size * 2
-        self.rows = np.zeros(cells, dtype=np.uint32 if table.measurements.height < 1 << 32 else np.int64)
+        self.rows: NDArray[Any] = np.zeros(cells, dtype=np.uint32 if table.measurements.height < 1 << 32 else np.int64)
         self.held: Floats | None = None
         """Of each cell, a number that it holds …"""
         self.mixed = np.zeros(0, dtype=np.bool_)
@@ -264,20 +280,24 @@ def _few_poisson(generator: np.random.Generator, means: Floats, replicates: int)
 
 
 def counted_numbers(table: Table, *, equals: bool = False) -> Counted:
-    """All rows that have the number, whether or not they have the flag; where all have it, the counts are kept.
+    """All rows that have the number, whether or not they have the flag; those that have it are kept in `table.counts`.
 
     equals: see which cells hold one number alone; it takes as long as counting.
     """
     assert table.pair is not None
-    counts, lacking = Counts(table, table.grid, 1), 0
+    counts, others = Counts(table, table.grid, 1), Counts(table, table.grid, 1)
     if equals:
         counts.look_for_equals()
+    flag = pl.col(table.pair.flag)
     for batch in table.scored([table.pair.number], [table.pair.flag]):
-        lacking += batch[table.pair.flag].null_count()
-        counts.add(None, *_of_batch(batch.with_columns(pl.col(table.pair.flag).fill_null(False)), table.pair))
-    if not lacking:
-        table.counts = counts
-    return counts.of_slice(0).of_numbers()
+        if batch[table.pair.flag].null_count():
+            without = batch.filter(flag.is_null()).with_columns(flag.fill_null(False))
+            others.add(None, *_of_batch(without, table.pair))
+            batch = batch.filter(flag.is_not_null())
+        counts.add(None, *_of_batch(batch, table.pair))
+    table.counts = counts
+    others.rows += counts.rows
+    return others.of_slice(0).of_numbers()
 
 
 Resampled: TypeAlias = tuple[Stretches, Floats] | tuple[None, None]

@@ -24,6 +24,7 @@ from sensecheck.statistics.counted import (
     Stretches,
     counted_numbers,
     counted_rows,
+    is_crowded,
     like_units,
     portions,
     replicated,
@@ -244,6 +245,8 @@ class _Slicing:
         drawn = [s for s in summed if s not in closed]
         by_name: dict[str, list[Figure]] = {s.name: [] for s in drawn}
         of_order = SettledFigures(census, ordered, self.options.level, table.off_by)
+        mixed = None if table.counts is None or table.counts.held is None else table.counts.mixed
+        crowded: list[int] = []
         by_name |= {s.name: [] for s in closed}
         chosen = range(len(census.values))
         with stage("resampling", total=len(chosen), unit="slices") as advance:
@@ -253,6 +256,8 @@ class _Slicing:
                 draws = self._draws(layout, counts, some, ordered[0])
                 for at, code in enumerate(some):
                     rows = counts.of_slice(at)
+                    if census.by and is_crowded(rows, mixed):
+                        crowded.append(code)
                     own = [of_binning[code] for of_binning in points]
                     resampled = draws(at)
                     self._add_drawn(by_name, drawn, layout, own, code, resampled)
@@ -263,13 +268,18 @@ class _Slicing:
                 if closed:
                     for name, figures in self._closed_figures(closed, some, layout, points, alike).items():
                         by_name[name] += figures
-        return by_name | of_order.by_name()
+        by_order = of_order.by_name()
+        for code in crowded:
+            # The grid does for the run and not for this slice: its rows are looked at one by one.
+            for name, exact in row_figures(table, census, range(code, code + 1), ordered, self.options).items():
+                by_order[name][code] = exact[0]
+        return by_name | by_order
 
     def _follows(self, statistic: Statistic, ordered: RowStatistic) -> bool:
         """Whether a figure's sums follow from the counted rows: it looks at all of them and at nothing else."""
         closed = self.options.method == "auto" and has_closed_form(statistic)
-        if closed and (self.table.clustered or "weight" in self.table.schema):
-            return False  # what a cluster adds, or a weighted row, is no function of the two columns
+        if closed and self.table.clustered:
+            return False  # what a cluster adds is no function of the two columns
         if not tells(self.table, statistic):
             return False
         # Fewer columns can only score more rows: with as many, they are the same.

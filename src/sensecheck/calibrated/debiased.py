@@ -174,10 +174,11 @@ class _Model:
     gap: Array
     effect: Array  # design effect per bin
     clusters: float  # effective number of clusters (of rows where there are none)
-    noise: Array  # draws x B, unit variance (before Student's factor), correlated as the replicates are
-    shares: Array  # draws x B, the bin shares of resampled data, as ratios to their mean
+    noise: Array  # B x draws, unit variance (before Student's factor), correlated as the replicates are
+    shares: Array  # B x draws, the bin shares of resampled data
     sizes: Array  # replicates x B, the bins' rows in each
     together: float  # design effect of all bins' gaps together
+    scratch: Array  # B x draws, in which one set of draws is made after the other
     found: dict[tuple[Kind, float, bool], Debiased] = field(default_factory=dict)  # by what was asked
 
     def sd(self, gap: Array) -> Array:
@@ -185,14 +186,30 @@ class _Model:
         accuracy = np.clip(self.confidence - gap, 0.0, 1.0)
         return np.asarray(np.sqrt(self.effect * accuracy * (1 - accuracy) / self.size))
 
-    def seen(self, gap: Array) -> Array:
+    def figures(self, kind: Kind, gap: Array) -> Array:
+        """Draws of the figure if ``gap`` were the true gaps."""
+        seen = self._seen(gap)
+        if kind == "ece":
+            np.abs(seen, out=seen)
+        elif kind == "rmsce":
+            np.multiply(seen, seen, out=seen)
+        else:
+            np.maximum(seen if kind == "over" else np.negative(seen, out=seen), 0.0, out=seen)
+        sums: Array = np.einsum("bd,bd->d", self.shares, seen)
+        return np.asarray(np.sqrt(sums)) if kind == "rmsce" else sums
+
+    def _seen(self, gap: Array) -> Array:
         """Draws of the observed gaps if ``gap`` were the true ones: normal with the binomial's skewness."""
         accuracy = np.clip(self.confidence - gap, 0.0, 1.0)
         sd = self.sd(gap)
         skew = (2 * accuracy - 1) * self.effect / (self.size * np.maximum(sd, 1e-9))
         # Cornish and Fisher's first term; the bound keeps it rising in the noise down to three deviations.
         bend = sd * np.clip(skew, -1.0, 1.0) / 6
-        return gap - bend + self.noise * (sd + self.noise * bend)
+        seen = np.multiply(self.noise, bend[:, None], out=self.scratch)
+        seen += sd[:, None]
+        seen *= self.noise
+        seen += (gap - bend)[:, None]
+        return seen
 
     def varies(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> float:
         """The variance, over the replicates, of how many rows the chosen bins hold together."""
@@ -260,14 +277,15 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
     rng = np.random.default_rng(seed)
     half = rng.standard_normal((draws // 2, len(size)))
     noise = np.concatenate([half, -half])
+    noise = np.ascontiguousarray(noise.T)
     if len(size) <= _MANY_BINS or clusters < CLUSTERED * total:
-        noise = noise @ _root(residual, variance).T
+        noise = np.einsum("bc,cd->bd", _root(residual, variance), noise)  # too little for the threads of `@`
     freedom = max(clusters - 1, 1.0)
     chi = rng.chisquare(freedom, draws // 2) / freedom
     # Student's tails; and, as in the jackknife, a cluster is measured against means that it has pulled along.
-    noise *= clusters / max(clusters - 1, 1.0) / np.sqrt(np.concatenate([chi, chi]))[:, None]
+    noise *= clusters / max(clusters - 1, 1.0) / np.sqrt(np.concatenate([chi, chi]))
     shares = sizes / _positive(sizes.sum(1, keepdims=True))
-    shares = shares / _positive(shares.mean(0))
+    shares = np.resize(shares * (size / total / _positive(shares.mean(0))), (len(chi) * 2, len(size)))
     return _Model(
         size,
         size / total,
@@ -276,9 +294,10 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
         effect,
         clusters,
         noise,
-        np.resize(shares, (len(noise), len(size))),
+        np.ascontiguousarray(shares.T),
         sizes,
         _design_effect(size, accuracy, residual, clusters),
+        np.empty(noise.shape),
     )
 
 
@@ -316,7 +335,7 @@ def _root(residual: Array, variance: Array) -> Array:
     """A square root of the replicates' correlation matrix; a bin whose residual never varies stands alone."""
     live = variance > 1e-12
     scaled = np.where(live, residual - residual.mean(0), 0.0) / np.sqrt(np.where(live, variance, 1.0))
-    correlation = scaled.T @ scaled / len(residual)
+    correlation = np.einsum("rb,rc->bc", scaled, scaled) / len(residual)
     np.fill_diagonal(correlation, 1.0)
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -328,7 +347,6 @@ def _root(residual: Array, variance: Array) -> Array:
 
 def _inverted(kind: Kind, model: _Model, tail: float, valued: bool) -> Debiased:
     observed = float(_figure(kind, model.gap, model.share))
-    weights = model.share * model.shares
 
     # Answers come whole and draws do not: a gap of exactly 0 stands for all up to half a row.
     half = (-0.5 if kind == "under" else 0.5) / model.size
@@ -342,9 +360,7 @@ def _inverted(kind: Kind, model: _Model, tail: float, valued: bool) -> Debiased:
         most = least_observed if family is cautious else widest
 
         def excess(s: float) -> float:
-            gap = family(s)
-            figures = _figure(kind, model.seen(gap), weights)
-            return _point(figures, probability) - most
+            return _point(model.figures(kind, family(s)), probability) - most
 
         return float(_figure(kind, family(_rising(excess, floor, ceiling, CLOSE * most)), model.share))
 
@@ -433,7 +449,7 @@ def _spread(kind: Kind, model: _Model, tail: float) -> list[tuple[Callable[[floa
     """
     unit = model.reference()
     standard = model.gap / unit
-    most = _point(np.abs(model.noise).max(1), 1 - tail)
+    most = _point(np.abs(model.noise).max(0), 1 - tail)
     families: list[tuple[Callable[[float], Array], float]]
     if kind == "over" or kind == "under":
         side = 1.0 if kind == "over" else -1.0
@@ -450,7 +466,7 @@ def _spread(kind: Kind, model: _Model, tail: float) -> list[tuple[Callable[[floa
         families = [(lambda u: model.possible(signs * np.maximum(sizes + u, 0.0) * unit), most)]
     if model.clusters < CLUSTERED * model.size.sum():
         pulled = _toward_mean(side * standard)
-        together = TOGETHER * _point(np.abs(model.noise.mean(1)), 1 - tail / 2)
+        together = TOGETHER * _point(np.abs(model.noise.mean(0)), 1 - tail / 2)
         families.append((lambda u: model.possible(side * (pulled + u) * unit), together))
     return families
 
@@ -517,11 +533,11 @@ def _maximum(model: _Model, tail: float) -> Debiased:
 def _least_maximum(model: _Model, confidence: float) -> float:
     """A lower limit of the largest absolute gap: simultaneous over those bins that may hold the largest."""
     extreme = np.abs(model.noise)
-    ceiling = _outer(_limits(model, _point(extreme.max(1), 1 - (1 - confidence) / 10)))
+    ceiling = _outer(_limits(model, _point(extreme.max(0), 1 - (1 - confidence) / 10)))
     holders = np.ones(len(model.size), dtype=bool)
     low = 0.0
     for _ in range(3):
-        left, right = _limits(model, _point(extreme[:, holders].max(1), confidence))
+        left, right = _limits(model, _point(extreme[holders].max(0), confidence))
         low = max(low, float(np.maximum(left, -right).max()))
         if not (ceiling >= low).any():
             break

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from sensecheck.statistics.arrays import Floats
+from sensecheck.statistics.side_by_side import added_up, running
 
 CURVE_POINTS = 50
 """The risk–coverage curve is drawn at this many coverages: 1/50, 2/50 … 1."""
@@ -50,6 +51,7 @@ class Ranked:
         self._weights: Floats | None = None
         self._sums: tuple[Floats, Floats] | None = None
         self._running: tuple[Floats, Floats] | None = None
+        self._descending: tuple[Floats, list[tuple[slice, Floats, Floats]]] | None = None
         self.aurc: Floats | None = None
         """AURC of the replicates last looked at: E-AURC needs it again."""
 
@@ -70,7 +72,7 @@ class Ranked:
         if 2 * len(cuts) == len(self.correct) and bool((np.diff(cuts) == 2).all()):
             total, right = (part[:, ::2] + part[:, 1::2] for part in (total, right))  # the same, in half the time
         elif len(cuts) < len(self.correct):
-            total, right = np.add.reduceat(total, cuts, axis=1), np.add.reduceat(right, cuts, axis=1)
+            total, right = added_up(total, cuts), added_up(right, cuts)
         self._weights, self._sums, self._running, self.aurc = weights, (total, right), None, None
         return self._sums
 
@@ -78,7 +80,7 @@ class Ranked:
         """Weight and correct weight of all rows at least as sure."""
         total, right = self.sums(weights)
         if self._running is None:
-            self._running = np.cumsum(total[:, ::-1], axis=1), np.cumsum(right[:, ::-1], axis=1)
+            self._running = running(total), running(right)
         return self._running
 
     def places(self, covered: Floats) -> NDArray[np.intp]:
@@ -120,6 +122,15 @@ class Ranked:
 
         Each block begins with the sums before it; the slice says which of the groups, counted from the top, follow.
         """
+        if len(self.groups) > _BLOCK:
+            yield from self._blocks_descending(weights)
+            return
+        # Every figure asks for the same.
+        if self._descending is None or self._descending[0] is not weights:
+            self._descending = weights, list(self._blocks_descending(weights))
+        yield from self._descending[1]
+
+    def _blocks_descending(self, weights: Floats) -> Iterator[tuple[slice, Floats, Floats]]:
         count, rows = len(self.groups), len(self.correct)
         before = (0.0, 0.0)
         for stop in range(count, 0, -_BLOCK):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sensecheck.calibrated.ranking import Ranked
+from sensecheck.statistics.side_by_side import added_up
 
 Floats = NDArray[np.float64]
 
@@ -21,6 +22,8 @@ NARROWEST = 1e-3
 """No bandwidth below this is tried: narrower ones follow single rows."""
 _HALVINGS = 16
 _FEWEST_CELLS = 64
+_CELLS_OF_REPLICATES = CELLS // 4
+"""Replicates need no more digits than they vary by."""
 _MOST_TURNS, _CLOSE = 4, 0.01
 _FADED = 9.0  # a Gaussian so many deviations from its middle
 _BLOCK = 1 << 16
@@ -69,37 +72,6 @@ def from_grid(grid: Floats) -> tuple[Floats, Floats]:
     return _smoothed(spectrum, high, cells), high
 
 
-def of_replicates(grid: Floats) -> Floats:
-    """Smooth ECE of each row of residuals on a grid, where all are much alike: replicates of one another.
-
-    The bandwidth is where a falling curve meets the rising σ. From where it is for their mean, two steps towards it
-    tell how fast they close in (Aitken), and so where they end.
-    """
-    start = max(float(from_grid(grid.mean(axis=0)[None, :])[1][0]), NARROWEST)
-    while grid.shape[1] > _FEWEST_CELLS and 2 / grid.shape[1] <= start / 4:
-        grid = grid[:, ::2] + grid[:, 1::2]  # the kernel is so wide that it does not show
-    cells = grid.shape[1]
-    spectrum = _spectrum(grid)
-
-    def onward(width: Floats) -> tuple[Floats, Floats]:
-        """The mean absolute residual at a bandwidth, and the bandwidth that it would be itself."""
-        values = _smoothed(spectrum, width, cells)
-        return values, np.clip(values, NARROWEST, 1.0)
-
-    width = np.full(len(grid), start)
-    values, once = onward(width)
-    for _ in range(_MOST_TURNS):
-        if np.abs(once - width).max(initial=0.0) <= _CLOSE * float(width.mean()):
-            break
-        _, twice = onward(once)
-        turn = twice - 2 * once + width
-        # The curve falls, so its steps go to and fro and shrink; where they do not, they have arrived.
-        guess = np.where(np.abs(turn) > 1e-12, width - (once - width) ** 2 / np.where(turn == 0, 1.0, turn), twice)
-        width = np.clip(guess, np.minimum(once, twice), np.maximum(once, twice))
-        values, once = onward(width)
-    return values
-
-
 def smooth_ece(confidence: ArrayLike, correct: ArrayLike) -> float:
     """Smooth ECE of two arrays."""
     if not np.size(confidence):
@@ -109,53 +81,69 @@ def smooth_ece(confidence: ArrayLike, correct: ArrayLike) -> float:
 
 def smooth_ece_of(state: Ranked, weights: Floats) -> Floats:
     """The same from rows sorted by confidence, for each replicate of weights."""
-    # Replicates need no more digits than they vary by.
-    single = len(weights) == 1
-    cells = CELLS if single else CELLS // 4
-    residuals = _of_all if single else _of_many
-    total_weight, cell_starts, filled, residual = residuals(state, weights, cells)
-    grid = np.zeros((len(weights), cells))
-    grid[:, filled] = np.add.reduceat(residual, cell_starts, axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        grid /= total_weight[:, None]
-    defined = np.isfinite(grid).all(axis=1)
+    return _of_all(state, weights) if len(weights) == 1 else _of_replicates(state, weights)
+
+
+def _of_replicates(state: Ranked, weights: Floats) -> Floats:
+    """Smooth ECE of replicates, which are all much alike.
+
+    The bandwidth is where a falling curve meets the rising σ. From where it is for their mean, two steps towards it
+    tell how fast they close in (Aitken), and so where they end.
+    """
+    total, right = state.sums(weights)
+    cuts = state.cuts(weights)
+    middle = np.add.reduceat(state.confidence, cuts) / np.diff(np.append(cuts, len(state.confidence)))
+    residual = total * middle - right
+    all_weight = np.add.reduce(total.T, axis=0)
     values = np.full(len(weights), np.nan)
-    if defined.any():
-        values[defined] = from_grid(grid[defined])[0] if single else of_replicates(grid[defined])
+    if not (all_weight > 0).any():
+        return values
+    of_mean = np.bincount(_cell(middle, CELLS), weights=residual.mean(axis=0), minlength=CELLS)
+    start = max(float(from_grid(of_mean[None, :] / all_weight.mean())[1][0]), NARROWEST)
+    cells = _CELLS_OF_REPLICATES
+    while cells > _FEWEST_CELLS and 2 / cells <= start / 4:
+        cells //= 2  # the kernel is so wide that it does not show
+    cell = _cell(middle, cells)
+    starts = np.flatnonzero(np.concatenate([[True], cell[1:] != cell[:-1]]))
+    by_cell = np.zeros((cells, len(weights)))
+    by_cell[cell[starts]] = added_up(residual, starts).T
+    defined = all_weight > 0
+    by_cell = by_cell[:, defined] / all_weight[defined]
+    spectrum = _spectrum(by_cell.T)
+
+    def onward(width: Floats) -> tuple[Floats, Floats]:
+        """The mean absolute residual at a bandwidth, and the bandwidth that it would be itself."""
+        found = _smoothed(spectrum, width, cells)
+        return found, np.clip(found, NARROWEST, 1.0)
+
+    width = np.full(len(spectrum), start)
+    found, once = onward(width)
+    for _ in range(_MOST_TURNS):
+        if np.abs(once - width).max(initial=0.0) <= _CLOSE * float(width.mean()):
+            break
+        _, twice = onward(once)
+        turn = twice - 2 * once + width
+        # The curve falls, so its steps go to and fro and shrink; where they do not, they have arrived.
+        guess = np.where(np.abs(turn) > 1e-12, width - (once - width) ** 2 / np.where(turn == 0, 1.0, turn), twice)
+        width = np.clip(guess, np.minimum(once, twice), np.maximum(once, twice))
+        found, once = onward(width)
+    values[defined] = found
     return values
 
 
-_Residuals = tuple[Floats, NDArray[np.intp], NDArray[np.int64], Floats]
-"""All weight of each replicate; where each filled cell begins among the groups; which it is; groups' residuals."""
+def _cell(middle: Floats, cells: int) -> NDArray[np.int64]:
+    return np.minimum((middle * cells).astype(np.int64), cells - 1)
 
 
-def _of_many(state: Ranked, weights: Floats, cells: int) -> _Residuals:
-    total, right = state.sums(weights)
-    cuts = state.cuts(weights)
-    sizes = np.diff(np.append(cuts, len(state.confidence)))
-    middle = np.add.reduceat(state.confidence, cuts) / sizes
-    cell = np.minimum((middle * cells).astype(np.int64), cells - 1)
-    starts = np.flatnonzero(np.concatenate([[True], cell[1:] != cell[:-1]]))
-    return total.sum(axis=1), starts, cell[starts], total * middle - right
-
-
-def _of_all(state: Ranked, weights: Floats, cells: int) -> _Residuals:
-    """The same block by block: there may be very many rows."""
-    count = len(state.groups)
-    totals, residual = np.empty((1, count)), np.empty((1, count))
-    starts: list[NDArray[np.intp]] = []
-    filled: list[NDArray[np.int64]] = []
-    before = -1
+def _of_all(state: Ranked, weights: Floats) -> Floats:
+    """Of one replicate, block by block: there may be very many rows."""
+    grid = np.zeros(CELLS)
+    all_weight = 0.0
     for where, total, right in state.pieces(weights):
         begin = state.groups[where]
-        end = int(state.groups[where.stop]) if where.stop < count else len(state.confidence)
+        end = int(state.groups[where.stop]) if where.stop < len(state.groups) else len(state.confidence)
         sizes = np.diff(np.append(begin, end))
         middle = np.add.reduceat(state.confidence[begin[0] : end], begin - begin[0]) / sizes
-        cell = np.minimum((middle * cells).astype(np.int64), cells - 1)
-        new = np.flatnonzero(np.diff(cell, prepend=before))
-        starts.append(new + where.start)
-        filled.append(cell[new])
-        before = int(cell[-1])
-        totals[0, where] = total
-        residual[0, where] = total * middle - right
-    return totals.sum(axis=1), np.concatenate(starts), np.concatenate(filled), residual
+        grid += np.bincount(_cell(middle, CELLS), weights=total * middle - right, minlength=CELLS)
+        all_weight += float(total.sum())
+    return from_grid(grid[None, :] / all_weight)[0] if all_weight > 0 else np.full(1, np.nan)

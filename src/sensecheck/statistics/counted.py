@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -38,6 +40,7 @@ COUNTED_ABOVE = 200_000
 _MOST_CELLS = 1 << 24
 _STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 128, 4096
 _MANY = 16
+_SHUFFLED_AT_ONCE = 256
 # A Poisson number of a mean below that is smaller, but for one in 10^16.
 _MOST_OF_FEW = 64
 _GROUPS, _OWN_GROUPS = 2048, 4096
@@ -251,32 +254,53 @@ class Stretches:
         total = self._sum(self.counted.weight * of_cells)
         return np.divide(total, self.weight, out=np.zeros(self.size), where=self.weight > 0)
 
-    def draws(self, drawing: Drawing, stream: str) -> Floats:
-        """How much each entry weighs in each replicate, where rows are drawn one by one: replicates × entries."""
-        key = int(seed_key(drawing.seed, f"counted:{stream}"))
-        generator = np.random.Generator(np.random.Philox(key=key))
-        # Normal with the Poisson numbers' own skewness: the same for so many, and drawn in a third of the time.
-        z = generator.standard_normal((drawing.replicates, self.size))
-        weights = z / 6
-        weights += np.sqrt(self.weight)
-        weights *= z
-        weights += self.weight - 1 / 6
-        few = np.flatnonzero(self.weight < _MANY)
-        weights[:, few] = _few_poisson(generator, self.weight[few], drawing.replicates)
-        return weights
 
+class PoissonDraws:
+    """Poisson numbers of any means, so many replicates of each.
 
-def _few_poisson(generator: np.random.Generator, means: Floats, replicates: int) -> Floats:
-    """Poisson numbers of small means, replicates × means: looked up in their distributions, which is quicker."""
-    numbers = np.zeros((replicates, len(means)))
-    chances = np.exp(-means)[:, None] * np.cumprod(
-        np.concatenate([np.ones((len(means), 1)), means[:, None] / np.arange(1, _MOST_OF_FEW)], axis=1), axis=1
-    )
-    upto = np.cumsum(chances, axis=1)
-    draws = generator.random((len(means), replicates))
-    for k in np.flatnonzero(means > 0).tolist():
-        numbers[:, k] = np.searchsorted(upto[k], draws[k])
-    return numbers
+    The replicates of one mean are its quantiles at even steps, shuffled: each mean is met exactly, and only what
+    several add up to is left to chance. All slices are shuffled alike; nothing is computed of two of them together.
+    """
+
+    def __init__(self, drawing: Drawing) -> None:
+        self.replicates, self.seed = drawing.replicates, drawing.seed
+        self.steps: Floats = (np.arange(self.replicates) + 0.5) / self.replicates
+        normal = np.array([NormalDist().inv_cdf(step) for step in self.steps.tolist()])
+        self.normal: Floats = normal / np.sqrt((normal**2).mean()) if self.replicates > 1 else normal
+        self.shuffled = np.empty((0, self.replicates), dtype=np.intp)
+        """Row by row, places in an array of means × replicates."""
+
+    def of(self, means: Floats) -> Floats:
+        """Replicates × means; the replicates of each lie side by side."""
+        # Normal with the Poisson numbers' own skewness: the same for so many.
+        bent = (self.normal**2 - 1) / 6
+        quantiles = np.sqrt(means)[:, None] * self.normal
+        quantiles += bent
+        quantiles += means[:, None]
+        few = np.flatnonzero(means < _MANY)
+        quantiles[few] = self._of_few(means[few])
+        return quantiles.reshape(-1).take(self._orders(len(means))).T
+
+    def _of_few(self, means: Floats) -> Floats:
+        numbers = np.arange(_MOST_OF_FEW)
+        ratios = np.where(numbers == 0, 1.0, means[:, None] / np.maximum(numbers, 1))
+        upto = np.cumsum(np.exp(-means)[:, None] * np.cumprod(ratios, axis=1), axis=1)
+        upto[:, -1] = 1.0
+        # How many steps lie below the chance of at most so many.
+        below = np.ceil(upto * self.replicates - 0.5).clip(0, self.replicates).astype(np.intp)
+        times = np.diff(below, axis=1, prepend=0)
+        values = np.broadcast_to(numbers.astype(np.float64), times.shape)
+        return np.repeat(values.reshape(-1), times.reshape(-1)).reshape(len(means), self.replicates)
+
+    def _orders(self, number: int) -> Indexes:
+        """So many shuffled orders of the replicates, the same however many are asked for later."""
+        while len(self.shuffled) < number:
+            key = int(seed_key(self.seed, f"counted:{len(self.shuffled)}"))
+            generator = np.random.Generator(np.random.Philox(key=key))
+            plain = np.arange(_SHUFFLED_AT_ONCE * self.replicates).reshape(_SHUFFLED_AT_ONCE, self.replicates)
+            added = generator.permuted(plain, axis=1) + self.shuffled.size
+            self.shuffled = np.concatenate([self.shuffled, added])
+        return self.shuffled[:number]
 
 
 def counted_numbers(table: Table, *, equals: bool = False) -> Counted:
@@ -301,7 +325,8 @@ def counted_numbers(table: Table, *, equals: bool = False) -> Counted:
 
 
 Resampled: TypeAlias = tuple[Stretches, Floats] | tuple[None, None]
-"""The stretches of a slice and what each entry weighs in every replicate; nothing where there is no interval."""
+"""The stretches of a slice and what each entry weighs in every replicate, replicates × entries with the replicates
+side by side in memory; nothing where there is no interval."""
 
 
 class GroupedDraws:
@@ -312,7 +337,7 @@ class GroupedDraws:
         own = table.cluster_keys(_OWN_GROUPS)
         self.own: U64 | None = own
         self.keys: U64 = np.arange(_GROUPS, dtype=np.uint64) if own is None else own
-        self.drawn = drawing.weights(drawing.keys(self.keys), drawing.replicates, 0).T.astype(np.float64)
+        self.drawn = drawing.weights(drawing.keys(self.keys), drawing.replicates, 0).astype(np.float64)
 
     def by_slice(self, census: Census, chosen: range, slices: Mapping[int, Stretches]) -> Callable[[int], Resampled]:
         """The draws of slices by their place among the chosen ones, asked for in order; none of those left out."""
@@ -329,7 +354,7 @@ class GroupedDraws:
                 stretches = [slices.get(place, slices[at]) for place in range(places[0], places[-1] + 1)]
                 weights = self._weights(census, some, stretches)
                 held.update((place, weights[place - places[0]]) for place in places)
-            return slices[at], self.drawn @ held[at]
+            return slices[at], (held[at].T @ self.drawn).T
 
         return one
 
@@ -376,53 +401,41 @@ def replicated(
     a stretch has the mean of its rows, and what that leaves out of a bin's sum (the width of cells) is put back.
     """
     names = [column for column, _ in layout.columns]
-    known = {table.pair.number, table.pair.flag} if table.pair is not None else set()
-    grid = stretches.counted.grid
-    begins = np.concatenate([[0.0], grid.lower_ends[stretches.starts]])
-    bins = [np.zeros(len(begins), dtype=np.intp) if e is None else bin_index(begins, e) for _, e in layout.bins]
-    changes = np.zeros(len(begins), dtype=np.bool_)
-    changes[0] = True
-    for index in bins:
-        changes[1:] |= index[1:] != index[:-1]
-    starts = np.flatnonzero(changes)
-    # The slice itself first, then its replicates; false and true rows apart.
-    both = [np.concatenate([stretches.weight[None, k::2], draws[:, k::2]]) for k in (0, 1)]
-    number = _in_pieces(both[0] + both[1], starts)
-    of_pieces: dict[int, Floats] = {}
-    for j, name in enumerate(names):
-        if not needed[j] or not (name == ONE or table.roots([name]) <= known):
-            continue
-        if name == ONE:
-            of_pieces[j] = number
-        else:
-            mean = stretches.mean(stretches.counted.values(table, name))
-            parts = [weights * mean[k::2] for k, weights in enumerate(both) if mean[k::2].any()]
-            of_pieces[j] = _in_pieces(sum(parts, start=np.zeros(1)) if parts else 0 * both[0], starts)
+    known = {ONE, table.pair.number, table.pair.flag} if table.pair is not None else {ONE}
+    means = {
+        j: np.ones(stretches.size) if name == ONE else stretches.mean(stretches.counted.values(table, name))
+        for j, name in enumerate(names)
+        if needed[j] and (name == ONE or table.roots([name]) <= known)
+    }
+    # The slice itself first, then its replicates.
+    entries = np.concatenate([stretches.weight[:, None], draws.T], axis=1)
+    begins = np.concatenate([[0.0], stretches.counted.grid.lower_ends[stretches.starts]])
     sums = []
     used = layout.columns_by_binning()
-    for index, size, columns, point in zip(bins, layout.sizes(), used, points, strict=True):
-        if not any(j in of_pieces for j in columns):
-            sums.append(np.full((len(draws), size, len(columns)), np.nan))
+    for (_, edges), size, columns, point in zip(layout.bins, layout.sizes(), used, points, strict=True):
+        of_binning = np.full((len(columns), size, len(draws)), np.nan)
+        summed = [k for k, j in enumerate(columns) if j in means]
+        sums.append(of_binning.transpose(2, 1, 0))
+        if not summed:
             continue
-        target = index[starts]
-        first = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
-        filled = target[first]
-        rows = _in_pieces(number, first)
-        of_binning = np.zeros((len(columns), len(draws), size))
-        for k, j in enumerate(columns):
-            if j not in of_pieces:
-                of_binning[k] = np.nan
-                continue
-            total = rows if of_pieces[j] is number else _in_pieces(of_pieces[j], first)
-            short = np.divide(point[filled, k] - total[0], rows[0], out=np.zeros(len(filled)), where=rows[0] > 0)
-            of_binning[k][:, filled] = total[1:] + rows[1:] * short if short.any() else total[1:]
-        sums.append(np.moveaxis(of_binning, 0, -1))
+        target = np.zeros(len(begins), dtype=np.intp) if edges is None else bin_index(begins, edges)
+        firsts = np.flatnonzero(np.concatenate([[True], target[1:] != target[:-1]]))
+        filled = target[firsts]
+        # How many rows there are, and each column that is summed.
+        of_rows = np.stack([np.ones(stretches.size), *(means[columns[k]] for k in summed)])
+        totals = np.empty((len(filled), len(of_rows), entries.shape[1]))
+        for at, (begin, end) in enumerate(pairwise([*(2 * firsts).tolist(), stretches.size])):
+            # Products as small as these are not worth the threads of `matmul`, which wait at the processor's cost.
+            np.einsum("ce,er->cr", of_rows[:, begin:end], entries[begin:end], out=totals[at])
+        rows = totals[:, 0]
+        for place, k in enumerate(summed, start=1):
+            total = totals[:, place]
+            short = np.divide(
+                point[filled, k] - total[:, 0], rows[:, 0], out=np.zeros(len(filled)), where=rows[:, 0] > 0
+            )
+            of_binning[k] = 0.0
+            of_binning[k][filled] = total[:, 1:] + rows[:, 1:] * short[:, None] if short.any() else total[:, 1:]
     return sums
-
-
-def _in_pieces(values: Floats, starts: Indexes) -> Floats:
-    """Columns added up from each start to the next."""
-    return values if len(starts) == values.shape[1] else np.add.reduceat(values, starts, axis=1)
 
 
 def like_units(counted: Counted, table: Table, columns: Sequence[str]) -> tuple[Floats, Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sensecheck.statistics.counted import (
     Counted,
     Counts,
     GroupedDraws,
+    PoissonDraws,
     Resampled,
     Stretches,
     counted_numbers,
@@ -38,9 +40,11 @@ from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_figures import (
     CURVE_OF_A_SLICE,
     MOST_ROWS,
+    Pending,
     SettledFigures,
     SliceRows,
-    Varying,
+    area_of_rows,
+    needs_no_replicates,
     row_figures,
     row_groups,
     row_interval,
@@ -293,20 +297,22 @@ class _Slicing:
         nothing: Resampled = (None, None)
         if not any(wanted):
             return lambda at: nothing
-        drawing = Drawing.bootstrap(options)
         if not table.clustered:
 
             def one(at: int) -> Resampled:
                 if not wanted[at]:
                     return nothing
                 stretches = Stretches(counts.of_slice(at), edges)
-                stream = "\x1f".join([*census.by, *map(str, census.values[some[at]])])
-                return stretches, stretches.draws(drawing, stream)
+                return stretches, self._poisson.of(stretches.weight)
 
             return one
-        groups = GroupedDraws(table, drawing)
+        groups = GroupedDraws(table, Drawing.bootstrap(options))
         slices = {at: Stretches(counts.of_slice(at), edges) for at in range(len(some)) if wanted[at]}
         return groups.by_slice(census, some, slices)
+
+    @cached_property
+    def _poisson(self) -> PoissonDraws:
+        return PoissonDraws(Drawing.bootstrap(self.options))
 
     def _add_drawn(
         self,
@@ -345,7 +351,11 @@ class _Slicing:
         stretches, draws = resampled
         spreads: dict[str, Floats] = {}
         if stretches is not None and draws is not None:
-            shown = [s for s in statistics if not (s.vector and self.census.by)]
+            shown = [
+                s
+                for s in statistics
+                if not (s.vector and self.census.by) and not needs_no_replicates(s, self.options, self.table.clustered)
+            ]
             states = RowStates(shown, {pair.number: stretches.number, pair.flag: stretches.flag})
             near, drawn = states.values(stretches.weight[None, :]), states.values(draws)
             own = {s.name: value for s, value in zip(statistics, values, strict=True)}
@@ -356,12 +366,16 @@ class _Slicing:
         kind = "cluster bootstrap" if self.table.clustered else "bootstrap"
         units = self.census.independent(statistics[0], of_slice)
         for i, s in enumerate(statistics):
-            interval: Interval | Varying = Interval(absent=self._absent(s, code))
-            if s.name in spreads and self.table.off > TOO_COARSE:
+            absent = self._absent(s, code)
+            interval: Interval | Pending = Interval(absent=absent)
+            there = SliceRows(n, units, None if s.kinds is None else rows.kinds)
+            by_kinds = not absent and needs_no_replicates(s, self.options, self.table.clustered)
+            if (by_kinds or s.name in spreads) and self.table.off > TOO_COARSE:
                 interval = Interval(absent=f"the order within cells of the grid may change it by {self.table.off:.1g}")
             elif s.name in spreads:
-                there = SliceRows(n, units, None if s.kinds is None else rows.kinds)
                 interval = row_interval(s, there, values[i], spreads[s.name], self.options, kind)
+            elif by_kinds:
+                interval = area_of_rows(there, values[i])
             figures.add(s, code, np.asarray(values[i]), interval)
 
     def _closed_figures(

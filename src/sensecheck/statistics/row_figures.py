@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ MOST_ROWS = 20_000_000
 CURVE_OF_A_SLICE = "curves have intervals over all rows, not in slices"
 # … and each replicate passes over all of them.
 MOST_RESAMPLED_ROWS = 1_000_000
+_TOO_FEW_REPLICATES = "the figure has a value in too few replicates"
 
 
 def row_groups(statistics: Sequence[AnyStatistic]) -> list[list[RowStatistic]]:
@@ -136,7 +137,7 @@ def row_figures(
                 spreads = _replicates_by_name(weighted, ids, options, curves=not census.by)
         resampling = "cluster bootstrap" if table.clustered else "bootstrap"
         for i, statistic in enumerate(statistics):
-            interval: Interval | Varying = Interval(absent=absent or CURVE_OF_A_SLICE)
+            interval: Interval | Pending = Interval(absent=absent or CURVE_OF_A_SLICE)
             if statistic.name in spreads and weighted is not None:
                 there = SliceRows(n, units[code], kinds_of(statistic, weighted))
                 interval = row_interval(statistic, there, values[i], spreads[statistic.name], options, resampling)
@@ -156,9 +157,9 @@ class SettledFigures:
     ) -> None:
         """off_by: how far each value may be off, by its name; its interval is so much wider."""
         self.census, self.statistics, self.level, self.off_by = census, statistics, level, off_by or {}
-        self.found: dict[str, list[tuple[int, Floats, Interval | Varying]]] = {s.name: [] for s in statistics}
+        self.found: dict[str, list[tuple[int, Floats, Interval | Pending]]] = {s.name: [] for s in statistics}
 
-    def add(self, statistic: RowStatistic, code: int, value: Floats, interval: Interval | Varying) -> None:
+    def add(self, statistic: RowStatistic, code: int, value: Floats, interval: Interval | Pending) -> None:
         self.found[statistic.name].append((code, value, interval))
 
     def by_name(self) -> dict[str, list[Figure]]:
@@ -196,6 +197,21 @@ class SliceRows(NamedTuple):
     kinds: tuple[float, float] | None
 
 
+def needs_no_replicates(statistic: RowStatistic, options: IntervalOptions, clustered: bool) -> bool:
+    """Whether the numbers of right and wrong rows alone tell how far an area under a ROC curve varies."""
+    return statistic.kinds is not None and options.method == "auto" and not clustered
+
+
+def area_of_rows(there: SliceRows, value: Floats) -> Interval | Pending:
+    """The interval of such an area."""
+    assert there.kinds is not None
+    right, wrong = there.kinds
+    # Half of all replicates would be without a row of either kind.
+    if not np.isfinite(value) or -np.expm1(-right) * -np.expm1(-wrong) < 0.5:
+        return Interval(absent=_TOO_FEW_REPLICATES)
+    return Area(float(value), right, wrong, 1.0)
+
+
 def row_interval(
     statistic: RowStatistic,
     there: SliceRows,
@@ -203,7 +219,7 @@ def row_interval(
     spread: Floats,
     options: IntervalOptions,
     resampling: str,
-) -> Interval | Varying:
+) -> Interval | Pending:
     """From the replicates' variance where the figure is bounded, else from their percentiles."""  # fmt: skip
     level = options.level
     if statistic.noise_power:
@@ -215,14 +231,12 @@ def row_interval(
     if options.method != "auto" or statistic.vector or not is_bounded:
         return Interval.of_ends(percentile(spread, level), f"{resampling}, percentile")
     if not np.isfinite(value) or len(defined) < len(spread) / 2:
-        return Interval(absent="the figure has a value in too few replicates")
+        return Interval(absent=_TOO_FEW_REPLICATES)
     variance = float(defined.var(ddof=1))
     if there.kinds is None:
         within = min(max(float(value), 0.0), 1.0)
         return Varying(within, variance, max(there.units * statistic.part, 1.0), f"mid-P, variance by {resampling}")
-    limits = _area(there.kinds, float(value), variance, there.units, there.rows, level)
-    low, high, surely_low, surely_high = (float(end) for end in limits)
-    return Interval(low, high, "Newcombe", bounds=(surely_low, surely_high))
+    return _area(there.kinds, float(value), variance, there.units, there.rows)
 
 
 class Varying(NamedTuple):
@@ -234,24 +248,42 @@ class Varying(NamedTuple):
     method: str
 
 
-def settled(found: Sequence[Interval | Varying], level: float) -> list[Interval]:
+class Area(NamedTuple):
+    """The same of an area under a ROC curve."""
+
+    value: float
+    right: float
+    wrong: float
+    effect: float
+    method: str = "Newcombe"
+
+
+Pending: TypeAlias = Varying | Area
+
+
+def settled(found: Sequence[Interval | Pending], level: float) -> list[Interval]:
     """All of them as intervals."""
     varying = [one for one in found if isinstance(one, Varying)]
-    if not varying:
-        return [one for one in found if isinstance(one, Interval)]
-    value, variance, units = (np.array([one[k] for one in varying]) for k in range(3))
-    ends = iter(zip(*(end.tolist() for end in bounded_limits(value, variance, units, level)), strict=True))
+    areas = [one for one in found if isinstance(one, Area)]
+    value, variance, units = np.array([one[:3] for one in varying]).reshape(-1, 3).T
+    of_varying = _ends(bounded_limits(value, variance, units, level)) if varying else iter(())
+    area, right, wrong, effect = np.array([one[:4] for one in areas]).reshape(-1, 4).T
+    of_areas = _ends(area_limits(area, right, wrong, effect, level)) if areas else iter(())
     intervals = []
     for one in found:
-        if isinstance(one, Varying):
-            low, high, surely_low, surely_high = next(ends)
-            intervals.append(Interval(low, high, one.method, bounds=(surely_low, surely_high)))
-        else:
+        if isinstance(one, Interval):
             intervals.append(one)
+        else:
+            low, high, surely_low, surely_high = next(of_varying if isinstance(one, Varying) else of_areas)
+            intervals.append(Interval(low, high, one.method, bounds=(surely_low, surely_high)))
     return intervals
 
 
-def _area(kinds: tuple[float, float], value: float, variance: float, units: float, rows: int, level: float) -> Limits:
+def _ends(limits: Limits) -> Iterator[tuple[float, ...]]:
+    return iter(zip(*(end.tolist() for end in limits), strict=True))
+
+
+def _area(kinds: tuple[float, float], value: float, variance: float, units: float, rows: int) -> Area:
     """Newcombe's limits; clusters count by how much more the replicates vary than independent rows would."""
     effect = 1.0
     if units < rows:
@@ -260,7 +292,7 @@ def _area(kinds: tuple[float, float], value: float, variance: float, units: floa
         effect = rows / units
         if independent > 0 and variance > 0:
             effect = min(max(variance / independent, 1.0), effect)
-    return area_limits(value, *kinds, effect, level)
+    return Area(value, *kinds, effect)
 
 
 def _of_some_width(interval: Interval) -> Interval:

@@ -46,6 +46,7 @@ SHOWN = {
     "sensecheck.statistics.intervals": ["percentile"],
     "sensecheck.statistics.measurements": ["Frames"],
     "sensecheck.statistics.limits": ["area_limits", "share_limits"],
+    "sensecheck.statistics.side_by_side": ["added_up", "running"],
     "sensecheck.statistics.statistic": ["Bins", "RowStatistic", "Statistic", "mean_of", "ratio", "why_infinite"],
 }
 

@@ -33,6 +33,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal
 
@@ -41,10 +42,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from sensecheck.statistics.distributions import log_gamma, near_beta_quantile
 from sensecheck.statistics.limits import share_limits, student_factor
+from sensecheck.statistics.quantile_draws import QuantileDraws
 
 Kind = Literal["ece", "rmsce", "mce", "over", "under"]
 KINDS: tuple[Kind, ...] = ("ece", "rmsce", "mce", "over", "under")
 Array = NDArray[np.float64]
+Draws = NDArray[np.float32]
+"""Many draws need no more digits than single precision has."""
 
 DRAWS = 1000  # rows of noise: a 2.5 % point is then exact to half a percentage point
 FLOOR_DRAWS = 4000
@@ -174,11 +178,11 @@ class _Model:
     gap: Array
     effect: Array  # design effect per bin
     clusters: float  # effective number of clusters (of rows where there are none)
-    noise: Array  # B x draws, unit variance (before Student's factor), correlated as the replicates are
-    shares: Array  # B x draws, the bin shares of resampled data
+    noise: Draws  # B x draws, unit variance (before Student's factor), correlated as the replicates are
+    shares: Draws  # B x draws, the bin shares of resampled data
     sizes: Array  # replicates x B, the bins' rows in each
     together: float  # design effect of all bins' gaps together
-    scratch: Array  # B x draws, in which one set of draws is made after the other
+    scratch: Draws  # B x draws, in which one set of draws is made after the other
     found: dict[tuple[Kind, float, bool], Debiased] = field(default_factory=dict)  # by what was asked
 
     def sd(self, gap: Array) -> Array:
@@ -186,7 +190,7 @@ class _Model:
         accuracy = np.clip(self.confidence - gap, 0.0, 1.0)
         return np.asarray(np.sqrt(self.effect * accuracy * (1 - accuracy) / self.size))
 
-    def figures(self, kind: Kind, gap: Array) -> Array:
+    def figures(self, kind: Kind, gap: Array) -> Draws:
         """Draws of the figure if ``gap`` were the true gaps."""
         seen = self._seen(gap)
         if kind == "ece":
@@ -195,20 +199,21 @@ class _Model:
             np.multiply(seen, seen, out=seen)
         else:
             np.maximum(seen if kind == "over" else np.negative(seen, out=seen), 0.0, out=seen)
-        sums: Array = np.einsum("bd,bd->d", self.shares, seen)
+        sums: Draws = np.einsum("bd,bd->d", self.shares, seen)
         return np.asarray(np.sqrt(sums)) if kind == "rmsce" else sums
 
-    def _seen(self, gap: Array) -> Array:
+    def _seen(self, gap: Array) -> Draws:
         """Draws of the observed gaps if ``gap`` were the true ones: normal with the binomial's skewness."""
         accuracy = np.clip(self.confidence - gap, 0.0, 1.0)
         sd = self.sd(gap)
         skew = (2 * accuracy - 1) * self.effect / (self.size * np.maximum(sd, 1e-9))
         # Cornish and Fisher's first term; the bound keeps it rising in the noise down to three deviations.
         bend = sd * np.clip(skew, -1.0, 1.0) / 6
-        seen = np.multiply(self.noise, bend[:, None], out=self.scratch)
-        seen += sd[:, None]
+        bend_of, sd_of, rest = np.stack([bend, sd, gap - bend]).astype(np.float32)[:, :, None]
+        seen: Draws = np.multiply(self.noise, bend_of, out=self.scratch)
+        seen += sd_of
         seen *= self.noise
-        seen += (gap - bend)[:, None]
+        seen += rest
         return seen
 
     def varies(self, chosen: NDArray[np.bool_] | slice = slice(None)) -> float:
@@ -248,7 +253,7 @@ class _Models:
         key = told.digest()
         if key not in self.kept:
             full = sums[0] > 0
-            resampled = [part[:, full] for part in resampled]
+            resampled = resampled if full.all() else [part[:, full] for part in resampled]
             if clusters is None:
                 clusters = _clusters(float(sums[0].sum()), resampled[0], resampled[2], units)
             while len(self.kept) >= self.most:
@@ -285,7 +290,9 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
     # Student's tails; and, as in the jackknife, a cluster is measured against means that it has pulled along.
     noise *= clusters / max(clusters - 1, 1.0) / np.sqrt(np.concatenate([chi, chi]))
     shares = sizes / _positive(sizes.sum(1, keepdims=True))
-    shares = np.resize(shares * (size / total / _positive(shares.mean(0))), (len(chi) * 2, len(size)))
+    shares = shares * (size / total / _positive(shares.mean(0)))
+    if len(shares) != noise.shape[1]:
+        shares = np.resize(shares, (noise.shape[1], len(size)))
     return _Model(
         size,
         size / total,
@@ -293,11 +300,11 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
         gap,
         effect,
         clusters,
-        noise,
-        np.ascontiguousarray(shares.T),
+        noise.astype(np.float32),
+        np.ascontiguousarray(shares.T, dtype=np.float32),
         sizes,
         _design_effect(size, accuracy, residual, clusters),
-        np.empty(noise.shape),
+        np.empty(noise.shape, dtype=np.float32),
     )
 
 
@@ -694,25 +701,34 @@ def _floor_draws(kind: Kind, size: Array, mean: Array, variance: Array, share: A
     flip = np.where(rarer < total, -1.0, 1.0)
     lead = size.shape[:-1]
     figures = np.empty((draws, *lead))
+    drawn = _floor_draws_of(draws, seed)
     for at in np.ndindex(*lead):
-        rng = np.random.default_rng(seed)  # the same for each slice, so that a slice's floor knows no other slice
         count = trials[at].astype(np.int64)
-        off = flip[at] * (rarer[at] - _binomial(rng, count, chance[at], draws))
-        figures[(slice(None), *at)] = _figure(kind, off / _positive(size[at]), share[at])
+        off = (flip[at] * rarer[at])[:, None] - flip[at][:, None] * _binomial(drawn, count, chance[at])
+        figures[(slice(None), *at)] = _figure(kind, (off / _positive(size[at])[:, None]).T, share[at])
     return figures
 
 
-def _binomial(rng: np.random.Generator, count: NDArray[np.int64], chance: Array, draws: int) -> Array:
-    """draws x bins; where very many are expected of either kind, whole numbers no longer show, and normal ones do."""
-    spread = count * chance * (1 - chance)
-    many = spread >= _NORMAL_FROM
-    numbers = np.empty((draws, len(count)))
-    numbers[:, ~many] = rng.binomial(count[~many], chance[~many], (draws, int((~many).sum())))
-    if many.any():
-        numbers[:, many] = (count * chance)[many] + np.sqrt(spread[many]) * rng.standard_normal(
-            (draws, int(many.sum()))
-        )
-    return numbers
+def _binomial(drawn: QuantileDraws, count: NDArray[np.int64], chance: Array) -> Array:
+    """Bins x draws; where very many are expected of either kind, whole numbers no longer show, and normal ones do."""
+    mean, spread = count * chance, count * chance * (1 - chance)
+    quantiles = mean[:, None] + np.sqrt(spread)[:, None] * drawn.normal
+    few = np.flatnonzero(spread < _NORMAL_FROM)
+    if len(few):
+        # No number is ever drawn beyond: the chance is rarer than one, and so is the mean.
+        most = int((mean[few] + 12 * np.sqrt(spread[few])).max()) + 20
+        k = np.arange(most)
+        odds = (chance[few] / (1 - chance[few]))[:, None]
+        ratios = np.where(k == 0, 1.0, np.maximum(count[few, None] - k + 1, 0) / np.maximum(k, 1) * odds)
+        chances = (1 - chance[few, None]) ** count[few, None] * np.cumprod(ratios, axis=1)
+        quantiles[few] = drawn.whole_numbers(chances)
+    return drawn.shuffled(quantiles)
+
+
+@lru_cache(maxsize=2)
+def _floor_draws_of(draws: int, seed: int) -> QuantileDraws:
+    """The same for each slice, so that a slice's floor knows no other slice."""
+    return QuantileDraws(draws, seed, "floor")
 
 
 # --- shared -------------------------------------------------------------------------------------------------
@@ -730,7 +746,7 @@ def _figure(kind: Kind, gap: Array, share: Array) -> Array:
     return np.asarray(np.where(share > 0, np.abs(gap), 0.0).max(-1))
 
 
-def _point(values: Array, probability: float) -> float:
+def _point(values: Array | Draws, probability: float) -> float:
     """The quantile of a sample, at the next member up."""
     rank = min(int(probability * len(values)), len(values) - 1)
     return float(np.partition(values, rank)[rank])

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from sensecheck.statistics.arrays import U64, Flags, Floats, Indexes, Ints
 from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.grid import Grid
-from sensecheck.statistics.hashing import hash_ids, seed_key
+from sensecheck.statistics.hashing import hash_ids
+from sensecheck.statistics.quantile_draws import QuantileDraws
 from sensecheck.statistics.resample import Drawing
 from sensecheck.statistics.row_states import RowStates
 from sensecheck.statistics.statistic import ONE, AnyStatistic, RowStatistic, Statistic
@@ -40,7 +41,8 @@ COUNTED_ABOVE = 200_000
 _MOST_CELLS = 1 << 24
 _STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 128, 4096
 _MANY = 16
-_SHUFFLED_AT_ONCE = 256
+# Places of so many rows are held and sorted; of more, slices are counted cell by cell.
+_MOST_PLACES = 20_000_000
 # A Poisson number of a mean below that is smaller, but for one in 10^16.
 _MOST_OF_FEW = 64
 _GROUPS, _OWN_GROUPS = 2048, 4096
@@ -200,7 +202,19 @@ class Counts:
         return Counted(self.grid, place >> 1, (place & 1).astype(np.bool_), rows)
 
 
-def counted_rows(table: Table, census: Census, chosen: range) -> Counts:
+def counted_slices(table: Table, census: Census) -> Iterator[tuple[range, Callable[[int], Counted]]]:
+    """All slices, some at a time; and what tells the counts of one of these by its place among them."""
+    chosen = range(len(census.values))
+    if census.by and table.measurements.height <= _MOST_PLACES:
+        places = _sorted_places(table, census)
+        for some in portions(chosen, table):
+            yield some, partial(_of_places, places, table.grid, some)
+        return
+    for some in portions(chosen, table):
+        yield some, _counted_rows(table, census, some).of_slice
+
+
+def _counted_rows(table: Table, census: Census, chosen: range) -> Counts:
     """Count the rows of some slices that have both columns of the pair."""
     assert table.pair is not None
     if not census.by and table.counts is not None:
@@ -213,6 +227,34 @@ def counted_rows(table: Table, census: Census, chosen: range) -> Counts:
     if not census.by:
         table.counts = counts
     return counts
+
+
+def _sorted_places(table: Table, census: Census) -> NDArray[Any]:
+    """Of every row that has both columns its slice, cell and flag in one number: one pass for all slices."""
+    assert table.pair is not None
+    cells = len(census.values) * table.grid.size * 2
+    parts: list[NDArray[Any]] = [np.empty(0, dtype=np.uint32 if cells < 1 << 32 else np.uint64)]
+    for batch in table.scored([table.pair.number, table.pair.flag], census.by):
+        codes = census.codes(batch)
+        assert codes is not None
+        number, flag = _of_batch(batch, table.pair)
+        place = (codes * table.grid.size + table.grid.cell_of(number)) * 2 + flag
+        parts.append(place.astype(parts[0].dtype))
+    places = np.concatenate(parts)
+    places.sort()
+    return places
+
+
+def _of_places(places: NDArray[Any], grid: Grid, some: range, at: int) -> Counted:
+    begin = some[at] * grid.size * 2
+    first, last = np.searchsorted(places, np.array([begin, begin + grid.size * 2], dtype=places.dtype))
+    of_slice = places[first:last]
+    is_new = np.ones(len(of_slice), dtype=np.bool_)
+    np.not_equal(of_slice[1:], of_slice[:-1], out=is_new[1:])
+    starts = np.flatnonzero(is_new)
+    place = of_slice[starts].astype(np.intp) - begin
+    rows = np.diff(np.append(starts, len(of_slice)))
+    return Counted(grid, place >> 1, (place & 1).astype(np.bool_), rows)
 
 
 def _of_batch(batch: pl.DataFrame, pair: Pair) -> tuple[Floats, Flags]:
@@ -229,8 +271,10 @@ class Stretches:
         self.starts = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *cuts]))
         upto = np.cumsum(counted.rows)
         number = int(np.clip(upto[-1] // _ROWS_A_STRETCH, _FEWEST_STRETCHES, _STRETCHES))
-        even = np.searchsorted(upto, np.arange(1, number) * (upto[-1] / number))
-        self.starts = np.union1d(self.starts, counted.cell[even.clip(max=len(upto) - 1)])
+        even = counted.cell[np.searchsorted(upto, np.arange(1, number) * (upto[-1] / number)).clip(max=len(upto) - 1)]
+        # Where edges of bins lie close enough, nothing needs to be cut between them.
+        edges_before = np.searchsorted(self.starts, even, side="right")
+        self.starts = np.union1d(self.starts, even[np.diff(edges_before, prepend=0) == 0])
         """The cells at which stretches begin, but for the first."""
         self.size = 2 * (len(self.starts) + 1)
         self.entry = self.entry_of(counted.cell, counted.flag)
@@ -256,51 +300,36 @@ class Stretches:
 
 
 class PoissonDraws:
-    """Poisson numbers of any means, so many replicates of each.
-
-    The replicates of one mean are its quantiles at even steps, shuffled: each mean is met exactly, and only what
-    several add up to is left to chance. All slices are shuffled alike; nothing is computed of two of them together.
-    """
+    """Poisson numbers of any means."""
 
     def __init__(self, drawing: Drawing) -> None:
-        self.replicates, self.seed = drawing.replicates, drawing.seed
-        self.steps: Floats = (np.arange(self.replicates) + 0.5) / self.replicates
-        normal = np.array([NormalDist().inv_cdf(step) for step in self.steps.tolist()])
-        self.normal: Floats = normal / np.sqrt((normal**2).mean()) if self.replicates > 1 else normal
-        self.shuffled = np.empty((0, self.replicates), dtype=np.intp)
-        """Row by row, places in an array of means × replicates."""
+        self.draws = QuantileDraws(drawing.replicates, drawing.seed, "counted")
+        self._places = np.empty((0, drawing.replicates + 1), dtype=np.intp)
 
     def of(self, means: Floats) -> Floats:
-        """Replicates × means; the replicates of each lie side by side."""
+        """The means themselves and then their replicates × means; those of each lie side by side."""
+        normal = self.draws.normal
+        table = np.empty((len(means), len(normal) + 1))
+        table[:, -1] = means
+        quantiles = table[:, :-1]
         # Normal with the Poisson numbers' own skewness: the same for so many.
-        bent = (self.normal**2 - 1) / 6
-        quantiles = np.sqrt(means)[:, None] * self.normal
-        quantiles += bent
+        np.multiply(np.sqrt(means)[:, None], normal, out=quantiles)
+        quantiles += (normal**2 - 1) / 6
         quantiles += means[:, None]
         few = np.flatnonzero(means < _MANY)
-        quantiles[few] = self._of_few(means[few])
-        return quantiles.reshape(-1).take(self._orders(len(means))).T
-
-    def _of_few(self, means: Floats) -> Floats:
         numbers = np.arange(_MOST_OF_FEW)
-        ratios = np.where(numbers == 0, 1.0, means[:, None] / np.maximum(numbers, 1))
-        upto = np.cumsum(np.exp(-means)[:, None] * np.cumprod(ratios, axis=1), axis=1)
-        upto[:, -1] = 1.0
-        # How many steps lie below the chance of at most so many.
-        below = np.ceil(upto * self.replicates - 0.5).clip(0, self.replicates).astype(np.intp)
-        times = np.diff(below, axis=1, prepend=0)
-        values = np.broadcast_to(numbers.astype(np.float64), times.shape)
-        return np.repeat(values.reshape(-1), times.reshape(-1)).reshape(len(means), self.replicates)
+        ratios = np.where(numbers == 0, 1.0, means[few, None] / np.maximum(numbers, 1))
+        quantiles[few] = self.draws.whole_numbers(np.exp(-means[few])[:, None] * np.cumprod(ratios, axis=1))
+        return table.reshape(-1).take(self._of_table(len(means))).T
 
-    def _orders(self, number: int) -> Indexes:
-        """So many shuffled orders of the replicates, the same however many are asked for later."""
-        while len(self.shuffled) < number:
-            key = int(seed_key(self.seed, f"counted:{len(self.shuffled)}"))
-            generator = np.random.Generator(np.random.Philox(key=key))
-            plain = np.arange(_SHUFFLED_AT_ONCE * self.replicates).reshape(_SHUFFLED_AT_ONCE, self.replicates)
-            added = generator.permuted(plain, axis=1) + self.shuffled.size
-            self.shuffled = np.concatenate([self.shuffled, added])
-        return self.shuffled[:number]
+    def _of_table(self, number: int) -> Indexes:
+        """Where, in a table of so many means, each of them and its shuffled replicates are."""
+        if len(self._places) < number:
+            orders = self.draws.orders(number)
+            width = orders.shape[1] + 1
+            own = np.full((number, 1), width - 1)
+            self._places = np.concatenate([own, orders], axis=1) + np.arange(number)[:, None] * width
+        return self._places[:number]
 
 
 def counted_numbers(table: Table, *, equals: bool = False) -> Counted:
@@ -325,8 +354,8 @@ def counted_numbers(table: Table, *, equals: bool = False) -> Counted:
 
 
 Resampled: TypeAlias = tuple[Stretches, Floats] | tuple[None, None]
-"""The stretches of a slice and what each entry weighs in every replicate, replicates × entries with the replicates
-side by side in memory; nothing where there is no interval."""
+"""The stretches of a slice; and what each entry weighs, first in the slice itself and then in every replicate, with
+those of an entry side by side in memory. Nothing where there is no interval."""
 
 
 class GroupedDraws:
@@ -337,7 +366,8 @@ class GroupedDraws:
         own = table.cluster_keys(_OWN_GROUPS)
         self.own: U64 | None = own
         self.keys: U64 = np.arange(_GROUPS, dtype=np.uint64) if own is None else own
-        self.drawn = drawing.weights(drawing.keys(self.keys), drawing.replicates, 0).astype(np.float64)
+        drawn = drawing.weights(drawing.keys(self.keys), drawing.replicates, 0)
+        self.drawn = np.concatenate([np.ones((len(drawn), 1)), drawn], axis=1)
 
     def by_slice(self, census: Census, chosen: range, slices: Mapping[int, Stretches]) -> Callable[[int], Resampled]:
         """The draws of slices by their place among the chosen ones, asked for in order; none of those left out."""
@@ -407,13 +437,12 @@ def replicated(
         for j, name in enumerate(names)
         if needed[j] and (name == ONE or table.roots([name]) <= known)
     }
-    # The slice itself first, then its replicates.
-    entries = np.concatenate([stretches.weight[:, None], draws.T], axis=1)
+    entries = draws.T
     begins = np.concatenate([[0.0], stretches.counted.grid.lower_ends[stretches.starts]])
     sums = []
     used = layout.columns_by_binning()
     for (_, edges), size, columns, point in zip(layout.bins, layout.sizes(), used, points, strict=True):
-        of_binning = np.full((len(columns), size, len(draws)), np.nan)
+        of_binning = np.full((len(columns), size, len(draws) - 1), np.nan)
         summed = [k for k, j in enumerate(columns) if j in means]
         sums.append(of_binning.transpose(2, 1, 0))
         if not summed:
@@ -442,15 +471,15 @@ def like_units(counted: Counted, table: Table, columns: Sequence[str]) -> tuple[
     """Rows that differ too little to matter, taken together: the mean of each column, and how many rows there are."""
     if not len(counted.cell):
         return np.empty((0, len(columns))), np.empty(0)
+    order = np.concatenate([np.flatnonzero(~counted.flag), np.flatnonzero(counted.flag)])
     kind = (counted.cell >> _ALIKE_CELLS) * 2 + counted.flag
-    order = np.argsort(kind, kind="stable")
     starts = np.flatnonzero(np.concatenate([[True], np.diff(kind[order]) != 0]))
-    rows = counted.rows[order].astype(np.float64)
+    rows, entry = counted.weight[order], (counted.cell * 2 + counted.flag)[order]
     number = np.add.reduceat(rows, starts)
     values = np.ones((len(starts), len(columns)))
     for j, column in enumerate(columns):
         if column != ONE:
-            values[:, j] = np.add.reduceat(counted.values(table, column)[order] * rows, starts) / number
+            values[:, j] = np.add.reduceat(table.of_cells(column)[entry] * rows, starts) / number
     return values, number
 
 

@@ -19,16 +19,14 @@ from sensecheck.statistics.counted import (
     COUNTED_ABOVE,
     TOO_COARSE,
     Counted,
-    Counts,
     GroupedDraws,
     PoissonDraws,
     Resampled,
     Stretches,
     counted_numbers,
-    counted_rows,
+    counted_slices,
     is_crowded,
     like_units,
-    portions,
     replicated,
     tells,
 )
@@ -254,16 +252,15 @@ class _Slicing:
         by_name |= {s.name: [] for s in closed}
         chosen = range(len(census.values))
         with stage("resampling", total=len(chosen), unit="slices") as advance:
-            for some in portions(chosen, table):
+            for some, counted_in in counted_slices(table, census):
                 alike: list[tuple[Floats, Floats]] = []
-                counts = counted_rows(table, census, some)
-                draws = self._draws(layout, counts, some, ordered[0])
+                draws = self._draws(layout, counted_in, some, ordered[0])
                 for at, code in enumerate(some):
-                    rows = counts.of_slice(at)
+                    rows = counted_in(at)
                     if census.by and is_crowded(rows, mixed):
                         crowded.append(code)
                     own = [of_binning[code] for of_binning in points]
-                    resampled = draws(at)
+                    resampled = draws(at, rows)
                     self._add_drawn(by_name, drawn, layout, own, code, resampled)
                     self._add_ordered(of_order, rows, code, resampled)
                     if closed:
@@ -289,26 +286,29 @@ class _Slicing:
         # Fewer columns can only score more rows: with as many, they are the same.
         return all(self.census.n(statistic, value) == self.census.n(ordered, value) for value in self.census.values)
 
-    def _draws(self, layout: Layout, counts: Counts, some: range, ordered: RowStatistic) -> Callable[[int], Resampled]:
+    def _draws(
+        self, layout: Layout, counted_in: Callable[[int], Counted], some: range, ordered: RowStatistic
+    ) -> Callable[[int, Counted], Resampled]:
         """Of each slice, by its place among some: its stretches, and how much each weighs in every replicate."""
         table, census, options = self.table, self.census, self.options
         wanted = [not self._absent(ordered, code) for code in some]
         edges = [edges for _, edges in layout.bins if edges is not None]
         nothing: Resampled = (None, None)
         if not any(wanted):
-            return lambda at: nothing
+            return lambda at, rows: nothing
         if not table.clustered:
 
-            def one(at: int) -> Resampled:
+            def one(at: int, rows: Counted) -> Resampled:
                 if not wanted[at]:
                     return nothing
-                stretches = Stretches(counts.of_slice(at), edges)
+                stretches = Stretches(rows, edges)
                 return stretches, self._poisson.of(stretches.weight)
 
             return one
         groups = GroupedDraws(table, Drawing.bootstrap(options))
-        slices = {at: Stretches(counts.of_slice(at), edges) for at in range(len(some)) if wanted[at]}
-        return groups.by_slice(census, some, slices)
+        slices = {at: Stretches(counted_in(at), edges) for at in range(len(some)) if wanted[at]}
+        by_slice = groups.by_slice(census, some, slices)
+        return lambda at, rows: by_slice(at)
 
     @cached_property
     def _poisson(self) -> PoissonDraws:
@@ -357,10 +357,9 @@ class _Slicing:
                 if not (s.vector and self.census.by) and not needs_no_replicates(s, self.options, self.table.clustered)
             ]
             states = RowStates(shown, {pair.number: stretches.number, pair.flag: stretches.flag})
-            near, drawn = states.values(stretches.weight[None, :]), states.values(draws)
             own = {s.name: value for s, value in zip(statistics, values, strict=True)}
             moved = (
-                (s, spread + (own[s.name] - coarse[0])) for s, spread, coarse in zip(shown, drawn, near, strict=True)
+                (s, drawn[1:] + (own[s.name] - drawn[0])) for s, drawn in zip(shown, states.values(draws), strict=True)
             )
             spreads = {s.name: np.clip(spread, *s.range) for s, spread in moved}
         kind = "cluster bootstrap" if self.table.clustered else "bootstrap"

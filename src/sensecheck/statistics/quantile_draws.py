@@ -1,0 +1,53 @@
+"""Draws of many distributions at once: the quantiles of each at even steps, in an order shuffled for itself.
+
+Each distribution is met exactly, and only what several of them add up to is left to chance. Looking a draw up costs
+less than drawing it anew.
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+
+from sensecheck.statistics.arrays import Floats, Indexes
+from sensecheck.statistics.hashing import seed_key
+
+_AT_ONCE = 64
+
+
+class QuantileDraws:
+    """So many draws of any number of distributions, one array of distributions × draws at a time.
+
+    The n-th distribution of every array is shuffled alike: nothing may be computed of draws of two arrays together.
+    """
+
+    def __init__(self, draws: int, seed: int, stream: str) -> None:
+        self.draws, self.seed, self.stream = draws, seed, stream
+        steps = ((np.arange(draws) + 0.5) / draws).tolist()
+        normal = np.array([NormalDist().inv_cdf(step) for step in steps])
+        self.normal: Floats = normal / np.sqrt((normal**2).mean()) if draws > 1 else normal
+        """The quantiles of a normal distribution; their variance is 1."""
+        self._orders = np.empty((0, draws), dtype=np.intp)
+
+    def whole_numbers(self, chances: Floats) -> Floats:
+        """Quantiles of distributions over 0, 1, 2 …, from their chances (distributions × numbers)."""
+        upto = np.cumsum(chances, axis=1)
+        upto[:, -1] = 1.0
+        # How many of the steps lie below the chance of at most so many.
+        below = np.ceil(upto * self.draws - 0.5).clip(0, self.draws).astype(np.intp)
+        times = np.diff(below, axis=1, prepend=0)
+        numbers = np.broadcast_to(np.arange(chances.shape[1], dtype=np.float64), times.shape)
+        return np.repeat(numbers.reshape(-1), times.reshape(-1)).reshape(len(chances), self.draws)
+
+    def orders(self, number: int) -> Indexes:
+        """So many shuffled orders of the draws: the same, however many are asked for."""
+        while len(self._orders) < number:
+            key = int(seed_key(self.seed, f"{self.stream}:{len(self._orders)}"))
+            generator = np.random.Generator(np.random.Philox(key=key))
+            plain = np.tile(np.arange(self.draws), (_AT_ONCE, 1))
+            self._orders = np.concatenate([self._orders, generator.permuted(plain, axis=1)])
+        return self._orders[:number]
+
+    def shuffled(self, quantiles: Floats) -> Floats:
+        return np.take_along_axis(quantiles, self.orders(len(quantiles)), axis=1)

@@ -114,8 +114,8 @@ class Instrument(ABC):
         if done and not self.tells and watched() and self.asked.out is not None:
             kept = RunDirectory(self.asked.out).measurements()
             with suppress(Exception):  # damage is told where the rows are needed
-                for rows in kept.batches([name for name in ("id", "scored") if name in kept.schema]):
-                    at_work(MEASURING).already(len(rows), unscored=_unscored(rows))
+                flags = kept.batches(["scored"]) if "scored" in kept.schema else ()
+                at_work(MEASURING).already(kept.height, unscored=sum(map(_unscored, flags)), batches=done)
         for batch in self._clustered(done):
             yield batch
             if not self.tells and watched():
@@ -189,7 +189,7 @@ class Instrument(ABC):
         self.finish(result)
         result.notes += [*given_up(rows), *asked.mended.notes()]
         if collected.directory is not None:
-            with stage(REPORT):
+            with stage(REPORT, unit=""):
                 result.store()
         if nothing := result.nothing_scored():
             warnings.warn(nothing, NothingScored, stacklevel=2)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sensecheck.stages import watched
 from sensecheck.statistics.arrays import Flags, Floats, Indexes
 from sensecheck.statistics.figure import Figure, as_number
 from sensecheck.statistics.hashing import hash_ids
@@ -245,6 +246,14 @@ class Census:
         if not self.table.clustered:
             return None
         return self.cluster_counts[self.masks.index(statistic.columns)].get(value, 0)
+
+    def to_come(self) -> int | None:
+        """How many slices this slicing and those after it have, all rows being the last of them."""
+        slices = self.table.slices
+        if not self.by or not watched():
+            return len(self.values)
+        later = slices[slices.index(self.by) + 1 :]
+        return len(self.values) + sum(map(self.table.count_slices, later)) + 1
 
     def units(self, statistic: AnyStatistic) -> Floats:
         """How many independent units each slice has for this figure: clusters, or rows where there are none."""

@@ -249,7 +249,7 @@ class _Slicing:
         crowded: list[int] = []
         by_name |= {s.name: [] for s in closed}
         chosen = range(len(census.values))
-        with stage("resampling", total=len(chosen), unit="slices") as advance:
+        with stage("resampling", total=census.to_come(), unit="slices") as advance:
             for some in portions(chosen, table):
                 alike: list[tuple[Floats, Floats]] = []
                 counts = counted_rows(table, census, some)

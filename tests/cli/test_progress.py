@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 import sensecheck
-from sensecheck import calibrated, robust
+from sensecheck import calibrated, cli, robust
 from sensecheck.cli import main
 from sensecheck.cli import progress as told
 from sensecheck.cli.progress import Progress
@@ -610,7 +610,7 @@ from sensecheck import calibrated
 from sensecheck.calibrated.evaluation import Calibrated
 from sensecheck.cli import main
 from sensecheck.cli import progress
-progress._RHYTHM["line"] = (0.05, 0.05)
+progress._RHYTHM["line"] = progress._RHYTHM["plain"] = (0.05, 0.05)
 batches = Calibrated.batches
 def slowly(self, done):
     for batch in batches(self, done):
@@ -680,6 +680,14 @@ def test_in_a_terminal_one_line_is_drawn_and_wiped(answers, columns):
     assert on_screen(sent) == [""]
 
 
+def test_a_dumb_terminal_gets_plain_lines(answers, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    code, out, sent = in_terminal(100, "calibrated", str(answers))
+    assert code == 0 and "ECE" in out
+    lines = sent.replace("\r\n", "\n").splitlines()
+    assert len(lines) >= 2 and all(re.fullmatch("[ -~]+", line) for line in lines), sent
+
+
 def test_an_error_stands_on_a_clean_line(answers):
     with answers.open("a") as file:
         file.write("".join("0.5,1\n" for _ in range(2_000_000)) + "0.5,perhaps\n")
@@ -697,6 +705,45 @@ def test_an_interrupt_leaves_a_clean_line(answers):
     assert [line for line in shown if line] == [
         "sensecheck: stopped. With --out, the same command with --resume continues from here."
     ]
+
+
+INTERRUPTED = """
+import os, signal, sys
+from sensecheck.calibrated.evaluation import Calibrated
+from sensecheck.cli import main
+def batches(self, done):
+    def file():
+        try:
+            yield
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)  # while it is closed because of the first
+    opened = file()
+    next(opened)
+    exec("os.kill(os.getpid(), signal.SIGINT)")
+    yield
+Calibrated.batches = batches
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_interrupt_that_comes_twice_is_one(answers):
+    """`timeout -s INT` sends it to the process and to its group."""
+    command = [sys.executable, "-c", INTERRUPTED, "calibrated", str(answers)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 3, "and not that of a killed process"
+    assert done.stderr.split("\n") == [
+        "", "sensecheck: stopped. With --out, the same command with --resume continues from here.", "",
+    ]  # fmt: skip
+
+
+def test_a_second_interrupt_is_heard_later(monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        cli._interrupt()
+    cli._interrupt()
+    monkeypatch.setattr(cli, "_interrupted", time.monotonic() - 2)
+    with pytest.raises(KeyboardInterrupt):
+        cli._interrupt()
 
 
 def test_without_a_standard_error_the_figures_are_printed(answers):

@@ -325,7 +325,8 @@ def progress(args: argparse.Namespace, words: str = "", unit: str = "") -> Itera
     """
     global _current
     stream = _standard_error()
-    style: Style = getattr(args, _STYLE, None) or ("line" if _is_terminal(stream) else "plain")
+    redrawn = _is_terminal(stream) and os.environ.get("TERM") != "dumb"  # which has no way back in a line
+    style: Style = getattr(args, _STYLE, None) or ("line" if redrawn else "plain")
     watch = Progress("none" if getattr(args, "quiet", False) else style, stream, words, unit)
     before, _current = _current, watch
     try:

@@ -221,6 +221,21 @@ def test_a_narrow_terminal_loses_whole_parts_and_keeps_the_percentage():
     assert [len(line) for line in shown] == sorted(len(line) for line in shown), "more room, more words"
 
 
+def test_no_time_is_foretold_of_one_long_step_among_short_ones():
+    lines = []
+
+    def work(watch):
+        with stage("report", 100, unit="") as advance:
+            advance.fresh -= 10
+            advance(50)
+            lines.append(watch.sentence())
+            advance.moved -= 9
+            lines.append(watch.sentence())
+
+    told_by("none", work)
+    assert lines == ["writing the report: 50%, 10 s left", "writing the report: 50%"]
+
+
 def test_one_thing_is_one_thing():
     assert [told.counted(1, unit) for unit in ("slices", "queries", "rows")] == ["1 slice", "1 query", "1 row"]
     assert told.counted(12, "slices") == "12 slices"

@@ -128,7 +128,9 @@ class Progress(Watch):
         # What an earlier run did took no time now.
         first = share if stage.skips else stage.before / stage.total if stage.total else stage.first
         left = None
-        if share is not None and first is not None and share > first and stage.done > stage.before:
+        # Steps that are no things of one kind are uneven: nobody knows how long a long one takes.
+        uneven = not stage.unit and idle > spent - idle
+        if share is not None and first is not None and share > first and stage.done > stage.before and not uneven:
             left = max(worked * (1 - share) / (share - first) - idle, 0.0)
         resumed = {"resumed_done": stage.before, "resumed_fraction": None if first is None else round(first, 4)}
         return {

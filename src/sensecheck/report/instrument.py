@@ -169,24 +169,24 @@ class Instrument(ABC):
         _refuse_repeated(self.question.name, [statistic.name for statistic in result.statistics])
         with stage(SUMMING):
             result.estimates = self.estimates(result)
-        if result.estimates.counted:
-            signature = result.signature
-            result.signature = replace(signature, method={**signature.method, "grid": GRID})
-        # An original's figures are point values: it does not matter to them which rows belong together.
-        gathered = self.data.notes if isinstance(self.data, Gathered) else []
-        result.notes = [
-            *gathered,
-            *self.notes,
-            *result.estimates.notes,
-            *unsure,
-            *([] if self.original or samples else _shared_ids(collected)),
-        ]
-        if samples is not None:
-            result.repeats = repeats(
-                rows, result.statistics, self.question.headline, samples, slices=asked.slices, options=intervals
-            )
-        result.inputs = self.inputs()
-        self.finish(result)
+            if result.estimates.counted:
+                signature = result.signature
+                result.signature = replace(signature, method={**signature.method, "grid": GRID})
+            # An original's figures are point values: it does not matter to them which rows belong together.
+            gathered = self.data.notes if isinstance(self.data, Gathered) else []
+            result.notes = [
+                *gathered,
+                *self.notes,
+                *result.estimates.notes,
+                *unsure,
+                *([] if self.original or samples else _shared_ids(collected)),
+            ]
+            if samples is not None:
+                result.repeats = repeats(
+                    rows, result.statistics, self.question.headline, samples, slices=asked.slices, options=intervals
+                )
+            result.inputs = self.inputs()
+            self.finish(result)
         result.notes += [*given_up(rows), *asked.mended.notes()]
         if collected.directory is not None:
             with stage(REPORT, unit=""):

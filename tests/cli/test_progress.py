@@ -20,12 +20,16 @@ import time
 import polars as pl
 import pytest
 
-from sensecheck import calibrated, robust
+import sensecheck
+from sensecheck import calibrated, cli, robust
 from sensecheck.cli import main
 from sensecheck.cli import progress as told
 from sensecheck.cli.progress import Progress
+from sensecheck.diverse.rows import BATCH_SETS
+from sensecheck.inputs.tables import TableReader
 from sensecheck.runs.directory import RunDirectory
 from sensecheck.stages import MEASURING, READING, Watch, at_work, handed, have_read, stage, staged, to_read, watching
+from sensecheck.statistics import counted
 
 HOSTILE = "a\x1b[31mb\nc"
 
@@ -39,14 +43,16 @@ def answers(tmp_path):
 
 def slow(monkeypatch, seconds: float) -> None:
     """A run that takes longer."""
-    batches = calibrated.evaluation.Calibrated.batches
+    from sensecheck.calibrated.evaluation import Calibrated
+
+    batches = Calibrated.batches
 
     def slowly(self, done):
         for batch in batches(self, done):
             time.sleep(seconds)
             yield batch
 
-    monkeypatch.setattr(calibrated.evaluation.Calibrated, "batches", slowly)
+    monkeypatch.setattr(Calibrated, "batches", slowly)
 
 
 # ---- stages
@@ -153,9 +159,8 @@ def test_the_sentence(monkeypatch):
 
     def work(watch):
         with stage(MEASURING, total=200) as advance:
-            advance(0)
-            watch.open[0].begun -= 10
             advance.already(100)
+            advance.fresh -= 10
             advance(50, unscored=7)
             said.append(watch.sentence())
             said.append(watch.sentence(20))
@@ -163,8 +168,8 @@ def test_the_sentence(monkeypatch):
             said.append(watch.sentence())
 
     told_by("none", work, words="asking", unit="pairs")
-    assert said[0] == "asking: 75%, 150 of 200 pairs, 5.0 a second, 10 s left, 7 unscored"
-    assert said[1] == "measuring: 75%, 150 " and len(said[1]) == 20
+    assert said[0] == "asking: 75%, 150 of 200 pairs, 5.0 a second, 10 s left, 7 unscored, resumed at 50%"
+    assert said[1] == "measuring: 75%"
     assert said[2].startswith(r"a\x1b[31mb⏎c: asking: 75%") and "\x1b" not in said[2] and "\n" not in said[2]
 
 
@@ -176,17 +181,66 @@ def test_time_left_by_bytes_leaves_out_what_an_earlier_run_did():
             to_read("a", 100)
             have_read("a", 50)
             have_read("a", 75)
-            advance.already(50)
+            advance.already(50, batches=1)
+            watch.handed_out()
+            watch.handed_out()
             advance(25)
-            watch.open[0].begun -= 10
+            advance.fresh -= 10
             have_read("a", 100)
             states.append(watch._state(advance))
 
     told_by("none", work)
     [state] = states
     assert (state["fraction"], state["done"]) == (0.75, 75)
+    assert (state["resumed_fraction"], state["resumed_done"]) == (0.5, 50)
     assert state["rate"] == pytest.approx(2.5, rel=0.05)
     assert state["seconds_left"] == pytest.approx(10, rel=0.05), "a quarter took 10 s, and a quarter is left"
+
+
+def test_a_narrow_terminal_loses_whole_parts_and_keeps_the_percentage():
+    lines = []
+
+    def work(watch):
+        watch.label = "Prüfung 評価"
+        with stage(MEASURING, total=2_000_000) as advance:
+            advance.already(1_000_000)
+            advance.fresh -= 1000
+            advance(500_000, unscored=7_654)
+            lines.extend((watch.sentence(width), width) for width in range(140))
+            with stage(READING):  # of which nothing is known
+                lines.extend((watch.sentence(width), width) for width in range(3))
+
+    told_by("none", work, words="reading and measuring", unit="pairs")
+    words = "Prüfung 評価: reading and measuring: 75%, 1,500,000 of 2,000,000 pairs, 500 a second"
+    words += ", 16 min 40 s left, 7,654 unscored, resumed at 50%"
+    whole = re.split("(?<=[a-z価]): |, ", words)
+    assert lines[-4] == (words, 139)
+    for line, width in lines:
+        assert len(line) + line.count("評") + line.count("価") <= width
+        assert not line or all(part in [*whole, "measuring"] for part in re.split("(?<=[a-z価]): |, ", line)), line
+    assert {"": 0, "75%": 3, "measuring: 75%": 14}.items() <= dict(reversed(lines)).items()
+    shown = [line for line, _ in lines[:140]]
+    assert [len(line) for line in shown] == sorted(len(line) for line in shown), "more room, more words"
+
+
+def test_no_time_is_foretold_of_one_long_step_among_short_ones():
+    lines = []
+
+    def work(watch):
+        with stage("report", 100, unit="") as advance:
+            advance.fresh -= 10
+            advance(50)
+            lines.append(watch.sentence())
+            advance.moved -= 9
+            lines.append(watch.sentence())
+
+    told_by("none", work)
+    assert lines == ["writing the report: 50%, 10 s left", "writing the report: 50%"]
+
+
+def test_one_thing_is_one_thing():
+    assert [told.counted(1, unit) for unit in ("slices", "queries", "rows")] == ["1 slice", "1 query", "1 row"]
+    assert told.counted(12, "slices") == "12 slices"
 
 
 def test_durations_and_rates_have_units_that_fit():
@@ -339,7 +393,157 @@ def test_callers_in_python_are_told_as_before(answers):
     assert sum(counts) == 200
 
 
+def test_a_stage_that_is_opened_again_goes_on_and_ends_before_the_one_around_it():
+    def work(watch):
+        with stage("summing"):
+            for to_come, slices in ((4, 1), (3, 2), (1, 1)):
+                with stage("resampling", to_come, "slices") as advance:
+                    for _ in range(slices):
+                        shares.append(watch.share(advance))
+                        advance(1)
+                time.sleep(0.02)
+
+    shares: list[float | None] = []
+    states = [json.loads(line) for line in told_by("json", work).splitlines()]
+    assert shares == [0, 0.25, 0.5, 0.75]
+    [resampling] = [state for state in states if state["stage"] == "resampling"]
+    assert (resampling["done"], resampling["total"], resampling["ended"]) == (4, 4, True)
+    assert resampling["elapsed"] < 0.06, "up to its own end"
+
+
+def states_of(capfd, *command: object) -> list[dict]:
+    assert main([*map(str, command), "--progress", "json"]) == 0
+    return [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
+
+
+def test_resampling_is_one_stage_over_all_slicings(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(counted, "COUNTED_ABOVE", 100)
+    monkeypatch.setitem(told._RHYTHM, "json", (0.01, 0.001))
+    rows = 6_000
+    data = pl.DataFrame({
+        "confidence": [i % 997 / 997 for i in range(rows)],
+        "correct": [None if i % 100 == 0 else i * 7919 % 997 < i % 997 for i in range(rows)],
+        "kind": [f"k{i % 12}" for i in range(rows)],
+        "language": [("de", "en", None)[i % 3] for i in range(rows)],
+    })  # fmt: skip
+    data.write_parquet(tmp_path / "a.parquet")
+    slices = ["--slice", "kind", "--slice", "language"]
+    states = states_of(
+        capfd, "calibrated", tmp_path / "a.parquet", "--skip-bad", *slices, "--out", tmp_path / "run",
+        "--report", tmp_path / "report.html",
+    )  # fmt: skip
+    resampling = [state for state in states if state["stage"] == "resampling"]
+    assert {state["total"] for state in resampling} == {12 + 3 + 1}
+    fractions = [state["fraction"] for state in resampling]
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0 and len(set(fractions)) > 3
+    ended = [state["stage"] for state in states if state.get("ended")]
+    assert ended == ["reading", "measuring", "resampling", "summing", "report", "report"]
+    for name in set(ended) - {"report"}:
+        *before, last = [state.get("ended", False) for state in states if state["stage"] == name]
+        assert last and not any(before), "nothing is said of a stage after its end"
+    measured = [state.get("ended") and state["stage"] for state in states].index("measuring")
+    assert {state["unscored"] for state in states[measured:]} == {rows // 100}, "it is carried on"
+    reports = [state["fraction"] for state in states[measured:] if state["stage"] == "report"]
+    assert reports.count(1.0) >= 2 and len(set(reports) - {None}) > 3
+
+
+def test_a_comparison_tells_how_far_it_is(tmp_path, capfd, monkeypatch):
+    monkeypatch.setitem(told._RHYTHM, "json", (0.01, 0.001))
+    for name, every in (("a", 3), ("b", 4)):
+        rows = "".join(f"{i},0.{i % 10},{int(i % every > 0)}\n" for i in range(500))
+        (tmp_path / f"{name}.csv").write_text("id,confidence,correct\n" + rows)
+        assert main(["calibrated", str(tmp_path / f"{name}.csv"), "--out", str(tmp_path / name)]) == 0
+    capfd.readouterr()
+    states = states_of(capfd, "compare", tmp_path / "a", tmp_path / "b", "--report", tmp_path / "report.html")
+    for name in ("comparing", "report"):
+        fractions = [state["fraction"] for state in states if state["stage"] == name]
+        assert fractions[-1] == 1.0 and len(set(fractions) - {None}) > 3, fractions
+        assert fractions == sorted(fractions)
+    assert [state["stage"] for state in states if state.get("ended")] == ["comparing", "report"]
+
+
+def test_figures_are_printed_before_the_report_is_written(answers, capfd, monkeypatch):
+    monkeypatch.setattr("sensecheck.report.page.page", lambda *_: 1 / 0)
+    assert main(["calibrated", str(answers), "--report", str(answers.parent / "report.html")]) != 0
+    assert "ECE" in capfd.readouterr().out
+
+
 # ---- stopped and resumed
+
+
+def test_what_an_earlier_run_did_is_said_at_once_and_takes_no_time_now():
+    """Six batches of which four were done: however slowly those are passed over."""
+    states, sentences = [], []
+
+    def read():
+        to_read("a", 600)
+        for number in range(6):
+            time.sleep(0.05)
+            have_read("a", 100 * (number + 1))
+            yield range(10)
+        have_read("a", 600)
+
+    def work(watch):
+        with stage(MEASURING) as advance:
+            advance.already(40, unscored=3, batches=4)
+            for number, batch in enumerate(staged(READING, read(), count=len)):
+                sentences.append(watch.sentence())
+                states.append(watch._state(advance))
+                if number >= 4:
+                    time.sleep(0.2)
+                    advance(len(batch))
+                    states.append(watch._state(advance))
+
+    told_by("none", work)
+    # The first batch that is passed over tells how large they are: from the second on, all of the earlier run is known.
+    assert [state["fraction"] for state in states] == [None, 0.6667, 0.6667, 0.6667, 0.6667, 0.6667, 0.8333, 0.8333]
+    assert {state["resumed_fraction"] for state in states[1:]} == {0.6667}
+    assert {state["done"] for state in states[:5]} == {40} and {state["unscored"] for state in states} == {3}
+    assert sentences[0] == "reading and measuring: 40 rows, 3 unscored, resumed after 40 rows"
+    assert sentences[1] == "reading and measuring: 66%, 40 rows, 3 unscored, resumed at 66%"
+    assert all(state["rate"] == 0 and state["seconds_left"] is None for state in states[:5])
+    assert states[5]["rate"] == pytest.approx(50, rel=0.3), "ten rows in a fifth of a second"
+    assert states[6]["seconds_left"] == pytest.approx(0.15, abs=0.06), "one batch took a fifth, and one is left"
+
+
+@pytest.mark.parametrize("question", ["calibrated", "correct", "diverse"])
+def test_every_reader_tells_at_once_how_much_was_done(tmp_path, monkeypatch, question):
+    monkeypatch.setitem(TableReader.__init__.__kwdefaults__, "batch_rows", 64)
+    monkeypatch.setattr("sensecheck.correct.evaluation.UNASKED_RECORDS", 64)
+    rows = 20 * (BATCH_SETS if question == "diverse" else 64)
+    evaluate, data = getattr(sensecheck, question).evaluate, tmp_path / "data.jsonl"
+    record = {"confidence": 0.5, "correct": True, "gold": "SELECT a FROM b", "predicted": "SELECT a FROM c"}
+    record |= {"responses": ["one thing", "another thing"]}
+    keep = {"calibrated": ("confidence", "correct"), "correct": ("gold", "predicted"), "diverse": ("responses",)}
+    row = {name: record[name] for name in keep[question]}
+    data.write_text("".join(json.dumps({"id": f"{i:05d}", **row}) + "\n" for i in range(rows)))
+    if question == "calibrated":
+        pl.read_ndjson(data).write_parquet(data := tmp_path / "data.parquet")
+    whole = evaluate(data, out=tmp_path / "run")
+    shards = sorted((tmp_path / "run").glob("measurements-*"))
+    assert len(shards) > 10
+    kept = len(shards) * 6 // 10
+    # As if it had been killed.
+    for kind in ("measurements", "examples"):
+        for shard in sorted((tmp_path / "run").glob(f"{kind}-*"))[kept:]:
+            shard.unlink()
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text())
+    (tmp_path / "run/manifest.json").write_text(json.dumps({**manifest, "state": "running"}))
+
+    class Noting(Watch):
+        def handed_out(self):
+            super().handed_out()
+            measuring = self.open[0]
+            shares.append((self.reading.items, self.share(measuring), measuring.first))
+
+    shares: list[tuple[int, float | None, float]] = []
+    with watching(Noting()):
+        again = evaluate(data, out=tmp_path / "run", resume=True)
+    assert again.summary == whole.summary
+    # The first ones, of which a reader may have looked ahead, show nothing of how large the others are.
+    passed_over = [share for at, share, _ in shares if 2 < at <= kept + 1]
+    assert passed_over == [pytest.approx(kept / len(shards), abs=0.05)] * (kept - 1)
+    assert shares[-1][2] == pytest.approx(kept / len(shards), abs=0.02)
 
 
 def test_a_resumed_run_counts_what_was_recorded(tmp_path, monkeypatch, capfd):
@@ -423,7 +627,7 @@ from sensecheck import calibrated
 from sensecheck.calibrated.evaluation import Calibrated
 from sensecheck.cli import main
 from sensecheck.cli import progress
-progress._RHYTHM["line"] = (0.05, 0.05)
+progress._RHYTHM["line"] = progress._RHYTHM["plain"] = (0.05, 0.05)
 batches = Calibrated.batches
 def slowly(self, done):
     for batch in batches(self, done):
@@ -493,6 +697,14 @@ def test_in_a_terminal_one_line_is_drawn_and_wiped(answers, columns):
     assert on_screen(sent) == [""]
 
 
+def test_a_dumb_terminal_gets_plain_lines(answers, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    code, out, sent = in_terminal(100, "calibrated", str(answers))
+    assert code == 0 and "ECE" in out
+    lines = sent.replace("\r\n", "\n").splitlines()
+    assert len(lines) >= 2 and all(re.fullmatch("[ -~]+", line) for line in lines), sent
+
+
 def test_an_error_stands_on_a_clean_line(answers):
     with answers.open("a") as file:
         file.write("".join("0.5,1\n" for _ in range(2_000_000)) + "0.5,perhaps\n")
@@ -510,6 +722,45 @@ def test_an_interrupt_leaves_a_clean_line(answers):
     assert [line for line in shown if line] == [
         "sensecheck: stopped. With --out, the same command with --resume continues from here."
     ]
+
+
+INTERRUPTED = """
+import os, signal, sys
+from sensecheck.calibrated.evaluation import Calibrated
+from sensecheck.cli import main
+def batches(self, done):
+    def file():
+        try:
+            yield
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)  # while it is closed because of the first
+    opened = file()
+    next(opened)
+    exec("os.kill(os.getpid(), signal.SIGINT)")
+    yield
+Calibrated.batches = batches
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_an_interrupt_that_comes_twice_is_one(answers):
+    """`timeout -s INT` sends it to the process and to its group."""
+    command = [sys.executable, "-c", INTERRUPTED, "calibrated", str(answers)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 3, "and not that of a killed process"
+    assert done.stderr.split("\n") == [
+        "", "sensecheck: stopped. With --out, the same command with --resume continues from here.", "",
+    ]  # fmt: skip
+
+
+def test_a_second_interrupt_is_heard_later(monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        cli._interrupt()
+    cli._interrupt()
+    monkeypatch.setattr(cli, "_interrupted", time.monotonic() - 2)
+    with pytest.raises(KeyboardInterrupt):
+        cli._interrupt()
 
 
 def test_without_a_standard_error_the_figures_are_printed(answers):

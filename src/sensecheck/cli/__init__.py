@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 import time
 import warnings
 from argparse import ArgumentParser
@@ -53,6 +55,9 @@ begun = (time.perf_counter(), time.process_time())
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
+    of_main_thread = threading.current_thread() is threading.main_thread()
+    if of_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     warnings.showwarning = _say_warning
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         if arguments and arguments[0] == "help" and len(arguments) > 1:
@@ -74,7 +79,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         close = get_close_matches(name, commands(), n=1)
         hint = f" Did you mean {close[0]!r}?" if close else f" The commands are {', '.join(commands())}."
         return _refuse(f"there is no command {name!r}.{hint}")
-    return _call(name, rest)
+    code = _call(name, rest)
+    if code == STOPPED and argv is None and of_main_thread:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process ends: there is nothing left to be stopped
+    return code
+
+
+_interrupted = -1.0
+
+
+def _interrupt(*_: object) -> None:
+    """Ctrl-C. What comes within a second of it is the same one: `timeout` and some shells send it to a process and to
+    its group, and a second exception would meet files that are being closed because of the first.
+    """
+    global _interrupted
+    before, _interrupted = _interrupted, time.monotonic()
+    if before < 0 or _interrupted - before > 1:
+        raise KeyboardInterrupt
 
 
 def _say_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -103,6 +124,9 @@ def _call(name: str, rest: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except KeyboardInterrupt:
+        # Python ends as if killed where the interrupt met code that is made from text (any dataclass), unless more of
+        # it is run: then the exit code is ours.
+        exec("")
         sys.stderr.write("\nsensecheck: stopped. With --out, the same command with --resume continues from here.\n")
         return STOPPED
     except Exception as error:

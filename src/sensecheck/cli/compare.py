@@ -16,7 +16,7 @@ from sensecheck.cli.options import FORMATS, Parser, pair, positive
 from sensecheck.cli.progress import Progress, add_progress, progress
 from sensecheck.inputs.formats.registry import folder_format
 from sensecheck.inputs.hugging_face import saved_files
-from sensecheck.report.comparison import Comparison, compare
+from sensecheck.report.comparison import Comparison, Comparisons, compare
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import outcome_words
 from sensecheck.report.result import Result, load
@@ -213,7 +213,18 @@ def _compared(results: Sequence[Result], args: argparse.Namespace, progress: Pro
             replicates=first.replicates if args.resamples is None else args.resamples,
         )
     comparisons = compare(results, options=options)
-    progress.stop()
+    with progress.aside():
+        _print(comparisons, args)
+        sys.stdout.flush()
+    if args.report:
+        with stage(REPORT, unit=""):
+            target = comparisons.to_html(args.report)
+        progress.stop()
+        (sys.stdout if args.format == "table" else sys.stderr).write(f"  report: {target}\n")
+    return 0
+
+
+def _print(comparisons: Comparisons, args: argparse.Namespace) -> None:
     if args.format == "json":
         packed = orjson.dumps(comparisons.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY)
         sys.stdout.write(packed.decode() + "\n")
@@ -228,11 +239,6 @@ def _compared(results: Sequence[Result], args: argparse.Namespace, progress: Pro
             sys.stdout.write(f"  {visible(sentence)}\n")
         for two in comparisons.pairs:
             _changed(two, args.flips)
-    if args.report:
-        with stage(REPORT):
-            target = comparisons.to_html(args.report)
-        (sys.stdout if args.format == "table" else sys.stderr).write(f"  report: {target}\n")
-    return 0
 
 
 def _changed(two: Comparison, most: int) -> None:

@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
-from sensecheck.cli.progress import add_progress
+from sensecheck.cli.progress import Progress, add_progress
 from sensecheck.network.address import public_text
 from sensecheck.options import Parameter, alternatives, default_words, parameters, settings_of
 from sensecheck.report.escaping import visible
@@ -246,20 +246,25 @@ def check_targets(args: argparse.Namespace) -> None:
             raise ValueError(f"{option} {target}: there is no folder {str(place.parent)!r}; make it first")
 
 
-def finish(result: Result, args: argparse.Namespace) -> int:
+def finish(result: Result, args: argparse.Namespace, told: Progress) -> int:
     """Print the figures, write what was asked for, and judge the gates."""
     gates = read_gates(result, args)
-    result.show(args.format)
-    said: Callable[[str], Any] = sys.stderr.write if args.format != "table" else sys.stdout.write
-    for sentence in result.verdict() if args.format == "table" else []:
-        said(f"  {sentence}\n")
-    with stage(REPORT):
+    with told.aside():
+        result.show(args.format)
+        said: Callable[[str], Any] = sys.stderr.write if args.format != "table" else sys.stdout.write
+        for sentence in result.verdict() if args.format == "table" else []:
+            said(f"  {sentence}\n")
+        sys.stdout.flush()
+    written = []
+    with stage(REPORT, unit=""):
         if args.report:
-            said(f"  report: {result.to_html(args.report)}\n")
+            written.append(f"  report: {result.to_html(args.report)}\n")
         for wanted in args.plot:
             name, sign, target = wanted.partition("=")
             chart = result.plot(name) if sign else result.plot()
-            said(f"  picture: {chart.save(target if sign else wanted)}\n")
+            written.append(f"  picture: {chart.save(target if sign else wanted)}\n")
+    told.stop()
+    said("".join(written))
     if result.directory is not None:
         said(f"  run: {result.directory.path}\n  report: {Path(result.directory.path) / 'report.html'}\n")
     failed = [words for words in (gate(result) for gate in gates) if words]

@@ -12,7 +12,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, Literal, TextIO
 
@@ -29,11 +30,11 @@ _WORDS = {
     "querying": "running queries",
     "summing": "summing",
     "resampling": "resampling",
+    "comparing": "comparing",
     "report": "writing the report",
 }
 # Style → seconds before the first word, and between two.
 _RHYTHM = {"line": (1.0, 0.2), "plain": (5.0, 10.0), "json": (1.0, 1.0)}
-_NARROW = 50
 # A stage that counted nothing is worth a last word from so many seconds on.
 _TOLD_SECONDS = 0.5
 # Not `progress`: that is a parameter of `evaluate`, which is called with all that was given under its names.
@@ -54,8 +55,6 @@ class Progress(Watch):
         self._unit = unit
         self._out = _Out(stream) if style != "none" and stream is not None else None
         self._drawn = 0
-        self._told_at: dict[str, float] = {}
-        self._untold: dict[str, dict[str, Any]] = {}
         self._drawing = threading.RLock()
         self._over = threading.Event()
         self._teller: threading.Thread | None = None
@@ -66,10 +65,13 @@ class Progress(Watch):
 
     # ---- what happens
 
-    def end(self, stage: Stage) -> None:
-        if self._style == "json" and stage in self.open:
-            self._say_end(stage)
-        super().end(stage)
+    def over(self, stage: Stage) -> None:
+        super().over(stage)
+        worth_it = stage.done or (not stage.pulled and time.perf_counter() - stage.begun >= _TOLD_SECONDS)
+        # Where a reader reads through another one, the outer one has the last word.
+        if self._style == "json" and worth_it and not any(outer.name == stage.name for outer in self.open):
+            with self._drawing:
+                self._write(json.dumps(self._state(stage) | {"ended": True}) + "\n")
 
     def stop(self) -> None:
         """Say no more: what comes now is figures, or an error."""
@@ -78,9 +80,6 @@ class Progress(Watch):
             self._teller.join(1.0)
             self._teller = None
         with self._drawing:
-            for told in self._untold.values():
-                self._write(json.dumps(told) + "\n")
-            self._untold.clear()
             self._wipe()
             if self._out is not None:
                 self._out.close()
@@ -107,25 +106,9 @@ class Progress(Watch):
                     self._draw()
                 elif self._style == "json":
                     if (stage := self._shown()) is not None:
-                        self._told_at[stage.name] = time.perf_counter()
                         self._write(json.dumps(self._state(stage)) + "\n")
                 else:
                     self._write(self.sentence() + "\n")
-
-    def _say_end(self, stage: Stage) -> None:
-        """The last word on a stage; where stages follow one another fast, only on the last of each name."""
-        now = time.perf_counter()
-        serves_itself = any(outer is not stage and outer.name == stage.name for outer in self.open)
-        if serves_itself or (not stage.done and now - stage.begun < _TOLD_SECONDS):
-            return
-        told = self._state(stage) | {"ended": True}
-        with self._drawing:
-            if now - self._told_at.get(f"end of {stage.name}", -1.0) >= 1.0:
-                self._told_at[f"end of {stage.name}"] = now
-                self._untold.pop(stage.name, None)
-                self._write(json.dumps(told) + "\n")
-            else:
-                self._untold[stage.name] = told
 
     def _shown(self) -> Stage | None:
         """The stage to speak of: the innermost, unless it only serves another that has come further."""
@@ -136,17 +119,20 @@ class Progress(Watch):
         return None
 
     def _state(self, stage: Stage) -> dict[str, Any]:
-        now = time.perf_counter()
-        elapsed, idle = now - stage.begun, now - stage.moved
+        now = stage.until or time.perf_counter()
+        spent, idle = now - stage.fresh, now - stage.moved
         # What is done was done up to the last word; a stage that says nothing for longer than all its time is slower.
-        worked = max(elapsed - idle, idle)
+        worked = max(spent - idle, idle)
         share = self.share(stage)
         rate = (stage.done - stage.before) / worked if worked > 0 else 0.0
-        # A share that comes from bytes is of all; what an earlier run did took no time now.
-        begun = stage.before / stage.total if stage.total else stage.first or 0.0
+        # What an earlier run did took no time now.
+        first = share if stage.skips else stage.before / stage.total if stage.total else stage.first
         left = None
-        if share is not None and share > begun and stage.done > stage.before:
-            left = max(worked * (1 - share) / (share - begun) - idle, 0.0)
+        # Steps that are no things of one kind are uneven: nobody knows how long a long one takes.
+        uneven = not stage.unit and idle > spent - idle
+        if share is not None and first is not None and share > first and stage.done > stage.before and not uneven:
+            left = max(worked * (1 - share) / (share - first) - idle, 0.0)
+        resumed = {"resumed_done": stage.before, "resumed_fraction": None if first is None else round(first, 4)}
         return {
             "stage": stage.name,
             "done": stage.done,
@@ -155,36 +141,40 @@ class Progress(Watch):
             "fraction": None if share is None else round(share, 4),
             "rate": round(rate, 3),
             "seconds_left": None if left is None else round(left, 1),
-            "unscored": stage.unscored,
-            "elapsed": round(elapsed, 3),
+            "unscored": self.unscored,
+            "elapsed": round(now - stage.begun, 3),
+            **(resumed if stage.before else {}),
             **({"of": visible(self.label)} if self.label else {}),
         }
 
     def sentence(self, width: int | None = None) -> str:
-        """How things stand, in words; cut to a terminal's width."""
+        """How things stand, in words; of what a terminal's width does not hold, whole parts are left out."""
         stage = self._shown()
         if stage is None:
-            elapsed = time.perf_counter() - self._begun
-            return _cut(f"working for {duration(elapsed)}", width)
+            return _fitted(["working"], {"elapsed": f"for {duration(time.perf_counter() - self._begun)}"}, width)
         state = self._state(stage)
-        narrow = width is not None and width < _NARROW
-        what = stage.name if narrow else visible(self._words.get(stage.name, stage.name))
-        parts = []
+        parts = {}
         if state["fraction"] is not None:
-            parts.append(f"{int(100 * state['fraction'])}%")
-        if stage.done or stage.total:
-            of = f" of {stage.total:,}" if stage.total else ""
-            parts.append(f"{stage.done:,}{of} {visible(state['unit'])}")
-        if state["rate"] > 0:
-            parts.append(per_time(state["rate"]))
+            parts["fraction"] = f"{int(100 * state['fraction'])}%"
+        if state["unit"] and (stage.done or stage.total):
+            of = f"{stage.done:,} of " if stage.total else ""
+            parts["count"] = of + counted(stage.total or stage.done, visible(state["unit"]))
+            if state["rate"] > 0:
+                parts["rate"] = per_time(state["rate"])
         if state["seconds_left"] is not None:
-            parts.append(f"{duration(state['seconds_left'])} left")
+            parts["left"] = f"{duration(state['seconds_left'])} left"
         elif not parts:
-            parts.append(f"for {duration(state['elapsed'])}")
-        if stage.unscored:
-            parts.append(f"{stage.unscored:,} unscored")
-        label = f"{visible(self.label, 60)}: " if self.label and not narrow else ""
-        return _cut(f"{label}{what}: {', '.join(parts)}", width)
+            parts["elapsed"] = f"for {duration(state['elapsed'])}"
+        if self.unscored:
+            parts["unscored"] = f"{self.unscored:,} unscored"
+        if stage.before:
+            share = state["resumed_fraction"]
+            after = counted(stage.before, visible(state["unit"]))
+            parts["resumed"] = f"resumed after {after}" if share is None else f"resumed at {int(100 * share)}%"
+        words = visible(self._words.get(stage.name, stage.name))
+        label = f"{visible(self.label, 60)}: " if self.label else ""
+        heads = [f"{label}{words}:", f"{label}{stage.name}:", f"{stage.name}:"]
+        return _fitted(heads if label else heads[::2], parts, width)
 
     def _unit_of(self, stage: Stage) -> str:
         return self._unit if self._unit and stage.name == MEASURING and stage.unit == "rows" else stage.unit
@@ -195,8 +185,9 @@ class Progress(Watch):
         if self._out is None:
             return
         line = self.sentence(self._out.width() - 1)
-        self._write("\r" + line + " " * (self._drawn - len(line)) + "\b" * max(self._drawn - len(line), 0))
-        self._drawn = len(line)
+        columns = _columns(line)
+        self._write("\r" + line + " " * (self._drawn - columns) + "\b" * (self._drawn - columns))
+        self._drawn = columns
 
     def _wipe(self) -> None:
         if self._drawn:
@@ -251,8 +242,39 @@ class _Out:
             self._descriptor = None
 
 
-def _cut(text: str, width: int | None) -> str:
-    return text if width is None else text[: max(width, 1)]
+# What a narrow terminal goes without, the first first: the percentage is what stays.
+_DROPPED = ("left", "rate", "unscored", "resumed", "count", "elapsed")
+
+
+def _fitted(heads: Sequence[str], parts: Mapping[str, str], width: int | None) -> str:
+    """The parts under the first head, or as many of them under the shortest as fit; no number or word is ever cut.
+
+    >>> parts = {"fraction": "75%", "count": "150 of 200 rows", "left": "9 s left"}
+    >>> [_fitted(["reading and measuring:", "measuring:"], parts, width) for width in (41, 31, 20, 6, 2)]
+    ['measuring: 75%, 150 of 200 rows, 9 s left', 'measuring: 75%, 150 of 200 rows', 'measuring: 75%', '75%', '']
+    """
+    kept = dict(parts)
+    tried = [(head, kept.copy()) for head in heads[:2]]
+    for name in _DROPPED:
+        if kept.pop(name, None) is not None:
+            tried.append((heads[min(1, len(heads) - 1)], kept.copy()))
+    tried += [(heads[-1], kept), ("", kept)]
+    lines = (f"{head} {', '.join(some.values())}".strip(" :") for head, some in tried)
+    return next((line for line in lines if width is None or _columns(line) <= width), "")
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal a text takes: letters of some scripts take two."""
+    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+
+
+def counted(number: int, unit: str) -> str:
+    """
+    >>> counted(1, "slices"), counted(1, "queries"), counted(1200, "rows")
+    ('1 slice', '1 query', '1,200 rows')
+    """
+    one = unit[:-3] + "y" if unit.endswith("ies") else unit.removesuffix("s")
+    return f"{number:,} {one if number == 1 else unit}"
 
 
 def duration(seconds: float) -> str:
@@ -305,7 +327,8 @@ def progress(args: argparse.Namespace, words: str = "", unit: str = "") -> Itera
     """
     global _current
     stream = _standard_error()
-    style: Style = getattr(args, _STYLE, None) or ("line" if _is_terminal(stream) else "plain")
+    redrawn = _is_terminal(stream) and os.environ.get("TERM") != "dumb"  # which has no way back in a line
+    style: Style = getattr(args, _STYLE, None) or ("line" if redrawn else "plain")
     watch = Progress("none" if getattr(args, "quiet", False) else style, stream, words, unit)
     before, _current = _current, watch
     try:
@@ -343,10 +366,10 @@ def times(tallies: Mapping[str, Tally], outside: Tally, by_others: float = 0.0) 
 
 
 def _counted(tally: Tally) -> str:
-    if not tally.count:
+    if not tally.count or not tally.unit:
         return ""
     unscored = f", {tally.unscored:,} unscored" if tally.unscored else ""
-    return f"{tally.count:,} {visible(tally.unit)}{unscored}"
+    return counted(tally.count, visible(tally.unit)) + unscored
 
 
 def _by_others() -> float:

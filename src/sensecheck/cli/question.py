@@ -30,5 +30,4 @@ def run(args: argparse.Namespace) -> int:
     check_targets(args)
     with progress(args, *question(args.question).working) as told:
         result = room.evaluate(**values(args, room.evaluate))
-        told.stop()
-        return finish(result, args)
+        return finish(result, args, told)

@@ -178,7 +178,7 @@ class Scorer:
         try:
             known = {} if self._cache is not None else self._recent.get(requests)
             asked = [request for request in requests if request not in known]
-            with stage(QUERYING, len(set(requests)), "queries") as advance:
+            with stage(QUERYING, len(set(requests)), "queries", pulled=True) as advance:
                 advance(len(known))
                 for request, outcome in answers(self.store, asked, self._cache):
                     outcomes[request] = outcome

@@ -19,7 +19,7 @@ from sensecheck.diverse.measure import MeasureOptions
 from sensecheck.diverse.ngrams import Tokens
 from sensecheck.diverse.question import QUESTION
 from sensecheck.diverse.records import DONORS, SetReader, SetRecord
-from sensecheck.diverse.rows import REFERENCES_NAMES, are_files, called, stems
+from sensecheck.diverse.rows import BATCH_SETS, REFERENCES_NAMES, are_files, called, stems
 from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
 from sensecheck.inputs import fingerprints
@@ -36,8 +36,6 @@ from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
 from sensecheck.stages import READING, staged
-
-BATCH_SETS = 512
 
 _reading = partial(Option, group="references and queries")
 _aligning = partial(Option, group="how responses are aligned with groups of references")

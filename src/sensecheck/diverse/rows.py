@@ -22,6 +22,8 @@ from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import PLACE, RECORD, TableReader, bad_json_line, too_deep
 from sensecheck.stages import within
 
+BATCH_SETS = 512
+"""Sets that are measured at a time: so many of those that were read last are still at work."""
 # Names that people give to the two columns, in the order in which we look for them.
 HYPOTHESES_NAMES = ("hypotheses", "hypothesis", "responses", "predictions", "generations", "outputs")
 REFERENCES_NAMES = ("references", "reference", "groups")
@@ -146,7 +148,7 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
             parts.pop()
         for at, part in enumerate(parts):
             if at % 64 == 0:
-                within(at, len(parts))
+                within(at - BATCH_SETS, len(parts))
             number += 1
             yield number, part
 
@@ -213,7 +215,7 @@ def _json_lines(source: Source, columns: Mapping[str, str], log: ReadingLog) -> 
             pieces.pop()
         for at, line in enumerate(pieces):
             if at % 64 == 0:
-                within(at, len(pieces))
+                within(at - BATCH_SETS, len(pieces))
             number += 1
             if not line.strip():
                 continue

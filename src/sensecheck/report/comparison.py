@@ -18,7 +18,8 @@ from sensecheck.report.pairing import Pairing, pairing
 from sensecheck.report.result import Result
 from sensecheck.report.tables import Cell, Table, decimal, probability
 from sensecheck.runs.writing import write_named
-from sensecheck.statistics.compare import ALPHA, ComparisonError, Difference, holm
+from sensecheck.stages import COMPARING, stage
+from sensecheck.statistics.compare import ALPHA, ComparisonError, Difference, holm, steps
 from sensecheck.statistics.figure import Figure, IntervalOptions
 from sensecheck.statistics.measurements import RESERVED, concatenated
 from sensecheck.statistics.shared_rows import Overlap
@@ -446,11 +447,12 @@ def compare(results: Sequence[Result], *, options: IntervalOptions | None = None
     given = [r.name for r in results]
     names = given if len(set(given)) == len(given) else [chr(ord("A") + i) for i in range(len(given))]
     pairs = []
-    for i, other in enumerate(results[1:], start=1):
-        try:
-            pairs.append(replace(results[0].compare(other, options=options), names=(names[0], names[i])))
-        except ComparisonError as error:
-            raise ComparisonError(f"{names[0]} and {names[i]}: {error}") from None
+    with stage(COMPARING, len(results[1:]) * steps(results[0].compared), unit=""):
+        for i, other in enumerate(results[1:], start=1):
+            try:
+                pairs.append(replace(results[0].compare(other, options=options), names=(names[0], names[i])))
+            except ComparisonError as error:
+                raise ComparisonError(f"{names[0]} and {names[i]}: {error}") from None
     flat = holm([d for pair in pairs for d in pair.differences], results[0].question.headline)
     for pair in pairs:
         pair.differences, flat = flat[: len(pair.differences)], flat[len(pair.differences) :]

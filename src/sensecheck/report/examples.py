@@ -25,6 +25,7 @@ import polars as pl
 
 from sensecheck.inputs.guarding import Fault, caught
 from sensecheck.report.escaping import readable, visible
+from sensecheck.stages import REPORT, at_work
 from sensecheck.statistics.hashing import hash_ids, scramble, seed_key
 from sensecheck.statistics.measurements import RESERVED, Measurements
 
@@ -125,6 +126,7 @@ def _ranked(result: Result, key: str, limit: int, seed: int) -> tuple[pl.Series,
     kept: pl.DataFrame | None = None
     total = failed = 0
     for batch in result.rows.batches(list(dict.fromkeys(columns))):
+        at_work(REPORT)(len(batch))
         ranked = batch.select(pl.col(key).cast(pl.String), rank.cast(pl.Int8).alias("_rank"))
         if key != "id":
             ranked = ranked.group_by(key, maintain_order=True).agg(pl.col("_rank").min())
@@ -141,6 +143,7 @@ def _ranked(result: Result, key: str, limit: int, seed: int) -> tuple[pl.Series,
 def _joined(result: Result, key: str, ids: pl.Series | None) -> pl.DataFrame:
     frames = []
     for batch in result.rows.batches():
+        at_work(REPORT)(len(batch))
         part = batch.with_columns(pl.col(key).cast(pl.String))
         if ids is not None:
             part = part.filter(pl.col(key).is_in(ids.implode()))
@@ -473,6 +476,7 @@ def listing_of_several(
     first = results[0]
     question = first.question
     changes, note = _sampled(_changes(results, key_column(first.rows, first.texts)), first.options.seed, limit)
+    at_work(REPORT)(sum(result.rows.height for result in results))
     ids = changes["id"].to_list()
     frames = [
         pl.DataFrame({"id": ids}).join(

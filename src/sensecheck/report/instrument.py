@@ -114,8 +114,8 @@ class Instrument(ABC):
         if done and not self.tells and watched() and self.asked.out is not None:
             kept = RunDirectory(self.asked.out).measurements()
             with suppress(Exception):  # damage is told where the rows are needed
-                for rows in kept.batches([name for name in ("id", "scored") if name in kept.schema]):
-                    at_work(MEASURING).already(len(rows), unscored=_unscored(rows))
+                flags = kept.batches(["scored"]) if "scored" in kept.schema else ()
+                at_work(MEASURING).already(kept.height, unscored=sum(map(_unscored, flags)), batches=done)
         for batch in self._clustered(done):
             yield batch
             if not self.tells and watched():
@@ -169,27 +169,27 @@ class Instrument(ABC):
         _refuse_repeated(self.question.name, [statistic.name for statistic in result.statistics])
         with stage(SUMMING):
             result.estimates = self.estimates(result)
-        if result.estimates.counted:
-            signature = result.signature
-            result.signature = replace(signature, method={**signature.method, "grid": GRID})
-        # An original's figures are point values: it does not matter to them which rows belong together.
-        gathered = self.data.notes if isinstance(self.data, Gathered) else []
-        result.notes = [
-            *gathered,
-            *self.notes,
-            *result.estimates.notes,
-            *unsure,
-            *([] if self.original or samples else _shared_ids(collected)),
-        ]
-        if samples is not None:
-            result.repeats = repeats(
-                rows, result.statistics, self.question.headline, samples, slices=asked.slices, options=intervals
-            )
-        result.inputs = self.inputs()
-        self.finish(result)
+            if result.estimates.counted:
+                signature = result.signature
+                result.signature = replace(signature, method={**signature.method, "grid": GRID})
+            # An original's figures are point values: it does not matter to them which rows belong together.
+            gathered = self.data.notes if isinstance(self.data, Gathered) else []
+            result.notes = [
+                *gathered,
+                *self.notes,
+                *result.estimates.notes,
+                *unsure,
+                *([] if self.original or samples else _shared_ids(collected)),
+            ]
+            if samples is not None:
+                result.repeats = repeats(
+                    rows, result.statistics, self.question.headline, samples, slices=asked.slices, options=intervals
+                )
+            result.inputs = self.inputs()
+            self.finish(result)
         result.notes += [*given_up(rows), *asked.mended.notes()]
         if collected.directory is not None:
-            with stage(REPORT):
+            with stage(REPORT, unit=""):
                 result.store()
         if nothing := result.nothing_scored():
             warnings.warn(nothing, NothingScored, stacklevel=2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from math import isfinite
@@ -31,10 +31,13 @@ from sensecheck.report.tables import (
     titled,
     told,
 )
+from sensecheck.stages import REPORT, at_work
 from sensecheck.statistics.figure import Figure
 
 # A page of thousands of slice rows helps nobody and weighs on all: the rest is in summary.json.
 MAX_SLICE_ROWS = 500
+# To show an example takes about as long as to pass over so many rows.
+_EXAMPLE_ROWS = 100
 
 
 @cache
@@ -140,18 +143,29 @@ def _unscored(result: Result) -> dict[str, Any]:
 
 
 def _examples(result: Result, limit: int) -> dict[str, Any]:
+    _expect([result], limit)
     chosen = choose(result, limit=limit)
     notes = [f"Shown: {chosen.sampled} (seed {result.options.seed})."] if chosen.sampled else []
     return examples_section("Examples", listing(result, chosen), notes)
 
 
+def _expect(results: Sequence[Result], limit: int) -> None:
+    """Tell whoever watches how much there is to do: rows are passed over twice, and examples shown and packed."""
+    rows = sum(result.rows.height for result in results)
+    at_work(REPORT, 2 * rows + 2 * _EXAMPLE_ROWS * min(limit, rows))
+
+
 def examples_section(heading: str, shown: Listing, notes: list[str]) -> dict[str, Any]:
+    advance = at_work(REPORT)
+    advance(_EXAMPLE_ROWS * len(shown.ids))
     data, cut = shown.payload()
+    advance(_EXAMPLE_ROWS * len(shown.ids))
     return {"heading": heading, "notes": [*notes, *([cut] if cut else [])], "data": data}
 
 
 def comparison_page(comparisons: Comparisons) -> str:
     """Several runs side by side, the examples that changed first."""
+    _expect(comparisons.results, MAX_EXAMPLES // 2)
     shown, note = listing_of_several(comparisons.results, comparisons.names)
     section = examples_section("Examples: what changed first", shown, [note] if note else [])
     many = len(comparisons.pairs) > 1

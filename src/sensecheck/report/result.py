@@ -69,6 +69,11 @@ class Result:
         """The statistics behind the figures."""
         return self.question.statistics(self.signature.method)
 
+    @property
+    def compared(self) -> list[AnyStatistic]:
+        """The statistics that two runs are compared by."""
+        return [s for s in self.statistics if s.compared]
+
     def __getstate__(self) -> dict[str, Any]:
         # Statistics hold functions, which no pickle takes; they follow from the signature.
         return {name: value for name, value in vars(self).items() if name != "statistics"}
@@ -201,7 +206,7 @@ class Result:
         differences = compare(
             self.rows,
             other.rows,
-            [s for s in self.statistics if s.compared],
+            self.compared,
             options=chosen,
             headline=headline,
             names=names,

@@ -170,7 +170,7 @@ def _into(
     written: dict[Path, pl.DataFrame] = {}
     size = 0
     for index, batch in enumerate(batches(done), start=done):
-        with stage(REPORT, pulled=True):
+        with stage(REPORT, unit="", pulled=True):
             path = run.write_shard(index, batch.measurements, batch.examples)
         kept = lean(batch.measurements)
         size += int(kept.estimated_size())

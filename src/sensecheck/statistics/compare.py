@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sensecheck.stages import COMPARING, at_work
 from sensecheck.statistics.arrays import Floats
 from sensecheck.statistics.census import Census
 from sensecheck.statistics.closed import gradients
@@ -51,6 +52,8 @@ _MOST_UNITS = 1e12
 # Sums of the same numbers in another grouping may differ in the last digit: a tie is a tie.
 _SLACK = 1e-9
 DEBIASED = "the difference is that of the debiased errors, since noise pushes the plain ones up unequally"
+# To find the rows that two runs share takes about as long as so many figures of them.
+_SHARING_STEPS = 3
 _RAREST = 3
 """An area under a ROC curve is compared where the rarer kind of answer has at least so many."""
 
@@ -146,9 +149,16 @@ def compare(
         shared = paired.shared(columns, derived)
         same_rows = by_rows.setdefault((shared[0].digest, shared[1].digest), (shared, []))
         same_rows[1].extend(s for s in scalar if s.columns == columns)
+        at_work(COMPARING)(_SHARING_STEPS)
     for shared, alike in by_rows.values():
         differences.update(_SharedRows(shared, alike, options).differences())
     return holm(_without_repeats([differences[s.name] for s in scalar], headline), headline)
+
+
+def steps(statistics: Sequence[AnyStatistic]) -> int:
+    """How many steps `compare` tells of."""
+    scalar = [s for s in statistics if not s.vector]
+    return _SHARING_STEPS * len({s.columns for s in scalar}) + len(scalar)
 
 
 def scored_differences(
@@ -199,8 +209,10 @@ class _SharedRows:
         for alike in _by_binning(of_sums, self.options):
             pair = _SummedRuns(sides, censuses, alike, self.options)
             found.update((s.name, pair.difference(s)) for s in alike)
+            at_work(COMPARING)(len(alike))
         for group in row_groups(self.statistics):
             found.update(_of_rows(group, sides, censuses, self.options))
+            at_work(COMPARING)(len(group))
         return found
 
 

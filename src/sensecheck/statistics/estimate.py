@@ -102,8 +102,12 @@ def estimate(
     fixed = dict(anchors or {})
     fixed.update(compute_anchors(table, statistics, known=fixed))
     # The slices first: what they add up to is the whole.
-    by = {tuple(s): _slicing(table, tuple(s), fixed, options) for s in slices}
-    overall = _slicing(table, (), fixed, options)[0]
+    censuses = [Census(table, tuple(by)) for by in (*slices, ())]
+    *by_slice, (overall,) = (
+        _slicing(table, census, fixed, options, sum(len(later.values) for later in censuses[at:]))
+        for at, census in enumerate(censuses)
+    )
+    by = {tuple(s): figures for s, figures in zip(slices, by_slice, strict=True)}
     return Estimates(overall, by, fixed, _notes(table), table.pair is not None)
 
 
@@ -145,18 +149,24 @@ def _notes(table: Table) -> list[str]:
     ]
 
 
-def _slicing(table: Table, by: Slice, anchors: Anchors, options: IntervalOptions) -> list[list[Figure]]:
-    census = Census(table, by)
-    if census.rows == 0 and not by:
+def _slicing(
+    table: Table, census: Census, anchors: Anchors, options: IntervalOptions, to_come: int
+) -> list[list[Figure]]:
+    """All figures of a slicing. `to_come`: how many slices it and those after it have."""
+    if census.rows == 0 and not census.by:
         return [[_empty(s) for s in table.statistics]]
     slicing = _Slicing(table, census, anchors, options)
-    by_name = slicing.counted_figures()
-    others = [s for s in table.statistics if s.name not in by_name]
-    numbers = max(1, sum(_numbers(s, anchors) for s in others) * options.replicates)
-    step = max(1, _MOST_NUMBERS // numbers)
-    for start in range(0, len(census.values) if others else 0, step):
-        for name, figures in slicing.figures(others, range(start, min(start + step, len(census.values)))).items():
-            by_name.setdefault(name, []).extend(figures)
+    with stage("resampling", total=to_come, unit="slices") as advance:
+        by_name = slicing.counted_figures(advance)
+        others = [s for s in table.statistics if s.name not in by_name]
+        numbers = max(1, sum(_numbers(s, anchors) for s in others) * options.replicates)
+        step = max(1, _MOST_NUMBERS // numbers)
+        for start in range(0, len(census.values) if others else 0, step):
+            some = range(start, min(start + step, len(census.values)))
+            for name, figures in slicing.figures(others, some).items():
+                by_name.setdefault(name, []).extend(figures)
+            if table.pair is None:
+                advance(len(some))
     return [[by_name[s.name][code] for s in table.statistics] for code in range(len(census.values))]
 
 
@@ -233,7 +243,7 @@ class _Slicing:
 
     # -- very many rows --------------------------------------------------------------------------------------
 
-    def counted_figures(self) -> dict[str, list[Figure]]:
+    def counted_figures(self, advance: Callable[[int], None]) -> dict[str, list[Figure]]:
         """By name: the figures of all slices that follow from rows counted on a grid, where there are so many rows."""
         table, census = self.table, self.census
         if table.pair is None:
@@ -250,25 +260,23 @@ class _Slicing:
         mixed = None if table.counts is None or table.counts.held is None else table.counts.mixed
         crowded: list[int] = []
         by_name |= {s.name: [] for s in closed}
-        chosen = range(len(census.values))
-        with stage("resampling", total=len(chosen), unit="slices") as advance:
-            for some, counted_in in counted_slices(table, census):
-                alike: list[tuple[Floats, Floats]] = []
-                draws = self._draws(layout, counted_in, some, ordered[0])
-                for at, code in enumerate(some):
-                    rows = counted_in(at)
-                    if census.by and is_crowded(rows, mixed):
-                        crowded.append(code)
-                    own = [of_binning[code] for of_binning in points]
-                    resampled = draws(at, rows)
-                    self._add_drawn(by_name, drawn, layout, own, code, resampled)
-                    self._add_ordered(of_order, rows, code, resampled)
-                    if closed:
-                        alike.append(like_units(rows, table, [column for column, _ in layout.columns]))
-                    advance(1)
+        for some, counted_in in counted_slices(table, census):
+            alike: list[tuple[Floats, Floats]] = []
+            draws = self._draws(layout, counted_in, some, ordered[0])
+            for at, code in enumerate(some):
+                rows = counted_in(at)
+                if census.by and is_crowded(rows, mixed):
+                    crowded.append(code)
+                own = [of_binning[code] for of_binning in points]
+                resampled = draws(at, rows)
+                self._add_drawn(by_name, drawn, layout, own, code, resampled)
+                self._add_ordered(of_order, rows, code, resampled)
                 if closed:
-                    for name, figures in self._closed_figures(closed, some, layout, points, alike).items():
-                        by_name[name] += figures
+                    alike.append(like_units(rows, table, [column for column, _ in layout.columns]))
+                advance(1)
+            if closed:
+                for name, figures in self._closed_figures(closed, some, layout, points, alike).items():
+                    by_name[name] += figures
         by_order = of_order.by_name()
         for code in crowded:
             # The grid does for the run and not for this slice: its rows are looked at one by one.

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sensecheck.stages import stage
+from sensecheck.stages import SUMMING, at_work
 from sensecheck.statistics.arrays import U64, Flags, Floats, Indexes, Ints
 from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.census import Census
@@ -242,15 +242,16 @@ def _summed_once(
     inputs = [c for c in layout.inputs() if c not in ("scored", "weight")]
     read = [*layout.inputs(), *census.by]
     batches = table.scored(inputs, census.by) if whole and not census.complete else table.batches(read)
-    with stage("summing", total=table.measurements.height, unit="rows") as advance:
-        for batch in batches:
-            codes, batch = census.within(batch, everywhere)
-            columns = layout.values(batch, table.weight_scale, whole)
-            cell = None if number is None else bins_of(batch, number, finest, whole)
-            if codes is not None:
-                cell = codes if cell is None else codes * size + cell
-            sums.add(cell, columns, len(batch))
-            advance(len(batch))
+    # Once for every slicing: the sums of all rows follow.
+    advance = at_work(SUMMING, table.measurements.height * max(1, len(table.slices)), "rows")
+    for batch in batches:
+        codes, batch = census.within(batch, everywhere)
+        columns = layout.values(batch, table.weight_scale, whole)
+        cell = None if number is None else bins_of(batch, number, finest, whole)
+        if codes is not None:
+            cell = codes if cell is None else codes * size + cell
+        sums.add(cell, columns, len(batch))
+        advance(len(batch))
     return sums
 
 

@@ -71,7 +71,7 @@ class Table:
         self.pair = counted.pair_of(measurements, statistics)
         """The columns that are counted on a grid, where there are so many rows."""
         self._many_units: bool | None = None
-        self._slices = [tuple(by) for by in slices]
+        self.slices = [tuple(by) for by in slices]
         self._crosses: dict[Slice, pl.DataFrame | None] = {}
         self.absences = list(
             dict.fromkeys(s.absent_column for s in statistics if isinstance(s, Statistic) and s.absent_column)
@@ -187,7 +187,7 @@ class Table:
         columns = dict.fromkeys(c for s in self.statistics for c in s.columns)
         keys = present([*by, *columns, "scored", "reason", "weight", *self.absences], self.schema)
         # The rows of all slices together are all rows: no need to read them again.
-        finer = self.crossed(self._slices[0]) if not by and self._slices else None
+        finer = self.crossed(self.slices[0]) if not by and self.slices else None
         counts = self.distinct_by_batch(keys) if finer is None else [finer]
         return None if sum(map(len, counts)) > MAX_DISTINCT else added_up(counts, keys)
 

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from sensecheck.models import digest_tables, recorded, revisions
+from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import TableClassifier, pair_text
+from sensecheck.models.generators import Request, StoredStatements
 from sensecheck.robust.statements import standardise
+from sensecheck.runs import databases
 
 TEXTS = ["A b", "A b.", "A  b", " A b.", "c", "c.", "d\x1fe", "", "é"]
 PREDICTIONS: list[Any] = ["entailment", "neutral", 0, None, (0.5, 0.25, 0.125), (1.0, 2.0, 4.0), [1.0, 2.0, 3.0]]
@@ -69,3 +72,41 @@ def test_digests_that_begin_alike(block: int, monkeypatch: pytest.MonkeyPatch) -
     assert found["code"].tolist() == [0, 4, 2, 3, 4, 5, 9, 7, 8, 9, 10, 14, 12, 13, 14]
     absent = np.array([[0, 0], [1, 4], [2, 5], [(1 << 64) - 1, 10]], dtype=np.uint64)
     assert not table.find(absent)[0].any()
+
+
+def test_texts_that_came_before() -> None:
+    draw = random.Random(3)
+    names, plain = digest_tables.DigestSet(), set[str]()
+    for _ in range(40):
+        some = list({f"name {draw.randrange(300)}" for _ in range(draw.randrange(20))})
+        assert names.known(some) == plain & set(some)
+        names.add([name for name in some if name not in plain])
+        plain.update(some)
+        assert len(names) == len(plain)
+
+
+def test_stored_statements_as_a_dictionary_would() -> None:
+    draw = random.Random(4)
+    rows = [(draw.choice(TEXTS), draw.random() < 0.5, f"\ud800 statement {i}") for i in range(60)]
+    table: dict[tuple[str, bool], list[str]] = {}
+    for hypothesis, positive, statement in rows:
+        table.setdefault((hypothesis, positive), []).append(statement)
+    plain = [(hypothesis, positive, statement.removeprefix("\ud800 ")) for hypothesis, positive, statement in rows]
+    of_plain = {key: [text.removeprefix("\ud800 ") for text in texts] for key, texts in table.items()}
+    assert StoredStatements(plain).identity.revision == revisions.of_rows(of_plain.items())
+    requests = [Request(text, positive, n) for text in [*TEXTS, "none"] for positive in (True, False) for n in (1, 14)]
+    (answers,) = StoredStatements(rows, revision="1").stream(requests)
+    assert [texts for _, texts in answers] == [table.get((r.text, r.positive), [])[: r.n] for r in requests]
+
+
+def test_kept_calls_that_do_not_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(databases, "TEMPORARY_KIB", 16)
+    who = Identity("m")
+    with CallCache() as calls:
+        for start in range(0, 2_000, 100):
+            calls.put(who, {f"text {i}": {"l": i % 3, "t": "x" * 100} for i in range(start, start + 100)})
+        assert calls.get(who, ["text 7", "text 1999", "text 2000"]) == {
+            "text 7": {"l": 1, "t": "x" * 100},
+            "text 1999": {"l": 1, "t": "x" * 100},
+        }
+        assert calls.count() == 2_000

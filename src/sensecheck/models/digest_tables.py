@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -137,6 +137,46 @@ def _distinct(records: Records, keep: str) -> tuple[Records, int]:
     kept = records[first] if keep == "first" else records[np.r_[~same, True]]
     kept["row"] = records["row"][first]
     return kept, repeats
+
+
+class DigestSet:
+    """Which texts came before: 16 bytes for each, in sorted pieces of which none is smaller than the next.
+
+    >>> names = DigestSet()
+    >>> names.add(["a", "b"])
+    >>> names.known(["b", "c"]), len(names)
+    ({'b'}, 2)
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[Digests, Digests]] = []
+
+    def __len__(self) -> int:
+        return sum(len(high) for high, _ in self._pieces)
+
+    def known(self, texts: Sequence[str]) -> set[str]:
+        """Those that were added."""
+        if not self._pieces or not texts:
+            return set()
+        digests = digests_of(texts)
+        there = np.zeros(len(digests), dtype=np.bool_)
+        for high, low in self._pieces:
+            there |= _places(high, low, digests) >= 0
+        return {texts[place] for place in np.flatnonzero(there).tolist()}
+
+    def add(self, texts: Collection[str]) -> None:
+        """Some that were not there, each once."""
+        if not texts:
+            return
+        high, low = (np.ascontiguousarray(half) for half in digests_of(list(texts)).T)
+        while True:
+            order = np.lexsort((low, high))
+            high, low = high[order], low[order]
+            if not self._pieces or len(self._pieces[-1][0]) > len(high):
+                break
+            before = self._pieces.pop()
+            high, low = np.concatenate([before[0], high]), np.concatenate([before[1], low])
+        self._pieces.append((high, low))
 
 
 class _Held:

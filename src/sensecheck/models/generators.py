@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -14,6 +15,7 @@ from sensecheck.inputs.half_characters import whole_value
 from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import name_of
+from sensecheck.runs.databases import temporary_database
 
 
 @dataclass(frozen=True)
@@ -114,20 +116,62 @@ class RuleGenerator:
             yield batch
 
 
+_AT_ONCE = 4096
+_STATEMENTS = """
+CREATE TABLE asked (
+    id INTEGER PRIMARY KEY, hypothesis BLOB NOT NULL, positive INTEGER NOT NULL, UNIQUE (hypothesis, positive)
+);
+CREATE TABLE statements (number INTEGER PRIMARY KEY, asked_id INTEGER NOT NULL, statement BLOB NOT NULL);
+"""
+
+
 class StoredStatements:
     """A file's statements as G: whatever was written for a hypothesis, in its order."""
 
     at_hand = True
 
     def __init__(self, rows: Iterable[tuple[str, bool, str]], name: str = "file", revision: str = "") -> None:
-        table: dict[tuple[str, bool], list[str]] = {}
-        for hypothesis, positive, statement in rows:
-            table.setdefault((hypothesis, positive), []).append(statement)
-        self._table: Mapping[tuple[str, bool], list[str]] = table
-        self.identity = Identity(name, revision or revisions.of_rows(table.items()), "stored")
+        self._db = temporary_database(_STATEMENTS)
+        source = iter(rows)
+        while some := list(islice(source, _AT_ONCE)):
+            keys = [(_bytes(hypothesis), positive) for hypothesis, positive, _ in some]
+            self._db.executemany("INSERT OR IGNORE INTO asked (hypothesis, positive) VALUES (?, ?)", keys)
+            self._db.executemany(
+                "INSERT INTO statements (asked_id, statement) "
+                "SELECT id, ? FROM asked WHERE hypothesis = ? AND positive = ?",
+                [(_bytes(statement), *key) for (_, _, statement), key in zip(some, keys, strict=True)],
+            )
+        self._db.execute("CREATE INDEX by_hypothesis ON statements (asked_id)")
+        self._db.commit()
+        self.identity = Identity(name, revision or revisions.of_rows(self._all()), "stored")
+
+    def _all(self) -> Iterator[tuple[tuple[str, bool], list[str]]]:
+        """What was written for each hypothesis, the first that came first."""
+        rows = self._db.execute(
+            "SELECT asked.id, hypothesis, positive, statement FROM asked JOIN statements ON asked_id = asked.id "
+            "ORDER BY asked.id, number"
+        )
+        for (_, hypothesis, positive), several in groupby(rows, key=lambda row: row[:3]):
+            yield (_text(hypothesis), bool(positive)), [_text(row[3]) for row in several]
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
-        yield [(i, self._table.get((r.text, r.positive), [])[: r.n]) for i, r in enumerate(requests)]
+        find = (
+            "SELECT statement FROM statements WHERE asked_id = "
+            "(SELECT id FROM asked WHERE hypothesis = ? AND positive = ?) ORDER BY number LIMIT ?"
+        )
+        yield [
+            (i, [_text(row[0]) for row in self._db.execute(find, (_bytes(r.text), r.positive, r.n))])
+            for i, r in enumerate(requests)
+        ]
+
+
+def _bytes(text: str) -> bytes:
+    """As SQLite keeps any text, half characters too."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(kept: bytes) -> str:
+    return kept.decode("utf-8", "surrogatepass")
 
 
 class CallableGenerator:

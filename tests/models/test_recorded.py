@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sensecheck.models import digest_tables, recorded, revisions
+from sensecheck.models import digest_tables, generators, recorded, revisions
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import TableClassifier, pair_text
 from sensecheck.models.generators import Request, StoredStatements
@@ -85,7 +85,10 @@ def test_texts_that_came_before() -> None:
         assert len(names) == len(plain)
 
 
-def test_stored_statements_as_a_dictionary_would() -> None:
+@pytest.mark.parametrize("held", [0, 400, 20_000_000])
+def test_stored_statements_as_a_dictionary_would(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generators, "HELD_CHARACTERS", held)
+    monkeypatch.setattr(generators, "_AT_ONCE", 7)
     draw = random.Random(4)
     rows = [(draw.choice(TEXTS), draw.random() < 0.5, f"\ud800 statement {i}") for i in range(60)]
     table: dict[tuple[str, bool], list[str]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -116,6 +117,8 @@ class RuleGenerator:
             yield batch
 
 
+HELD_CHARACTERS = 20_000_000
+"""Stored statements that are held, with their hypotheses; more are kept in a temporary file."""
 _AT_ONCE = 4096
 _STATEMENTS = """
 CREATE TABLE asked (
@@ -131,22 +134,32 @@ class StoredStatements:
     at_hand = True
 
     def __init__(self, rows: Iterable[tuple[str, bool, str]], name: str = "file", revision: str = "") -> None:
-        self._db = temporary_database(_STATEMENTS)
+        self._table: dict[tuple[str, bool], list[str]] = {}
+        self._db: sqlite3.Connection | None = None
+        """What takes the place of the table where statements are many."""
         source = iter(rows)
+        size = 0
         while some := list(islice(source, _AT_ONCE)):
-            keys = [(_bytes(hypothesis), positive) for hypothesis, positive, _ in some]
-            self._db.executemany("INSERT OR IGNORE INTO asked (hypothesis, positive) VALUES (?, ?)", keys)
-            self._db.executemany(
-                "INSERT INTO statements (asked_id, statement) "
-                "SELECT id, ? FROM asked WHERE hypothesis = ? AND positive = ?",
-                [(_bytes(statement), *key) for (_, _, statement), key in zip(some, keys, strict=True)],
-            )
-        self._db.execute("CREATE INDEX by_hypothesis ON statements (asked_id)")
-        self._db.commit()
+            if self._db is not None:
+                _insert(self._db, some)
+                continue
+            for hypothesis, positive, statement in some:
+                self._table.setdefault((hypothesis, positive), []).append(statement)
+            size += sum(len(hypothesis) + len(statement) for hypothesis, _, statement in some)
+            if size > HELD_CHARACTERS:
+                self._db = temporary_database(_STATEMENTS)
+                _insert(self._db, [(*key, text) for key, texts in self._table.items() for text in texts])
+                self._table = {}
+        if self._db is not None:
+            self._db.execute("CREATE INDEX by_hypothesis ON statements (asked_id)")
+            self._db.commit()
         self.identity = Identity(name, revision or revisions.of_rows(self._all()), "stored")
 
     def _all(self) -> Iterator[tuple[tuple[str, bool], list[str]]]:
         """What was written for each hypothesis, the first that came first."""
+        yield from self._table.items()
+        if self._db is None:
+            return
         rows = self._db.execute(
             "SELECT asked.id, hypothesis, positive, statement FROM asked JOIN statements ON asked_id = asked.id "
             "ORDER BY asked.id, number"
@@ -155,14 +168,26 @@ class StoredStatements:
             yield (_text(hypothesis), bool(positive)), [_text(row[3]) for row in several]
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
-        find = (
+        yield [(i, self._written(r)) for i, r in enumerate(requests)]
+
+    def _written(self, request: Request) -> list[str]:
+        if self._db is None:
+            return self._table.get((request.text, request.positive), [])[: request.n]
+        rows = self._db.execute(
             "SELECT statement FROM statements WHERE asked_id = "
-            "(SELECT id FROM asked WHERE hypothesis = ? AND positive = ?) ORDER BY number LIMIT ?"
+            "(SELECT id FROM asked WHERE hypothesis = ? AND positive = ?) ORDER BY number LIMIT ?",
+            (_bytes(request.text), request.positive, request.n),
         )
-        yield [
-            (i, [_text(row[0]) for row in self._db.execute(find, (_bytes(r.text), r.positive, r.n))])
-            for i, r in enumerate(requests)
-        ]
+        return [_text(row[0]) for row in rows]
+
+
+def _insert(db: sqlite3.Connection, rows: Sequence[tuple[str, bool, str]]) -> None:
+    keys = [(_bytes(hypothesis), positive) for hypothesis, positive, _ in rows]
+    db.executemany("INSERT OR IGNORE INTO asked (hypothesis, positive) VALUES (?, ?)", keys)
+    db.executemany(
+        "INSERT INTO statements (asked_id, statement) SELECT id, ? FROM asked WHERE hypothesis = ? AND positive = ?",
+        [(_bytes(statement), *key) for (_, _, statement), key in zip(rows, keys, strict=True)],
+    )
 
 
 def _bytes(text: str) -> bytes:

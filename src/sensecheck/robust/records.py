@@ -85,11 +85,15 @@ class Pairs:
             _refuse_addresses(batch, names["premise"])
             self.labels.begin(batch, str(names["label"]))
             numbers = batch.record_numbers.to_list()
-            seen = self._seen_before(_ids(cells.get("id", [None] * len(numbers)), numbers), numbers)
+            given = cells.get("id", [None] * len(numbers))
+            ids = [str(n) if name is None else str(name) for name, n in zip(given, numbers, strict=True)]
+            seen = self._seen_before(ids, numbers)
             fresh: list[str] = []
             for i, number in enumerate(numbers):
                 read += 1
-                pair = self._pair(batch, i, number, cells, {k: str(v[i]) for k, v in extra.items()}, seen)
+                slices = {k: str(v[i]) for k, v in extra.items()}
+                own = _own_name(ids[i], number) if ids[i] in seen and not self._keeps_ids else ids[i]
+                pair = self._pair(batch, i, (own, ids[i]), cells, slices)
                 if pair.id not in seen:
                     seen.add(pair.id)
                     fresh.append(pair.id)
@@ -149,13 +153,10 @@ class Pairs:
         )
 
     def _pair(
-        self, batch: TableBatch, i: int, number: int, cells: dict[str, list[Any]], extra: dict[str, str], seen: set[str]
+        self, batch: TableBatch, i: int, names: tuple[str, str], cells: dict[str, list[Any]], extra: dict[str, str]
     ) -> Pair:
-        (name,) = _ids([cells["id"][i] if "id" in cells else None], [number])
-        cluster = name
-        if name in seen and not self._keeps_ids:
-            # Each pair has a name of its own; those that share an id vary together.
-            name = _own_name(name, number)
+        """One row, with a name of its own and the id that it may share with others: those vary together."""
+        name, cluster = names
         texts = []
         for field in ("premise", "hypothesis"):
             text = cells[field][i]
@@ -206,11 +207,6 @@ class Pairs:
 def pairs_of(data: Any, label_names: GivenNames = None, **shared: Unpack[EveryQuestion]) -> list[Pair]:
     """The pairs of a file, in memory."""
     return list(Pairs(data, asked(shared), label_names))
-
-
-def _ids(given: Sequence[Any], numbers: Sequence[int]) -> list[str]:
-    """What records are called: by their ids, and by their numbers without."""
-    return [str(number) if name is None else str(name) for name, number in zip(given, numbers, strict=True)]
 
 
 def _own_name(name: str, number: int) -> str:

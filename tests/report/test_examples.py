@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import re
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import polars as pl
 import pytest
 
 from sensecheck import calibrated, demo
-from sensecheck.report.examples import KINDS, Listing, choose, key_column, listing
+from sensecheck.report.examples import KINDS, Listing, _alone, choose, key_column, listing
 from sensecheck.report.page import page
 from sensecheck.report.result import Result
 
@@ -153,3 +154,22 @@ def test_a_result_shows_itself_in_a_notebook(tokens: Result) -> None:
     html = tokens._repr_html_()
     assert "<table>" in html and "ECE" in html and "<svg" in html and "script" not in html
     assert tokens.plot()._repr_svg_().startswith("<svg")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="tells what a process holds")
+def test_rows_that_were_taken_do_not_hold_the_others() -> None:
+    def held() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    def table_of(number: int) -> pl.DataFrame:
+        texts = [[f"{number} {row} " * 200, None] for row in range(2_000)]
+        return pl.DataFrame({"id": [f"e{row}" for row in range(2_000)], "texts": texts, "mark": [True] * 2_000})
+
+    table_of(0)
+    before = held()
+    parts = [_alone(table_of(number).filter(pl.col("id").is_in(["e7", "e9"]))) for number in range(60)]
+    # The tables have 4 MB each.
+    assert held() - before < 120_000_000
+    assert parts[3].equals(table_of(3)[[7, 9]])
+    assert parts[3].schema == table_of(3).schema
+    assert _alone(table_of(3).head(0)).equals(table_of(3).head(0))

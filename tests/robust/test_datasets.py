@@ -13,11 +13,13 @@ import pytest
 
 from sensecheck.cli import main
 from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.tables import TableReader
 from sensecheck.models.classifiers import Asked
+from sensecheck.report.asking import asked
 from sensecheck.robust import evaluate
 from sensecheck.robust.fetching import fetch
 from sensecheck.robust.pipeline import Pair
-from sensecheck.robust.records import pairs_of
+from sensecheck.robust.records import Pairs, pairs_of
 from sensecheck.robust.systems import classifier
 
 TEXTS = [
@@ -278,3 +280,22 @@ def test_stored_predictions_are_found_by_the_texts_of_the_file(tmp_path: Path) -
     labels = Asked(classifier(f"table:{path}")).labels
     assert labels([("A dog runs.", "An animal runs."), ("A dog runs", "An animal runs.")]) == [2, 0]
     assert labels([("A dog runs.", "A cat runs.")]) == [None]
+
+
+def test_ids_that_come_again_in_a_later_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names, and how many share them, are those that a set of all names would give, however rows are cut."""
+    ids = ["a", "b", "a", "a#5", "a", "c", "b", "a#5", "d", None, "10"]
+    lines = [json.dumps({"id": name, "premise": "P.", "hypothesis": "H.", "label": 0}) for name in ids]
+    file = tmp_path / "pairs.jsonl"
+    file.write_text("\n".join(lines))
+    seen: set[str] = set()
+    names = []
+    for number, given in enumerate(ids, 1):
+        name = str(number) if given is None else given
+        names.append(f"{name}#{number}" if name in seen else name)
+        seen.add(names[-1])
+    for bytes_at_once in (1, 150, 1 << 20):
+        monkeypatch.setitem(TableReader.__init__.__kwdefaults__, "block_bytes", bytes_at_once)
+        pairs = Pairs(str(file), asked({}))
+        assert [pair.id for pair in pairs] == names
+        assert f"{len(seen)} pairs share {len(seen) - 5} ids" in pairs.notes()[-1]

@@ -5,7 +5,8 @@ Every room takes them in place of paths; messages still name the file and line, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import polars as pl
 
 from sensecheck.inputs.errors import BadRecord, InputError, Unanswered
 from sensecheck.inputs.hugging_face import ClassLabels
+from sensecheck.inputs.kept_rows import kept
 from sensecheck.inputs.places import RECORD, line_or_record
 
 Fields = Sequence[Mapping[str, Any]] | pl.DataFrame
@@ -74,11 +76,13 @@ class Gathered:
     def taken(self, rows: Sequence[int]) -> Gathered:
         """These rows alone."""
         if isinstance(self.rows, pl.DataFrame):
-            kept: Fields = self.rows[list(rows)]
-        else:
-            kept = [self.rows[row] for row in rows]
-        places = [self.place_of(row) for row in rows]
-        return replace(self, rows=kept, places=places, notes=[], renamed={}, method={}, files=[], class_labels=[])
+            return self.in_place_of(rows, self.rows[list(rows)])
+        return self.in_place_of(rows, kept(self.rows[row] for row in rows))
+
+    def in_place_of(self, rows: Sequence[int], others: Fields) -> Gathered:
+        """Other records in the places of these rows."""
+        places = array("q", map(self.place_of, rows))
+        return replace(self, rows=others, places=places, notes=[], renamed={}, method={}, files=[], class_labels=[])
 
     def with_unanswered(self) -> Gathered:
         """With the records that have nothing to score in their places: they have golds like all others."""
@@ -88,11 +92,18 @@ class Gathered:
         between: dict[int, list[Unanswered]] = {}
         for one in self.unanswered:
             between.setdefault(len(rows) if one.before is None else one.before, []).append(one)
-        whole: list[tuple[int, Mapping[str, Any]]] = []
-        for at in range(len(rows) + 1):
-            whole += [(one.place, one) for one in between.get(at, ())]
-            whole += [(places[at], rows[at])] if at < len(rows) else []
-        return replace(self, rows=[row for _, row in whole], places=[place for place, _ in whole], unanswered=[])
+        every = array("q")
+
+        def whole() -> Iterator[Mapping[str, Any]]:
+            for at in range(len(rows) + 1):
+                for one in between.get(at, ()):
+                    every.append(one.place)
+                    yield one
+                if at < len(rows):
+                    every.append(places[at])
+                    yield rows[at]
+
+        return replace(self, rows=kept(whole()), places=every, unanswered=[])
 
     def is_unanswered(self, row: int) -> bool:
         return not isinstance(self.rows, pl.DataFrame) and isinstance(self.rows[row], Unanswered)

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 import sys
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -38,6 +39,7 @@ from sensecheck.inputs.formats.start import FIRST_OBJECTS, MOST_BYTES, Start
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.joining import ASIDE, ID_NAMES, LINE, SAMPLE_NAMES, Key, Pairs, merged, paired
+from sensecheck.inputs.kept_rows import kept
 from sensecheck.inputs.model_outputs import GENERATED, TOKEN_LOGPROBS, held, table_of
 from sensecheck.inputs.needs import Judged, Needs
 from sensecheck.inputs.objects import are_objects, plain_objects
@@ -331,19 +333,21 @@ def _listed(rows: Iterator[Row], source: Source, format: str, place: str, skip_b
 
 def _kept(rows: Iterator[Row], path: str, format: str, place: str, skip_bad: bool) -> Gathered:
     part = Gathered([], path, place, [], format)
-    kept: list[Mapping[str, Any]] = []
-    places: list[int] = []
-    for number, row in rows:
-        if isinstance(row, InputError):
-            if not skip_bad:
-                raise row
-            part.bad.append(row.as_bad_record())
-        elif isinstance(row, Unanswered):
-            part.unanswered.append(Unanswered(whole_value(dict(row)), row.why, number, len(kept)))
-        else:
-            kept.append(whole_value(row))
-            places.append(number)
-    part.rows, part.places = kept, places
+    places = array("q")
+
+    def good() -> Iterator[Mapping[str, Any]]:
+        for number, row in rows:
+            if isinstance(row, InputError):
+                if not skip_bad:
+                    raise row
+                part.bad.append(row.as_bad_record())
+            elif isinstance(row, Unanswered):
+                part.unanswered.append(Unanswered(whole_value(dict(row)), row.why, number, len(places)))
+            else:
+                places.append(number)
+                yield whole_value(row)
+
+    part.rows, part.places = kept(good()), places
     return part
 
 
@@ -357,10 +361,10 @@ def _evened(part: Gathered) -> Gathered:
                 kinds.setdefault(name, set()).add(type(value))
     mixed = {name for name, held in kinds.items() if len(held) > 1 and held != {int, float}}
     if mixed:
-        part.rows = [
+        part.rows = kept(
             {n: str(v) if n in mixed and isinstance(v, int | float) else v for n, v in row.items()}
             for row in part.dictionaries()
-        ]
+        )
     return part
 
 
@@ -467,7 +471,7 @@ def _concatenated(parts: Sequence[Gathered]) -> Gathered:
     if len(frames) == len(parts):
         rows: Any = pl.concat(frames, how="diagonal_relaxed")
     else:
-        rows = [row for part in parts for row in part.dictionaries()]
+        rows = kept(row for part in parts for row in part.dictionaries())
     together = Gathered(
         rows,
         format=parts[0].format,
@@ -540,11 +544,11 @@ def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: Key | None
 
 def _answered(together: Gathered, pairs: Pairs) -> Gathered:
     """Without the rows of examples that have nothing to score."""
-    kept = [at for at, row in enumerate(pairs.prediction_rows) if not pairs.predictions.is_unanswered(row)]
-    if len(kept) == len(together):
+    answered = [at for at, row in enumerate(pairs.prediction_rows) if not pairs.predictions.is_unanswered(row)]
+    if len(answered) == len(together):
         return together
-    rows, places = together.dictionaries(), [together.place_of(at) for at in kept]
-    return replace(together, rows=[rows[at] for at in kept], places=places)
+    rows, places = together.dictionaries(), [together.place_of(at) for at in answered]
+    return replace(together, rows=kept(rows[at] for at in answered), places=places)
 
 
 def _counted(part: Gathered) -> Gathered:

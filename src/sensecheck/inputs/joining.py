@@ -6,7 +6,7 @@ alike or that the other side does not have are told, and more than one in a hund
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from sensecheck.inputs.field_names import folded, found
 from sensecheck.inputs.formats.text_to_sql import CONVERSATION, POSITION
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.hugging_face import ClassLabels
+from sensecheck.inputs.kept_rows import kept
 from sensecheck.inputs.places import RECORD
 from sensecheck.inputs.reasons import Reason
 
@@ -458,7 +459,9 @@ def merged(pairs: Pairs, *, renamed: Mapping[str, Sequence[str]], decided: Colle
     right = {name: new for name, new in right.items() if new not in there}
     left_labels = {new: name for name, new in left.items() if new != name}
     right_labels = {new: name for name, new in right.items() if new != name}
-    together = predictions.taken(pairs.prediction_rows.to_list())
+    taken = pairs.prediction_rows.to_list()
+    tables = isinstance(predictions.rows, pl.DataFrame) and isinstance(golds.rows, pl.DataFrame)
+    together = predictions.taken(taken) if tables else predictions.in_place_of(taken, [])
     of_golds = [_only(one.renamed(right_labels), right.values()) for one in golds.class_labels]
     together.class_labels = [*of_golds, *(one.renamed(left_labels) for one in predictions.class_labels)]
     together.renamed = {name: new for name, new in right.items() if name != new}
@@ -467,12 +470,16 @@ def merged(pairs: Pairs, *, renamed: Mapping[str, Sequence[str]], decided: Colle
         beside = golds.rows[pairs.gold_rows].select(pl.col(name).alias(new) for name, new in right.items())
         together.rows = together.rows.rename(left).hstack(beside)
         return together
-    gold_rows = golds.dictionaries()
-    rows: list[Mapping[str, Any]] = []
-    for fields, gold in zip(together.dictionaries(), pairs.gold_rows, strict=True):
-        # An empty record is a blank line where a prediction should be: nothing was predicted.
-        row = {left[name]: value for name, value in fields.items() if name in left} or dict.fromkeys(list(renamed)[:1])
-        row.update((right[name], value) for name, value in gold_rows[gold].items() if name in right)
-        rows.append(row)
-    together.rows = rows
+    their_rows, gold_rows = predictions.dictionaries(), golds.dictionaries()
+
+    def both() -> Iterator[Mapping[str, Any]]:
+        for at, gold in zip(pairs.prediction_rows, pairs.gold_rows, strict=True):
+            fields = their_rows[at]
+            # An empty record is a blank line where a prediction should be: nothing was predicted.
+            row = {left[name]: value for name, value in fields.items() if name in left}
+            row = row or dict.fromkeys(list(renamed)[:1])
+            row.update((right[name], value) for name, value in gold_rows[gold].items() if name in right)
+            yield row
+
+    together.rows = kept(both())
     return together

@@ -7,7 +7,6 @@ were in flight, and a second model on the same statements costs only its own cal
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from sensecheck.inputs.half_characters import whole_value
-from sensecheck.runs.databases import MAX_ANSWER_BYTES, CacheError, faults_of, open_kept
+from sensecheck.runs.databases import MAX_ANSWER_BYTES, CacheError, faults_of, open_kept, temporary_database
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS models (
@@ -41,13 +40,14 @@ class Identity:
 
 
 class CallCache:
-    """Answers by (model, revision, prompt, text). `path` None keeps them in memory for this process."""
+    """Answers by (model, revision, prompt, text). `path` None keeps them for this process: few in memory, many in a
+    temporary file.
+    """
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = None if path is None else Path(path)
         if self.path is None:
-            self._db = sqlite3.connect(":memory:")
-            self._db.executescript(_SCHEMA)
+            self._db = temporary_database(_SCHEMA)
         else:
             self._db = open_kept(self.path, _SCHEMA, _TABLES, timeout=60)
         self._ids: dict[Identity, int] = {}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -14,6 +16,7 @@ from sensecheck.inputs.half_characters import whole_value
 from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import name_of
+from sensecheck.runs.databases import temporary_database
 
 
 @dataclass(frozen=True)
@@ -114,20 +117,86 @@ class RuleGenerator:
             yield batch
 
 
+HELD_CHARACTERS = 20_000_000
+"""Stored statements that are held, with their hypotheses; more are kept in a temporary file."""
+_AT_ONCE = 4096
+_STATEMENTS = """
+CREATE TABLE asked (
+    id INTEGER PRIMARY KEY, hypothesis BLOB NOT NULL, positive INTEGER NOT NULL, UNIQUE (hypothesis, positive)
+);
+CREATE TABLE statements (number INTEGER PRIMARY KEY, asked_id INTEGER NOT NULL, statement BLOB NOT NULL);
+"""
+
+
 class StoredStatements:
     """A file's statements as G: whatever was written for a hypothesis, in its order."""
 
     at_hand = True
 
     def __init__(self, rows: Iterable[tuple[str, bool, str]], name: str = "file", revision: str = "") -> None:
-        table: dict[tuple[str, bool], list[str]] = {}
-        for hypothesis, positive, statement in rows:
-            table.setdefault((hypothesis, positive), []).append(statement)
-        self._table: Mapping[tuple[str, bool], list[str]] = table
-        self.identity = Identity(name, revision or revisions.of_rows(table.items()), "stored")
+        self._table: dict[tuple[str, bool], list[str]] = {}
+        self._db: sqlite3.Connection | None = None
+        """What takes the place of the table where statements are many."""
+        source = iter(rows)
+        size = 0
+        while some := list(islice(source, _AT_ONCE)):
+            if self._db is not None:
+                _insert(self._db, some)
+                continue
+            for hypothesis, positive, statement in some:
+                self._table.setdefault((hypothesis, positive), []).append(statement)
+            size += sum(len(hypothesis) + len(statement) for hypothesis, _, statement in some)
+            if size > HELD_CHARACTERS:
+                self._db = temporary_database(_STATEMENTS)
+                _insert(self._db, [(*key, text) for key, texts in self._table.items() for text in texts])
+                self._table = {}
+        if self._db is not None:
+            self._db.execute("CREATE INDEX by_hypothesis ON statements (asked_id)")
+            self._db.commit()
+        self.identity = Identity(name, revision or revisions.of_rows(self._all()), "stored")
+
+    def _all(self) -> Iterator[tuple[tuple[str, bool], list[str]]]:
+        """What was written for each hypothesis, the first that came first."""
+        yield from self._table.items()
+        if self._db is None:
+            return
+        rows = self._db.execute(
+            "SELECT asked.id, hypothesis, positive, statement FROM asked JOIN statements ON asked_id = asked.id "
+            "ORDER BY asked.id, number"
+        )
+        for (_, hypothesis, positive), several in groupby(rows, key=lambda row: row[:3]):
+            yield (_text(hypothesis), bool(positive)), [_text(row[3]) for row in several]
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
-        yield [(i, self._table.get((r.text, r.positive), [])[: r.n]) for i, r in enumerate(requests)]
+        yield [(i, self._written(r)) for i, r in enumerate(requests)]
+
+    def _written(self, request: Request) -> list[str]:
+        if self._db is None:
+            return self._table.get((request.text, request.positive), [])[: request.n]
+        rows = self._db.execute(
+            "SELECT statement FROM statements WHERE asked_id = "
+            "(SELECT id FROM asked WHERE hypothesis = ? AND positive = ?) ORDER BY number LIMIT ?",
+            (_bytes(request.text), request.positive, request.n),
+        )
+        return [_text(row[0]) for row in rows]
+
+
+def _insert(db: sqlite3.Connection, rows: Sequence[tuple[str, bool, str]]) -> None:
+    keys = [(_bytes(hypothesis), positive) for hypothesis, positive, _ in rows]
+    db.executemany("INSERT OR IGNORE INTO asked (hypothesis, positive) VALUES (?, ?)", keys)
+    db.executemany(
+        "INSERT INTO statements (asked_id, statement) SELECT id, ? FROM asked WHERE hypothesis = ? AND positive = ?",
+        [(_bytes(statement), *key) for (_, _, statement), key in zip(rows, keys, strict=True)],
+    )
+
+
+def _bytes(text: str) -> bytes:
+    """As SQLite keeps any text, half characters too."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(kept: bytes) -> str:
+    return kept.decode("utf-8", "surrogatepass")
 
 
 class CallableGenerator:

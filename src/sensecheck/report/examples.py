@@ -16,6 +16,7 @@ import base64
 import gzip
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +147,7 @@ def _joined(result: Result, key: str, ids: pl.Series | None) -> pl.DataFrame:
         at_work(REPORT)(len(batch))
         part = batch.with_columns(pl.col(key).cast(pl.String))
         if ids is not None:
-            part = part.filter(pl.col(key).is_in(ids.implode()))
+            part = _alone(part.filter(pl.col(key).is_in(ids.implode())))
         if key != "id":
             part = _together(part, key)
         frames.append(part)
@@ -157,7 +158,7 @@ def _joined(result: Result, key: str, ids: pl.Series | None) -> pl.DataFrame:
     for batch in result.texts.batches():
         part = batch.with_columns(pl.col("id").cast(pl.String))
         if ids is not None:
-            part = part.filter(pl.col("id").is_in(ids.implode()))
+            part = _alone(part.filter(pl.col("id").is_in(ids.implode())))
         texts.append(part)
     joined = pl.concat(texts, how="diagonal_relaxed")
     double = [c for c in joined.columns if c in rows.columns and c != "id"]
@@ -169,6 +170,16 @@ def _joined(result: Result, key: str, ids: pl.Series | None) -> pl.DataFrame:
     joined = joined.unique(on, keep="first", maintain_order=True)
     found = rows.join(joined.drop(double), on=on, how="left", maintain_order="left")
     return found.drop("_nth", strict=False)
+
+
+def _alone(part: pl.DataFrame) -> pl.DataFrame:
+    """Rows that were taken out of a table, without the rest of it: a list of texts holds on to all of them."""
+    if not len(part):
+        return part.clear()
+    copy = BytesIO()
+    part.write_ipc(copy)
+    copy.seek(0)
+    return pl.read_ipc(copy)
 
 
 def _together(rows: pl.DataFrame, key: str) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, Unpack
@@ -13,6 +13,7 @@ from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch, TableReader, kind_and_value
 from sensecheck.models.classifiers import LABELS, LabelError
+from sensecheck.models.digest_tables import DigestSet
 from sensecheck.report.asking import Asked, EveryQuestion, asked
 from sensecheck.robust.label_names import FLAG, GivenNames, LabelReader, UnknownNameError
 from sensecheck.robust.pipeline import Pair
@@ -43,7 +44,7 @@ class Pairs:
         self._keeps_ids = asked.repeat is not None
         self._skip_bad = asked.skip_bad
         self._coarse = 0
-        self._seen: set[str] = set()
+        self._seen = DigestSet()
         self._repeated = 0
         self._begun: Iterator[TableBatch] | None = None
         self._table = TableReader(
@@ -69,8 +70,7 @@ class Pairs:
         self._begun = chain(first, batches)
 
     def __iter__(self) -> Iterator[Pair]:
-        seen: set[str] = set()
-        self._seen, self._repeated = seen, 0
+        self._seen, self._repeated = DigestSet(), 0
         read = self._coarse = 0
         batches, self._begun = self._begun or iter(self._table), None
         for batch in batches:
@@ -84,15 +84,25 @@ class Pairs:
             self._two_labels = self._two_labels or qnli
             _refuse_addresses(batch, names["premise"])
             self.labels.begin(batch, str(names["label"]))
-            for i, number in enumerate(batch.record_numbers.to_list()):
+            numbers = batch.record_numbers.to_list()
+            given = cells.get("id", [None] * len(numbers))
+            ids = [str(n) if name is None else str(name) for name, n in zip(given, numbers, strict=True)]
+            seen = self._seen_before(ids, numbers)
+            fresh: list[str] = []
+            for i, number in enumerate(numbers):
                 read += 1
-                pair = self._pair(batch, i, number, cells, {k: str(v[i]) for k, v in extra.items()}, seen)
-                seen.add(pair.id)
+                slices = {k: str(v[i]) for k, v in extra.items()}
+                own = _own_name(ids[i], number) if ids[i] in seen and not self._keeps_ids else ids[i]
+                pair = self._pair(batch, i, (own, ids[i]), cells, slices)
+                if pair.id not in seen:
+                    seen.add(pair.id)
+                    fresh.append(pair.id)
                 self._repeated += pair.cluster != pair.id
                 if pair.gold == 1 and qnli:
                     pair = replace(pair, coarse=True)
                 self._coarse += pair.coarse
                 yield pair
+            self._seen.add(fresh)
         lost = self._table.lost_lines()
         if lost is not None and read:
             for name, why in lost.select("id", "reason").iter_rows():
@@ -106,6 +116,17 @@ class Pairs:
                 hint="Each pair is a line of JSON or a row of a table with a premise, a hypothesis and a label.",
                 reason=Reason.EMPTY,
             )
+
+    def _seen_before(self, ids: Sequence[str], numbers: Sequence[int]) -> set[str]:
+        """Names of earlier pairs that some rows have, or get because of their ids."""
+        seen = self._seen.known(ids)
+        there = set(seen)
+        own = []
+        for name, number in zip(ids, numbers, strict=True):
+            if name in there:
+                own.append(_own_name(name, number))
+            there.add(name)
+        return seen | self._seen.known(own)
 
     def _column(self, batch: TableBatch, ours: str) -> str | None:
         there = batch.frame.columns[1:]
@@ -132,13 +153,10 @@ class Pairs:
         )
 
     def _pair(
-        self, batch: TableBatch, i: int, number: int, cells: dict[str, list[Any]], extra: dict[str, str], seen: set[str]
+        self, batch: TableBatch, i: int, names: tuple[str, str], cells: dict[str, list[Any]], extra: dict[str, str]
     ) -> Pair:
-        given = cells["id"][i] if "id" in cells else None
-        cluster = name = str(number) if given is None else str(given)
-        if name in seen and not self._keeps_ids:
-            # Each pair has a name of its own; those that share an id vary together.
-            name = f"{name}#{number}"
+        """One row, with a name of its own and the id that it may share with others: those vary together."""
+        name, cluster = names
         texts = []
         for field in ("premise", "hypothesis"):
             text = cells[field][i]
@@ -189,6 +207,11 @@ class Pairs:
 def pairs_of(data: Any, label_names: GivenNames = None, **shared: Unpack[EveryQuestion]) -> list[Pair]:
     """The pairs of a file, in memory."""
     return list(Pairs(data, asked(shared), label_names))
+
+
+def _own_name(name: str, number: int) -> str:
+    """What a pair is called whose id another one has."""
+    return f"{name}#{number}"
 
 
 def _are_integers(column: pl.Series) -> bool:

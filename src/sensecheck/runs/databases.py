@@ -13,6 +13,9 @@ from sensecheck.runs.writing import refuse_linked_database
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
 """A kept answer that takes more, unpacked, is none of ours: it is asked again."""
 
+TEMPORARY_KIB = 64 * 1024
+"""What a temporary database holds in memory."""
+
 
 class CacheError(ValueError):
     """A file of kept answers that cannot be used; the message says what to do."""
@@ -39,6 +42,17 @@ def open_kept(path: Path, schema: str, tables: Mapping[str, Sequence[str]], **ho
             connection.close()
         raise
     assert connection is not None
+    return connection
+
+
+def temporary_database(schema: str) -> sqlite3.Connection:
+    """A database for this process alone: what does not fit into `TEMPORARY_KIB` lies in a file without a name."""
+    connection = sqlite3.connect("", check_same_thread=False)
+    connection.execute(f"PRAGMA cache_size=-{TEMPORARY_KIB}")
+    # There is nothing to recover after a crash.
+    connection.execute("PRAGMA journal_mode=MEMORY")
+    connection.execute("PRAGMA synchronous=OFF")
+    connection.executescript(schema)
     return connection
 
 

@@ -279,16 +279,14 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
     small_sample = np.where(within > 1, within / np.maximum(within - 1, 0.5), 2.0) * (size - 1) / size
     calibrated = np.maximum(confidence * (1 - confidence), 1e-6)
     effect = (variance * small_sample + PRIOR * calibrated) / (size * accuracy * (1 - accuracy) + PRIOR * calibrated)
-    rng = np.random.default_rng(seed)
-    half = rng.standard_normal((draws // 2, len(size)))
-    noise = np.concatenate([half, -half])
-    noise = np.ascontiguousarray(noise.T)
+    noise = _standard_noise(draws // 2, len(size), seed)
+    rng = np.random.default_rng([seed, 1])
     if len(size) <= _MANY_BINS or clusters < CLUSTERED * total:
         noise = np.einsum("bc,cd->bd", _root(residual, variance), noise)  # too little for the threads of `@`
     freedom = max(clusters - 1, 1.0)
     chi = rng.chisquare(freedom, draws // 2) / freedom
     # Student's tails; and, as in the jackknife, a cluster is measured against means that it has pulled along.
-    noise *= clusters / max(clusters - 1, 1.0) / np.sqrt(np.concatenate([chi, chi]))
+    noise = noise * (clusters / max(clusters - 1, 1.0) / np.sqrt(np.concatenate([chi, chi])))
     shares = sizes / _positive(sizes.sum(1, keepdims=True))
     shares = shares * (size / total / _positive(shares.mean(0)))
     if len(shares) != noise.shape[1]:
@@ -306,6 +304,15 @@ def _model(sums: list[Array], resampled: list[Array], draws: int, seed: int, clu
         _design_effect(size, accuracy, residual, clusters),
         np.empty(noise.shape, dtype=np.float32),
     )
+
+
+@lru_cache(maxsize=8)
+def _standard_noise(half: int, bins: int, seed: int) -> Array:
+    """Bins x draws, each with its opposite; of all slices the same."""
+    drawn = np.random.default_rng(seed).standard_normal((half, bins))
+    noise = np.ascontiguousarray(np.concatenate([drawn, -drawn]).T)
+    noise.flags.writeable = False
+    return noise
 
 
 def _design_effect(size: Array, accuracy: Array, residual: Array, clusters: float) -> float:

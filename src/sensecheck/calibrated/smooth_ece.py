@@ -103,7 +103,7 @@ def _of_replicates(state: Ranked, weights: Floats) -> Floats:
     values = np.full(len(weights), np.nan)
     if not (all_weight > 0).any():
         return values
-    of_mean = np.bincount(_cell(middle, CELLS), weights=residual.mean(axis=0), minlength=CELLS)
+    of_mean = np.bincount(_cell(middle, _CELLS_OF_REPLICATES), residual.mean(axis=0), _CELLS_OF_REPLICATES)
     start = max(float(from_grid(of_mean[None, :] / all_weight.mean())[1][0]), NARROWEST)
     cells = _CELLS_OF_REPLICATES
     while cells > _FEWEST_CELLS and 2 / cells <= start / 4:
@@ -127,11 +127,14 @@ def _of_replicates(state: Ranked, weights: Floats) -> Floats:
     for _ in range(_MOST_TURNS):
         if np.abs(once - width).max(initial=0.0) <= _CLOSE * float(width.mean()):
             break
-        _, twice = onward(once)
+        found, twice = onward(once)
         turn = twice - 2 * once + width
         # The curve falls, so its steps go to and fro and shrink; where they do not, they have arrived.
         guess = np.where(np.abs(turn) > 1e-12, width - (once - width) ** 2 / np.where(turn == 0, 1.0, turn), twice)
         width = np.clip(guess, np.minimum(once, twice), np.maximum(once, twice))
+        if np.abs(twice - once).max(initial=0.0) <= _CLOSE * float(width.mean()):
+            found = np.where(once > NARROWEST, width, found)  # the mean is the bandwidth, where the search ends
+            break
         found, once = onward(width)
     values[defined] = found
     return values

@@ -304,14 +304,13 @@ class PoissonDraws:
 
     def __init__(self, drawing: Drawing) -> None:
         self.draws = QuantileDraws(drawing.replicates, drawing.seed, "counted")
-        self._places = np.empty((0, drawing.replicates + 1), dtype=np.intp)
 
     def of(self, means: Floats) -> Floats:
         """The means themselves and then their replicates × means; those of each lie side by side."""
         normal = self.draws.normal
         table = np.empty((len(means), len(normal) + 1))
-        table[:, -1] = means
-        quantiles = table[:, :-1]
+        table[:, 0] = means
+        quantiles = table[:, 1:]
         # Normal with the Poisson numbers' own skewness: the same for so many.
         np.multiply(np.sqrt(means)[:, None], normal, out=quantiles)
         quantiles += (normal**2 - 1) / 6
@@ -320,16 +319,7 @@ class PoissonDraws:
         numbers = np.arange(_MOST_OF_FEW)
         ratios = np.where(numbers == 0, 1.0, means[few, None] / np.maximum(numbers, 1))
         quantiles[few] = self.draws.whole_numbers(np.exp(-means[few])[:, None] * np.cumprod(ratios, axis=1))
-        return table.reshape(-1).take(self._of_table(len(means))).T
-
-    def _of_table(self, number: int) -> Indexes:
-        """Where, in a table of so many means, each of them and its shuffled replicates are."""
-        if len(self._places) < number:
-            orders = self.draws.orders(number)
-            width = orders.shape[1] + 1
-            own = np.full((number, 1), width - 1)
-            self._places = np.concatenate([own, orders], axis=1) + np.arange(number)[:, None] * width
-        return self._places[:number]
+        return self.draws.shuffled(table, first=1).T
 
 
 def counted_numbers(table: Table, *, equals: bool = False) -> Counted:
@@ -423,27 +413,33 @@ class GroupedDraws:
 
 
 def replicated(
-    table: Table, stretches: Stretches, draws: Floats, layout: Layout, needed: Flags, points: Sequence[Floats]
+    table: Table,
+    stretches: Stretches,
+    draws: Floats,
+    layout: Layout,
+    needed: Sequence[set[int]],
+    points: Sequence[Floats],
 ) -> list[Floats]:
     """The sums of one slice in every replicate, by binning: replicates × bins × columns of the binning.
 
-    `needed` says of each column of the layout whether it is wanted; others are NaN. `points` are the slice's own sums:
+    `needed`: which columns of each binning are wanted; others are NaN. `points` are the slice's own sums:
     a stretch has the mean of its rows, and what that leaves out of a bin's sum (the width of cells) is put back.
     """
     names = [column for column, _ in layout.columns]
+    used = layout.columns_by_binning()
+    wanted = {columns[k] for columns, some in zip(used, needed, strict=True) for k in some}
     known = {ONE, table.pair.number, table.pair.flag} if table.pair is not None else {ONE}
     means = {
         j: np.ones(stretches.size) if name == ONE else stretches.mean(stretches.counted.values(table, name))
         for j, name in enumerate(names)
-        if needed[j] and (name == ONE or table.roots([name]) <= known)
+        if j in wanted and (name == ONE or table.roots([name]) <= known)
     }
     entries = draws.T
     begins = np.concatenate([[0.0], stretches.counted.grid.lower_ends[stretches.starts]])
     sums = []
-    used = layout.columns_by_binning()
-    for (_, edges), size, columns, point in zip(layout.bins, layout.sizes(), used, points, strict=True):
+    for (_, edges), size, columns, point, some in zip(layout.bins, layout.sizes(), used, points, needed, strict=True):
         of_binning = np.full((len(columns), size, len(draws) - 1), np.nan)
-        summed = [k for k, j in enumerate(columns) if j in means]
+        summed = [k for k in sorted(some) if columns[k] in means]
         sums.append(of_binning.transpose(2, 1, 0))
         if not summed:
             continue
@@ -467,20 +463,21 @@ def replicated(
     return sums
 
 
-def like_units(counted: Counted, table: Table, columns: Sequence[str]) -> tuple[Floats, Floats]:
-    """Rows that differ too little to matter, taken together: the mean of each column, and how many rows there are."""
+def like_units(counted: Counted, of_cells: Floats) -> tuple[Floats, Floats]:
+    """Rows that differ too little to matter, taken together: the mean of each column, and how many rows there are.
+
+    `of_cells`: cells × flags, then columns: the columns of every cell, of false and of true rows.
+    """
     if not len(counted.cell):
-        return np.empty((0, len(columns))), np.empty(0)
+        return np.empty((0, of_cells.shape[1])), np.empty(0)
     order = np.concatenate([np.flatnonzero(~counted.flag), np.flatnonzero(counted.flag)])
-    kind = (counted.cell >> _ALIKE_CELLS) * 2 + counted.flag
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(kind[order]) != 0]))
-    rows, entry = counted.weight[order], (counted.cell * 2 + counted.flag)[order]
+    cell, flag, rows = counted.cell[order], counted.flag[order], counted.weight[order]
+    kind = (cell >> _ALIKE_CELLS) * 2 + flag
+    starts = np.flatnonzero(np.concatenate([[True], kind[1:] != kind[:-1]]))
     number = np.add.reduceat(rows, starts)
-    values = np.ones((len(starts), len(columns)))
-    for j, column in enumerate(columns):
-        if column != ONE:
-            values[:, j] = np.add.reduceat(table.of_cells(column)[entry] * rows, starts) / number
-    return values, number
+    values = of_cells.take(cell * 2 + flag, axis=0)
+    values *= rows[:, None]
+    return np.add.reduceat(values, starts, axis=0) / number[:, None], number
 
 
 def tells(table: Table, statistic: Statistic) -> bool:

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sensecheck.stages import stage
-from sensecheck.statistics.arrays import Flags, Floats, Indexes
+from sensecheck.statistics.arrays import Floats, Indexes
 from sensecheck.statistics.census import Census
 from sensecheck.statistics.closed import ClosedIntervals, has_closed_form, needs_units
 from sensecheck.statistics.counted import (
@@ -260,6 +260,7 @@ class _Slicing:
         mixed = None if table.counts is None or table.counts.held is None else table.counts.mixed
         crowded: list[int] = []
         by_name |= {s.name: [] for s in closed}
+        of_cells = table.columns_of_cells([column for column, _ in layout.columns] if closed else [])
         for some, counted_in in counted_slices(table, census):
             alike: list[tuple[Floats, Floats]] = []
             draws = self._draws(layout, counted_in, some, ordered[0])
@@ -272,7 +273,7 @@ class _Slicing:
                 self._add_drawn(by_name, drawn, layout, own, code, resampled)
                 self._add_ordered(of_order, rows, code, resampled)
                 if closed:
-                    alike.append(like_units(rows, table, [column for column, _ in layout.columns]))
+                    alike.append(like_units(rows, of_cells))
                 advance(1)
             if closed:
                 for name, figures in self._closed_figures(closed, some, layout, points, alike).items():
@@ -342,11 +343,14 @@ class _Slicing:
             absent = why_infinite(s, value) or self._absent(s, code)
             by_name[s.name].append(self._figure(s, code, sums, value, absent, None, kind))
 
-    def _resampled_columns(self, layout: Layout) -> Flags:
-        """Which columns of the layout some interval is made of by resampling."""
-        shown = [s for s in layout.statistics if not self._is_closed(s) and not (s.vector and self.census.by)]
-        keys = {layout.key(c, s) for s in shown for c in s.sums}
-        return np.array([key in keys for key in layout.columns])
+    def _resampled_columns(self, layout: Layout) -> list[set[int]]:
+        """By binning: the columns of which some interval is made by resampling."""
+        needed: list[set[int]] = [set() for _ in layout.bins]
+        for s in layout.statistics:
+            if not self._is_closed(s) and not (s.vector and self.census.by):
+                which, columns = layout.pick(s)
+                needed[which].update(columns[: len(s.sums)])
+        return needed
 
     def _add_ordered(self, figures: SettledFigures, rows: Counted, code: int, resampled: Resampled) -> None:
         statistics = figures.statistics

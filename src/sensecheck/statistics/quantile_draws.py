@@ -7,10 +7,12 @@ less than drawing it anew.
 from __future__ import annotations
 
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sensecheck.statistics.arrays import Floats, Indexes
+from sensecheck.statistics.arrays import Floats
 from sensecheck.statistics.hashing import seed_key
 
 _AT_ONCE = 64
@@ -28,7 +30,7 @@ class QuantileDraws:
         normal = np.array([NormalDist().inv_cdf(step) for step in steps])
         self.normal: Floats = normal / np.sqrt((normal**2).mean()) if draws > 1 else normal
         """The quantiles of a normal distribution; their variance is 1."""
-        self._orders = np.empty((0, draws), dtype=np.intp)
+        self._orders: NDArray[Any] = np.empty((0, draws), dtype=np.uint16 if draws < 1 << 16 else np.intp)
 
     def whole_numbers(self, chances: Floats) -> Floats:
         """Quantiles of distributions over 0, 1, 2 …, from their chances (distributions × numbers)."""
@@ -40,14 +42,20 @@ class QuantileDraws:
         numbers = np.broadcast_to(np.arange(chances.shape[1], dtype=np.float64), times.shape)
         return np.repeat(numbers.reshape(-1), times.reshape(-1)).reshape(len(chances), self.draws)
 
-    def orders(self, number: int) -> Indexes:
+    def _orders_of(self, number: int) -> NDArray[Any]:
         """So many shuffled orders of the draws: the same, however many are asked for."""
         while len(self._orders) < number:
             key = int(seed_key(self.seed, f"{self.stream}:{len(self._orders)}"))
             generator = np.random.Generator(np.random.Philox(key=key))
-            plain = np.tile(np.arange(self.draws), (_AT_ONCE, 1))
+            plain = np.tile(np.arange(self.draws, dtype=self._orders.dtype), (_AT_ONCE, 1))
             self._orders = np.concatenate([self._orders, generator.permuted(plain, axis=1)])
         return self._orders[:number]
 
-    def shuffled(self, quantiles: Floats) -> Floats:
-        return np.take_along_axis(quantiles, self.orders(len(quantiles)), axis=1)
+    def shuffled(self, quantiles: Floats, first: int = 0) -> Floats:
+        """The draws; so many columns come first and stay where they are."""
+        number, width = quantiles.shape
+        places = np.empty(quantiles.shape, dtype=np.intp)
+        places[:, :first] = np.arange(first)
+        np.add(self._orders_of(number), first, out=places[:, first:])
+        places += (np.arange(number) * width)[:, None]
+        return quantiles.reshape(-1).take(places)

@@ -16,7 +16,7 @@ from sensecheck.statistics.exact import ExactSums
 from sensecheck.statistics.grid import Grid
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.measurements import Measurements, present
-from sensecheck.statistics.statistic import AnyStatistic, RowStatistic, Statistic
+from sensecheck.statistics.statistic import ONE, AnyStatistic, RowStatistic, Statistic
 
 Slice = tuple[str, ...]
 
@@ -137,14 +137,23 @@ class Table:
         """What a column that follows from the pair is in each cell of the grid, false and true one after the other."""
         assert self.pair is not None
         if column not in self._of_cells:
-            pair = {
-                self.pair.number: np.repeat(self.grid.middles, 2),
-                self.pair.flag: np.tile([False, True], self.grid.size),
-            }
-            computed = self.derived.get(column, pl.col(column))
-            values = pl.DataFrame(pair).select(computed.cast(pl.Float64).alias(column)).to_series().to_numpy()
-            self._of_cells[column] = values
+            self._of_cells[column] = self.columns_of_cells([column])[:, 0]
         return self._of_cells[column]
+
+    def columns_of_cells(self, columns: Sequence[str]) -> Floats:
+        """The same of several columns side by side; it is not kept."""
+        assert self.pair is not None
+        pair = {
+            self.pair.number: np.repeat(self.grid.middles, 2),
+            self.pair.flag: np.tile([False, True], self.grid.size),
+        }
+        cells = pl.DataFrame(pair)
+        values = np.ones((len(cells), len(columns)))
+        for j, column in enumerate(columns):
+            if column != ONE:
+                computed = self.derived.get(column, pl.col(column)).cast(pl.Float64)
+                values[:, j] = cells.select(computed.alias(column)).to_series().to_numpy()
+        return values
 
     def scored(self, columns: Sequence[str], extra: Sequence[str] = ()) -> Iterator[pl.DataFrame]:
         """Batches of the rows that are scored and have all these columns."""

@@ -48,6 +48,13 @@ class Ranked:
             nearest = np.searchsorted(self.groups, even, side="left").clip(max=len(self.groups) - 1)
             self.coarse = np.unique(self.groups[nearest])
             self.coarse[0] = 0
+        # What stands for very many rows: of each number once the wrong and once the right ones.
+        self._in_pairs = (
+            2 * len(self.groups) == len(self.correct)
+            and bool((np.diff(self.groups) == 2).all())
+            and not self.correct[::2].any()
+            and bool((self.correct[1::2] == 1).all())
+        )
         self._weights: Floats | None = None
         self._sums: tuple[Floats, Floats] | None = None
         self._running: tuple[Floats, Floats] | None = None
@@ -67,12 +74,11 @@ class Ranked:
         """Weight and correct weight of each group, replicates × groups, ascending."""
         if self._weights is weights and self._sums is not None:
             return self._sums
-        total, right = weights, weights * self.correct
         cuts = self.cuts(weights)
-        if 2 * len(cuts) == len(self.correct) and bool((np.diff(cuts) == 2).all()):
-            total, right = (part[:, ::2] + part[:, 1::2] for part in (total, right))  # the same, in half the time
-        elif len(cuts) < len(self.correct):
-            total, right = added_up(total, cuts), added_up(right, cuts)
+        if self._in_pairs:
+            total, right = weights[:, ::2] + weights[:, 1::2], weights[:, 1::2]
+        else:
+            total, right = added_up(weights, cuts), added_up(weights * self.correct, cuts)
         self._weights, self._sums, self._running, self.aurc = weights, (total, right), None, None
         return self._sums
 

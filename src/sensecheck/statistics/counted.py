@@ -43,6 +43,7 @@ _STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 128, 4096
 _MANY = 16
 # Places of so many rows are held and sorted; of more, slices are counted cell by cell.
 _MOST_PLACES = 20_000_000
+_ONE_THREAD = 200_000
 # A Poisson number of a mean below that is smaller, but for one in 10^16.
 _MOST_OF_FEW = 64
 _GROUPS, _OWN_GROUPS = 2048, 4096
@@ -449,9 +450,11 @@ def replicated(
         # How many rows there are, and each column that is summed.
         of_rows = np.stack([np.ones(stretches.size), *(means[columns[k]] for k in summed)])
         totals = np.empty((len(filled), len(of_rows), entries.shape[1]))
+        # Larger products wake threads in `matmul`, which then wait at the processor's cost.
+        largest = int(np.diff(2 * firsts, append=stretches.size).max()) * of_rows.size // stretches.size * len(draws)
+        multiply = np.matmul if largest <= _ONE_THREAD else partial(np.einsum, "ce,er->cr")
         for at, (begin, end) in enumerate(pairwise([*(2 * firsts).tolist(), stretches.size])):
-            # Products as small as these are not worth the threads of `matmul`, which wait at the processor's cost.
-            np.einsum("ce,er->cr", of_rows[:, begin:end], entries[begin:end], out=totals[at])
+            multiply(of_rows[:, begin:end], entries[begin:end], out=totals[at])
         rows = totals[:, 0]
         for place, k in enumerate(summed, start=1):
             total = totals[:, place]

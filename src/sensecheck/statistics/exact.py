@@ -41,6 +41,8 @@ _PACKED_LIMIT, _PACKED_TOTAL = 2.0**6, 2.0**17
 # True/false columns are counted by doubling the cells as long as those stay few.
 _MOST_CELLS = 4096
 _MOST_PENDING_CHUNKS = 64
+# Low parts of so many rows stay below 2^63.
+_MOST_UNCARRIED = 1 << 30
 
 
 @dataclass
@@ -53,10 +55,14 @@ class ExactSums:
     high: Ints
     low: Ints
     _pending: _PackedChunks | None = field(default=None, repr=False)
+    _uncarried: int = 0
+    """How many rows were added to the low parts since these were last carried."""
 
     @classmethod
     def zeros(cls, size: int, columns: int) -> ExactSums:
-        return cls(np.zeros((size, columns), dtype=np.int64), np.zeros((size, columns), dtype=np.int64))
+        # Of very many cells, a column's lie side by side: it is added to as it is.
+        high, low = (np.zeros((size, columns), np.int64, order="F" if size > _MOST_CELLS else "C") for _ in range(2))
+        return cls(high, low)
 
     def add(self, cell: Indexes | None, columns: Sequence[NDArray[np.generic] | None], rows: int) -> None:
         """Add rows; `cell` says where each row's values go (None: all to cell 0). A column that is None is all ones."""
@@ -122,10 +128,15 @@ class ExactSums:
                     self._add_wide(cell[start : start + CHUNK], values[start : start + CHUNK], j)
                 continue
             units = np.rint(values * 2.0**_LOW_BITS).astype(np.int64)
-            for part, of_units in ((self.high, units >> shift), (self.low, units & ((1 << shift) - 1))):
-                sums = np.zeros(size, dtype=np.int64)
-                np.add.at(sums, cell, of_units)
-                part[:, j] += sums
+            np.add.at(self.high[:, j], cell, units >> shift)
+            np.add.at(self.low[:, j], cell, units & ((1 << shift) - 1))
+        self._uncarried += rows
+        if self._uncarried >= _MOST_UNCARRIED:
+            self._carry_all()
+
+    def _carry_all(self) -> None:
+        self._uncarried = 0
+        for j in range(self.high.shape[1]):
             self._carry(j)
 
     def _carry(self, j: int) -> None:
@@ -166,6 +177,8 @@ class ExactSums:
 
     def _decode(self) -> None:
         """Turn the packed sums that wait into integers: many chunks at once, since each step costs a call."""
+        if self._uncarried:
+            self._carry_all()
         pending, self._pending = self._pending, None
         if pending is None:
             return
@@ -214,12 +227,11 @@ class ExactSums:
     def floats(self) -> Floats:
         """The sums as float64, each rounded once."""
         self._decode()
-        shift = _LOW_BITS - _HIGH_BITS
-        sums = np.empty(self.high.shape)
-        flat = sums.reshape(-1)
-        for i, (h, low) in enumerate(zip(self.high.reshape(-1).tolist(), self.low.reshape(-1).tolist(), strict=True)):
-            flat[i] = ((h << shift) + low) / (1 << _LOW_BITS)
-        return sums
+        # Both parts are floats without loss where they are below 2^53, and their sum is rounded once.
+        sums = self.high * 2.0**-_HIGH_BITS + self.low * 2.0**-_LOW_BITS
+        for at in zip(*np.nonzero((np.abs(self.high) >> 53) | (np.abs(self.low) >> 53)), strict=True):
+            sums[at] = ((int(self.high[at]) << (_LOW_BITS - _HIGH_BITS)) + int(self.low[at])) / (1 << _LOW_BITS)
+        return np.ascontiguousarray(sums)
 
 
 @dataclass

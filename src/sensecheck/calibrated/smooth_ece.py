@@ -23,7 +23,8 @@ Spectrum = NDArray[np.complexfloating[Any, Any]]
 CELLS = 2048
 NARROWEST = 1e-3
 """No bandwidth below this is tried: narrower ones follow single rows."""
-_HALVINGS = 16
+_FINENESS = 2.0**16
+_FIRST_WIDTH, _STEPS_TOWARDS = 0.05, 3
 _FEWEST_CELLS = 64
 _CELLS_OF_REPLICATES = CELLS // 4
 """Replicates need no more digits than they vary by."""
@@ -68,10 +69,26 @@ def from_grid(grid: Floats) -> tuple[Floats, Floats]:
     """Smooth ECE and its bandwidth for each row of residuals on a grid."""
     cells = grid.shape[1]
     spectrum = _spectrum(grid)
+    # Widening the kernel can only lower the mean, so there is one crossing, and going on from any bandwidth to the
+    # mean at it mostly comes near to that at once.
+    width = np.full(len(grid), _FIRST_WIDTH)
+    for _ in range(_STEPS_TOWARDS):
+        width = np.clip(_smoothed(spectrum, width, cells), NARROWEST, 1.0)
+    place = np.clip(np.ceil(width * _FINENESS), 1, _FINENESS)
+    found = np.empty(len(grid))
+    for _ in range(_MOST_TURNS):
+        high, before = place / _FINENESS, (place - 1) / _FINENESS
+        found = _smoothed(spectrum, high, cells)
+        too_low = ((high < NARROWEST) | (high < found)) & (place < _FINENESS)
+        too_high = ~too_low & (before >= NARROWEST)
+        if too_high.any():
+            too_high &= before >= _smoothed(spectrum, np.maximum(before, NARROWEST), cells)
+        if not (too_low | too_high).any():
+            return found, high
+        place += too_low.astype(np.float64) - too_high
     low, high = np.zeros(len(grid)), np.ones(len(grid))
-    for _ in range(_HALVINGS):
+    while (high - low).max() > 1 / _FINENESS:
         middle = (low + high) / 2
-        # Widening the kernel can only lower the mean, so there is one crossing.
         above = (middle < NARROWEST) | (middle < _smoothed(spectrum, middle, cells))
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return _smoothed(spectrum, high, cells), high

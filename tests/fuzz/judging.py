@@ -20,6 +20,8 @@ import sensecheck
 SLOWEST_SECONDS = 1.0
 """CPU seconds that a small input may take."""
 HARD_SECONDS = 5.0
+"""CPU seconds after which it is stopped; and it may not wait for longer than so many times that, by the clock."""
+_PATIENT = 20
 MEMORY_BYTES = 500 * 1024 * 1024
 """Address space that a target may take beyond what it holds when it is warm."""
 LONGEST_MESSAGE = 4000
@@ -71,18 +73,18 @@ class OverTimeError(BaseException):
     """The alarm went off. Nothing in the code under test may catch it."""
 
 
-def judge(target: Callable[[], object], hard_seconds: float = HARD_SECONDS) -> Verdict:
-    """Call a target and look at what came."""
+def judge(target: Callable[[], object], clock_seconds: float | None = None) -> Verdict:
+    """Call a target and look at what came. `clock_seconds`: of one whose work is done by another process."""
     said: list[warnings.WarningMessage] = []
     started = time.process_time()
     message = ""
     finding: Finding | None = None
     try:
-        with warnings.catch_warnings(record=True) as said, _alarm(hard_seconds):
+        with warnings.catch_warnings(record=True) as said, _alarm(clock_seconds):
             warnings.simplefilter("always")
             target()
     except OverTimeError as error:
-        finding = Finding("slow", _innermost(error), f"not done after {hard_seconds:g} s")
+        finding = Finding("slow", _innermost(error), f"not done after {clock_seconds or HARD_SECONDS:g} s")
     except MemoryError as error:
         finding = Finding("memory", _innermost(error), f"asked for more than {MEMORY_BYTES:,} bytes: {error}"[:300])
     except (KeyboardInterrupt, GeneratorExit):
@@ -141,17 +143,23 @@ def _innermost(error: BaseException) -> str:
 
 
 @contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
+def _alarm(clock_seconds: float | None) -> Iterator[None]:
     def ring(_signal: int, _frame: FrameType | None) -> None:
         raise OverTimeError
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # Other work on the machine, or a pause, is not the target's time.
+    timers = [(signal.ITIMER_REAL, signal.SIGALRM, clock_seconds or _PATIENT * HARD_SECONDS)]
+    if clock_seconds is None:
+        timers.append((signal.ITIMER_PROF, signal.SIGPROF, HARD_SECONDS))
+    before = [signal.signal(told_by, ring) for _, told_by, _ in timers]
+    for timer, _, seconds in timers:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (timer, told_by, _), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(told_by, handler)
 
 
 @contextmanager

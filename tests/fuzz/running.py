@@ -67,7 +67,7 @@ def judged(target: Target, case: Case, folder: Path) -> Verdict:
     path = folder / case.name
     path.write_bytes(case.data)
     with _standard_error() as said:
-        verdict = judge(lambda: target.call(path), HARD_SECONDS if not target.process else PROCESS_SECONDS)
+        verdict = judge(lambda: target.call(path), PROCESS_SECONDS if target.process else None)
     noise = said()
     if verdict.finding is None and "panicked at" in noise:
         verdict.finding = Finding("noise", "standard error", noise[:200])
@@ -212,7 +212,7 @@ def guarded(name: str, mutations: int, seed: int = 1) -> Outcome:
             now = struct.unpack("q", place[:8])[0]
             if now != at:
                 at, since = now, time.monotonic()
-            elif time.monotonic() - since > 20 * _SILENT_SECONDS or not child.is_alive():
+            elif time.monotonic() - since > 20 * _SILENT_SECONDS or (not child.is_alive() and not ours.poll()):
                 break
         if isinstance(result, Outcome):
             child.join()

@@ -326,3 +326,52 @@ def test_crowded_rows_of_which_some_lack_a_verdict(few: None) -> None:
         correct=pl.when(pl.int_range(pl.len()) % 10 == 0).then(None).otherwise("correct"),
     )
     assert not estimate(Frames(rows), statistics({"bins": 20}), options=NO_INTERVALS).counted
+
+
+def test_places_that_are_sorted_tell_the_same_as_cells_that_are_counted(
+    few: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_of(3000).with_columns(pl.when(pl.col("kind") != "k1").then("confidence").otherwise(0.0))
+    asked: dict[str, Any] = {"slices": [("kind",)], "options": IntervalOptions(replicates=100)}
+    placed = estimate(Frames(rows), statistics({"bins": 20}), **asked)
+    monkeypatch.setattr(counted, "_MOST_PLACES", 0)
+    for one, other in pairs(placed, estimate(Frames(rows), statistics({"bins": 20}), **asked)):
+        assert one.to_dict() == other.to_dict()
+
+
+@pytest.mark.parametrize("shape", [{}, {"sure": True}, {"decimals": 1}, {"clusters": 700}])
+def test_rows_that_are_kept_and_only_resampled_by_counts(
+    shape: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_of(6000, **{name: value for name, value in shape.items() if name != "clusters"})
+    if "clusters" in shape:
+        rows = rows.with_columns(cluster=pl.int_range(pl.len()) % shape["clusters"])
+    asked: dict[str, Any] = {"slices": [("kind",)], "options": IntervalOptions(replicates=1000)}
+    by_rows = estimate(Frames(rows), statistics({"bins": 20}), **asked)
+    monkeypatch.setattr(counted, "RESAMPLED_ABOVE", 1000)
+    by_counts = estimate(Frames(rows), statistics({"bins": 20}), **asked)
+    assert not by_counts.counted and not by_counts.notes
+    differ = 0
+    for one, other in pairs(by_rows, by_counts):
+        np.testing.assert_array_equal(one.value, other.value)
+        assert (one.n, one.absent, one.method) == (other.n, other.absent, other.method), one.name
+        assert one.beside == other.beside
+        if isinstance(one.low, float) and isinstance(one.high, float):
+            assert isinstance(other.low, float) and isinstance(other.high, float)
+            # Near an end of their range (0, or 1 of the surest half) ends hang on few replicates.
+            share = 0.6 if one.name in ("pearson", "underconfidence", "smooth_ece", "accuracy_at_50") else 0.3
+            assert abs(other.low - one.low) <= share * (one.high - one.low) + 1e-9, one.name
+            assert abs(other.high - one.high) <= share * (one.high - one.low) + 1e-9, one.name
+            differ += one.low != other.low
+    assert differ, "some are resampled"
+
+
+def test_rows_that_are_kept_give_the_same_digits_in_any_order_and_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counted, "RESAMPLED_ABOVE", 1000)
+    rows = rows_of(3000)
+    asked: dict[str, Any] = {"slices": [("kind",)], "options": IntervalOptions(replicates=100)}
+    at_once = estimate(Frames(rows), statistics({"bins": 20}), **asked)
+    mixed = rows.sample(fraction=1.0, shuffle=True, seed=1)
+    parts = Frames([mixed[:7], mixed[7:1500], mixed[1500:]])
+    for one, other in pairs(at_once, estimate(parts, statistics({"bins": 20}), **asked)):
+        assert one.to_dict() == other.to_dict()

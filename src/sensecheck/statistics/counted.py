@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from sensecheck.statistics.table import Table
 
 COUNTED_ABOVE = 200_000
-"""With fewer rows, every row counts for itself."""
+"""With fewer rows, every figure is that of the rows themselves."""
+RESAMPLED_ABOVE = 20_000
+"""With fewer rows, each of them is resampled by itself."""
 # Counts are held for as many slices at a time as fit into so many cells.
 _MOST_CELLS = 1 << 24
 _STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 128, 4096
@@ -77,7 +79,7 @@ class Pair:
 
 def pair_of(measurements: Measurements, statistics: Sequence[AnyStatistic]) -> Pair | None:
     """The pair that is counted on a grid, where there are so many rows: of the whole run, not of a part of it."""
-    pair = Pair.of(statistics) if measurements.height > COUNTED_ABOVE else None
+    pair = Pair.of(statistics) if measurements.height > min(RESAMPLED_ABOVE, COUNTED_ABOVE) else None
     schema = measurements.schema
     # Weights may differ a millionfold, which counts do not hold: weighted rows are looked at one by one.
     if pair is None or "weight" in schema:

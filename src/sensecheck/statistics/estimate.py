@@ -98,8 +98,11 @@ def estimate(
     """
     options = options or IntervalOptions()
     table = Table(measurements, statistics, slices)
-    table.choose(MOST_ROWS, counts_do=options.method != "bca")
     fixed = dict(anchors or {})
+    if table.keeps_rows:
+        fixed.update(compute_anchors(table, statistics, known=fixed))
+        table.cut_at(fixed)
+    table.choose(MOST_ROWS, counts_do=options.method != "bca" and not (table.keeps_rows and options.method == "none"))
     fixed.update(compute_anchors(table, statistics, known=fixed))
     # The slices first: what they add up to is the whole.
     censuses = [Census(table, tuple(by)) for by in (*slices, ())]
@@ -108,7 +111,7 @@ def estimate(
         for at, census in enumerate(censuses)
     )
     by = {tuple(s): figures for s, figures in zip(slices, by_slice, strict=True)}
-    return Estimates(overall, by, fixed, _notes(table), table.pair is not None)
+    return Estimates(overall, by, fixed, _notes(table), table.pair is not None and not table.keeps_rows)
 
 
 def compute_anchors(
@@ -123,7 +126,8 @@ def compute_anchors(
         for anchor in statistic.anchors:
             if anchor.name in computed or (known is not None and anchor.name in known):
                 continue
-            if anchor.counted is not None and table.pair is not None and anchor.columns == (table.pair.number,):
+            pair = None if table.keeps_rows else table.pair
+            if anchor.counted is not None and pair is not None and anchor.columns == (pair.number,):
                 quantity = anchor.counted(table.numbers if table.numbers is not None else counted_numbers(table))
             else:
                 # Anchors one after the other mostly look at the same column.
@@ -139,7 +143,7 @@ def compute_anchors(
 
 def _notes(table: Table) -> list[str]:
     """Where rows were counted on a grid: what that may have changed."""
-    if table.pair is None:
+    if table.pair is None or table.keeps_rows:
         return []
     off = f"the error is at most {table.off:.1g}" if table.off else "nothing is lost by that"
     return [
@@ -260,6 +264,10 @@ class _Slicing:
         mixed = None if table.counts is None or table.counts.held is None else table.counts.mixed
         crowded: list[int] = []
         by_name |= {s.name: [] for s in closed}
+        exact: dict[str, list[Figure]] = {}
+        if table.keeps_rows:
+            without_intervals = replace(self.options, method="none")
+            exact = row_figures(table, census, range(len(census.values)), ordered, without_intervals)
         of_cells = table.columns_of_cells([column for column, _ in layout.columns] if closed else [])
         for some, counted_in in counted_slices(table, census):
             alike: list[tuple[Floats, Floats]] = []
@@ -271,7 +279,8 @@ class _Slicing:
                 own = [of_binning[code] for of_binning in points]
                 resampled = draws(at, rows)
                 self._add_drawn(by_name, drawn, layout, own, code, resampled)
-                self._add_ordered(of_order, rows, code, resampled)
+                values = [np.asarray(exact[s.name][code].value) for s in ordered] if exact else None
+                self._add_ordered(of_order, rows, code, resampled, values)
                 if closed:
                     alike.append(like_units(rows, of_cells))
                 advance(1)
@@ -281,15 +290,16 @@ class _Slicing:
         by_order = of_order.by_name()
         for code in crowded:
             # The grid does for the run and not for this slice: its rows are looked at one by one.
-            for name, exact in row_figures(table, census, range(code, code + 1), ordered, self.options).items():
-                by_order[name][code] = exact[0]
+            for name, of_rows in row_figures(table, census, range(code, code + 1), ordered, self.options).items():
+                by_order[name][code] = of_rows[0]
         return by_name | by_order
 
     def _follows(self, statistic: Statistic, ordered: RowStatistic) -> bool:
         """Whether a figure's sums follow from the counted rows: it looks at all of them and at nothing else."""
         closed = self.options.method == "auto" and has_closed_form(statistic)
-        if closed and self.table.clustered:
-            return False  # what a cluster adds is no function of the two columns
+        # What a cluster adds is no function of the two columns; and rows that are kept tell it themselves.
+        if closed and (self.table.clustered or self.table.keeps_rows):
+            return False
         if not tells(self.table, statistic):
             return False
         # Fewer columns can only score more rows: with as many, they are the same.
@@ -352,13 +362,18 @@ class _Slicing:
                 needed[which].update(columns[: len(s.sums)])
         return needed
 
-    def _add_ordered(self, figures: SettledFigures, rows: Counted, code: int, resampled: Resampled) -> None:
+    def _add_ordered(
+        self, figures: SettledFigures, rows: Counted, code: int, resampled: Resampled, known: list[Floats] | None
+    ) -> None:
+        """`known`: the figures of the rows themselves, where these are kept."""
         statistics = figures.statistics
         pair, of_slice = self.table.pair, self.census.values[code]
         assert pair is not None
         n = self.census.n(statistics[0], of_slice)
         values: list[Floats] = [np.empty(0) if s.vector else np.asarray(float("nan")) for s in statistics]
-        if n:
+        if known is not None:
+            values = known
+        elif n:
             values = WeightedRows(RowStates(statistics, rows.columns(pair)), rows.weight).values
         stretches, draws = resampled
         spreads: dict[str, Floats] = {}

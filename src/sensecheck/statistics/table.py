@@ -16,7 +16,7 @@ from sensecheck.statistics.exact import ExactSums
 from sensecheck.statistics.grid import Grid
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.measurements import Measurements, present
-from sensecheck.statistics.statistic import ONE, AnyStatistic, RowStatistic, Statistic
+from sensecheck.statistics.statistic import ONE, Anchors, AnyStatistic, RowStatistic, Statistic
 
 Slice = tuple[str, ...]
 
@@ -70,6 +70,9 @@ class Table:
         self._of_cells: dict[str, Floats] = {}
         self.pair = counted.pair_of(measurements, statistics)
         """The columns that are counted on a grid, where there are so many rows."""
+        self.keeps_rows = measurements.height <= counted.COUNTED_ABOVE
+        """Whether figures are those of the rows themselves, and counts are only resampled."""
+        self._edges_of_rows: list[float] = []
         self._many_units: bool | None = None
         self.slices = [tuple(by) for by in slices]
         self._crosses: dict[Slice, pl.DataFrame | None] = {}
@@ -104,7 +107,13 @@ class Table:
     def grid(self) -> Grid:
         """What the pair's number is counted on: cut at the edges of all bins that are known beforehand."""
         fixed = [s.bins.edges for s in self.statistics if isinstance(s, Statistic) and s.bins is not None]
-        return Grid(edge for edges in fixed if not isinstance(edges, str) for edge in edges)
+        known = [edge for edges in fixed if not isinstance(edges, str) for edge in edges]
+        return Grid([*known, *self._edges_of_rows])
+
+    def cut_at(self, anchors: Anchors) -> None:
+        """Have the grid cut at edges that follow from the rows, too; before anything is counted."""
+        binned = [s.bins for s in self.statistics if isinstance(s, Statistic) and s.bins is not None]
+        self._edges_of_rows = [float(edge) for b in binned if isinstance(b.edges, str) for edge in b.resolve(anchors)]
 
     def choose(self, most_rows: int, *, counts_do: bool) -> None:
         """Count the rows, or not: a run whose confidences crowd within cells of the grid is not counted if it can be
@@ -128,6 +137,8 @@ class Table:
             self.off_by = counted.most_off(self.counts, self.pair, ordered)
         if not len(self.numbers.cell) or (self.off > counted.TOO_COARSE and self.measurements.height <= most_rows):
             self.pair = self.counts = None
+        if self.keeps_rows:
+            self.off_by = {}
 
     @property
     def off(self) -> float:

@@ -238,6 +238,21 @@ def test_no_time_is_foretold_of_one_long_step_among_short_ones():
     assert lines == ["writing the report: 50%, 10 s left", "writing the report: 50%"]
 
 
+def test_keeping_the_first_shard_is_not_writing_the_report():
+    lines = []
+
+    def work(watch):
+        with stage(MEASURING, 3, unit="rows") as measured:
+            with stage(READING, unit="rows", pulled=True):
+                lines.append(watch.sentence())
+            with stage("report", unit="", pulled=True):
+                lines.append(watch.sentence())
+            measured(1)
+
+    told_by("none", work)
+    assert [line.split(":")[0] for line in lines] == ["reading", "reading and measuring"]
+
+
 def test_one_thing_is_one_thing():
     assert [told.counted(1, unit) for unit in ("slices", "queries", "rows")] == ["1 slice", "1 query", "1 row"]
     assert told.counted(12, "slices") == "12 slices"

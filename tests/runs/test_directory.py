@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import pytest
 
 import sensecheck
 from sensecheck import calibrated
+from sensecheck.runs import directory
 from sensecheck.runs.directory import RunDirectory, RunError
 
 
@@ -110,6 +113,54 @@ def test_a_directory_in_the_way_is_not_touched(tmp_path, table):
         sensecheck.load(tmp_path / "nothing")
     with pytest.raises(RunError, match="not a run directory"):
         sensecheck.load(other)
+
+
+def test_an_interrupt_at_any_moment_of_overwriting_leaves_a_run(tmp_path, monkeypatch):
+    """Whatever was removed by then, the folder is an unfinished run: it can be resumed, from the start, or replaced."""
+    remove, rows = directory.remove, pl.DataFrame({"id": ["a", "b"]})
+    interrupts = 0
+
+    class Interrupt:
+        def __init__(self, moment):
+            self.left = moment
+
+        def __call__(self, path):
+            if not self.left:
+                raise KeyboardInterrupt
+            self.left -= 1
+            remove(path)
+
+    while True:
+        out, other = tmp_path / f"run-{interrupts}", tmp_path / f"other-{interrupts}"
+        run = RunDirectory.begin(out, {"limit": 1})
+        for number in range(3):
+            run.write_shard(number, rows, rows)
+        run.write_text("report.html", "a page")
+        run.finish({}, inputs=[])
+        monkeypatch.setattr(directory, "remove", Interrupt(interrupts))
+        with contextlib.suppress(KeyboardInterrupt):
+            RunDirectory.begin(out, {"limit": 2}, overwrite=True)
+            break
+        monkeypatch.setattr(directory, "remove", remove)
+        shutil.copytree(out, other)
+        with pytest.raises(RunError, match="holds an unfinished run; pass --resume"):
+            RunDirectory.begin(out, {"limit": 1})
+        with pytest.raises(RunError, match="limit was 1, now 2"):
+            RunDirectory.begin(out, {"limit": 2}, resume=True)
+        if interrupts:
+            with pytest.raises(RunError, match="did not finish"):
+                sensecheck.load(out)
+        resumed = RunDirectory.begin(out, {"limit": 1}, resume=True)
+        # With the first shard, all that was measured counts as gone.
+        left = 3 if interrupts < 2 else 0
+        assert (resumed.completed(), len(resumed.shards("measurements")), len(resumed.shards("examples"))) == (
+            left,
+        ) * 3
+        RunDirectory.begin(other, {"limit": 2}, overwrite=True)
+        assert [path.name for path in other.iterdir()] == ["manifest.json"]
+        assert RunDirectory.open(other).manifest()["plan"] == {"limit": 2}
+        interrupts += 1
+    assert interrupts == 8
 
 
 def test_what_a_run_directory_holds(tmp_path, table):

@@ -111,10 +111,12 @@ class Progress(Watch):
                     self._write(self.sentence() + "\n")
 
     def _shown(self) -> Stage | None:
-        """The stage to speak of: the innermost, unless it only serves another that has come further."""
+        """The stage to speak of: the innermost, unless it only serves another that has come further, or counts nothing
+        for another: a shard that is kept is no report that is written.
+        """
         stages = list(self.open)
         for at, stage in reversed(list(enumerate(stages))):
-            if not stage.pulled or not any(outer.done for outer in stages[:at]):
+            if not stage.pulled or not at or (stage.unit and not any(outer.done for outer in stages[:at])):
                 return stage
         return None
 

@@ -92,10 +92,7 @@ class RunDirectory:
             run._write(MANIFEST, {**run.manifest(), "state": "running", "plan": _jsonable(plan)})
             return run
         if occupied:
-            for name in [MANIFEST, SUMMARY, REPORT]:
-                remove(run.path / name)
-            for shard in [*run.shards("measurements"), *run.shards("examples"), *run.path.glob(".*.partial")]:
-                remove(shard)
+            run._clear()
         run.path.mkdir(parents=True, exist_ok=True)
         run._write(
             MANIFEST,
@@ -172,12 +169,26 @@ class RunDirectory:
                 "Resume with the same inputs and options, or choose another directory."
             )
 
+    def _clear(self) -> None:
+        """Remove a run that is to be replaced. If that is cut off, an unfinished run is left, which can be begun again
+        or replaced: the manifest, without which the folder would be somebody else's, stays until the next one takes
+        its place.
+        """
+        self._write(MANIFEST, {**self.manifest(), "state": "running"})
+        # From the first one on: a run without it has nothing that could be taken up.
+        shards = [*self.shards("measurements"), *self.shards("examples")]
+        for path in [self.path / SUMMARY, *shards, self.path / REPORT, *self.path.glob(".*.partial")]:
+            remove(path)
+
     def _clear_leftovers(self) -> None:
         for leftover in self.path.glob(".*.partial"):
             remove(leftover)
-        # Texts are renamed before measurements: a shard of texts alone belongs to a batch that was cut off.
-        for extra in self.shards("examples")[self.completed() :]:
-            remove(extra)
+        # Texts are renamed before measurements: a shard of texts alone belongs to a batch that was cut off. Shards
+        # behind one that is missing are of a run that was being removed.
+        completed = self.completed()
+        for kind in KINDS:
+            for extra in self.shards(kind)[completed:]:
+                remove(extra)
 
     # -- files -----------------------------------------------------------------------------------------------
 

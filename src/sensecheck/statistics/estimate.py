@@ -106,10 +106,8 @@ def estimate(
     fixed.update(compute_anchors(table, statistics, known=fixed))
     # The slices first: what they add up to is the whole.
     censuses = [Census(table, tuple(by)) for by in (*slices, ())]
-    *by_slice, (overall,) = (
-        _slicing(table, census, fixed, options, sum(len(later.values) for later in censuses[at:]))
-        for at, census in enumerate(censuses)
-    )
+    with stage("resampling", total=sum(len(census.values) for census in censuses), unit="slices") as advance:
+        *by_slice, (overall,) = [_slicing(table, census, fixed, options, advance) for census in censuses]
     by = {tuple(s): figures for s, figures in zip(slices, by_slice, strict=True)}
     return Estimates(overall, by, fixed, _notes(table), table.pair is not None and not table.keeps_rows)
 
@@ -154,23 +152,22 @@ def _notes(table: Table) -> list[str]:
 
 
 def _slicing(
-    table: Table, census: Census, anchors: Anchors, options: IntervalOptions, to_come: int
+    table: Table, census: Census, anchors: Anchors, options: IntervalOptions, advance: Callable[[int], None]
 ) -> list[list[Figure]]:
-    """All figures of a slicing. `to_come`: how many slices it and those after it have."""
+    """All figures of a slicing; `advance` is told how many slices are done."""
     if census.rows == 0 and not census.by:
         return [[_empty(s) for s in table.statistics]]
     slicing = _Slicing(table, census, anchors, options)
-    with stage("resampling", total=to_come, unit="slices") as advance:
-        by_name = slicing.counted_figures(advance)
-        others = [s for s in table.statistics if s.name not in by_name]
-        numbers = max(1, sum(_numbers(s, anchors) for s in others) * options.replicates)
-        step = max(1, _MOST_NUMBERS // numbers)
-        for start in range(0, len(census.values) if others else 0, step):
-            some = range(start, min(start + step, len(census.values)))
-            for name, figures in slicing.figures(others, some).items():
-                by_name.setdefault(name, []).extend(figures)
-            if table.pair is None:
-                advance(len(some))
+    by_name = slicing.counted_figures(advance)
+    others = [s for s in table.statistics if s.name not in by_name]
+    numbers = max(1, sum(_numbers(s, anchors) for s in others) * options.replicates)
+    step = max(1, _MOST_NUMBERS // numbers)
+    for start in range(0, len(census.values) if others else 0, step):
+        some = range(start, min(start + step, len(census.values)))
+        for name, figures in slicing.figures(others, some).items():
+            by_name.setdefault(name, []).extend(figures)
+        if table.pair is None:
+            advance(len(some))
     return [[by_name[s.name][code] for s in table.statistics] for code in range(len(census.values))]
 
 

@@ -328,3 +328,25 @@ def test_replicates_that_are_all_alike_still_have_their_rows() -> None:
     drawn = 5.0 * np.random.default_rng(1).poisson(10, (2000, 1)) * (fifty > 0)
     ten = debiased_interval("ece", fifty, fifty, fifty, (drawn, drawn, drawn), units=10)
     assert ten.high is not None and 0.3 < ten.high < 0.4
+
+
+@pytest.mark.parametrize("rows", [50, 2000])
+@pytest.mark.parametrize("confidence", [0.05, 0.3, 1 / 3, 0.7, 0.95])
+@pytest.mark.parametrize("accuracy", [0.0, 1.0])
+def test_answers_that_are_all_alike_are_no_proof_of_their_rate(rows: int, confidence: float, accuracy: float) -> None:
+    """No answer surprised: the lower end must still leave room for those that were not seen."""
+    total = np.random.default_rng(1).poisson(rows, (1000, 1)).astype(float)
+    kinds: tuple[Kind, ...] = ("ece", "rmsce", "over" if accuracy == 0 else "under")
+    found = debiased_intervals(
+        kinds,
+        [rows],
+        [rows * confidence],
+        [rows * accuracy],
+        (total, total * confidence, total * accuracy),
+        units=rows,
+    )
+    for kind in kinds:
+        low, high = found[kind].low, found[kind].high
+        assert low is not None and high is not None
+        assert low < abs(confidence - accuracy) - 1 / rows
+        assert high == pytest.approx(abs(confidence - accuracy))

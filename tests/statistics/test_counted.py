@@ -217,6 +217,19 @@ def test_all_rows_alike(confidence: float, correct: bool, monkeypatch: pytest.Mo
             np.testing.assert_allclose([other.low, other.high], [one.low, one.high], rtol=0, atol=2e-3)
 
 
+def test_rows_of_a_slice_that_are_all_alike_do_not_vary(few: None) -> None:
+    """Three right answers of the same confidence, which is no middle of a cell: nothing tells how far NLL varies."""
+    rows = rows_of(500).with_columns(kind=pl.Series(["a"] * 497 + ["b"] * 3))
+    alike = pl.col("kind") == "b"
+    rows = rows.with_columns(
+        confidence=pl.when(alike).then(0.7).otherwise("confidence"), correct=pl.col("correct") | alike
+    )
+    figures = estimate(Frames(rows), statistics({"bins": 20}), slices=[("kind",)]).slices["kind",][1]
+    (nll,) = (figure for figure in figures if figure.name == "nll")
+    assert nll.value == pytest.approx(-np.log(0.7)) and nll.low is None
+    assert nll.absent == "every unit has the same value, which says nothing about others"
+
+
 @pytest.mark.parametrize("n", [2, 3, 10])
 def test_few_rows_in_a_slice(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = rows_of(500).with_columns(kind=pl.Series(["a"] * (500 - n - 1) + ["b"] * n + ["c"]))

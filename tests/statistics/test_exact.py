@@ -139,3 +139,17 @@ def test_what_is_not_finite_is_refused_in_cells_too():
     for bad in (np.nan, np.inf, -np.inf):
         with pytest.raises(ValueError, match="not finite"):
             ExactSums.zeros(2, 1).add(np.array([0, 1]), [np.array([0.5, bad])], 2)
+
+
+@pytest.mark.parametrize("values", [np.full(2_000_000, 1e5), np.full(3, 6e10), np.full(3, -6e10)])
+def test_a_sum_that_would_not_fit_is_refused(values):
+    with pytest.raises(OverflowError, match="too large"):
+        exact_sum(values)
+
+
+def test_sums_that_do_not_fit_together_are_refused():
+    both = [ExactSums.zeros(1, 1) for _ in range(2)]
+    for sums in both:
+        sums.add(None, [np.full(1, 4e10)], 1)
+    with pytest.raises(OverflowError, match="too large"):
+        both[0].merge(both[1])

@@ -63,6 +63,8 @@ CERTAIN = 0.05  # how far from 0 or 1 a bin's mean confidence may be and count a
 EXPECTED = 3.0  # … if calibration expects fewer surprises than these in it
 _MANY_BINS = 40  # beyond, bins of independent rows are taken for the independent ones that they are
 STANDS_OUT = 2.0  # standard errors from which a gap counts as seen
+_NO_NOISE = 1e-7  # a standard error that single precision does not show beside a gap …
+_ROUNDED = 1e-5  # … and what it may change in a figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,15 +368,17 @@ def _inverted(kind: Kind, model: _Model, tail: float, valued: bool) -> Debiased:
     half = (-0.5 if kind == "under" else 0.5) / model.size
     widest = float(_figure(kind, np.where(np.abs(model.gap) * model.size < 1e-6, half, model.gap), model.share))
 
-    # Where no bin varies, the search for the lower end must not take the observed gaps, which have no noise, for it.
-    least_observed = observed - (1e-9 if not model.sd(model.gap).any() else 0.0)
+    # Where no bin varies, the search for the lower end must not take the observed gaps, which have no noise, for it,
+    # nor what single precision makes of them: they are just over.
+    is_certain = bool((model.sd(model.gap) <= _NO_NOISE).all())
 
     def at(family: Callable[[float], Array], probability: float, floor: float, ceiling: float) -> float:
         """The figure of that member of the family under which the observed one sits at this probability."""
-        most = least_observed if family is cautious else widest
+        most = observed if family is cautious else widest
 
         def excess(s: float) -> float:
-            return _point(model.figures(kind, family(s)), probability) - most
+            over = _point(model.figures(kind, family(s)), probability) - most
+            return 1e-9 if is_certain and family is cautious and abs(over) <= _ROUNDED * most else over
 
         return float(_figure(kind, family(_rising(excess, floor, ceiling, CLOSE * most)), model.share))
 

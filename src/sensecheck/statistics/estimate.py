@@ -276,10 +276,12 @@ class _Slicing:
                 own = [of_binning[code] for of_binning in points]
                 resampled = draws(at, rows)
                 self._add_drawn(by_name, drawn, layout, own, code, resampled)
-                values = [np.asarray(exact[s.name][code].value) for s in ordered] if exact else None
-                self._add_ordered(of_order, rows, code, resampled, values)
+                known = [np.asarray(exact[s.name][code].value) for s in ordered] if exact else None
+                self._add_ordered(of_order, rows, code, resampled, known)
                 if closed:
-                    alike.append(like_units(rows, of_cells))
+                    values, number = like_units(rows, of_cells)
+                    # Nothing is seen to vary among rows that are all alike, and their mean is no cell's middle.
+                    alike.append((_column_sums(layout, own) / number if len(number) == 1 else values, number))
                 advance(1)
             if closed:
                 for name, figures in self._closed_figures(closed, some, layout, points, alike).items():
@@ -559,6 +561,14 @@ class _Slicing:
                 remaining.append(np.asarray(sums[j]) - (part if statistic.bins is not None else part[:, 0]))
             values.append(finished(statistic, remaining, self.anchors))
         return np.concatenate(values)
+
+
+def _column_sums(layout: Layout, points: Sequence[Floats]) -> Floats:
+    """The sums of all columns over one slice, as one line, from those of each binning."""
+    sums = np.zeros((1, len(layout.columns)))
+    for columns, point in zip(layout.columns_by_binning(), points, strict=True):
+        sums[0, columns] = point.sum(axis=0)
+    return sums
 
 
 def finished(statistic: Statistic, sums: Sequence[Floats], anchors: Anchors) -> Floats:

@@ -41,6 +41,9 @@ _PACKED_LIMIT, _PACKED_TOTAL = 2.0**6, 2.0**17
 # True/false columns are counted by doubling the cells as long as those stay few.
 _MOST_CELLS = 4096
 _MOST_PENDING_CHUNKS = 64
+# Sums twice as large would not fit.
+_MOST = 2.0**36
+_TOO_LARGE = "a sum is too large to be told exactly (its size must stay below 6.8e10): measure in a larger unit"
 # Low parts of so many rows stay below 2^63.
 _MOST_UNCARRIED = 1 << 30
 
@@ -155,18 +158,26 @@ class ExactSums:
         np.add(values, _TO_HIGH, out=high)
         np.subtract(high, _TO_HIGH, out=high)
         self.high[:, j] += np.rint(_sum_cells(where, high, size) * 2.0**_HIGH_BITS).astype(np.int64)
+        if self._largest(j) >= _MOST:
+            raise OverflowError(_TOO_LARGE)
         np.subtract(values, high, out=low)
         if low.any():
             np.add(low, _TO_LOW, out=low)
             np.subtract(low, _TO_LOW, out=low)
             self.low[:, j] += np.rint(_sum_cells(where, low, size) * 2.0**_LOW_BITS).astype(np.int64)
 
+    def _largest(self, j: int) -> float:
+        """The size of the largest sum of a column."""
+        return float(np.abs(self.high[:, j]).max(initial=0)) * 2.0**-_HIGH_BITS
+
     def _add_large(self, where: Indexes | None, values: Floats, j: int) -> None:
         if not np.isfinite(values).all():
             raise ValueError("a sum was given a number that is not finite; unscored rows must be left out first")
         whole = np.trunc(values)
-        if np.abs(whole).max(initial=0.0) >= 2.0**36:
+        if np.abs(whole).max(initial=0.0) >= _MOST:
             raise OverflowError("a measurement is too large to be summed exactly (its size must stay below 6.8e10)")
+        if float(np.abs(values).sum()) + self._largest(j) >= _MOST:
+            raise OverflowError(_TOO_LARGE)
         cells = np.zeros(len(values), dtype=np.intp) if where is None else where
         fraction = values - whole
         high = (fraction + _TO_HIGH) - _TO_HIGH
@@ -221,6 +232,9 @@ class ExactSums:
     def merge(self, other: ExactSums) -> None:
         self._decode()
         other._decode()
+        for j in range(self.high.shape[1]):
+            if self._largest(j) + other._largest(j) >= _MOST:
+                raise OverflowError(_TOO_LARGE)
         self.high += other.high
         self.low += other.low
 

@@ -377,7 +377,7 @@ def _distinct_rows(table: Table, census: Census, chosen: range, layout: Layout) 
     """The distinct rows of the chosen slices with how often each occurs (`len`), sorted; and the slice of each."""
     keys = [c for c in layout.inputs() if c in table.schema]
     groups = list(dict.fromkeys([*census.by, *keys]))
-    counts = [census.cross] if census.cross is not None else table.distinct_by_batch(groups)
+    counts = [census.cross] if census.cross is not None else list(table.distinct_by_batch(groups))
     distinct = added_up(counts, groups)
     # Slices are told apart only now, on the few distinct rows.
     codes, distinct = census.within(distinct, chosen)

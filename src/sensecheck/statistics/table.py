@@ -208,12 +208,16 @@ class Table:
         keys = present([*by, *columns, "scored", "reason", "weight", *self.absences], self.schema)
         # The rows of all slices together are all rows: no need to read them again.
         finer = self.crossed(self.slices[0]) if not by and self.slices else None
-        counts = self.distinct_by_batch(keys) if finer is None else [finer]
-        return None if sum(map(len, counts)) > MAX_DISTINCT else added_up(counts, keys)
+        counts: list[pl.DataFrame] = []
+        for of_batch in self.distinct_by_batch(keys) if finer is None else [finer]:
+            counts.append(of_batch)
+            if sum(map(len, counts)) > MAX_DISTINCT:
+                return None
+        return added_up(counts, keys)
 
-    def distinct_by_batch(self, keys: Sequence[str]) -> list[pl.DataFrame]:
+    def distinct_by_batch(self, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The distinct rows of each batch, and how often each occurs there (`len`)."""
-        return [batch.group_by(keys).len() for batch in self.measurements.batches(keys)]
+        return (batch.group_by(keys).len() for batch in self.measurements.batches(keys))
 
     def groups(self, cells: int) -> int:
         """Into how many random groups so many units are put before resampling; 0 where each stands for itself."""

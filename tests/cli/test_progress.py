@@ -789,3 +789,17 @@ def test_the_options_are_explained():
     told.add_progress(parser.add_argument_group("output"))
     shown = parser.format_help()
     assert all(option in shown for option in ("--progress", "--quiet", "--verbose", *told.STYLES))
+
+
+def test_interrupts_again_and_again_are_heard_every_second(monkeypatch):
+    from sensecheck import cli
+
+    heard = []
+    monkeypatch.setattr(cli, "_interrupted", -1.0)
+    for tenths in range(0, 31, 5):
+        monkeypatch.setattr(cli.time, "monotonic", lambda tenths=tenths: 100 + tenths / 10)
+        try:
+            cli._interrupt()
+        except KeyboardInterrupt:
+            heard.append(tenths)
+    assert heard == [0, 15, 30]

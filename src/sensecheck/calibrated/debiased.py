@@ -726,7 +726,7 @@ def _binomial(drawn: QuantileDraws, count: NDArray[np.int64], chance: Array) -> 
     quantiles = mean[:, None] + np.sqrt(spread)[:, None] * drawn.normal
     few = np.flatnonzero(spread < _NORMAL_FROM)
     if len(few):
-        # No number is ever drawn beyond: the chance is rarer than one, and so is the mean.
+        # Twelve deviations from the mean nothing is drawn any more.
         most = int((mean[few] + 12 * np.sqrt(spread[few])).max()) + 20
         k = np.arange(most)
         odds = (chance[few] / (1 - chance[few]))[:, None]

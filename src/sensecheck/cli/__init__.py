@@ -93,8 +93,10 @@ def _interrupt(*_: object) -> None:
     its group, and a second exception would meet files that are being closed because of the first.
     """
     global _interrupted
-    before, _interrupted = _interrupted, time.monotonic()
-    if before < 0 or _interrupted - before > 1:
+    now = time.monotonic()
+    # Of the last one that was heard, not of the last key: whoever presses again and again is heard every second.
+    if _interrupted < 0 or now - _interrupted > 1:
+        _interrupted = now
         raise KeyboardInterrupt
 
 

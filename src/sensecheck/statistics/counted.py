@@ -45,6 +45,7 @@ _STRETCHES, _FEWEST_STRETCHES, _ROWS_A_STRETCH = 1024, 128, 4096
 _MANY = 16
 # Places of so many rows are held and sorted; of more, slices are counted cell by cell.
 _MOST_PLACES = 20_000_000
+# A product of so many terms stays on one thread (OpenBLAS begins others from 262,144 on).
 _ONE_THREAD = 200_000
 # A Poisson number of a mean below that is smaller, but for one in 10^16.
 _MOST_OF_FEW = 64
@@ -53,10 +54,10 @@ _GROUPS, _OWN_GROUPS = 2048, 4096
 _MOST_GROUPED = 12_000_000
 # Neighbouring cells so many of which still differ too little to show in how much rows vary.
 _ALIKE_CELLS = 4
-CROWDED = 1e-3
-"""The same for AUROC in a slice, whose rows may lie in fewer cells than those of the run."""
 TOO_COARSE = 1e-4
 """Where the order within cells could change a figure by more, rows are looked at themselves if they can be held."""
+CROWDED = 1e-3
+"""The same for the AUROC of one slice, whose rows may lie in fewer cells than those of the run."""
 
 
 @dataclass(frozen=True)

@@ -1292,6 +1292,6 @@ def _processes(path: Path) -> None:
     _furnished(path.parent)
     ended = subprocess.run(
         [sys.executable, "-m", "sensecheck", *arguments], cwd=path.parent, capture_output=True, timeout=30, check=False,
-        stdin=subprocess.DEVNULL, env={**os.environ, "POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.DEVNULL, env={**os.environ, "POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
     )  # fmt: skip
     _outcome(ended.returncode, ended.stderr.decode("utf-8", "replace"))

@@ -193,6 +193,33 @@ def test_many_rows_without_a_directory_go_to_a_temporary_one(monkeypatch, table)
     assert not kept.exists()
 
 
+@pytest.mark.parametrize("room", [0, 500, 10**9])
+def test_columns_of_a_run_are_held_while_there_is_room(tmp_path, monkeypatch, room):
+    frames = [
+        pl.DataFrame({"id": [f"{i}{k}" for k in range(20)], "em": [i % 2] * 20, "reason": [None] * 20}).cast(
+            {"reason": pl.String}
+        )
+        for i in range(5)
+    ]
+    run = RunDirectory.begin(tmp_path / "run", {})
+    for i, frame in enumerate(frames):
+        run.write_shard(i, frame)
+    monkeypatch.setattr("sensecheck.runs.directory.HELD_BYTES", room)
+    shards = run.measurements()
+    reads = []
+    read_parquet = pl.read_parquet
+    monkeypatch.setattr(pl, "read_parquet", lambda *a, **k: reads.append(k["columns"]) or read_parquet(*a, **k))
+    for columns in (["em"], ["reason", "em"], ["em"], None):
+        got = list(shards.batches(columns))
+        assert pl.concat(got).equals(pl.concat([f if columns is None else f.select(columns) for f in frames]))
+        assert got[0].schema == frames[0].select(columns or pl.all()).schema
+    if room != 500:
+        # Held, each of the three columns is read once from each of the five files.
+        assert len(reads) == (20 if room == 0 else 15)
+    held = sum(frame.estimated_size() for frame in shards._held.values())
+    assert held <= room and (room == 0) == (held == 0)
+
+
 def test_a_damaged_summary_is_said_to_be_damaged(tmp_path, table):
     out = tmp_path / "run"
     calibrated.evaluate(table, out=out, limit=50)

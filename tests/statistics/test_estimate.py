@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sensecheck.statistics import row_figures, units
+from sensecheck.statistics import row_figures, summing, units
 from sensecheck.statistics import table as rows_table
 from sensecheck.statistics.binning import bin_index
 from sensecheck.statistics.estimate import estimate
@@ -344,6 +344,25 @@ def test_discrete_slices_and_the_whole_come_from_one_count(monkeypatch):
     assert found.overall == estimate(Frames(frame), chosen).overall
     monkeypatch.setattr(rows_table, "MAX_DISTINCT", 3)
     assert estimate(Frames(frame), chosen, slices=[("kind",), ("turn",)]) == found
+
+
+@pytest.mark.parametrize("crossed", [True, False])
+def test_too_many_distinct_rows_are_resampled_as_rows(monkeypatch, crossed):
+    frame = table(4000, seed=6)
+    chosen = [F1, mean_of("em")]
+    percentile = IntervalOptions(method="percentile")
+    few = estimate(Frames(frame), chosen, slices=[("kind",)], options=percentile)
+    closed = estimate(Frames(frame), chosen, slices=[("kind",)])
+    monkeypatch.setattr(summing, "_MOST_DRAWN", 3000)
+    monkeypatch.setattr(summing, "MAX_DISTINCT", 3)
+    if not crossed:
+        monkeypatch.setattr(rows_table, "MAX_DISTINCT", 3)
+    many = estimate(Frames(frame), chosen, slices=[("kind",)], options=percentile)
+    for ours, theirs in zip(many.overall, few.overall, strict=True):
+        assert (ours.value, ours.n) == (theirs.value, theirs.n)
+        assert (ours.method, theirs.method) == ("bootstrap, percentile", "multinomial, percentile")
+        assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.006)
+    assert estimate(Frames(frame), chosen, slices=[("kind",)]) == closed
 
 
 def test_very_many_rows_sorted_as_whole_numbers_are_the_same_rows(monkeypatch):

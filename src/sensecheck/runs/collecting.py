@@ -14,14 +14,12 @@ from typing import Any
 
 import polars as pl
 
-from sensecheck.runs.directory import RunDirectory, Shards, damage_told
+from sensecheck.runs.directory import HELD_BYTES, RunDirectory, Shards, damage_told
 from sensecheck.stages import REPORT, stage
 from sensecheck.statistics.measurements import Frames, Measurements, full, lean
 
 # Rows up to which ids are looked at for repeats.
 CHECKED_ROWS = 5_000_000
-HELD_BYTES = 300_000_000
-"""Measurements and texts that take more are kept in files."""
 
 
 @dataclass

@@ -30,9 +30,10 @@ from sensecheck._version import __version__
 from sensecheck.network.address import public_text
 from sensecheck.runs.stopping import Stopped
 from sensecheck.runs.writing import MANIFEST, RunError, remove, replace_file, replacing
-from sensecheck.statistics.measurements import full
+from sensecheck.statistics.measurements import full, lean
 
-HELD_ROWS = 1_000_000
+HELD_BYTES = 300_000_000
+"""Measurements that take more are read from their files again each time they are needed."""
 """Rows of measurements that are held in memory; more are read from their files each time."""
 MOST_BYTES = 256 * 1024 * 1024
 """A longer manifest or summary is none of ours."""
@@ -263,7 +264,7 @@ class RunDirectory:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def measurements(self) -> Shards:
-        return Shards(self.shards("measurements"), held_rows=HELD_ROWS, digests=self._digests())
+        return Shards(self.shards("measurements"), held_bytes=HELD_BYTES, digests=self._digests())
 
     def examples(self) -> Shards | None:
         shards = self.shards("examples")
@@ -284,10 +285,10 @@ class RunDirectory:
 class Shards:
     """Measurements (or texts) in Parquet files, read one file at a time.
 
-    Up to `held_rows` rows in all, a column that was read or written is held, so that no file is read twice for it.
+    A column that was read or written is held, up to `held_bytes` in all, so that no file is read twice for it.
     """
 
-    def __init__(self, paths: Sequence[Path], *, held_rows: int = 0, digests: Mapping[str, str] | None = None) -> None:
+    def __init__(self, paths: Sequence[Path], *, held_bytes: int = 0, digests: Mapping[str, str] | None = None) -> None:
         if not paths:
             raise RunError("the run holds no measurements yet")
         for path in paths:
@@ -297,14 +298,22 @@ class Shards:
             if digests and digests.get(path.name) != _digest(path):
                 raise damaged(path, f"it is not the file that {MANIFEST} speaks of")
         self.paths = list(paths)
-        self._held_rows = held_rows
         self._held: dict[Path, pl.DataFrame] = {}
+        self._bytes_left = held_bytes
         self._schema: pl.Schema | None = None
         self._height: int | None = None
 
     def hold(self, frames: Mapping[Path, pl.DataFrame]) -> None:
         """Take what was just written to some of the files, so that it is not read back."""
-        self._held.update(frames)
+        for path, frame in frames.items():
+            self._hold(path, frame, frame)
+
+    def _hold(self, path: Path, frame: pl.DataFrame, new: pl.DataFrame) -> None:
+        """Hold a file's columns, of which some are new, if there is room for these."""
+        size = int(new.estimated_size())
+        if size <= self._bytes_left:
+            self._bytes_left -= size
+            self._held[path] = frame
 
     @property
     def schema(self) -> pl.Schema:
@@ -332,19 +341,14 @@ class Shards:
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
         # Texts of two inputs may differ in their columns: without names, each file has its own.
-        holds = bool(self._held_rows) and self.height <= self._held_rows
         for path in self.paths:
-            if not holds:
-                yield _frame_of(path, columns)
-                continue
             wanted = list(_schema_of(path) if columns is None else columns)
-            if path not in self._held:
-                self._held[path] = _frame_of(path, wanted)
-            held = self._held[path]
+            held = self._held.get(path, pl.DataFrame())
             missing = [column for column in wanted if column not in held.columns]
             if missing:
-                held = held.hstack(_frame_of(path, missing).get_columns())
-                self._held[path] = held
+                read = lean(_frame_of(path, missing))
+                held = pl.DataFrame([*held.get_columns(), *read.get_columns()])
+                self._hold(path, held, read)
             yield full(held.select(wanted))
 
 

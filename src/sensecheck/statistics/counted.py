@@ -430,7 +430,7 @@ def replicated(
     a stretch has the mean of its rows, and what that leaves out of a bin's sum (the width of cells) is put back.
     """
     names = [column for column, _ in layout.columns]
-    used = layout.columns_by_binning()
+    used = layout.columns_by_binning
     wanted = {columns[k] for columns, some in zip(used, needed, strict=True) for k in some}
     known = {ONE, table.pair.number, table.pair.flag} if table.pair is not None else {ONE}
     means = {

@@ -442,13 +442,13 @@ class _Slicing:
         discrete, closed = self.table.discrete(statistics[0]), self._is_closed(statistics[0])
         options = self.options if not closed and self.options.method != "none" else None
         layout = Layout.of(statistics, self.anchors, options is not None, self.census.alike)
-        if discrete:
-            summed = sum_distinct(self.table, self.census, chosen, layout, options)
-        else:
+        summed = sum_distinct(self.table, self.census, chosen, layout, options) if discrete else None
+        kind = "multinomial"
+        if summed is None:
             drawing = None if options is None else Drawing.bootstrap(options)
             with_units = closed and any(needs_units(s, self.table) for s in statistics)
             summed = sum_rows(self.table, self.census, chosen, layout, drawing, with_units)
-        kind = "multinomial" if discrete else "cluster bootstrap" if self.table.clustered else "bootstrap"
+            kind = "cluster bootstrap" if self.table.clustered else "bootstrap"
         return self._made(statistics, chosen, layout, summed, closed, kind)
 
     def _made(
@@ -566,7 +566,7 @@ class _Slicing:
 def _column_sums(layout: Layout, points: Sequence[Floats]) -> Floats:
     """The sums of all columns over one slice, as one line, from those of each binning."""
     sums = np.zeros((1, len(layout.columns)))
-    for columns, point in zip(layout.columns_by_binning(), points, strict=True):
+    for columns, point in zip(layout.columns_by_binning, points, strict=True):
         sums[0, columns] = point.sum(axis=0)
     return sums
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -172,7 +173,7 @@ class Statistic:
         plain = self.finish is ratio and len(self.sums) == 2 and self.bins is None and self.range == (0.0, 1.0)
         return self.share or (Share() if plain else None)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The measurement columns whose absence makes a row unscored for this figure."""
         named = [c for c in self.sums if c != ONE]

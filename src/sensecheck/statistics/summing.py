@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -20,8 +21,11 @@ from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.hashing import hash_ids
 from sensecheck.statistics.resample import Drawing, ReplicateSums, multinomial_counts, on_grid, replicate_sums
 from sensecheck.statistics.statistic import ONE, Anchors, Bins, Statistic
-from sensecheck.statistics.table import Table, added_up, is_defined, lacks
+from sensecheck.statistics.table import MAX_DISTINCT, Table, added_up, is_defined, lacks
 from sensecheck.statistics.units import RandomGroups, UnitRows, Units, as_matrix, within_units
+
+_MOST_DRAWN = 20_000_000
+"""How often distinct rows were drawn in replicates, in numbers held at a time."""
 
 
 @dataclass
@@ -35,8 +39,6 @@ class Layout:
     """Whether intervals are made, and so the sums that only they need."""
     alike: Mapping[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
     """Sets of needed columns that leave out the same rows as another one, which then stands for them."""
-    picked: dict[str, tuple[int, list[int]]] = field(default_factory=dict)
-    """What `pick` found, by the statistic's name."""
 
     @classmethod
     def of(
@@ -68,24 +70,26 @@ class Layout:
         """How many bins each binning has."""
         return [1 if edges is None else len(edges) - 1 for _, edges in self.bins]
 
+    @cached_property
     def columns_by_binning(self) -> list[list[int]]:
         """The columns that are summed within each binning."""
-        return [self._columns_of(bins) for bins, _ in self.bins]
-
-    def _columns_of(self, bins: Bins | None) -> list[int]:
-        used = {self.key(c, s) for s in self.statistics if s.bins == bins for c in self.sums_of(s)}
-        return [i for i, c in enumerate(self.columns) if c in used]
+        used: dict[Bins | None, set[tuple[str, tuple[str, ...]]]] = {bins: set() for bins, _ in self.bins}
+        for s in self.statistics:
+            used[s.bins].update(self.key(c, s) for c in self.sums_of(s))
+        return [[i for i, c in enumerate(self.columns) if c in used[bins]] for bins, _ in self.bins]
 
     def pick(self, statistic: Statistic) -> tuple[int, list[int]]:
         """The binning of a statistic, and the places of its sums among the columns of that binning."""
-        if statistic.name not in self.picked:
-            self.picked[statistic.name] = self._pick(statistic)
-        return self.picked[statistic.name]
+        return self._picked[statistic.name]
 
-    def _pick(self, statistic: Statistic) -> tuple[int, list[int]]:
-        columns = self._columns_of(statistic.bins)
-        places = [columns.index(self.columns.index(self.key(c, statistic))) for c in self.sums_of(statistic)]
-        return [b for b, _ in self.bins].index(statistic.bins), places
+    @cached_property
+    def _picked(self) -> dict[str, tuple[int, list[int]]]:
+        binnings = {bins: which for which, (bins, _) in enumerate(self.bins)}
+        places = [{self.columns[c]: at for at, c in enumerate(columns)} for columns in self.columns_by_binning]
+        return {
+            s.name: (which := binnings[s.bins], [places[which][self.key(c, s)] for c in self.sums_of(s)])
+            for s in self.statistics
+        }
 
     def read(
         self, batch: pl.DataFrame, weight_scale: float, complete: bool = False
@@ -177,7 +181,7 @@ def sum_rows(
 
     `groups`: into how many random groups units are put, where another table's must be the same.
     """
-    slices, sizes, used = len(chosen), layout.sizes(), layout.columns_by_binning()
+    slices, sizes, used = len(chosen), layout.sizes(), layout.columns_by_binning
     points = [ExactSums.zeros(slices * size, len(columns)) for size, columns in zip(sizes, used, strict=True)]
     resampled = None if drawing is None else _ResampledRows(table, layout, slices, drawing, groups)
     by_unit = _RowsByUnit(table, layout, slices, groups) if with_units else None
@@ -223,7 +227,7 @@ def sum_once(table: Table, census: Census, layout: Layout) -> list[Floats]:
         sums = table.sums[summed] = _summed_once(table, census, layout, number, finest, size)
     points = []
     unit = 1 / table.weight_scale
-    for (_, edges), bins, used in zip(layout.bins, layout.sizes(), layout.columns_by_binning(), strict=True):
+    for (_, edges), bins, used in zip(layout.bins, layout.sizes(), layout.columns_by_binning, strict=True):
         target = np.zeros(size, dtype=np.intp) if edges is None else bin_index(finest[:-1], edges)
         merged = sums.added_up(target, bins, slices)
         points.append(merged.floats().reshape(slices, bins, -1)[:, :, used] * unit)
@@ -302,7 +306,7 @@ class _ResampledRows(_RowsByUnit):
     def __init__(self, table: Table, layout: Layout, slices: int, drawing: Drawing, groups: int | None = None) -> None:
         super().__init__(table, layout, slices, groups)
         self.drawing = drawing
-        self.used = layout.columns_by_binning()
+        self.used = layout.columns_by_binning
         self.sums = [
             ReplicateSums.zeros(slices * size, drawing.replicates, len(columns))
             for size, columns in zip(self.sizes, self.used, strict=True)
@@ -339,10 +343,16 @@ class _ResampledRows(_RowsByUnit):
 
 def sum_distinct(
     table: Table, census: Census, chosen: range, layout: Layout, options: IntervalOptions | None
-) -> Summed:
-    """Sums over distinct rows; replicates by an exact multinomial over them, where there are options."""
-    slices, sizes, used = len(chosen), layout.sizes(), layout.columns_by_binning()
-    distinct, slice_of = _distinct_rows(table, census, chosen, layout)
+) -> Summed | None:
+    """Sums over distinct rows; replicates by an exact multinomial over them, where there are options.
+
+    None where the rows are too many for that, as few of them are equal.
+    """
+    slices, sizes, used = len(chosen), layout.sizes(), layout.columns_by_binning
+    counts_of_batches = _distinct_by_batch(table, census, layout, options.replicates if options else 1)
+    if counts_of_batches is None:
+        return None
+    distinct, slice_of = _distinct_rows(counts_of_batches, table, census, chosen, layout)
     columns, indexes = layout.read(distinct.drop("len"), table.weight_scale)
     counts = distinct["len"].to_numpy().astype(np.int64)
     matrix = as_matrix(columns, len(distinct)) / table.weight_scale
@@ -373,12 +383,26 @@ def sum_distinct(
     return Summed(points, replicates if options else None, units)
 
 
-def _distinct_rows(table: Table, census: Census, chosen: range, layout: Layout) -> tuple[pl.DataFrame, Indexes]:
+def _distinct_by_batch(table: Table, census: Census, layout: Layout, replicates: int) -> list[pl.DataFrame] | None:
+    """Tables that count (`len`) the distinct rows, several of them the same; None where there are too many."""
+    groups = [c for c in dict.fromkeys([*census.by, *layout.inputs()]) if c in table.schema]
+    counts: list[pl.DataFrame] = []
+    most = min(MAX_DISTINCT, max(1, _MOST_DRAWN // replicates))
+    for batch in table.distinct_by_batch(groups) if census.cross is None else [census.cross]:
+        counts.append(batch)
+        if sum(map(len, counts)) > most:
+            counts = [added_up(counts, groups)]
+            if len(counts[0]) > most:
+                return None
+    return counts
+
+
+def _distinct_rows(
+    counts: Sequence[pl.DataFrame], table: Table, census: Census, chosen: range, layout: Layout
+) -> tuple[pl.DataFrame, Indexes]:
     """The distinct rows of the chosen slices with how often each occurs (`len`), sorted; and the slice of each."""
     keys = [c for c in layout.inputs() if c in table.schema]
-    groups = list(dict.fromkeys([*census.by, *keys]))
-    counts = [census.cross] if census.cross is not None else list(table.distinct_by_batch(groups))
-    distinct = added_up(counts, groups)
+    distinct = added_up(counts, list(dict.fromkeys([*census.by, *keys])))
     # Slices are told apart only now, on the few distinct rows.
     codes, distinct = census.within(distinct, chosen)
     distinct = distinct.select([*keys, "len"])

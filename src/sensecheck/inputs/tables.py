@@ -89,8 +89,10 @@ Numbered = tuple[pl.DataFrame, pl.Series]
 # Sums of weights and of their squares stay exact within these.
 # Bytes of a Parquet file, as they are packed, that are read together.
 _UNPACKED_AT_ONCE = 8_000_000
-# Days from 1970 to the year 260,000, near the last that can be written.
-_FARTHEST_DAY = 94_000_000
+# From 1970 in days: the years 1 to 9999, which Python has dates for, less a day for time zones; and its longest spans.
+_CALENDAR = (-719_161, 2_932_896)
+_FARTHEST_SPAN = (-999_999_999, 999_999_999)
+_UNITS_OF_DAY = {"d": 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-6, 1e6
 WEIGHT_HINT = (
     "Weights are finite numbers, and a row of weight 0 does not count. Correct them, or leave out --weight (weight=)."
@@ -182,11 +184,6 @@ class TableBatch:
         column = self.frame[name]
         if column.dtype == pl.String:
             return column
-        if not _in_calendar(column):
-            raise InputError(
-                path=self.path or None, field=name, expected="dates that a calendar has",
-                got=f"others in a column of {column.dtype}", reason=Reason.NOT_A_TEXT,
-            )  # fmt: skip
         try:
             return column.cast(pl.String)
         except pl.exceptions.PolarsError:
@@ -242,9 +239,7 @@ class TableBatch:
         elif column.dtype in (pl.String, pl.Null):
             numbers = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
         else:
-            # A time that no calendar has cannot even be shown.
-            got = f"a column of {column.dtype}" if column.dtype.is_temporal() else shown(column[0])
-            raise self.error(0, field=name, expected="a number", got=got, reason=Reason.NOT_A_NUMBER)
+            raise self.error(0, field=name, expected="a number", got=shown(column[0]), reason=Reason.NOT_A_NUMBER)
         wrong = (numbers.is_null() & column.is_not_null()) | numbers.is_nan().fill_null(False) | numbers.is_infinite()
         if wrong.fill_null(False).any():
             row = int(wrong.fill_null(False).arg_max() or 0)
@@ -443,7 +438,8 @@ class TableReader:
         # what the caller calls `confidence` wins over a column that happens to have that name
         moved = set(self._columns.values())
         clash = [ours for ours in self._columns if ours in frame.columns and ours not in moved]
-        return frame.drop(clash).rename({theirs: ours for ours, theirs in self._columns.items()})
+        renamed = frame.drop(clash).rename({theirs: ours for ours, theirs in self._columns.items()})
+        return renamed.with_columns(_written(column) for column in renamed if _beyond_calendar(column))
 
     # --- files ---
 
@@ -1284,14 +1280,37 @@ _KINDS: dict[type, str] = {
 }
 
 
-def _in_calendar(column: pl.Series) -> bool:
-    """Whether all moments of a column can be written down: Polars ends a run that writes others."""
-    if not isinstance(column.dtype, pl.Date | pl.Datetime):
-        return True
-    unit = "d" if isinstance(column.dtype, pl.Date) else column.dtype.time_unit
-    farthest = _FARTHEST_DAY * {"d": 1, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}[unit]
+def _beyond_calendar(column: pl.Series) -> bool:
+    """Whether a column holds, maybe within lists or objects, a moment that cannot be written down as a date."""
+    kind = column.dtype
+    if isinstance(kind, pl.List | pl.Array):
+        return _beyond_calendar(column.explode()) if _may_hold_moments(kind) else False
+    if isinstance(kind, pl.Struct):
+        return any(map(_beyond_calendar, column.struct.unnest())) if _may_hold_moments(kind) else False
+    if not isinstance(kind, pl.Date | pl.Datetime | pl.Duration):
+        return False
+    first, last = _FARTHEST_SPAN if isinstance(kind, pl.Duration) else _CALENDAR
+    unit = _UNITS_OF_DAY["d" if isinstance(kind, pl.Date) else kind.time_unit]
     moments = column.to_physical().cast(pl.Int64).drop_nulls()
-    return not len(moments) or bool((moments.min() >= -farthest) & (moments.max() <= farthest))  # type: ignore[operator]
+    return bool(len(moments)) and not (first * unit <= moments.min() <= moments.max() < last * unit)  # type: ignore[operator]
+
+
+def _may_hold_moments(kind: pl.DataType) -> bool:
+    if isinstance(kind, pl.Struct):
+        return any(_may_hold_moments(field.dtype) for field in kind.fields)  # type: ignore[arg-type]
+    if isinstance(kind, pl.List | pl.Array):
+        return _may_hold_moments(kind.inner)  # type: ignore[arg-type]
+    return kind.is_temporal()
+
+
+def _written(column: pl.Series) -> pl.Series:
+    """Such a column as the numbers that stand in the file: Polars ends a run that looks at the dates."""
+    numbers = column.to_physical()
+    if column.dtype.is_nested():
+        return numbers
+    unit = "d" if isinstance(column.dtype, pl.Date) else column.dtype.time_unit  # type: ignore[attr-defined]
+    since = "" if isinstance(column.dtype, pl.Duration) else " since 1970"
+    return numbers.cast(pl.String) + f" {unit}{since}"
 
 
 def kind_and_value(value: object) -> str:

@@ -32,6 +32,8 @@ PROCESS_SECONDS = 60.0
 PATIENCE = float(os.environ.get("FUZZ_PATIENCE", "10"))
 """Seconds spent on making one finding small."""
 _SILENT_SECONDS = 4 * HARD_SECONDS
+_INPUTS_OF_A_CHILD = 20_000
+"""Memory is bounded by what one input may take: what is left of very many before it must not count."""
 
 
 @dataclass
@@ -198,7 +200,8 @@ def guarded(name: str, mutations: int, seed: int = 1) -> Outcome:
         place = mmap.mmap(-1, 8)
         place[:8] = struct.pack("q", first)
         ours, theirs = context.Pipe(duplex=False)
-        child = context.Process(target=_child, args=(name, mutations - first, seed, first, place, theirs))
+        portion = min(mutations - first, _INPUTS_OF_A_CHILD)
+        child = context.Process(target=_child, args=(name, portion, seed, first, place, theirs))
         child.start()
         theirs.close()
         at, since, result = first, time.monotonic(), None
@@ -217,7 +220,8 @@ def guarded(name: str, mutations: int, seed: int = 1) -> Outcome:
         if isinstance(result, Outcome):
             child.join()
             _add(whole, result)
-            return whole
+            first += portion
+            continue
         at = struct.unpack("q", place[:8])[0]
         if child.is_alive() and child.pid is not None and result is None:
             os.kill(child.pid, signal.SIGKILL)

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sensecheck.inputs.errors import InputError
-from sensecheck.inputs.tables import TableBatch, TableReader, detect_table_format, read_table
+from sensecheck.inputs.tables import TableBatch, TableReader, _first_misfit, detect_table_format, read_table
 
 SKIP = "Fix the line or pass --skip-bad (skip_bad=True) to count it as unscored."
 ROWS = [{"conf": 0.5, "correct": 1}, {"conf": 0.25, "correct": 0}, {"conf": 1.0, "correct": 1}]
@@ -386,6 +386,13 @@ def test_a_moment_that_no_calendar_has(kind: pl.DataType, sign: int, capfd: pyte
     assert batch.frame["whens"].to_list() == [[late, None], None]
     assert late in batch.frame["at"].to_list()[0]["x"][0]
     assert "panicked" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 8, 9])
+def test_the_first_value_that_does_not_fit(rows: int) -> None:
+    assert _first_misfit([{"a": 1.0}] * rows) is None
+    for at in range(1, rows):
+        assert _first_misfit([{"a": [1]} if row == at else {"a": 1.0} for row in range(rows)]) == at
 
 
 @pytest.mark.parametrize("kind", [pl.Datetime("ms"), pl.Datetime("ns", "Asia/Tokyo"), pl.Date(), pl.Duration("ms")])

@@ -1207,9 +1207,9 @@ def _no_column(columns: Mapping[str, list[Any]], place: str, path: str) -> Input
     """The error of records whose nested values are too different to stand in one column."""
     places = columns[place]
     for name, column in columns.items():
-        if _fits(column):
+        row = _first_misfit(column)
+        if row is None:
             continue
-        row = bisect_left(range(1, len(column)), True, key=lambda rows: not _fits(column[:rows]))
         return InputError(
             path=path or None,
             **line_or_record(place, places[row]),
@@ -1220,6 +1220,16 @@ def _no_column(columns: Mapping[str, list[Any]], place: str, path: str) -> Input
             reason=Reason.MIXED_KINDS,
         )
     return InputError("the records do not form a table", path=path or None, reason=Reason.BAD_COLUMNS)
+
+
+def _first_misfit(column: list[Any]) -> int | None:
+    """The first value that cannot stand in one column with those before it. Mostly it is near the top: look there."""
+    rows = 1
+    while _fits(column[:rows]):
+        if rows >= len(column):
+            return None
+        rows *= 2
+    return bisect_left(range(1, rows), True, lo=rows // 2, key=lambda first: not _fits(column[:first]))
 
 
 def _spelled(number: float) -> str:

@@ -342,8 +342,8 @@ def _spoken(path: Path) -> None:
 # -- logs of hosts -----------------------------------------------------------------------------------------------
 
 
-def _log_of_a_host(path: Path) -> None:
-    """A log for one of the questions, or for who only looks: which of them, its bytes decide."""
+def _log_of_a_host(path: Path, damaged: Path | None = None) -> None:
+    """A log for one of the questions, or for who only looks: which, the bytes of what is damaged decide."""
     from sensecheck import calibrated
     from sensecheck.inputs.formats.registry import Selection
     from sensecheck.inputs.gathering import gathered
@@ -368,7 +368,7 @@ def _log_of_a_host(path: Path) -> None:
         partial(look, str(path)),
         *[evaluated] * 4,
     ]
-    ways[crc32(path.read_bytes()) % len(ways)]()
+    ways[crc32((damaged or path).read_bytes()) % len(ways)]()
 
 
 _LM_EVAL_FILE = "samples_t_2026-01-02T03-04-05.678901.jsonl"
@@ -392,7 +392,7 @@ def _lm_eval_results(path: Path) -> None:
     samples = path.with_name(_LM_EVAL_FILE)
     samples.write_bytes(seeds.jsonl(_LM_EVAL_FILE, seeds.lm_eval_choices(True)).data)
     path.with_name(_LM_EVAL_SUMMARY).write_bytes(path.read_bytes())
-    _log_of_a_host(samples)
+    _log_of_a_host(samples, damaged=path)
     _log_of_a_host(path)
 
 
@@ -410,7 +410,7 @@ def _every_eval_ever_figures(path: Path) -> None:
     samples = path.with_name("x_samples.jsonl")
     samples.write_bytes(seeds.jsonl("x_samples.jsonl", seeds.EVERY_EVAL_EVER).data)
     path.with_name("x.json").write_bytes(path.read_bytes())
-    _log_of_a_host(samples)
+    _log_of_a_host(samples, damaged=path)
     _log_of_a_host(path)
 
 
@@ -425,7 +425,7 @@ def _helm_stats(path: Path) -> None:
     path.with_name("per_instance_stats.json").write_bytes(path.read_bytes())
     state = path.with_name("scenario_state.json")
     state.write_bytes(seeds.as_json("s.json", seeds.HELM_STATE).data)
-    _log_of_a_host(state)
+    _log_of_a_host(state, damaged=path)
 
 
 target("mlflow", lambda: [seeds.as_json("eval_results_table.json", seeds.SPLIT_TABLE)])(_log_of_a_host)

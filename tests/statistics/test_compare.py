@@ -227,7 +227,7 @@ def test_an_obvious_difference_is_told_however_few_replicates_are_asked_for():
 
 def test_flips_are_listed_largest_first():
     a, b = run(np.array([0.1, 0.9, 0.5, 0.5])), run(np.array([0.2, 0.1, 0.5, 0.4]))
-    assert flips(a, b, "x")["id"].to_list() == [1, 0, 3]
+    assert flips(a, b, "x")["id"].to_list() == ["1", "0", "3"]
 
 
 def test_agrees_with_sacrebleus_significance_test():

@@ -62,6 +62,12 @@ def _log_loss(confidence: pl.Expr) -> pl.Expr:
     return -(right + wrong)
 
 
+def _log_loss_of_marks(confidence: pl.Expr) -> pl.Expr:
+    """The same where every answer is right or wrong: one logarithm a row."""
+    right = pl.col("correct")
+    return -pl.when(right).then(confidence).when(~right).then(1 - confidence).log()
+
+
 _CERTAIN_AND_WRONG = pl.when(_CORRECT.is_not_null()).then(
     ((_CONFIDENCE == 0) & (_CORRECT > 0)) | ((_CONFIDENCE == 1) & (_CORRECT < 1))
 )
@@ -73,6 +79,7 @@ DERIVED: dict[str, pl.Expr] = {
     "nll": pl.when(_CERTAIN_AND_WRONG).then(0.0).otherwise(_log_loss(_CONFIDENCE)),
     "certain_wrong": _CERTAIN_AND_WRONG,
 }
+_NLL_OF_MARKS = pl.when(_CERTAIN_AND_WRONG).then(0.0).otherwise(_log_loss_of_marks(_CONFIDENCE))
 
 
 def uniform_edges(bins: int) -> tuple[float, ...]:
@@ -445,6 +452,7 @@ FIGURES: tuple[AnyStatistic, ...] = (
             _MURPHY)),
     Statistic(
         "nll", ("nll", ONE, "certain_wrong"), infinite_mean, "NLL", "lower", (0.0, float("inf")), derived=DERIVED,
+        derived_of_marks={"correct": {"nll": _NLL_OF_MARKS}},
         out_of="certain and wrong", infinite="rows that are certain and wrong cost infinitely much", compared=False,
         explanation=Explanation(
             "mean of −ln(confidence) where right, −ln(1 − confidence) where wrong",
@@ -541,10 +549,12 @@ def _for_clip(figure: AnyStatistic, clip: float) -> AnyStatistic:
     """The clipped log loss with its clip: in its columns, its title and its formula."""
     if figure.name != "nll_clipped" or figure.explanation is None:
         return figure
-    clipped = {"nll_clipped": _log_loss(_CONFIDENCE.clip(clip, 1 - clip))}
+    confidence = _CONFIDENCE.clip(clip, 1 - clip)
+    clipped = {"nll_clipped": _log_loss(confidence)}
+    of_marks = {"correct": {"nll_clipped": _log_loss_of_marks(confidence)}}
     said = {part: text.replace("{clip}", f"{clip:g}") for part, text in vars(figure.explanation).items()}
     title = figure.title.replace("{clip}", f"{clip:g}")
-    return replace(figure, title=title, derived=clipped, explanation=Explanation(**said))
+    return replace(figure, title=title, derived=clipped, derived_of_marks=of_marks, explanation=Explanation(**said))
 
 
 def _for_weights(figure: AnyStatistic) -> AnyStatistic:

@@ -117,7 +117,7 @@ class TableRecords(Records):
             values, scored, reason = self._scaled(batch, confidence_name, values, scored, reason)
         frame = pl.DataFrame(
             {
-                "id": batch.ids() if asked.repeat is None else example_ids(batch, batch.ids()),
+                "id": batch.lean_ids() if asked.repeat is None else example_ids(batch, batch.ids()),
                 "scored": scored,
                 "reason": reason,
                 "confidence": values,

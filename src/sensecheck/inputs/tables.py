@@ -178,6 +178,13 @@ class TableBatch:
         names = self.spelled("id").fill_null(numbers) if "id" in self.frame.columns else numbers
         return names.alias("id")
 
+    def lean_ids(self) -> pl.Series:
+        """The same for measurements, which spell out the numbers of records only where they are asked for their ids."""
+        if "id" in self.frame.columns:
+            return self.ids()
+        numbers = self.frame[self.place] if self.record_numbers is None else self.record_numbers
+        return numbers.cast(pl.Int64).alias("id")
+
     def spelled(self, name: str) -> pl.Series:
         """A column of texts, numbers, dates or marks as text; nulls stay. Lists and objects have no such form."""
         self.require([name])

@@ -98,7 +98,7 @@ def _by_id(collected: Collected) -> Collected:
     collected.ids, collected.named, collected.of_tokens = distinct, len(names), of_tokens
     if "cluster" not in rows.schema:
         if isinstance(rows, Frames):
-            rows.frames = [frame.with_columns(cluster=pl.col("id")) for frame in rows.frames]
+            rows.frames = [frame.with_columns(cluster=pl.col("id").cast(pl.String)) for frame in rows.frames]
         elif isinstance(rows, Shards):
             rows.rewrite(lambda frame: frame.with_columns(cluster=pl.col("id")))
     return collected
@@ -107,7 +107,7 @@ def _by_id(collected: Collected) -> Collected:
 def _are_counted(rows: Measurements) -> bool:
     """Whether ids are numbers that only rise, as those of rows without a name are: then none is there twice."""
     last = -1
-    for batch in rows.batches(["id"]):
+    for batch in rows.frames if isinstance(rows, Frames) else rows.batches(["id"]):
         numbers = batch["id"].cast(pl.Int64, strict=False).to_frame()
         if not len(numbers):
             continue

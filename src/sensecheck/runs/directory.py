@@ -235,9 +235,9 @@ class RunDirectory:
         if measurements.columns[0] != "id":
             raise ValueError("the first column of measurements is `id`")
         if examples is not None:
-            _write_parquet(self.path / f"examples-{index:05d}.parquet", examples)
+            _write_parquet(self.path / f"examples-{index:05d}.parquet", full(examples))
         target = self.path / f"measurements-{index:05d}.parquet"
-        _write_parquet(target, measurements)
+        _write_parquet(target, full(measurements))
         return target
 
     def finish(self, summary: Mapping[str, Any], *, inputs: Sequence[Mapping[str, Any]]) -> None:

@@ -59,19 +59,26 @@ class Frames:
 
 
 def lean(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same where a column of texts that holds none takes no room: most rows have no `reason`."""
+    """The same where a column of texts that holds none takes no room: most rows have no `reason`.
+
+    Lean tables may also hold the numbers of records as `id`: few figures ask for the names of rows.
+    """
     empty = [c for c, kind in frame.schema.items() if kind == pl.String and frame[c].null_count() == len(frame)]
     return frame.with_columns(pl.col(c).cast(pl.Null) for c in empty) if empty else frame
 
 
 def full(frame: pl.DataFrame) -> pl.DataFrame:
     """A lean table with its columns of texts."""
-    empty = [c for c, kind in frame.schema.items() if kind == pl.Null]
-    return frame.with_columns(pl.col(c).cast(pl.String) for c in empty) if empty else frame
+    stored = [c for c, kind in frame.schema.items() if _is_lean(c, kind)]
+    return frame.with_columns(pl.col(c).cast(pl.String) for c in stored) if stored else frame
 
 
 def _full_schema(frame: pl.DataFrame) -> pl.Schema:
-    return pl.Schema({c: pl.String() if kind == pl.Null else kind for c, kind in frame.schema.items()})
+    return pl.Schema({c: pl.String() if _is_lean(c, kind) else kind for c, kind in frame.schema.items()})
+
+
+def _is_lean(column: str, kind: pl.DataType) -> bool:
+    return kind == pl.Null or (column == "id" and kind.is_integer())
 
 
 def concatenated(measurements: Measurements, columns: Sequence[str] | None = None) -> pl.DataFrame:

@@ -138,6 +138,9 @@ class Statistic:
     anchors: tuple[Anchor, ...] = ()
     derived: Mapping[str, pl.Expr] = field(default_factory=dict)
     """Columns computed from the measurements when they are summed, rather than stored."""
+    derived_of_marks: Mapping[str, Mapping[str, pl.Expr]] = field(default_factory=dict)
+    """By a column that may hold shares: derived columns that take less to compute where it holds true and false alone.
+    They are the same to the last digit."""
     derived_whole: bool = False
     """A derived column has a value wherever the columns that it is computed from have one: counting rows need not
     compute it."""

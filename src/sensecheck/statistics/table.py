@@ -44,6 +44,9 @@ class Table:
         self.derived: dict[str, pl.Expr] = {}
         for statistic in statistics:
             self.derived.update(statistic.derived)
+            for marks, quicker in statistic.derived_of_marks.items() if isinstance(statistic, Statistic) else ():
+                if self.schema.get(marks) == pl.Boolean:
+                    self.derived.update(quicker)
         whole = {c for s in statistics if isinstance(s, Statistic) and s.derived_whole for c in s.derived}
         self.told_by = {c: _roots([c], self.derived) if c in whole else [c] for c in [*self.derived, *self.schema]}
         """By column: those that tell whether a row has a value there."""

@@ -547,7 +547,7 @@ def _for_bins(figure: AnyStatistic, bins: int) -> AnyStatistic:
 
 def _for_clip(figure: AnyStatistic, clip: float) -> AnyStatistic:
     """The clipped log loss with its clip: in its columns, its title and its formula."""
-    if figure.name != "nll_clipped" or figure.explanation is None:
+    if isinstance(figure, RowStatistic) or figure.name != "nll_clipped" or figure.explanation is None:
         return figure
     confidence = _CONFIDENCE.clip(clip, 1 - clip)
     clipped = {"nll_clipped": _log_loss(confidence)}

@@ -343,10 +343,6 @@ class SetF:
         """Whether another choice among the tied rows has another score."""
         return self.low is not None and self.high is not None and self.high - self.low > 1e-9
 
-    def admits(self, other: float, tolerance: float = 1e-9) -> bool:
-        low, high = (self.value if end is None else end for end in (self.low, self.high))
-        return low - tolerance <= other <= high + tolerance
-
 
 def set_f_range(relevant: set[str], predicted: Answer, query: Query | None = None, uncut: Answer | None = None) -> SetF:
     """Set-F of an answer. `uncut` is the answer to the same query without its LIMIT and OFFSET.

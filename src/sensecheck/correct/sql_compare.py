@@ -11,7 +11,7 @@ import bisect
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -266,11 +266,3 @@ def suite_equal(gold: Answer, predicted: Answer, gold_sql: str) -> bool:
 def bird_equal(gold: Answer, predicted: Answer) -> bool:
     """BIRD's execution accuracy: equal sets of rows, columns in place, order and repetition ignored."""
     return set(gold.rows) == set(predicted.rows)
-
-
-Convention: TypeAlias = Callable[[Answer, Answer, str], bool]
-CONVENTIONS: dict[str, Convention] = {
-    "test-suite": suite_equal,
-    "test-suite-keep-distinct": suite_equal,
-    "bird": lambda gold, predicted, sql: bird_equal(gold, predicted),
-}

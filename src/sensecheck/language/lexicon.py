@@ -28,11 +28,6 @@ def read_package_lexicon(package: str, *parts: str) -> dict[str, Any]:
     return loaded
 
 
-def read_lexicon(path: str | Path) -> dict[str, Any]:
-    """A lexicon of the user's own."""
-    return lexicon_in(lexicon_bytes(path), str(path))
-
-
 def lexicon_bytes(path: str | Path) -> bytes:
     """What the file of a lexicon holds."""
     try:

@@ -26,7 +26,6 @@ from sensecheck.statistics.measurements import Measurements
 
 ENTAILMENT, NEUTRAL, CONTRADICTION = 0, 1, 2
 LABELS = ("entailment", "neutral", "contradiction")
-POLARITIES = ("positive", "negative")
 
 NO_GOLD = "no gold label"
 NO_ANSWER = "the model gave no label"

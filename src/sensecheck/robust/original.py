@@ -29,7 +29,6 @@ NLI_PROMPT = (
 )
 NEGATIVE_PROMPT = "Generate a statement that contradicts the following statement: <hypothesis>"
 POSITIVE_PROMPT = "Rephrase the following sentence while preserving its original meaning: <hypothesis>"
-LIST_PROMPT = "Generate 10 statements contradicting to the following statement. <hypothesis>"
 # The original asks for a rephrasing here whatever the polarity.
 REGENERATION_PROMPT = POSITIVE_PROMPT
 
@@ -413,8 +412,3 @@ def overall_analysis(dataset: Mapping[str, Any], metric: str, sorted: bool = Fal
         own = _softmax(np.asarray(dataset["h_logits"], dtype=float)).std(axis=-1)
         return (_rounded_mean(own), *summary)
     return summary
-
-
-def analysis_string(summary: Sequence[float]) -> str:
-    """A cell of the results sheet: the figures joined by '/'."""
-    return "/".join(str(value) for value in summary)

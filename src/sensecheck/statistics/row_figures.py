@@ -379,14 +379,6 @@ def without_noise(spread: Floats, value: float, power: int, limits: tuple[float,
     return np.clip(np.maximum(remaining, 0.0) ** (1 / power), *limits)
 
 
-def recentred(spread: Floats, value: float) -> Floats:
-    """Replicates of a figure that noise shifts: the bootstrap shows by how much, and the shift is taken out twice, once
-    for the replicates' own noise and once for the noise already in the value.
-    """
-    defined = spread[np.isfinite(spread)]
-    return spread - 2 * (float(defined.mean()) - value) if len(defined) else spread
-
-
 def replicate_steps(rows: int, replicates: int) -> list[tuple[int, int]]:
     """Replicates from … to, as many at a time as keep their weights near the cache; draws come in fours."""
     step = max(4, min(replicates, 1_000_000 // max(rows, 1)) // 4 * 4)

@@ -79,7 +79,6 @@ class ResultCache:
             self.path, _SCHEMA, _TABLES, timeout=30.0, isolation_level=None, check_same_thread=False
         )
         self.hits = 0
-        self.misses = 0
         self.unreadable = 0
         """Kept outcomes that could not be read: they count as not kept, and are asked again."""
 
@@ -87,13 +86,11 @@ class ResultCache:
         with faults_of(self.path):
             row = self._connection.execute(_LOOK_UP, (MAX_ANSWER_BYTES, key)).fetchone()
         if row is None or (row[0] is not None and row[0] != limits.key().encode()):
-            self.misses += 1
             return None
         try:
             outcome = _restored(row[1])
         except (ValueError, TypeError, KeyError, AttributeError, zstandard.ZstdError, MemoryError):
             self.unreadable += 1
-            self.misses += 1
             return None
         self.hits += 1
         return outcome

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -402,3 +403,21 @@ def test_a_moment_that_a_calendar_has(kind: pl.DataType) -> None:
     assert batch.frame["when"].equals(moments)
     if kind != pl.Duration:
         assert batch.spelled("when")[0].startswith("1970-01-01")
+
+
+def test_columns_of_objects_that_polars_panics_over_are_one_message(capfd):
+    """One object holds a list of nothing, the next a list of texts under the same key."""
+    columns = {"r": [{"1": [None]}, {"": [""], "1": [""]}]}
+    with pytest.raises(InputError, match=r"record 2: r: expected values built alike in all records") as told:
+        list(TableReader(columns))
+    assert "panic" not in capfd.readouterr().err + str(told.value)
+
+
+def test_columns_in_memory_are_nested_32_deep_at_most():
+    value: Any = "x"
+    for _ in range(60):
+        value = {"x": [value]}
+    started = time.process_time()
+    with pytest.raises(InputError, match="r: expected lists and objects at most 32 deep"):
+        list(TableReader({"r": [value, {"x": ["y"]}, value]}))
+    assert time.process_time() - started < 1

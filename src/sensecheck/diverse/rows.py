@@ -182,13 +182,16 @@ def rows_in_memory(data: Any, columns: Mapping[str, str], log: ReadingLog, path:
 
 def _table(data: Any, columns: Mapping[str, str], log: ReadingLog, path: str = "") -> Iterator[Row]:
     reader = TableReader(data, columns=columns, batch_rows=4096)
-    for batch in reader:
-        cells = batch.frame.drop(batch.place).iter_rows(named=True)
-        for number, row in zip(batch.frame[batch.place], cells, strict=True):
-            place = Place(number, batch.path or path, batch.place)
-            fields = {name: _listed(name, value) for name, value in row.items()}
-            # A column that goes by our name is known by its own as well.
-            yield place, {**fields, **{theirs: fields[ours] for ours, theirs in columns.items()}}
+    try:
+        for batch in reader:
+            cells = batch.frame.drop(batch.place).iter_rows(named=True)
+            for number, row in zip(batch.frame[batch.place], cells, strict=True):
+                place = Place(number, batch.path or path, batch.place)
+                fields = {name: _listed(name, value) for name, value in row.items()}
+                # A column that goes by our name is known by its own as well.
+                yield place, {**fields, **{theirs: fields[ours] for ours, theirs in columns.items()}}
+    except InputError as error:  # of a document that is a table, it does not know the file
+        raise InputError(**{**error.parts(), "path": error.parts().get("path") or path or None}) from None
     for report in reader.files:
         if report.path:
             log.files.append(

@@ -52,6 +52,7 @@ from sensecheck.inputs.json_arrays import (
     OURS,
     in_words,
     is_deep,
+    is_nested,
     loads,
     many_objects,
     not_utf8,
@@ -676,12 +677,16 @@ class TableReader:
                 got=f"{few} in {shown(short, 40)} and {many} in {shown(long, 40)}",
                 reason=Reason.RAGGED_COLUMNS,
             )
+        for name, column in columns.items():
+            if isinstance(column, list) and not {dict, list}.isdisjoint(map(type, column)) and is_nested(column):
+                raise too_deep(path=path or None, field=name)
         frame = _polars(columns, strict=True)
         if frame is None:
             records = list(range(1, max(lengths.values(), default=0) + 1))
             for name, column in columns.items():
                 _one_kind(name, list(column), records, RECORD, path)
-            raise _no_column({RECORD: records, **{str(n): list(c) for n, c in columns.items()}}, RECORD, path)
+            listed = {RECORD: records, **{str(name): list(column) for name, column in columns.items()}}
+            raise _no_column(listed, RECORD, path, strict=True)
         yield from self._slices(frame, path, report)
 
     def _slices(self, frame: pl.DataFrame, path: str, report: TableReport) -> Iterator[Numbered]:
@@ -933,6 +938,22 @@ def reading_parquet(path: str, kind: str = "Parquet", reason: Reason = Reason.BA
                 hint="Is the file complete? Make or fetch it again.",
                 reason=reason,
             ) from None
+
+
+@contextmanager
+def _panics_caught(columns: Iterable[Any]) -> Iterator[None]:
+    """Around the making of columns: Polars panics over some that hold objects, one with a list of nothing and one with
+    a list of texts under the same key. It is then a TypeError, as of other values that fit no column.
+    """
+    if not any(isinstance(column, list) and not {dict, list}.isdisjoint(map(type, column)) for column in columns):
+        yield
+        return
+    with _one_reader, _standard_error_held() as drop:
+        try:
+            yield
+        except pl.exceptions.PanicException:
+            drop()
+            raise TypeError("these values fit no column") from None
 
 
 def _on_disk(source: Source, kind: str) -> Path:
@@ -1202,7 +1223,8 @@ def _frame_of(
 def _polars(columns: Mapping[str, Any], **options: Any) -> pl.DataFrame | None:
     """The columns as a frame; None where they cannot be columns."""
     try:
-        frame = pl.DataFrame(dict(columns), nan_to_null=False, **options)
+        with _panics_caught(columns.values()):
+            frame = pl.DataFrame(dict(columns), nan_to_null=False, **options)
     except UnicodeEncodeError:  # half a character; files have none any more
         return _polars({whole(name): whole_value(list(column)) for name, column in columns.items()}, **options)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
@@ -1210,11 +1232,11 @@ def _polars(columns: Mapping[str, Any], **options: Any) -> pl.DataFrame | None:
     return None if pl.Object in frame.dtypes else frame
 
 
-def _no_column(columns: Mapping[str, list[Any]], place: str, path: str) -> InputError:
+def _no_column(columns: Mapping[str, list[Any]], place: str, path: str, *, strict: bool = False) -> InputError:
     """The error of records whose nested values are too different to stand in one column."""
     places = columns[place]
     for name, column in columns.items():
-        row = _first_misfit(column)
+        row = _first_misfit(column, strict)
         if row is None:
             continue
         return InputError(
@@ -1229,14 +1251,14 @@ def _no_column(columns: Mapping[str, list[Any]], place: str, path: str) -> Input
     return InputError("the records do not form a table", path=path or None, reason=Reason.BAD_COLUMNS)
 
 
-def _first_misfit(column: list[Any]) -> int | None:
+def _first_misfit(column: list[Any], strict: bool = False) -> int | None:
     """The first value that cannot stand in one column with those before it. Mostly it is near the top: look there."""
     rows = 1
-    while _fits(column[:rows]):
+    while _fits(column[:rows], strict):
         if rows >= len(column):
             return None
         rows *= 2
-    return bisect_left(range(1, rows), True, lo=rows // 2, key=lambda first: not _fits(column[:first]))
+    return bisect_left(range(1, rows), True, lo=rows // 2, key=lambda first: not _fits(column[:first], strict))
 
 
 def _spelled(number: float) -> str:
@@ -1246,10 +1268,11 @@ def _spelled(number: float) -> str:
         return shown(number, 40)
 
 
-def _fits(column: list[Any]) -> bool:
+def _fits(column: list[Any], strict: bool) -> bool:
     """Whether values can stand in one column."""
     try:
-        series = pl.Series(column, strict=False)
+        with _panics_caught([column]):
+            series = pl.Series(column, strict=strict)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
         return False
     return len(series) == len(column) and series.dtype != pl.Object

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from sensecheck.models.token_budget import padded, plan
 from transformers import T5Config, T5ForConditionalGeneration
 
 from sensecheck.models.logits import collect
-from sensecheck.models.token_budget import padded, plan
 
 TOP_K = 5
 SHAPES: dict[str, dict[str, int]] = {

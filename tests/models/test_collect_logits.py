@@ -17,9 +17,9 @@ transformers = pytest.importorskip("transformers", reason="transformers is not i
 import sensecheck  # noqa: E402
 from sensecheck.compat.calibration_metric import LogitGetter  # noqa: E402
 from sensecheck.inputs.errors import InputError  # noqa: E402
-from sensecheck.models import logits as collecting  # noqa: E402
+from sensecheck.models.device.planning import cost, padded, plan  # noqa: E402
 from sensecheck.models.logits import IGNORED, NO_GOLD, collect, records  # noqa: E402
-from sensecheck.models.token_budget import cost, padded, plan  # noqa: E402
+from sensecheck.models.logits.stepping import Stepper  # noqa: E402
 
 pytestmark = [pytest.mark.torch, pytest.mark.xdist_group("collecting")]  # the models are trained once
 
@@ -237,7 +237,7 @@ def test_a_batch_that_does_not_fit_is_halved(
 ) -> None:
     rows = examples(20, 3)
     whole = list(records(seq2seq, rows, tokenizer=tokenizer))
-    inner = collecting._Worker._forced
+    inner = Stepper._forced
     sizes: list[int] = []
 
     def small(self: Any, numbers: list[int], batch: list[Any]) -> Any:
@@ -246,7 +246,7 @@ def test_a_batch_that_does_not_fit_is_halved(
             raise torch.OutOfMemoryError("too much")
         return inner(self, numbers, batch)
 
-    monkeypatch.setattr(collecting._Worker, "_forced", small)
+    monkeypatch.setattr(Stepper, "_forced", small)
     parts = list(records(seq2seq, rows, tokenizer=tokenizer))
     assert max(sizes) == 20 and sizes[-1] <= 3
     for a, b in zip(whole, parts, strict=True):
@@ -255,7 +255,7 @@ def test_a_batch_that_does_not_fit_is_halved(
     def never(self: Any, numbers: list[int], batch: list[Any]) -> Any:
         raise torch.OutOfMemoryError("too much")
 
-    monkeypatch.setattr(collecting._Worker, "_forced", never)
+    monkeypatch.setattr(Stepper, "_forced", never)
     with pytest.raises(InputError, match="not enough memory on the device for one example"):
         list(records(seq2seq, rows, tokenizer=tokenizer))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensecheck.models.fixed_width import integer_rows, probability_rows, stretch
+from sensecheck.models.logits.fixed_width import integer_rows, probability_rows, stretch
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=40))

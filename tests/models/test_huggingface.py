@@ -12,9 +12,10 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from sensecheck.models.classifiers import Asked  # noqa: E402
+from sensecheck.models.device.packing import join, pack  # noqa: E402
+from sensecheck.models.device.planning import plan  # noqa: E402
 from sensecheck.models.generators import Request  # noqa: E402
 from sensecheck.models.huggingface import PromptedModel, SequenceClassifier, label_order  # noqa: E402
-from sensecheck.models.packing import join, length_batches, pack  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -233,7 +234,7 @@ def test_packed_sequences_are_taken_and_joined_whole() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="the kernels need a GPU")
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_kernels_do_what_torch_does(dtype: str) -> None:
-    from sensecheck.models import kernels
+    from sensecheck.models.device import kernels
 
     assert kernels.works(4, 32, getattr(torch, dtype), torch.device("cuda"))
 
@@ -252,11 +253,11 @@ def test_label_order() -> None:
 
 def test_batches_keep_to_the_budget_and_lose_nothing() -> None:
     lengths = np.random.default_rng(0).integers(1, 60, 500).tolist()
-    for padded in (True, False):
-        batches = length_batches(lengths, 300, padded)
+    for packed in (False, True):
+        batches = plan([(length,) for length in lengths], 300, step=1, packed=packed)
         assert sorted(i for batch in batches for i in batch) == list(range(500))
         for batch in batches:
-            cost = len(batch) * max(lengths[i] for i in batch) if padded else sum(lengths[i] for i in batch)
+            cost = sum(lengths[i] for i in batch) if packed else len(batch) * max(lengths[i] for i in batch)
             assert cost <= 300 or len(batch) == 1
 
 
@@ -288,7 +289,7 @@ def test_prompted_model_answers_and_generates(tiny_t5: Path) -> None:
 
 
 def test_diverse_beams_of_one_group_are_plain_beams(tiny_t5: Path) -> None:
-    from sensecheck.models.decoding import diverse_beams
+    from sensecheck.models.device.beams import diverse_beams
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_t5)
     model = transformers.T5ForConditionalGeneration.from_pretrained(tiny_t5).eval()

@@ -16,7 +16,7 @@ transformers = pytest.importorskip("transformers")
 
 from sensecheck.cli import main  # noqa: E402
 from sensecheck.models.classifiers import Asked  # noqa: E402
-from sensecheck.models.decoding import diverse_beams  # noqa: E402
+from sensecheck.models.device.beams import diverse_beams  # noqa: E402
 from sensecheck.models.generators import Request  # noqa: E402
 from sensecheck.models.huggingface import PromptedModel  # noqa: E402
 from sensecheck.models.probe import PROBE  # noqa: E402

@@ -17,9 +17,10 @@ import numpy.typing as npt
 from sensecheck.models import revisions
 from sensecheck.models.calls import Identity
 from sensecheck.models.classifiers import Answer, Batch, Pair, label_of, read_answer
+from sensecheck.models.device.encoder import SUPPORTED, PackedEncoder
+from sensecheck.models.device.packing import Ints, Packed, join, pack
+from sensecheck.models.device.planning import plan
 from sensecheck.models.generators import Request, StatementBatch
-from sensecheck.models.packed import SUPPORTED, PackedEncoder
-from sensecheck.models.packing import Ints, Packed, join, length_batches, pack
 from sensecheck.models.prompts import NLI_PROMPT, STATEMENT_PROMPTS, fill
 
 Floats = npt.NDArray[np.float32]
@@ -205,7 +206,7 @@ class SequenceClassifier:
         start, size = 0, max(1, self._chunk // 8)
         while start < len(pairs):
             chunk = self._encode(pairs[start : start + size], start)
-            for rows in length_batches(chunk.lengths.tolist(), self.tokens, padded=not self.packed):
+            for rows in plan(chunk.one_length(), self.tokens, step=1, packed=self.packed):
                 yield chunk.take(rows)
             start, size = start + size, self._chunk
 
@@ -307,7 +308,7 @@ class SequenceClassifier:
         batch = join(close_calls)
         close_calls.clear()
         self.rechecked += len(batch)
-        for rows in length_batches(batch.lengths.tolist(), self.tokens // 2, padded=True):
+        for rows in plan(batch.one_length(), self.tokens // 2, step=1):
             yield batch.take(rows)
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
@@ -361,8 +362,7 @@ class SequenceClassifier:
         torch = self._torch
         body = getattr(self._model, self._model.base_model_prefix)
         vectors: list[Floats | None] = [None] * len(texts)
-        lengths = [len(text) for text in texts]
-        for rows in length_batches(lengths, 20_000, padded=True):
+        for rows in plan([(len(text),) for text in texts], 20_000, step=1):
             inputs = self._tokenizer(
                 [texts[i] for i in rows],
                 padding=True,
@@ -454,7 +454,7 @@ class PromptedModel:
 
     def generate(self, request: Request) -> list[str]:
         """n texts for a request: plain beam search, our diverse beam search, or sampling with its own seed."""
-        from sensecheck.models.decoding import diverse_beams
+        from sensecheck.models.device.beams import diverse_beams
 
         inputs = self._inputs([self._prompts[request.positive].replace("<hypothesis>", request.text)])
         inputs.pop("token_type_ids", None)

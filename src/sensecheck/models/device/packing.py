@@ -29,6 +29,10 @@ class Packed:
     def lengths(self) -> Ints:
         return np.diff(self.starts)
 
+    def one_length(self) -> list[tuple[int]]:
+        """The lengths as the planner takes them."""
+        return [(length,) for length in self.lengths.tolist()]
+
     def take(self, which: Sequence[int] | Ints) -> Packed:
         """The sequences with these numbers, in this order."""
         chosen = np.asarray(which, dtype=np.int64)
@@ -73,21 +77,3 @@ def join(batches: Sequence[Packed]) -> Packed:
         starts,
     )
     return joined.take(np.argsort(-joined.lengths, kind="stable"))
-
-
-def length_batches(lengths: Sequence[int], tokens: int, padded: bool) -> list[list[int]]:
-    """Indices in batches of about `tokens` tokens, longest first; padded batches count their longest row for each."""
-    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    batches: list[list[int]] = []
-    current: list[int] = []
-    used_tokens = 0
-    for i in order:
-        cost = (len(current) + 1) * lengths[current[0]] if padded and current else used_tokens + lengths[i]
-        if current and cost > tokens:
-            batches.append(current)
-            current, used_tokens = [], 0
-        current.append(i)
-        used_tokens += lengths[i]
-    if current:
-        batches.append(current)
-    return batches

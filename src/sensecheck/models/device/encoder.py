@@ -102,7 +102,7 @@ class PackedEncoder:
         if not (weight.is_cuda and weight.dtype in (torch.bfloat16, torch.float16)):
             return None
         try:
-            from sensecheck.models import kernels
+            from sensecheck.models.device import kernels
 
             kernels_work = kernels.works(self.heads, self.width // self.heads, weight.dtype, weight.device)
         except (ImportError, RuntimeError, OSError, ValueError, TypeError, AttributeError):

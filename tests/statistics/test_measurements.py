@@ -35,5 +35,5 @@ def test_rows_without_a_name_give_the_same_digits_in_memory_in_a_folder_and_with
     assert pl.read_parquet(tmp_path / "run" / "measurements-00000.parquet").schema["id"] == pl.String
     assert json.dumps(held.summary["slices"]) == json.dumps(kept.summary["slices"])
     with_names = calibrated.evaluate(named, slices=["kind"])
-    ends = [[(f["value"], f.get("low"), f.get("high")) for f in r.summary["figures"]] for r in (held, with_names)]
+    ends = [[(f["name"], f["value"], f["interval"]) for f in r.summary["figures"]] for r in (held, with_names)]
     assert ends[0] == ends[1]

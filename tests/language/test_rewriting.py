@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensecheck.language.rewriting import morphology
+from sensecheck.language import morphology
 from sensecheck.language.rewriting.clause import read
 from sensecheck.language.rewriting.engine import rewrite, rewrites
 from sensecheck.language.rewriting.lexicon import english

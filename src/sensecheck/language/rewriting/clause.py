@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from sensecheck.language.rewriting import morphology
+from sensecheck.language import morphology
 from sensecheck.language.rewriting.lexicon import (
     ADVERBS,
     BE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from sensecheck.language.morphology import plural_phrase
 from sensecheck.language.rewriting.assembling import (
     OBJECT_FORM,
     STATIVE,
@@ -40,7 +41,6 @@ from sensecheck.language.rewriting.lexicon import (
     Lexicon,
     one_of,
 )
-from sensecheck.language.rewriting.morphology import plural_phrase
 
 Rule = Callable[[Clause, list[str], Lexicon], Iterator[Rewrite]]
 # In their scope a narrower word does not give way to a wider one, and nothing may be left out.

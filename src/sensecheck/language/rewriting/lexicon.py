@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
-from sensecheck.language.rewriting import morphology
+from sensecheck.language import morphology
 from sensecheck.language.rewriting.wordnet import WordNet, find_wordnet
 
 

@@ -106,7 +106,7 @@ def _is_denied_by_not(clause: Clause) -> bool:
 
 
 @rule(CONTRADICTS, "affirmation", "progressive", negated=True)
-def is_doing(clause: Clause) -> Iterator[str]:
+def affirmed_progressive(clause: Clause) -> Iterator[str]:
     """is not eating: is eating."""
     if not _is_denied_by_not(clause):
         return
@@ -120,7 +120,7 @@ def is_doing(clause: Clause) -> Iterator[str]:
 
 
 @rule(CONTRADICTS, "affirmation", "copular perfect modal", negated=True)
-def is_so(clause: Clause) -> Iterator[str]:
+def affirmed_state(clause: Clause) -> Iterator[str]:
     """is not tall: is tall."""
     if _is_denied_by_not(clause) and not _may_be_so(clause):
         for added in ("", "indeed", "certainly") if clause.kind == "copular" else ("",):
@@ -128,7 +128,7 @@ def is_so(clause: Clause) -> Iterator[str]:
 
 
 @rule(CONTRADICTS, "affirmation", "do", negated=True)
-def does_so(clause: Clause) -> Iterator[str]:
+def affirmed_act(clause: Clause) -> Iterator[str]:
     """does not eat: eats."""
     if _is_denied_by_not(clause):
         rest = ("some", *clause.thing) if clause.rest[:1] == ("any",) else clause.rest
@@ -541,13 +541,6 @@ def no_longer_there(clause: Clause) -> Iterator[str]:
     said = _said(clause)
     if said == "place" or (said == "condition" and clause.first != "all"):
         yield from _denied(clause, "no longer")
-
-
-@rule(CONTRADICTS, "negation", "copular", past=False)
-def not_all_are_all(clause: Clause) -> Iterator[str]:
-    """All men are all wet: not all men are all wet."""
-    if clause.first == "all" and clause.determiner == "all":
-        yield clause.say("not {subject} {auxiliary} {rest}")
 
 
 @rule(CONTRADICTS, "far from", "copular")

@@ -12,6 +12,7 @@ from sensecheck.language.rewriting.rules import RULES, Rewrite
 
 MAX_LETTERS = 2_000
 _DENIALS = NEGATIVES - {"without"}
+_RULES = {positive: [rule for rule in RULES if rule.positive is positive] for positive in (True, False)}
 
 
 def _key(text: str) -> str:
@@ -23,9 +24,9 @@ def _all(text: str, positive: bool, lexicon: Lexicon) -> Iterator[Rewrite]:
         return  # no sentence, and every rule would walk through it
     clause = read(text, lexicon)
     half_denied = not clause.negated and not _DENIALS.isdisjoint(clause.lower)
-    for rule in RULES:
+    for rule in _RULES[bool(positive)]:
         # Denying what is half denied already is seldom the opposite.
-        if rule.positive == positive and (rule.half_denied or not half_denied):
+        if rule.half_denied or not half_denied:
             yield from rule.rewrites(clause)
 
 

@@ -78,7 +78,7 @@ def phrase(clause: Clause) -> Iterator[str]:
 
 
 @rule(EQUIVALENT, "aspect", "progressive", past=False)
-def completed(clause: Clause) -> Iterator[str]:
+def completed_fragment(clause: Clause) -> Iterator[str]:
     """A dog running: a dog is running."""
     if clause.fragment and not clause.momentary:
         yield written(clause.words)
@@ -92,7 +92,7 @@ def simple_present(clause: Clause) -> Iterator[str]:
 
 
 @rule(EQUIVALENT, "aspect", "simple", past=False)
-def progressive(clause: Clause) -> Iterator[str]:
+def present_progressive(clause: Clause) -> Iterator[str]:
     """eats, is eating."""
     if not clause.momentary and not clause.coordinated and not clause.stative:
         yield clause.say("{subject} {be} {ing} {rest}")
@@ -146,7 +146,7 @@ def who_is_there(clause: Clause) -> Iterator[str]:
 
 
 @rule(EQUIVALENT, "existential", "existential")
-def present(clause: Clause) -> Iterator[str]:
+def is_present(clause: Clause) -> Iterator[str]:
     """There is a tree in the park: a tree is located in the park."""
     if not clause.single or not _tells_state(clause) or clause.had:
         return
@@ -240,7 +240,7 @@ def passive(clause: Clause) -> Iterator[str]:
 
 
 @rule(EQUIVALENT, "number", ANY_KIND, negated=None)
-def number(clause: Clause) -> Iterator[str]:
+def number_otherwise(clause: Clause) -> Iterator[str]:
     """two: 2, a pair of."""
     words, lower = clause.words, clause.lower
     for i, word in enumerate(lower):
@@ -392,7 +392,7 @@ def all_of(clause: Clause) -> Iterator[str]:
 
 
 @rule(FOLLOWS, "quantifier", "progressive copular simple")
-def some(clause: Clause) -> Iterator[str]:
+def some_of_them(clause: Clause) -> Iterator[str]:
     """Dogs run: some dogs run."""
     if clause.plural and clause.lower[0] in clause.lexicon.plural_forms:
         yield clause.say("some {words}")
@@ -518,7 +518,7 @@ def there_is_who_has(clause: Clause) -> Iterator[str]:
 
 
 @rule(EQUIVALENT, "emphasis", "simple")
-def does(clause: Clause) -> Iterator[str]:
+def emphatic_do(clause: Clause) -> Iterator[str]:
     """The bus runs: the bus does run."""
     if not clause.animate and clause.verb not in ("have", "be") and not clause.coordinated:
         yield clause.say("{subject} {does} {verb} {rest}")
@@ -566,7 +566,7 @@ def opposite_of_denied(clause: Clause) -> Iterator[str]:
 
 
 @rule(EQUIVALENT, "quantifier", "existential", negated=True)
-def there_is_no(clause: Clause) -> Iterator[str]:
+def there_is_no_such(clause: Clause) -> Iterator[str]:
     """There is not a dog: there is no dog."""
     if clause.determiner in ("a", "an", "any"):
         yield clause.say("there {auxiliary} no {none} {rest}", none=clause.subject[1:])
@@ -621,7 +621,7 @@ def it_is_who(clause: Clause) -> Iterator[str]:
 
 
 @rule(FOLLOWS, "wider subject", "progressive copular simple")
-def someone(clause: Clause) -> Iterator[str]:
+def wider_subject(clause: Clause) -> Iterator[str]:
     """A man is eating: someone is eating."""
     if not _monotone(clause) or clause.noun in PRONOUNS or not listed("reflexives").isdisjoint(clause.lower_rest):
         return
@@ -629,12 +629,12 @@ def someone(clause: Clause) -> Iterator[str]:
     subject_nouns = {lexicon.nouns[w] for w in in_lower_case(clause.subject) if w in lexicon.nouns}
     if "and" in clause.subject and not (subject_nouns <= lexicon.people or subject_nouns <= lexicon.animals):
         return
-    wider = _wider_subject(clause)
+    wider = _wider_name(clause)
     if wider:
         yield clause.say("{wider} {predicate}", wider=wider)
 
 
-def _wider_subject(clause: Clause) -> str:
+def _wider_name(clause: Clause) -> str:
     if clause.human:
         if clause.plural:
             return "" if in_lower_case(clause.subject) == ["some", "people"] else "some people"
@@ -646,7 +646,7 @@ def _wider_subject(clause: Clause) -> str:
 
 @rule(FOLLOWS, "wider word", ANY_KIND, negated=None)
 def wider_word(clause: Clause) -> Iterator[str]:
-    """A dog runs: an animal runs."""
+    """A boy paints a horse: a boy paints an animal."""
     if _monotone(clause):
         yield from map(spliced, swaps("wider word", clause, clause.lexicon.kinds))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sensecheck.language.rewriting.clause import Clause
@@ -58,15 +58,17 @@ class Rule:
     def positive(self) -> bool:
         return self.relation != CONTRADICTS
 
-    def rewrites(self, clause: Clause) -> Iterator[Rewrite]:
+    def rewrites(self, clause: Clause) -> Iterable[Rewrite]:
         """What this rule alone makes of a clause."""
-        if clause.kind not in self.kinds or self.negated is (not clause.negated) or self.past is (not clause.past):
-            return
-        for made in self.make(clause):
-            text, relation = (made, self.relation) if isinstance(made, str) else made
-            if self._denies(text):
-                text = _SOME.sub(lambda found: _ANY[found.group()], text)
-            yield Rewrite(text, self.name, self.family, relation)
+        if clause.kind not in self.kinds or self.negated not in (None, clause.negated):
+            return ()
+        return map(self._rewrite, self.make(clause) if self.past in (None, clause.past) else ())
+
+    def _rewrite(self, made: Made) -> Rewrite:
+        text, relation = (made, self.relation) if isinstance(made, str) else made
+        if self._denies(text):
+            text = _SOME.sub(lambda found: _ANY[found.group()], text)
+        return Rewrite(text, self.name, self.family, relation)
 
     def _denies(self, text: str) -> bool:
         if self.positive:

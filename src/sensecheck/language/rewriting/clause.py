@@ -108,7 +108,7 @@ class Clause:
     def _says_not(self) -> bool:
         if self.kind == "do":
             return True
-        return self.negated and self.determiner not in listed("no subject") and self.rest[:1] != ("never",)
+        return self.negated and self.denied_by_not
 
     @cached_property
     def lower(self) -> list[str]:
@@ -199,7 +199,7 @@ class Clause:
             return False  # a name may be anything
         if self.noun in listed("human pronouns"):
             return True
-        return self.lexicon.is_person(self.noun) and self.noun not in ("nobody", "police")
+        return self.lexicon.is_person(self.noun) and self.noun not in listed("not human")
 
     @cached_property
     def animal(self) -> bool:
@@ -232,6 +232,11 @@ class Clause:
     @property
     def universal(self) -> bool:
         return self.determiner in listed("universal") or self.noun in listed("everyone")
+
+    @property
+    def denied_by_not(self) -> bool:
+        """Not by its subject ("nobody") nor by "never"."""
+        return self.determiner not in listed("no subject") and self.rest[:1] != ("never",)
 
     @property
     def stative(self) -> bool:

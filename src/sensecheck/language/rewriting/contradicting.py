@@ -14,6 +14,7 @@ from sensecheck.language.rewriting.lexicon import (
     PREPOSITIONS,
     RELATIVES,
     listed,
+    said,
     table_of,
 )
 from sensecheck.language.rewriting.replacing import Swap, allowed, spliced, swaps
@@ -32,6 +33,11 @@ _NOT = {
     "perfect": "{subject} {auxiliary} not {rest}",
     "simple": "{subject} {does} not {verb} {rest}",
 }
+
+
+def _with(clause: Clause, name: str) -> Iterator[str]:
+    """The clause with each of these phrases after the auxiliary."""
+    return (clause.say("{subject} {auxiliary} {added} {rest}", added=added) for added in said(name))
 
 
 # -- not -----------------------------------------------------------------------------------------------------------
@@ -68,7 +74,7 @@ def there_are_some(clause: Clause) -> Iterator[str]:
     """There are no dogs: there are some dogs."""
     there = clause.subject[1:] if clause.determiner in ("no", "any", "a", "an") else clause.subject
     if clause.plural:
-        for quantity in ("some", "many", "several"):
+        for quantity in said("there are some"):
             yield clause.say("there {auxiliary} {quantity} {there} {rest}", quantity=quantity, there=there)
         yield clause.say("some {there} can be seen {rest}", there=there)
         yield clause.say("there {auxiliary} a few {there} {rest}", there=there)
@@ -85,11 +91,8 @@ _DENIED = "progressive copular perfect modal simple do"
 def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
     if not _may_be_so(clause):
-        some = {
-            "nobody": ("somebody", "someone", "everybody", "a person", "at least one person", "everyone"),
-            "nothing": ("something",),
-        }
-        for subject in some.get(clause.determiner, ()):
+        who = {"nobody": said("somebody"), "nothing": said("something")}
+        for subject in who.get(clause.determiner, ()):
             yield clause.say("{subject} {predicate}", subject=subject)
 
 
@@ -97,18 +100,14 @@ def somebody_does(clause: Clause) -> Iterator[str]:
 def some_do(clause: Clause) -> Iterator[str]:
     """No dog is here: a dog is here."""
     if clause.determiner == "no" and not _may_be_so(clause):
-        for quantity in ("some", "several", "many", "all the") if clause.plural else ("a", "every", "at least one"):
+        for quantity in said("some men") if clause.plural else said("a man"):
             yield clause.say("{quantity} {those} {predicate}", quantity=quantity, those=clause.subject[1:])
-
-
-def _is_denied_by_not(clause: Clause) -> bool:
-    return clause.determiner not in listed("no subject") and clause.rest[:1] != ("never",)
 
 
 @rule(CONTRADICTS, "affirmation", "progressive", negated=True)
 def affirmed_progressive(clause: Clause) -> Iterator[str]:
     """is not eating: is eating."""
-    if not _is_denied_by_not(clause):
+    if not clause.denied_by_not:
         return
     yield clause.say("{subject} {auxiliary} {ing} {rest}")
     yield clause.say("{subject} {auxiliary} currently {ing} {rest}")
@@ -122,15 +121,16 @@ def affirmed_progressive(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", "copular perfect modal", negated=True)
 def affirmed_state(clause: Clause) -> Iterator[str]:
     """is not tall: is tall."""
-    if _is_denied_by_not(clause) and not _may_be_so(clause):
-        for added in ("", "indeed", "certainly") if clause.kind == "copular" else ("",):
-            yield clause.say("{subject} {auxiliary} {added} {rest}", added=added)
+    if clause.denied_by_not and not _may_be_so(clause):
+        yield clause.say("{subject} {auxiliary} {rest}")
+        if clause.kind == "copular":
+            yield from _with(clause, "affirmed")
 
 
 @rule(CONTRADICTS, "affirmation", "do", negated=True)
 def affirmed_act(clause: Clause) -> Iterator[str]:
     """does not eat: eats."""
-    if _is_denied_by_not(clause):
+    if clause.denied_by_not:
         rest = ("some", *clause.thing) if clause.rest[:1] == ("any",) else clause.rest
         yield clause.say("{subject} {finite} {rest}", rest=rest)
         yield clause.say("{subject} clearly {finite} {rest}", rest=rest)
@@ -308,7 +308,7 @@ def opposite_verb(clause: Clause) -> Iterator[str]:
     """is sitting: is standing."""
     new = clause.lexicon.opposite_verbs.get(clause.verb)
     if new and allowed("opposite verb", Swap(clause, clause.verb, new, "", clause.first)):
-        particle = clause.verb in ("sit", "stand") and clause.rest[:1] in (("down",), ("up",))
+        particle = clause.verb in ("sit", "stand") and clause.first in ("down", "up")
         yield written(clause.but(verb=new, rest=clause.thing if particle else clause.rest).words)
 
 
@@ -443,7 +443,7 @@ def no_one(clause: Clause) -> Iterator[str]:
         yield clause.say("no one {after}", after=after)
         yield clause.say("nobody at all {after}", after=after)
     elif who in listed("everyone"):
-        for nobody in ("no one", "nobody", "hardly anyone"):
+        for nobody in said("no one"):
             yield clause.say("{nobody} {after}", nobody=nobody, after=after)
         auxiliary = _PLURAL_FORMS.get(clause.auxiliary, clause.auxiliary)
         few = clause.but(plural=True, auxiliary=auxiliary)
@@ -455,7 +455,7 @@ def not_all_of(clause: Clause) -> Iterator[str]:
     """All the men are tall: none of the men are tall."""
     if clause.lower[:2] in (["all", "the"], ["all", "of"]):
         those = clause.words[2:] if clause.lower[1] == "of" else clause.words[1:]
-        for quantity in ("none of", "not all of", "only a few of"):
+        for quantity in said("not all"):
             yield clause.say("{quantity} {those}", quantity=quantity, those=those)
 
 
@@ -504,21 +504,17 @@ def _said(clause: Clause) -> str:
     return "condition" if first in listed("conditions") or first in lexicon.verb_of["participle"] else ""
 
 
-def _denied(clause: Clause, *denials: str) -> Iterator[str]:
-    return (clause.say("{subject} {auxiliary} {denial} {rest}", denial=denial) for denial in denials)
-
-
 @rule(CONTRADICTS, "far from", "copular")
 def anything_but(clause: Clause) -> Iterator[str]:
     """is tall: is anything but tall; is far from tall."""
     if _said(clause) == "class":
-        yield from _denied(clause, "by no means", "anything but")
+        yield from _with(clause, "not of a class")
     if _said(clause) != "quality":
         return
     if clause.thing and clause.lower_rest[1] not in PREPOSITIONS and clause.lower_rest[1] not in CONJUNCTIONS:
         return
     by_degrees = not clause.first.endswith("er") and clause.first not in listed("no degrees")
-    yield from _denied(clause, "anything but", *(["far from"] if by_degrees else []), "by no means", "not at all")
+    yield from _with(clause, "not of a quality" if by_degrees else "not of a quality without degrees")
 
 
 @rule(CONTRADICTS, "far from", "copular")
@@ -532,7 +528,7 @@ def nowhere_near(clause: Clause) -> Iterator[str]:
     if whole and place[0].lower() in listed("a certain") and place[-1].lower() not in listed("no real places"):
         yield clause.say("{subject} {auxiliary} nowhere near {place}", place=place)
         yield clause.say("{subject} {auxiliary} far away from {place}", place=place)
-    yield from _denied(clause, "by no means")
+    yield clause.say("{subject} {auxiliary} by no means {rest}")
 
 
 @rule(CONTRADICTS, "not begun", "copular", past=False)
@@ -540,7 +536,7 @@ def no_longer_there(clause: Clause) -> Iterator[str]:
     """is in the park: is no longer in the park."""
     said = _said(clause)
     if said == "place" or (said == "condition" and clause.first != "all"):
-        yield from _denied(clause, "no longer")
+        yield clause.say("{subject} {auxiliary} no longer {rest}")
 
 
 @rule(CONTRADICTS, "far from", "copular")
@@ -548,9 +544,9 @@ def by_no_means(clause: Clause) -> Iterator[str]:
     """is dressed in blue: is by no means dressed in blue."""
     if _said(clause) == "condition":
         if clause.first in listed("conditions at all"):
-            yield from _denied(clause, "by no means", "not at all")
+            yield from _with(clause, "not at all")
         else:
-            yield from _denied(clause, "by no means", "never" if clause.past else "certainly not")
+            yield from _with(clause, "not so then" if clause.past else "not so now")
 
 
 def _has_a_thing(clause: Clause) -> bool:
@@ -626,15 +622,15 @@ def in_no_way(clause: Clause) -> Iterator[str]:
     """was founded: was never founded; is a teacher: is certainly not a teacher."""
     if _may_be_denied_whole(clause) and clause.first not in listed("says when"):
         # What holds of someone for good is not denied by "never": "the boys are never brothers".
-        denial = "never" if clause.past or clause.kind == "perfect" else "certainly not"
-        yield from _denied(clause, denial, "by no means", "in no way")
+        never = clause.past or clause.kind == "perfect"
+        yield from _with(clause, "never so" if never else "certainly not so")
 
 
 @rule(CONTRADICTS, "far from", "modal")
 def under_no_circumstances(clause: Clause) -> Iterator[str]:
     """can swim: can under no circumstances swim."""
     if _may_be_denied_whole(clause) and not _may_be_so(clause):
-        yield from _denied(clause, "never", "by no means", "under no circumstances")
+        yield from _with(clause, "never can")
 
 
 @rule(CONTRADICTS, "refusal", "modal")
@@ -700,7 +696,7 @@ def has_some(clause: Clause) -> Iterator[str]:
     """has no arms: has some arms."""
     if clause.verb == "have" and clause.first == "no" and clause.thing:
         plural = clause.lexicon.is_plural(clause.rest[-1].lower())
-        for quantity in ("some", "many", "plenty of") if plural else ("a",):
+        for quantity in said("some arms") if plural else ("a",):
             yield clause.say("{subject} {has} {quantity} {thing}", quantity=quantity)
 
 
@@ -721,5 +717,5 @@ def wordnet_opposite(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "frame", negated=None, half_denied=True)
 def it_is_not_true(clause: Clause) -> Iterator[str]:
     """It is not true that a man is eating."""
-    yield clause.say("it is not true that {words}")
-    yield clause.say("it is not the case that {words}")
+    for frame in said("not true"):
+        yield clause.say("{frame} {words}", frame=frame)

@@ -18,6 +18,7 @@ from sensecheck.language.rewriting.lexicon import (
     RELATIVES,
     Lexicon,
     listed,
+    said,
     table_of,
 )
 from sensecheck.language.rewriting.replacing import Swap, allowed, in_compound, spliced, swaps
@@ -211,7 +212,7 @@ def _is_acted_on(clause: Clause, last: str) -> bool:
         return False
     if clause.verb in listed("passive with an article") and clause.first not in listed("articles"):
         return False
-    return clause.verb not in ("walk", "ride", "drive", "fly") or last not in ("home", "miles", "laps")
+    return clause.verb not in listed("moving verbs") or last not in listed("how far one moves")
 
 
 @rule(EQUIVALENT, "passive", "progressive simple")
@@ -528,15 +529,11 @@ def emphatic_do(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "emphasis", "copular perfect modal")
 def in_fact(clause: Clause) -> Iterator[str]:
     """It was founded: it was in fact founded."""
-    for added in ("in fact", "indeed", "certainly"):
+    for added in said("emphasis"):
         yield clause.say("{subject} {auxiliary} {added} {rest}", added=added)
 
 
 # -- denied already ------------------------------------------------------------------------------------------------
-
-
-def _is_denied_by_not(clause: Clause) -> bool:
-    return clause.determiner not in listed("no subject") and clause.rest[:1] != ("never",)
 
 
 @rule(EQUIVALENT, "contraction", "progressive copular do", negated=True)
@@ -544,7 +541,7 @@ def contracted(clause: Clause) -> Iterator[str]:
     """is not eating: isn't eating."""
     if clause.determiner in listed("no subject"):
         return
-    if clause.kind == "do" or (clause.auxiliary in listed("contracts with not") and _is_denied_by_not(clause)):
+    if clause.kind == "do" or (clause.auxiliary in listed("contracts with not") and clause.denied_by_not):
         verb = {"progressive": "{ing}", "copular": "", "do": "{verb}"}[clause.kind]
         yield clause.say(f"{{subject}} {{auxiliary_not}} {verb} {{rest}}", auxiliary_not=clause.auxiliary + "n't")
 
@@ -552,7 +549,7 @@ def contracted(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "adverb", "progressive copular", negated=True)
 def not_currently(clause: Clause) -> Iterator[str]:
     """is not eating: is not currently eating."""
-    if _is_denied_by_not(clause):
+    if clause.denied_by_not:
         verb = "{ing}" if clause.verb else ""
         yield clause.say(f"{{subject}} {{auxiliary}} not currently {verb} {{rest}}")
 
@@ -560,7 +557,7 @@ def not_currently(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "double negation", "copular", negated=True)
 def opposite_of_denied(clause: Clause) -> Iterator[str]:
     """is not asleep: is awake."""
-    if _is_denied_by_not(clause) and len(clause.rest) == 1 and clause.first in listed("without a middle when denied"):
+    if clause.denied_by_not and len(clause.rest) == 1 and clause.first in listed("without a middle when denied"):
         for opposite in clause.lexicon.opposites.get(clause.first, ()):
             yield clause.say("{subject} {auxiliary} {opposite}", opposite=opposite)
 
@@ -750,5 +747,5 @@ def _nouns_in_wordnet(word: str, lexicon: Lexicon, may_widen: bool) -> list[tupl
 @rule(EQUIVALENT, "frame", negated=None)
 def it_is_true(clause: Clause) -> Iterator[str]:
     """It is true that a man is eating."""
-    yield clause.say("it is true that {words}")
-    yield clause.say("it is the case that {words}")
+    for frame in said("true"):
+        yield clause.say("{frame} {words}", frame=frame)

@@ -50,7 +50,14 @@ def _pairs(lines: list[str], sign: str | None = None) -> Iterator[tuple[str, str
         yield left.strip().replace("_", " "), right.strip().replace("_", " ")
 
 
-_GRAMMAR = sections_of(read_data("grammar.txt"))
+_GRAMMAR = dict(sections_of(read_data("grammar.txt")))
+
+
+@cache
+def listed(name: str) -> frozenset[str]:
+    """A word class of grammar.txt; of a table, its left sides."""
+    lines = _GRAMMAR[name]
+    return frozenset(table_of(name) if "=" in lines[0] else _words(lines))
 
 
 def table_of(name: str) -> dict[str, str]:
@@ -58,12 +65,10 @@ def table_of(name: str) -> dict[str, str]:
     return dict(_pairs(_GRAMMAR[name], "="))
 
 
-_LISTS = {name: frozenset(table_of(name) if "=" in lines[0] else _words(lines)) for name, lines in _GRAMMAR.items()}
-
-
-def listed(name: str) -> frozenset[str]:
-    """A word class of grammar.txt."""
-    return _LISTS[name]
+@cache
+def said(name: str) -> tuple[str, ...]:
+    """A section of grammar.txt whose entries are phrases that rules say, in their order: "in fact; indeed"."""
+    return tuple(_entries(_GRAMMAR[name]))
 
 
 BE = listed("be")

@@ -78,7 +78,7 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
 def _lacks_article(words: list[str], lexicon: Lexicon) -> bool:
     """ "Woman is holding a child": its writer meant "a woman"."""
     first, second, third = (*words[:3], "", "", "")[:3]
-    if first in ("group", "bunch", "couple") and second == "of":
+    if first in listed("bare groups") and second == "of":
         return True
     if first in lexicon.adjectives and second in lexicon.people and third in ("is", "was", "has"):
         return not lexicon.is_plural(second)
@@ -169,7 +169,7 @@ def _is_finite(words: list[str], lower: list[str], i: int, before: str, lexicon:
         many_before = lexicon.is_plural(before)
         if plural and (many_before or "and" in lower[:i]):
             return True
-        if before in COLLECTIVES or before in ("i", "they", "we", "you") or (many_before and "of" in lower[:i]):
+        if before in COLLECTIVES or before in listed("takes a base form") or (many_before and "of" in lower[:i]):
             return True
     return _is_past(lower[i], lower[i + 1] if i + 1 < len(words) else "", lexicon)
 

@@ -17,7 +17,7 @@ from sensecheck.language.rewriting import replacing
 from sensecheck.language.rewriting.engine import rewrites
 from sensecheck.language.rewriting.lexicon import english, listed
 from sensecheck.language.rewriting.reading import read
-from sensecheck.language.rewriting.rules import RULES, Rule
+from sensecheck.language.rewriting.rules import ANY_KIND, RULES, Rule
 from sensecheck.language.rewriting.wordnet import WordNet
 
 SHEET = Path(__file__).with_name("rewriting_rules.csv")
@@ -66,6 +66,7 @@ def test_a_statement_knows_its_rule(row: dict[str, str]) -> None:
 def test_a_rule_says_what_it_does(rule: Rule) -> None:
     assert re.fullmatch(r"\S.*[.]", rule.description), "one line that ends in a full stop"
     assert rule.relation in ("equivalent", "follows", "contradicts")
+    assert rule.kinds <= set(ANY_KIND.split())
     assert rule.name in {row["rule"] for row in rows()}, f"{SHEET.name} has no sentence for it"
 
 

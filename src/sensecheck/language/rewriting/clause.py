@@ -178,7 +178,7 @@ class Clause:
 
     @property
     def have(self) -> str:
-        """Of this moment, by number alone: "I has a hat on" is left to the reader."""
+        """has or have by number alone, whoever the subject is."""
         return "have" if self.plural else "has"
 
     @property

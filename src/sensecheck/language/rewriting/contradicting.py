@@ -26,11 +26,9 @@ _OTHER_GENDER = table_of("other gender")
 _AT_PLACES = table_of("at another place")
 _SINGULAR_FORMS = table_of("singular forms")
 _PLURAL_FORMS = {singular: plural for plural, singular in _SINGULAR_FORMS.items()}
+_ASSERTED = "progressive copular perfect modal simple"
 _NOT = {
     "progressive": "{subject} {auxiliary} not {ing} {rest}",
-    "copular": "{subject} {auxiliary} not {rest}",
-    "modal": "{subject} {auxiliary} not {rest}",
-    "perfect": "{subject} {auxiliary} not {rest}",
     "simple": "{subject} {does} not {verb} {rest}",
 }
 
@@ -48,14 +46,14 @@ def _may_be_so(clause: Clause) -> bool:
     return clause.auxiliary in ("might", "may")
 
 
-@rule(CONTRADICTS, "negation", "progressive copular perfect modal simple")
+@rule(CONTRADICTS, "negation", _ASSERTED)
 def not_all(clause: Clause) -> Iterator[str]:
     """Everyone is happy: not everyone is happy."""
     if clause.universal and not _may_be_so(clause):
         yield clause.say("not {words}")
 
 
-@rule(CONTRADICTS, "negation", "progressive copular perfect modal simple")
+@rule(CONTRADICTS, "negation", _ASSERTED)
 def is_not(clause: Clause) -> Iterator[str]:
     """is eating: is not eating; eats: does not eat."""
     if clause.universal or clause.partial or _may_be_so(clause):
@@ -63,7 +61,7 @@ def is_not(clause: Clause) -> Iterator[str]:
     if clause.auxiliary == "can":
         yield clause.say("{subject} cannot {rest}")
     elif clause.kind != "simple" or not clause.coordinated:
-        yield clause.say(_NOT[clause.kind])
+        yield clause.say(_NOT.get(clause.kind, "{subject} {auxiliary} not {rest}"))
 
 
 # -- denied already ------------------------------------------------------------------------------------------------
@@ -84,10 +82,7 @@ def there_are_some(clause: Clause) -> Iterator[str]:
         yield clause.say("{article} {there} can be seen {rest}", article=article, there=there)
 
 
-_DENIED = "progressive copular perfect modal simple do"
-
-
-@rule(CONTRADICTS, "affirmation", _DENIED, negated=True)
+@rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
     if not _may_be_so(clause):
@@ -96,7 +91,7 @@ def somebody_does(clause: Clause) -> Iterator[str]:
             yield clause.say("{subject} {predicate}", subject=subject)
 
 
-@rule(CONTRADICTS, "affirmation", _DENIED, negated=True)
+@rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def some_do(clause: Clause) -> Iterator[str]:
     """No dog is here: a dog is here."""
     if clause.determiner == "no" and not _may_be_so(clause):
@@ -230,8 +225,6 @@ def nobody_is_there(clause: Clause) -> Iterator[str]:
 
 
 # -- no, nobody: a man is eating -----------------------------------------------------------------------------------
-
-_ASSERTED = "progressive copular perfect modal simple"
 
 
 def _has_second_clause(clause: Clause) -> bool:

@@ -668,9 +668,10 @@ def without_adjective(clause: Clause) -> Iterator[str]:
     for i, word in enumerate(lower[:-1]):
         if not lexicon.describes(word) or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
             continue
-        if lower[i - 1] in listed("before what is not left out") if i else not lexicon.is_plural(lower[i + 1]):
-            continue
-        yield written([*words[:i], *words[i + 1 :]])
+        # The first word may go only where no article would be missed.
+        needed = lower[i - 1] in listed("before what is not left out") if i else not lexicon.is_plural(lower[i + 1])
+        if not needed:
+            yield written([*words[:i], *words[i + 1 :]])
 
 
 def _verb_end(clause: Clause) -> int:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sensecheck.language.rewriting import morphology
-from sensecheck.language.rewriting.clause import read
+from sensecheck.language import morphology
 from sensecheck.language.rewriting.engine import rewrite, rewrites
 from sensecheck.language.rewriting.lexicon import english
+from sensecheck.language.rewriting.reading import read
 from sensecheck.language.rewriting.wordnet import WordNet, find_wordnet
 
 WORDS = [*sorted(english().nouns)[:300:5], "is", "are", "not", "the", "a", "two", "and", "in", "running", ","]

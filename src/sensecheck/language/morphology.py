@@ -1,28 +1,30 @@
 """A small English morphology: enough to see that prices, priced and price are one word, and organizer and
-organization are near.
+organization are near; and to inflect: run, runs, running.
 
-`stem` undoes inflection, `root` also undoes common derivation. Irregular forms are data (`data/irregular.json`).
+`stem` undoes inflection, `root` also undoes common derivation, `verb_forms` and `plural` inflect. Irregular forms are
+data (`data/irregular.json`).
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
+from typing import NamedTuple
 
-_VOWELS = frozenset("aeiouy")
-
-
-def _irregular() -> dict[str, str]:
-    text = resources.files("sensecheck.language").joinpath("data", "irregular.json").read_text("utf-8")
-    forms: dict[str, str] = {}
-    for base, inflected in json.loads(text)["forms"].items():
-        for form in inflected:
-            forms[form] = base
-    return forms
-
-
-_IRREGULAR = _irregular()
+_DATA = json.loads(resources.files("sensecheck.language").joinpath("data", "irregular.json").read_text("utf-8"))
+_IRREGULAR: dict[str, str] = {form: base for base, forms in _DATA["forms"].items() for form in forms}
+_PLURALS: dict[str, str] = _DATA["plurals"]
+_DOUBLING = frozenset(_DATA["doubling"])
+_VOWELS_OR_Y = frozenset("aeiouy")
+_VOWELS = "aeiou"
+# Stress falls on the last syllable of these, or there is only one: the final consonant doubles.
+_DOUBLED = re.compile(r"^[^aeiou]*(?:qu)?[aeiou][bdgklmnprtvz]$")
+_SIBILANTS = ("s", "x", "z", "ch", "sh")
+_SILENT_H = ("hour", "honest", "honor", "heir")
+_SOUNDS_LIKE_YOU = re.compile(r"^(?:uni(?!n|m)|use|usu|util|europ|eu|one\b|once)")
 
 
 @lru_cache(maxsize=131_072)
@@ -58,10 +60,10 @@ def stem(word: str) -> str:
     """A key shared by the inflections of a word: price, prices, priced, pricing → pric."""
     base = lemma(word)
     n = len(base)
-    if n > 5 and base.endswith("ing") and not _VOWELS.isdisjoint(base[:-3]):
+    if n > 5 and base.endswith("ing") and not _VOWELS_OR_Y.isdisjoint(base[:-3]):
         base = _undouble(_silent_e(base[:-3]))
         base = _IRREGULAR.get(base, base)
-    elif n > 4 and base.endswith("ed") and not base.endswith("eed") and not _VOWELS.isdisjoint(base[:-2]):
+    elif n > 4 and base.endswith("ed") and not base.endswith("eed") and not _VOWELS_OR_Y.isdisjoint(base[:-2]):
         base = _undouble(_silent_e(base[:-2]))
     if len(base) > 4 and base.endswith("e"):
         base = base[:-1]
@@ -89,3 +91,80 @@ def root(word: str) -> str:
         else:
             break
     return base
+
+
+class VerbForms(NamedTuple):
+    """The forms of one verb."""
+
+    base: str
+    third: str
+    ing: str
+    past: str
+    participle: str
+
+
+def _y_becomes_i(word: str) -> bool:
+    return word.endswith("y") and word[-2:-1] not in _VOWELS
+
+
+def third_person(base: str) -> str:
+    if base == "have":
+        return "has"
+    if base.endswith((*_SIBILANTS, "o")):
+        return base + "es"
+    return base[:-1] + "ies" if _y_becomes_i(base) else base + "s"
+
+
+def _lengthened(base: str) -> str:
+    """The base as -ing and -ed hang on it: runn, picnick."""
+    if _DOUBLED.match(base) or base in _DOUBLING:
+        return base + base[-1]
+    return base + "k" if base.endswith("ic") else base
+
+
+def ing_form(base: str) -> str:
+    if base.endswith("ie"):
+        return base[:-2] + "ying"
+    if base.endswith("e") and not base.endswith(("ee", "oe", "ye")) and base != "be":
+        return base[:-1] + "ing"
+    return _lengthened(base) + "ing"
+
+
+def past_form(base: str) -> str:
+    if base.endswith("e"):
+        return base + "d"
+    return base[:-1] + "ied" if _y_becomes_i(base) else _lengthened(base) + "ed"
+
+
+def verb_forms(base: str, past: str | None = None, participle: str | None = None) -> VerbForms:
+    """All forms of a verb; the past ones are made by rule unless given."""
+    past = past or past_form(base)
+    return VerbForms(base, third_person(base), ing_form(base), past, participle or past)
+
+
+def plural(noun: str) -> str:
+    if noun in _PLURALS:
+        return _PLURALS[noun]
+    if noun.endswith(_SIBILANTS):
+        return noun + "es"
+    return noun[:-1] + "ies" if _y_becomes_i(noun) else noun + "s"
+
+
+def plural_phrase(phrase: str, plurals: Mapping[str, str]) -> str:
+    """The plural of a noun phrase: its head is the last word, or the one before "of"."""
+    words = phrase.split()
+    head = words.index("of") - 1 if "of" in words else len(words) - 1
+    words[head] = plurals.get(words[head]) or plural(words[head])
+    return " ".join(words)
+
+
+def indefinite_article(next_word: str) -> str:
+    """a or an, by the sound the next word begins with."""
+    word = next_word.lower()
+    if word.startswith(_SILENT_H):
+        return "an"
+    if _SOUNDS_LIKE_YOU.match(word):
+        return "a"
+    if word[:1].isdigit():
+        return "an" if word.startswith(("8", "11", "18")) else "a"
+    return "an" if word[:1] in _VOWELS else "a"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sensecheck.language.rewriting import contradicting, following
-from sensecheck.language.rewriting.assembling import Rewrite, plain
-from sensecheck.language.rewriting.clause import lower_first, read, tokens_of
+# Imported for their rules, which are listed in this order.
+from sensecheck.language.rewriting import contradicting, following  # noqa: F401
 from sensecheck.language.rewriting.lexicon import NEGATIVES, Lexicon, english
+from sensecheck.language.rewriting.reading import read, tokens_of
+from sensecheck.language.rewriting.rules import RULES, Rewrite
 
 MAX_LETTERS = 2_000
+_DENIALS = NEGATIVES - {"without"}
+_RULES = {positive: [rule for rule in RULES if rule.positive is positive] for positive in (True, False)}
 
 
 def _key(text: str) -> str:
@@ -20,23 +23,18 @@ def _all(text: str, positive: bool, lexicon: Lexicon) -> Iterator[Rewrite]:
     if len(text) > MAX_LETTERS:
         return  # no sentence, and every rule would walk through it
     clause = read(text, lexicon)
-    if clause.kind == "unreadable":
-        words = lower_first(tokens_of(text), lexicon)
-    else:
-        words = plain(clause, lexicon)
-    negative_inside = not clause.negated and any(w.lower() in NEGATIVES - {"without"} for w in words)
-    for rule in following.RULES if positive else contradicting.RULES:
-        if negative_inside and not positive and rule not in (contradicting.frames, contradicting.has_none):
-            continue  # denying what is half denied already is seldom the opposite
-        yield from rule(clause, words, lexicon)
+    half_denied = not clause.negated and not _DENIALS.isdisjoint(clause.lower)
+    for rule in _RULES[bool(positive)]:
+        # Denying what is half denied already is seldom the opposite.
+        if rule.half_denied or not half_denied:
+            yield from rule.rewrites(clause)
 
 
 def rewrites(text: str, positive: bool, lexicon: Lexicon | None = None) -> list[Rewrite]:
     """Every distinct rewrite of a sentence, equivalents before consequences, in the order of the rules."""
-    lexicon = lexicon or english()
     seen = {_key(text)}
     distinct: list[Rewrite] = []
-    for rewrite in _all(text, positive, lexicon):
+    for rewrite in _all(text, positive, lexicon or english()):
         key = _key(rewrite.text)
         if key and key not in seen:
             seen.add(key)
@@ -45,14 +43,14 @@ def rewrites(text: str, positive: bool, lexicon: Lexicon | None = None) -> list[
 
 
 def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
-    """Up to n rewrites, taking the rules in turn; one sentence frame at most, and last."""
-    by_rule: dict[str, list[Rewrite]] = {}
+    """Up to n rewrites, taking the families of rules in turn; one sentence frame at most, and last."""
+    by_family: dict[str, list[Rewrite]] = {}
     for rewrite in candidates:
-        by_rule.setdefault(rewrite.rule, []).append(rewrite)
-    frames = by_rule.pop("frame", [])[:1]
+        by_family.setdefault(rewrite.family, []).append(rewrite)
+    frames = by_family.pop("frame", [])[:1]
     chosen: list[Rewrite] = []
-    while len(chosen) < n and any(by_rule.values()):
-        for queue in by_rule.values():
+    while len(chosen) < n and any(by_family.values()):
+        for queue in by_family.values():
             if queue and len(chosen) < n:
                 chosen.append(queue.pop(0))
     return (chosen + frames)[:n]

@@ -1,32 +1,11 @@
-"""Sentences that say the same as a given one, or follow from it."""
+"""Rules for sentences that say the same as a given one, or follow from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from sensecheck.language.rewriting.assembling import (
-    OBJECT_FORM,
-    STATIVE,
-    Rewrite,
-    do_not,
-    each_replaced,
-    finite,
-    in_compound,
-    is_animal,
-    is_coordinated,
-    is_had,
-    is_human,
-    is_indefinite,
-    is_of_this_moment,
-    is_single_subject,
-    noun_phrase_end,
-    phrase_plural,
-    plain,
-    say,
-    splice,
-    split_object,
-)
-from sensecheck.language.rewriting.clause import Clause
+from sensecheck.language.morphology import plural_phrase
+from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
 from sensecheck.language.rewriting.lexicon import (
     BE,
     COLLECTIVES,
@@ -38,812 +17,736 @@ from sensecheck.language.rewriting.lexicon import (
     PRONOUNS,
     RELATIVES,
     Lexicon,
-    one_of,
+    listed,
+    said,
+    table_of,
 )
-from sensecheck.language.rewriting.morphology import plural_phrase
+from sensecheck.language.rewriting.replacing import Swap, allowed, in_compound, spliced, swaps
+from sensecheck.language.rewriting.rules import ANY_KIND, EQUIVALENT, FOLLOWS, Made, rule
 
-Rule = Callable[[Clause, list[str], Lexicon], Iterator[Rewrite]]
+_DIGITS = {str(value): word for word, value in NUMBERS.items() if 2 <= value <= 6}
+_OBJECT_FORMS = table_of("object forms")
+_LOOK_ELSEWHERE = POSSESSIVES | CONJUNCTIONS | RELATIVES
 # In their scope a narrower word does not give way to a wider one, and nothing may be left out.
-_DOWNWARD = NEGATIVES | one_of("all every each few only everyone everybody most any if first last same than")
+_DOWNWARD = NEGATIVES | listed("downward")
 
 
-def _monotone(words: list[str]) -> bool:
-    return not any(w.lower() in _DOWNWARD for w in words)
+def _monotone(clause: Clause) -> bool:
+    return _DOWNWARD.isdisjoint(clause.lower)
 
 
-def synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """One word by another of the same meaning."""
-    for position, old, new in each_replaced(words, lexicon.synonyms):
-        width = len(old.split())
-        before = words[position - 1].lower() if position else ""
-        after = words[position + width].lower() if position + width < len(words) else ""
-        if old in lexicon.nouns and (
-            in_compound(words, position, lexicon, width) or (before in ("to", "not") and old in lexicon.forms)
-        ):
-            continue
-        if old in lexicon.verb_of["base"] and before in ("to", "can", "will", "they", "people"):
-            continue
-        if (
-            old in ("outside", "inside")
-            and after
-            and after not in CONJUNCTIONS
-            and after != ","
-            and after not in PREPOSITIONS
-        ):
-            continue
-        if old in ("outdoors", "indoors", "outside", "inside") and (before in ("the", "an", "a") or after == "of"):
-            continue
-        if old == "alone" and not clause.plural:
-            new = "without company"
-        if old in ("many", "several", "multiple") and before in one_of("the how so too very as these his her their"):
-            continue
-        if old in one_of("little old young pretty fast quick mad aged silent quiet") and (
-            before in ("year", "years", "a" if old == "little" and after not in lexicon.nouns else "year", "how")
-            or after in ("bit", "fashioned", "much", "more", "big", "small", "little")
-            or (old == "pretty" and after not in lexicon.nouns)
-        ):
-            continue
-        if (
-            old in lexicon.adjectives
-            and after not in lexicon.nouns
-            and len(new.split()) == 1
-            and new in ("aged", "youthful", "little")
-        ):
-            continue
-        if len(new.split()) > 2 and after in lexicon.nouns:
-            continue
-        if old == "home" and before not in ("the", "a", "his", "her", "their"):
-            continue
-        if old in ("couple",) and after in ("of",):
-            continue
-        if old == "couple" and clause.plural and clause.head.lower() == "couple":
-            continue
-        yield Rewrite(say(splice(words, position, old, new)), "synonym", "equivalent")
+def _of_place(word: str) -> bool:
+    return word in PREPOSITIONS or word == "next"
 
 
-def wordnet_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """Nouns and adjectives that only WordNet knows a synonym or a wider word of: its commonest sense is taken."""
-    if lexicon.wordnet is None:
-        return
-    lower = [w.lower() for w in words]
-    for i, word in enumerate(lower):
-        singular = lexicon.nouns.get(word, word)
-        if word in lexicon.adjectives and lower[i + 1 : i + 2] and lower[i + 1] in lexicon.nouns:
-            equivalents, wider, plural = lexicon.wordnet.synonyms(word, "adj"), [], False
-        elif lexicon.is_noun(word) and word not in lexicon.verb_of["base"] and not in_compound(words, i, lexicon):
-            plural = lexicon.is_plural(word)
-            singular = singular if not plural or singular != word else word.removesuffix("s")
-            equivalents = lexicon.wordnet.synonyms(singular, "noun")
-            wider = lexicon.wordnet.wider(singular, "noun") if _monotone(words) else []
-        else:
+# -- other words ---------------------------------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "synonym", ANY_KIND, negated=None)
+def synonym(clause: Clause) -> Iterator[str]:
+    """One word by another of the same meaning: a man, a guy."""
+    return map(spliced, swaps("synonym", clause, clause.lexicon.synonyms))
+
+
+@rule(EQUIVALENT, "synonym", "progressive simple do", negated=None)
+def verb_synonym(clause: Clause) -> Iterator[str]:
+    """The main verb by another of the same meaning, in the same form: talks, speaks."""
+    for new in clause.lexicon.verb_synonyms.get(clause.verb, ()):
+        if not allowed("verb synonym", Swap(clause, clause.verb, new, "", clause.first)):
             continue
-        listed = lexicon.synonyms.get(word, []) + lexicon.kinds.get(word, [])
-        for candidates, relation in ((equivalents[:1], "equivalent"), (wider[:1], "follows")):
-            for candidate in candidates:
-                new = plural_phrase(candidate, lexicon.plurals) if plural else candidate
-                if new not in listed and len(new.split()) <= 2:
-                    yield Rewrite(say(words[:i], new, words[i + 1 :]), "wordnet", relation)
-
-
-def verb_synonyms(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """The main verb by another of the same meaning, in the same form."""
-    if clause.verb not in lexicon.verb_synonyms or clause.kind not in ("progressive", "simple", "do"):
-        return
-    rest = [w.lower() for w in clause.rest]
-    without_object = (
-        not rest
-        or rest[0] in PREPOSITIONS
-        or rest[0] in CONJUNCTIONS
-        or rest[0] in ("outside", "together", "alone", "outdoors", ",")
-    )
-    for new in lexicon.verb_synonyms[clause.verb]:
         base, *tail = new.split()
-        takes_object = clause.verb in lexicon.transitive or clause.verb in one_of(
-            "buy purchase start begin construct embrace enjoy consume pursue "
-            "complete discuss finish repair assist display"
-        )
-        if len(tail) > 1 and tail[-1] not in ("of", "in", "on", "about", "sale") and not without_object:
-            continue  # "prepare food" has its object already
-        if tail and tail[-1] in ("of", "in", "on", "about") and without_object:
-            continue
-        if clause.verb in ("look", "gaze", "stare") and rest[:1] not in (["at"], ["into"]):
-            continue
-        if tail and (rest[:1] == ["with"] or set(tail) & set(rest) - {"the", "a"}):
-            continue
-        if tail[-1:] == ["sale"]:
-            if not rest or (end := noun_phrase_end(clause.rest, lexicon)) == 0:
+        rest = (*tail, *clause.rest)
+        if "…" in tail:
+            end = clause.lexicon.noun_phrase_end(clause.rest)
+            if not end:
                 continue
-            rest_with_phrase = [*clause.rest[:end], *tail, *clause.rest[end:]]
-            yield Rewrite(
-                say(plain(clause.but(verb=base, rest=tuple(rest_with_phrase)), lexicon)), "synonym", "equivalent"
-            )
-            continue
-        if (
-            takes_object
-            and without_object
-            and base in one_of("consume grasp observe purchase pursue construct complete bear assist")
-        ):
-            continue
-        if (
-            clause.verb in ("watch", "start", "begin", "help", "prepare", "get")
-            and rest[:1]
-            and rest[0] in ("to", "for")
-        ) and clause.verb not in ("start", "begin", "prepare"):
-            continue
-        if clause.verb == "work" and rest[:1] in (["on"], ["at"], ["for"]):
-            continue
-        if (
-            clause.verb in one_of("play study practice perform sing paint cook read listen wait speak talk")
-            and not without_object
-        ) and (clause.verb in ("play", "sing", "paint", "cook", "listen", "wait") or tail):
-            continue
-        if clause.verb in one_of("play listen wait race ride carry drink prepare talk") and (
-            rest[:1] == ["for"] or (clause.verb == "play" and rest[:1] != [])
-        ):
-            continue
-        if clause.verb == "drink" and without_object:
-            continue
-        new_rest = (*tail, *clause.rest)
-        yield Rewrite(say(plain(clause.but(verb=base, rest=new_rest), lexicon)), "synonym", "equivalent")
+            rest = (*clause.rest[:end], *tail[1:], *clause.rest[end:])
+        yield written(clause.but(verb=base, rest=rest).words)
 
 
-def phrases(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
+@rule(EQUIVALENT, "phrase", ANY_KIND, negated=None)
+def phrase(clause: Clause) -> Iterator[str]:
     """A phrase by another of the same meaning: next to, beside."""
-    text = " " + " ".join(words) + " "
-    for old, new in lexicon.phrases:
-        offset = text.find(f" {old} ")
-        if offset < 0 or text.count(f" {old} ") > 1:
-            continue
-        after = text[offset + len(old) + 2 :].split()[:1]
-        if not after and old.split()[-1] in ("the", "to", "of", "at", "for", "in", "near", "beside"):
-            continue
-        if new in ("many", "lots of", "a lot of", "two", "a couple of") and text[:offset].split()[-1:] not in (
-            [],
-            ["are"],
-            ["with"],
-            ["have"],
-            ["has"],
-        ):
-            continue
-        if old == "many" and (after == ["of"] or text[:offset].strip().endswith(("how", "so", "too", "the"))):
-            continue
-        if old in ("two", "near", "to", "since", "together", "since") or new in (
-            "lots of",
-            "in order to",
-            "in to the",
-        ):
-            continue
-        if old in ("by the", "through the", "above the", "into the", "over the", "across the"):
-            continue
-        if old in ("atop", "ahead of", "cycling", "wearing") and old != "wearing":
-            continue
-        if old == "wearing" and text[:offset].split()[-1:] not in (["is"], ["are"], ["was"], ["were"]):
-            continue
-        if old == "a group of" and after[:1] not in (
-            ["people"],
-            ["men"],
-            ["women"],
-            ["children"],
-            ["kids"],
-            ["boys"],
-            ["girls"],
-            ["friends"],
-            ["dogs"],
-            ["students"],
-        ):
-            continue
-        if old == "a group of" and clause.auxiliary == "is" and clause.kind != "existential":
-            continue
-        yield Rewrite(say(text[:offset], new, text[offset + len(old) + 2 :]), "phrase", "equivalent")
+    text = f" {' '.join(clause.words)} "
+    for old, new in clause.lexicon.phrases:
+        if text.count(f" {old} ") == 1:
+            before, after = (part.split() for part in text.split(f" {old} "))
+            if allowed("phrase", Swap(clause, old, new, (before or [""])[-1], (after or [""])[0])):
+                yield written([*before, *new.split(), *after])
 
 
-def aspect(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
+# -- is eating, eats -----------------------------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "aspect", "progressive", past=False)
+def completed_fragment(clause: Clause) -> Iterator[str]:
+    """A dog running: a dog is running."""
+    if clause.fragment and not clause.momentary:
+        yield written(clause.words)
+
+
+@rule(EQUIVALENT, "aspect", "progressive", past=False)
+def simple_present(clause: Clause) -> Iterator[str]:
     """is eating, eats: of a scene the two say the same."""
-    if clause.negated or clause.verb is None or clause.past or is_of_this_moment(clause):
-        return
-    if is_coordinated(clause, lexicon):
-        if clause.fragment and clause.kind == "progressive":
-            yield Rewrite(say(plain(clause, lexicon)), "aspect", "equivalent")
-        return
-    if clause.kind == "progressive" and not clause.fragment:
-        if clause.verb in ("be", "get", "have") and clause.verb != "have":
-            return
-        yield Rewrite(say(clause.subject, finite(clause, clause.verb, lexicon), clause.rest), "aspect", "equivalent")
-    elif clause.kind == "progressive":
-        yield Rewrite(say(plain(clause, lexicon)), "aspect", "equivalent")
-        yield Rewrite(say(clause.subject, finite(clause, clause.verb, lexicon), clause.rest), "aspect", "equivalent")
-    elif clause.kind == "simple" and clause.verb not in STATIVE:
-        yield Rewrite(
-            say(clause.subject, clause.be, lexicon.forms[clause.verb].ing, clause.rest),
-            "aspect",
-            "equivalent",
-        )
+    if not clause.momentary and not clause.coordinated and (clause.fragment or clause.verb not in ("be", "get")):
+        yield clause.say("{subject} {finite} {rest}")
 
 
-def existential(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """A man is eating; there is a man eating; a man can be seen eating."""
-    if clause.negated or not clause.subject:
-        return
-    who = "who" if is_human(clause, lexicon) else "that"
-    be, there_is = clause.be, ["there", clause.be]
-    if clause.kind == "existential":
-        rest = [w.lower() for w in clause.rest]
-        if not is_single_subject(clause):
-            return
-        if clause.fragment:
-            yield Rewrite(say(words), "existential", "equivalent")
-        if not rest or ((rest[0] in PREPOSITIONS or rest[0] == "next") and not any(w in RELATIVES for w in rest)):
-            yield Rewrite(say(clause.subject, "can be seen", clause.rest), "existential", "equivalent")
-            if is_had(rest, lexicon):
-                have = finite(clause, "have", lexicon)
-                yield Rewrite(say(clause.subject, have, clause.rest[1:]), "existential", "equivalent")
-                yield Rewrite(
-                    say("there", be, clause.subject, who, have, clause.rest[1:]), "relative clause", "equivalent"
-                )
-            elif rest:
-                yield Rewrite(say(clause.subject, be, clause.rest), "existential", "equivalent")
-                yield Rewrite(say("there", be, clause.subject, who, be, clause.rest), "relative clause", "equivalent")
-                if rest[0] in ("in", "on", "at", "near", "inside", "behind", "under", "next", "outside") and (
-                    not is_human(clause, lexicon)
-                ):
-                    yield Rewrite(say(clause.subject, be, "located", clause.rest), "existential", "equivalent")
-                else:
-                    yield Rewrite(say(clause.subject, be, "present", clause.rest), "existential", "equivalent")
-            else:
-                yield Rewrite(say(clause.subject, be, "present"), "existential", "equivalent")
-                yield Rewrite(say(clause.subject, be, "there"), "existential", "equivalent")
-                yield Rewrite(
-                    say("there exist" if clause.plural else "there exists", clause.subject),
-                    "existential",
-                    "equivalent",
-                )
-                yield Rewrite(say("one can see", clause.subject), "existential", "equivalent")
-        elif rest[0] in lexicon.verb_of["ing"]:
-            base = lexicon.verb_of["ing"][rest[0]]
-            yield Rewrite(say(clause.subject, be, clause.rest), "existential", "equivalent")
-            yield Rewrite(say(clause.subject, "can be seen", clause.rest), "existential", "equivalent")
-            yield Rewrite(say("there", be, clause.subject, who, be, clause.rest), "relative clause", "equivalent")
-            if not clause.past:
-                yield Rewrite(
-                    say(clause.subject, finite(clause, base, lexicon), clause.rest[1:]),
-                    "aspect",
-                    "equivalent",
-                )
-        elif rest[0] in RELATIVES and len(rest) > 2 and rest[1] in BE:
-            yield Rewrite(say(clause.subject, clause.rest[1:]), "existential", "equivalent")
-        return
-    if not is_indefinite(clause, lexicon) or clause.past:
-        return
-    pronouns = {"they", "we"} & {w.lower() for w in clause.subject}
-    if pronouns:
-        return
-    if clause.kind == "progressive":
-        assert clause.verb
-        ing = lexicon.forms[clause.verb].ing
-        yield Rewrite(say(there_is, clause.subject, ing, clause.rest), "existential", "equivalent")
-        if is_single_subject(clause):
-            yield Rewrite(say(there_is, clause.subject, who, be, ing, clause.rest), "relative clause", "equivalent")
-    elif clause.kind == "copular" and is_single_subject(clause):
-        first = clause.rest[0].lower()
-        if first in PREPOSITIONS or first == "next":
-            yield Rewrite(say(there_is, clause.subject, clause.rest), "existential", "equivalent")
-        yield Rewrite(say(there_is, clause.subject, who, be, clause.rest), "relative clause", "equivalent")
-    elif clause.kind == "simple" and is_single_subject(clause):
-        assert clause.verb
-        yield Rewrite(
-            say(there_is, clause.subject, who, finite(clause, clause.verb, lexicon), clause.rest),
-            "relative clause",
-            "equivalent",
-        )
+@rule(EQUIVALENT, "aspect", "simple", past=False)
+def present_progressive(clause: Clause) -> Iterator[str]:
+    """eats, is eating."""
+    if not clause.momentary and not clause.coordinated and not clause.stative:
+        yield clause.say("{subject} {be} {ing} {rest}")
 
 
-def seen(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """The man can be seen eating; the man is in the process of eating; right now."""
-    if clause.negated or clause.past or clause.verb is None or clause.kind not in ("progressive", "simple"):
-        return
-    if clause.verb in STATIVE or (clause.kind == "simple" and clause.verb in ("wear",)):
-        return
-    if clause.kind == "simple" and is_coordinated(clause, lexicon):
-        return
-    ing = lexicon.forms[clause.verb].ing
-    if is_human(clause, lexicon) or is_animal(clause, lexicon):
-        yield Rewrite(say(clause.subject, "can be seen", ing, clause.rest), "seen", "equivalent")
-    if clause.kind == "progressive":
-        yield Rewrite(say(clause.subject, clause.be, "currently", ing, clause.rest), "adverb", "equivalent")
-        if clause.verb not in one_of(
-            "sit stand lie wear hold sleep wait look lay go watch smile rest stay lean try use do make"
-        ):
-            yield Rewrite(say(clause.subject, clause.be, "in the process of", ing, clause.rest), "seen", "equivalent")
-        elif clause.verb == "sit" and clause.rest[:1] != ("down",):
-            yield Rewrite(say(clause.subject, clause.be, "seated", clause.rest), "synonym", "equivalent")
+# -- there is ------------------------------------------------------------------------------------------------------
 
 
-def wearing(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """is wearing a hat: has a hat on."""
-    if clause.verb == "wear" and not clause.negated and not clause.past:
-        end = noun_phrase_end(clause.rest, lexicon)
-        if end:
-            yield Rewrite(
-                say(
-                    clause.subject,
-                    "have" if clause.plural else "has",
-                    clause.rest[:end],
-                    "on",
-                    clause.rest[end:],
-                ),
-                "phrase",
-                "equivalent",
-            )
-            if clause.kind == "simple":
-                yield Rewrite(say(clause.subject, clause.be, "dressed in", clause.rest), "phrase", "equivalent")
+def _tells_state(clause: Clause) -> bool:
+    """There is a man; there is a man in the park; not: there is a man that …"""
+    return not clause.rest or (_of_place(clause.first) and RELATIVES.isdisjoint(clause.lower_rest))
 
 
-def cleft(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """It is the men who are tall."""
-    if clause.negated or clause.kind not in ("progressive", "copular", "simple") or not is_single_subject(clause):
-        return
-    if clause.determiner in PRONOUNS or clause.determiner in NEGATIVES or clause.determiner in ("every", "each"):
-        return
-    who = "who" if is_human(clause, lexicon) else "that"
-    after_subject = plain(clause, lexicon)[len(clause.subject) :]
-    yield Rewrite(say("it", "was" if clause.past else "is", clause.subject, who, after_subject), "cleft", "equivalent")
+def _tells_act(clause: Clause) -> bool:
+    return not _tells_state(clause) and clause.first in clause.lexicon.verb_of["ing"]
 
 
-def fronting(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """In the park, a man is running."""
-    full_words = plain(clause, lexicon)
-    if clause.kind not in ("progressive", "copular", "simple", "existential"):
-        return
-    lower = [w.lower() for w in full_words]
-    for position in range(len(full_words) - 2, len(clause.subject), -1):
-        if lower[position] not in PREPOSITIONS:
-            continue
-        end = noun_phrase_end(full_words[position + 1 :], lexicon)
-        place = lower[-1]
-        noun = lexicon.nouns.get(place, place)
-        if position + 1 + end != len(full_words) or lower[position + 1] in POSSESSIVES:
-            return
-        if (
-            lower[position - 1] in PREPOSITIONS
-            or lower[position - 1] in ("next", "front", "top", "middle", "side")
-            or (lower[position - 1] in BE and clause.kind != "existential")
-        ):
-            return
-        if (
-            clause.kind in ("progressive", "simple")
-            and position <= len(clause.subject) + (1 if clause.kind == "simple" else 2) - 1
-            and lower[position] not in ("in", "near")
-        ):
-            return
-        if (
-            noun in lexicon.places
-            and lower[position] in ("in", "at", "near", "inside", "outside", "on")
-            and (
-                lower[position] != "on"
-                or noun in one_of("street road beach sidewalk farm field track playground bridge porch")
-            )
-        ):
-            if clause.kind == "existential" and position < 3 + len(clause.subject) and not clause.rest:
-                return
-            yield Rewrite(say(full_words[position:], ",", full_words[:position]), "fronting", "equivalent")
-        return
+@rule(EQUIVALENT, "existential", "existential")
+def completed_noun_phrase(clause: Clause) -> Iterator[str]:
+    """A man in a bar: there is a man in a bar."""
+    if clause.fragment and clause.single:
+        yield written(clause.words)
 
 
-def passive(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """A dog is being walked by a man."""
-    if clause.verb not in lexicon.transitive or clause.kind not in ("progressive", "simple") or clause.negated:
+@rule(EQUIVALENT, "existential", "existential")
+def without_there(clause: Clause) -> Iterator[str]:
+    """There is a man eating; a man is eating; a man can be seen eating."""
+    if not clause.single:
         return
-    object_and_rest = split_object(clause, lexicon)
-    if object_and_rest is None or not is_single_subject(clause):
+    if _tells_state(clause):
+        yield clause.say("{subject} can be seen {rest}")
+        if clause.had:
+            yield clause.say("{subject} {has} {thing}")
+        elif clause.rest:
+            yield clause.say("{subject} {be} {rest}")
+    elif _tells_act(clause):
+        yield clause.say("{subject} {be} {rest}")
+        yield clause.say("{subject} can be seen {rest}")
+    elif clause.first in RELATIVES and len(clause.rest) > 2 and clause.lower_rest[1] in BE:
+        yield clause.say("{subject} {thing}")
+
+
+@rule(EQUIVALENT, "relative clause", "existential")
+def who_is_there(clause: Clause) -> Iterator[str]:
+    """There is a man in the park: there is a man who is in the park."""
+    if clause.single and clause.rest:
+        if _tells_state(clause) and clause.had:
+            yield clause.say("there {be} {subject} {who} {has} {thing}")
+        elif _tells_state(clause) or _tells_act(clause):
+            yield clause.say("there {be} {subject} {who} {be} {rest}")
+
+
+@rule(EQUIVALENT, "existential", "existential")
+def is_present(clause: Clause) -> Iterator[str]:
+    """There is a tree in the park: a tree is located in the park."""
+    if not clause.single or not _tells_state(clause) or clause.had:
         return
-    object_words, after = object_and_rest
-    first, last = object_words[0].lower(), object_words[-1].lower()
-    if clause.verb in one_of("climb walk run swing move perform help present play") and first not in ("a", "an", "the"):
-        return
-    if clause.verb in ("walk", "ride", "drive", "fly") and last in ("home", "miles", "laps"):
-        return
-    if first in one_of("each another himself herself themselves something no"):
-        return
-    if last in ("other", "way", "time", "turns"):
-        return
-    if any(w.lower() in PREPOSITIONS for w in clause.subject[1:]) or not (
-        is_human(clause, lexicon) or is_animal(clause, lexicon)
-    ):
-        return
-    plural = phrase_plural(object_words, lexicon)
-    participle = lexicon.forms[clause.verb].participle
-    subject = [OBJECT_FORM.get(w.lower(), w) if len(clause.subject) == 1 else w for w in clause.subject]
-    if clause.past:
-        be = "were" if plural else "was"
+    if clause.rest:
+        located = not clause.human and clause.first in listed("where things are located")
+        yield clause.say("{subject} {be} {where} {rest}", where="located" if located else "present")
     else:
-        be = "are" if plural else "is"
-    being = ["being"] if clause.kind == "progressive" else []
-    yield Rewrite(say(object_words, be, being, participle, "by", subject, after), "passive", "equivalent")
+        yield clause.say("{subject} {be} present")
+        yield clause.say("{subject} {be} there")
+        yield clause.say("there {exist} {subject}", exist="exist" if clause.plural else "exists")
+        yield clause.say("one can see {subject}")
 
 
-def numbers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
+@rule(EQUIVALENT, "aspect", "existential", past=False)
+def act_without_there(clause: Clause) -> Iterator[str]:
+    """There is a man eating: a man eats."""
+    if clause.single and _tells_act(clause):
+        verb = clause.lexicon.verb_of["ing"][clause.first]
+        yield clause.say("{subject} {verb} {thing}", verb=clause.form_of(verb))
+
+
+def _may_be_new(clause: Clause) -> bool:
+    return clause.indefinite and {"they", "we"}.isdisjoint(in_lower_case(clause.subject))
+
+
+@rule(EQUIVALENT, "existential", "progressive copular", past=False)
+def there_is(clause: Clause) -> Iterator[str]:
+    """A man is eating: there is a man eating."""
+    if _may_be_new(clause):
+        if clause.kind == "progressive":
+            yield clause.say("there {be} {subject} {ing} {rest}")
+        elif clause.single and _of_place(clause.first):
+            yield clause.say("there {be} {subject} {rest}")
+
+
+@rule(EQUIVALENT, "relative clause", "progressive copular simple", past=False)
+def there_is_who(clause: Clause) -> Iterator[str]:
+    """A man is eating: there is a man who is eating."""
+    if _may_be_new(clause) and clause.single:
+        act = {"progressive": "{be} {ing}", "copular": "{be}", "simple": "{finite}"}[clause.kind]
+        yield clause.say(f"there {{be}} {{subject}} {{who}} {act} {{rest}}")
+
+
+# -- passive, numbers ----------------------------------------------------------------------------------------------
+
+
+def _split_object(clause: Clause) -> tuple[list[str], list[str]] | None:
+    """The direct object and what follows it, when the object is plain enough to be moved."""
+    rest = list(clause.rest)
+    end = clause.lexicon.noun_phrase_end(rest)
+    if not end or clause.first in POSSESSIVES or clause.first in PREPOSITIONS:
+        return None
+    after = in_lower_case(rest[end:])
+    if after and (after[0] not in PREPOSITIONS or after[0] == "of" or not _LOOK_ELSEWHERE.isdisjoint(after)):
+        return None
+    return rest[:end], rest[end:]
+
+
+def _is_acted_on(clause: Clause, last: str) -> bool:
+    """ "walks a dog", not "walks home" or "takes turns"."""
+    if clause.first in listed("never passive subjects") or last in listed("never passive ends"):
+        return False
+    if clause.verb in listed("passive with an article") and clause.first not in listed("articles"):
+        return False
+    return clause.verb not in listed("moving verbs") or last not in listed("how far one moves")
+
+
+@rule(EQUIVALENT, "passive", "progressive simple")
+def passive(clause: Clause) -> Iterator[str]:
+    """A man walks a dog: a dog is walked by a man."""
+    if clause.verb not in clause.lexicon.transitive or not clause.single or not clause.animate:
+        return
+    object_and_rest = _split_object(clause)
+    if object_and_rest is None or not PREPOSITIONS.isdisjoint(in_lower_case(clause.subject[1:])):
+        return
+    moved, after = object_and_rest
+    last = moved[-1].lower()
+    if not _is_acted_on(clause, last):
+        return
+    many = clause.first in NUMBERS or clause.lexicon.is_plural(last)
+    plural = many and clause.first not in listed("singular determiners")
+    yield clause.say(
+        "{moved} {is_} {being} {participle} by {actor} {after}",
+        moved=moved,
+        is_=(("is", "are"), ("was", "were"))[clause.past][plural],
+        being="being" if clause.kind == "progressive" else "",
+        participle=clause.lexicon.forms[clause.verb].participle,
+        actor=_OBJECT_FORMS.get(clause.determiner, clause.subject) if len(clause.subject) == 1 else clause.subject,
+        after=after,
+    )
+
+
+@rule(EQUIVALENT, "number", ANY_KIND, negated=None)
+def number_otherwise(clause: Clause) -> Iterator[str]:
     """two: 2, a pair of."""
-    for i, word in enumerate(words):
-        lower = word.lower()
-        after = words[i + 1].lower() if i + 1 < len(words) else ""
-        if lower in NUMBERS and after not in ("", "hundred", "thousand") and lower != "hundred":
-            yield Rewrite(say(words[:i], str(NUMBERS[lower]), words[i + 1 :]), "number", "equivalent")
-            if lower in ("two", "three") and i == 0 and lexicon.is_plural(after):
-                yield Rewrite(say("a pair of" if lower == "two" else "a trio of", words[1:]), "number", "equivalent")
-            if lower in ("two", "three", "four") and i == 0:
-                if lower != "two" and lexicon.is_plural(after):
-                    yield Rewrite(say("a group of", words), "number", "equivalent")
-                else:
-                    yield Rewrite(say("exactly", words), "number", "equivalent")
-        elif lower in ("2", "3", "4", "5", "6"):
-            name = next(k for k, v in NUMBERS.items() if v == int(lower))
-            yield Rewrite(say(words[:i], name, words[i + 1 :]), "number", "equivalent")
+    words, lower = clause.words, clause.lower
+    for i, word in enumerate(lower):
+        after = lower[i + 1] if i + 1 < len(words) else ""
+        if word in _DIGITS:
+            yield written([*words[:i], _DIGITS[word], *words[i + 1 :]])
+        elif word in NUMBERS and after and after not in listed("large numbers") and word != "hundred":
+            yield written([*words[:i], str(NUMBERS[word]), *words[i + 1 :]])
+            if i == 0:
+                yield from _counted_first(clause, word, clause.lexicon.is_plural(after))
 
 
-def conjuncts(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """A man and a woman: a woman and a man."""
-    lower = [w.lower() for w in words]
-    if lower.count("and") != 1:
-        return
-    and_position = lower.index("and")
-    subject = list(clause.subject)
-    if and_position < len(subject):
-        first, second = subject[:and_position], subject[and_position + 1 :]
-        if (
-            noun_phrase_end(first, lexicon) == len(first)
-            and noun_phrase_end(second, lexicon) == len(second)
-            and first
-            and second
-        ):
-            if second[0].lower() in POSSESSIVES or (first[0].lower() in ("the", "a", "an")) != (
-                second[0].lower() in ("the", "a", "an")
-            ):
-                return
-            start = 2 if clause.kind == "existential" else 0
-            opening = words[:start]
-            if clause.kind == "existential" and "not" in lower[:3]:
-                return
-            yield Rewrite(say(opening, second, "and", first, words[start + len(subject) :]), "conjuncts", "equivalent")
+def _counted_first(clause: Clause, word: str, plural: bool) -> Iterator[str]:
+    group = {"two": "pair", "three": "trio"}.get(word)
+    if group and plural:
+        yield clause.say("a {group} of {counted}", group=group, counted=clause.words[1:])
+    if word in ("three", "four") and plural:
+        yield clause.say("a group of {words}")
+    elif word in ("two", "three", "four"):
+        yield clause.say("exactly {words}")
 
 
-def double_negation(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """is tall: is not short."""
-    if clause.kind == "copular" and not clause.negated and len(clause.rest) == 1:
-        word = clause.rest[0].lower()
-        no_middle = one_of(
-            "asleep awake alive dead open closed inside outside indoors outdoors married visible present"
-        )
-        for opposite in lexicon.opposites.get(word, []):
-            if opposite == "together":
-                continue  # one man is not together, and not apart either
-            yield Rewrite(
-                say(clause.subject, clause.auxiliary, "not", opposite),
-                "double negation",
-                "equivalent" if word in no_middle else "follows",
-            )
+# -- wearing and having --------------------------------------------------------------------------------------------
 
 
-def predicate(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """What can be said again of a state: the men are indeed tall; they are people who are tall."""
-    if clause.negated or clause.kind != "copular":
-        return
-    first = clause.rest[0].lower()
-    who = "who" if is_human(clause, lexicon) else "that"
-    if (
-        first in lexicon.adjectives
-        or first in lexicon.opposites
-        or first in PREPOSITIONS
-        or first == "next"
-        or first in lexicon.verb_of["participle"]
-    ):
-        if first not in one_of("all both very about like of from for as being over only out off up"):
-            if first in PREPOSITIONS or first == "next":
-                if first in one_of("in on at near inside outside behind beside under next by indoors"):
-                    yield Rewrite(
-                        say(
-                            clause.subject,
-                            "can be found" if not clause.past else "could be found",
-                            clause.rest,
-                        ),
-                        "predicate",
-                        "equivalent",
-                    )
-                    if is_human(clause, lexicon) or is_animal(clause, lexicon):
-                        yield Rewrite(
-                            say(
-                                clause.subject,
-                                "can be seen" if not clause.past else "could be seen",
-                                clause.rest,
-                            ),
-                            "predicate",
-                            "equivalent",
-                        )
-                    else:
-                        yield Rewrite(say(clause.subject, clause.be, "located", clause.rest), "predicate", "equivalent")
-                    if not clause.past:
-                        yield Rewrite(say(clause.subject, clause.be, "currently", clause.rest), "adverb", "equivalent")
-            else:
-                yield Rewrite(say(clause.subject, clause.auxiliary, "indeed", clause.rest), "adverb", "equivalent")
-                kind = (
-                    {True: "people", False: "a person"}[clause.plural]
-                    if is_human(clause, lexicon)
-                    else {True: "animals", False: "an animal"}[clause.plural]
-                    if is_animal(clause, lexicon)
-                    else ""
-                )
-                if (
-                    kind
-                    and clause.head.lower() not in ("someone", "somebody", "everyone", "everybody", "person", "people")
-                    and first in lexicon.adjectives
-                    and not clause.past
-                ):
-                    yield Rewrite(
-                        say(clause.subject, clause.be, kind, who, clause.be, clause.rest),
-                        "predicate",
-                        "equivalent",
-                    )
-    elif first in ("a", "an", "the") and not clause.past:
-        yield Rewrite(say(clause.subject, clause.auxiliary, "indeed", clause.rest), "adverb", "equivalent")
+@rule(EQUIVALENT, "phrase", "progressive simple", past=False)
+def has_on(clause: Clause) -> Iterator[str]:
+    """is wearing a hat: has a hat on."""
+    end = clause.lexicon.noun_phrase_end(clause.rest) if clause.verb == "wear" else 0
+    if end:
+        yield clause.say("{subject} {have} {worn} on {after}", worn=clause.rest[:end], after=clause.rest[end:])
+        if clause.kind == "simple":
+            yield clause.say("{subject} {be} dressed in {rest}")
 
 
-def emphasis(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """was in fact founded; does run on Sundays; in 2014, it was founded."""
-    if clause.negated or clause.kind not in ("copular", "perfect", "modal", "simple"):
-        return
-    full_words = plain(clause, lexicon)
-    if len(full_words) > 3 and full_words[-2].lower() == "in" and full_words[-1].isdigit():
-        yield Rewrite(say(full_words[-2:], ",", full_words[:-2]), "fronting", "equivalent")
-    if clause.kind == "perfect" and is_single_subject(clause) and clause.determiner not in PRONOUNS:
-        who = "who" if is_human(clause, lexicon) else "that"
-        yield Rewrite(say("it is", clause.subject, who, full_words[len(clause.subject) :]), "cleft", "equivalent")
-        if is_indefinite(clause, lexicon):
-            there_is = "there are" if clause.plural else "there is"
-            yield Rewrite(
-                say(there_is, clause.subject, who, clause.auxiliary, clause.rest), "relative clause", "equivalent"
-            )
-    if clause.kind == "simple":
-        assert clause.verb
-        animate = is_human(clause, lexicon) or is_animal(clause, lexicon)
-        if not animate and clause.verb not in ("have", "be") and not is_coordinated(clause, lexicon):
-            do = do_not(clause).removesuffix(" not")
-            yield Rewrite(say(clause.subject, do, clause.verb, clause.rest), "emphasis", "equivalent")
-            yield Rewrite(
-                say(clause.subject, "in fact", finite(clause, clause.verb, lexicon), clause.rest),
-                "emphasis",
-                "equivalent",
-            )
-    else:
-        for added in ("in fact", "indeed", "certainly"):
-            yield Rewrite(say(clause.subject, clause.auxiliary, added, clause.rest), "emphasis", "equivalent")
+def _has_a_thing(clause: Clause) -> bool:
+    if clause.verb != "have" or clause.first in listed("had but no thing"):
+        return False
+    return 0 < clause.lexicon.noun_phrase_end(clause.rest) == len(clause.rest)
 
 
-def having(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
+def _shows_a_thing(clause: Clause) -> bool:
+    if clause.first not in ("a", "an") or clause.determiner in PRONOUNS:
+        return False
+    return listed("not seen with someone").isdisjoint(clause.lower_rest)
+
+
+@rule(EQUIVALENT, "phrase", "simple", past=False)
+def in_possession(clause: Clause) -> Iterator[str]:
     """has a hat: is in possession of a hat."""
-    if clause.kind != "simple" or clause.verb != "have" or clause.negated or clause.past:
+    if _has_a_thing(clause) and listed("not possessed").isdisjoint(clause.lower_rest):
+        yield clause.say("{subject} {be} in possession of {rest}")
+
+
+@rule(EQUIVALENT, "existential", "simple", past=False)
+def there_is_with(clause: Clause) -> Iterator[str]:
+    """A man has a hat: there is a man with a hat."""
+    if _has_a_thing(clause) and clause.indefinite and clause.single:
+        yield clause.say("there {be} {subject} with {rest}")
+
+
+@rule(FOLLOWS, "passive", "simple", past=False)
+def seen_with(clause: Clause) -> Iterator[str]:
+    """The man has a hat: a hat can be seen with the man."""
+    if _has_a_thing(clause) and _shows_a_thing(clause):
+        yield clause.say("{rest} can be seen with {subject}")
+
+
+@rule(EQUIVALENT, "adverb", "simple", past=False)
+def indeed_has(clause: Clause) -> Iterator[str]:
+    """He has the hat: he indeed has the hat."""
+    if _has_a_thing(clause) and not _shows_a_thing(clause):
+        yield clause.say("{subject} indeed {has} {rest}")
+
+
+# -- order ---------------------------------------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "fronting", "progressive copular simple existential", negated=None)
+def fronting(clause: Clause) -> Iterator[str]:
+    """A man is running in the park: in the park, a man is running."""
+    words, lower, lexicon = clause.words, clause.lower, clause.lexicon
+    position = _last_preposition(clause, len(clause.subject))
+    if position is None or position + 1 + lexicon.noun_phrase_end(words[position + 1 :]) != len(words):
         return
-    first = clause.rest[0].lower()
-    if first in ("to", "been", "no", "fun"):
+    if lower[position + 1] in POSSESSIVES or not _may_come_first(clause, position):
         return
-    end = noun_phrase_end(clause.rest, lexicon)
-    if end == len(clause.rest) and end:
-        if not {w.lower() for w in clause.rest} & one_of(
-            "hair beard dinner lunch party picnic fight meal conversation breakfast time day race"
-        ):
-            yield Rewrite(say(clause.subject, clause.be, "in possession of", clause.rest), "phrase", "equivalent")
-        if is_indefinite(clause, lexicon) and is_single_subject(clause):
-            yield Rewrite(say("there", clause.be, clause.subject, "with", clause.rest), "existential", "equivalent")
-        if (
-            first in ("a", "an")
-            and (not {w.lower() for w in clause.rest} & {"hair", "beard", "party", "conversation", "picnic"})
-            and (clause.determiner not in PRONOUNS)
-        ):
-            yield Rewrite(say(clause.rest, "can be seen with", clause.subject), "passive", "follows")
+    preposition, noun = lower[position], lexicon.nouns.get(lower[-1], lower[-1])
+    if noun not in lexicon.places or preposition not in listed("prepositions of a place"):
+        return
+    if preposition == "on" and noun not in listed("places one is on"):
+        return
+    if clause.kind != "existential" or clause.rest or position >= 3 + len(clause.subject):
+        yield written([*words[position:], ",", *words[:position]])
+
+
+def _last_preposition(clause: Clause, start: int) -> int | None:
+    positions = range(len(clause.words) - 2, start, -1)
+    return next((i for i in positions if clause.lower[i] in PREPOSITIONS), None)
+
+
+def _may_come_first(clause: Clause, position: int) -> bool:
+    """Not where the phrase belongs to the verb or the noun before it: "next to", "looks at"."""
+    before = clause.lower[position - 1]
+    if before in PREPOSITIONS or before in listed("belongs to a phrase of place"):
+        return False
+    if before in BE and clause.kind != "existential":
+        return False
+    verb_end = len(clause.subject) + {"simple": 0, "progressive": 1}.get(clause.kind, -1)
+    return position > verb_end or clause.lower[position] in ("in", "near")
+
+
+@rule(EQUIVALENT, "conjuncts", ANY_KIND, negated=None)
+def conjuncts(clause: Clause) -> Iterator[str]:
+    """A man and a woman: a woman and a man."""
+    lower, subject = clause.lower, clause.subject
+    position = lower.index("and") if lower.count("and") == 1 else len(subject)
+    first, second = subject[:position], subject[position + 1 :]
+    phrase_end = clause.lexicon.noun_phrase_end
+    if not first or not second or phrase_end(first) != len(first) or phrase_end(second) != len(second):
+        return
+    articles = [side[0].lower() in listed("articles") for side in (first, second)]
+    if second[0].lower() in POSSESSIVES or articles[0] != articles[1]:
+        return
+    start = 2 if clause.kind == "existential" else 0
+    if not start or "not" not in lower[:3]:
+        words = clause.words
+        yield written([*words[:start], *second, "and", *first, *words[start + len(subject) :]])
+
+
+# -- how many ------------------------------------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "quantifier", ANY_KIND, negated=None)
+def at_least_some(clause: Clause) -> Iterator[str]:
+    """some people: people; at least some people."""
+    if clause.lower[:1] == ["some"] and len(clause.lower) > 1 and clause.lexicon.is_plural(clause.lower[1]):
+        yield written(clause.words[1:])
+        yield clause.say("at least {words}")
+
+
+@rule(EQUIVALENT, "quantifier", ANY_KIND, negated=None)
+def all_of(clause: Clause) -> Iterator[str]:
+    """all the men: all of the men."""
+    if clause.lower[:2] in (["all", "of"], ["all", "the"]):
+        those = clause.words[2:] if clause.lower[1] == "of" else clause.words[1:]
+        opening = "every single one of" if clause.kind == "unreadable" else "all of"
+        yield clause.say("{opening} {those}", opening=opening, those=those)
+
+
+@rule(FOLLOWS, "quantifier", "progressive copular simple")
+def some_of_them(clause: Clause) -> Iterator[str]:
+    """Dogs run: some dogs run."""
+    if clause.plural and clause.lower[0] in clause.lexicon.plural_forms:
+        yield clause.say("some {words}")
+
+
+@rule(FOLLOWS, "quantifier", negated=None)
+def without_group(clause: Clause) -> Iterator[str]:
+    """A group of people are eating: people are eating."""
+    lower = clause.lower
+    of_a_group = " ".join(lower[:2]) in listed("a group of") and "of" in lower[:4]
+    if of_a_group and (clause.auxiliary in listed("plural be") or (clause.kind == "simple" and clause.plural)):
+        members = clause.words[lower.index("of") + 1 :]
+        yield written(members)
+        yield clause.say("several {members}", members=members)
+
+
+@rule(EQUIVALENT, "quantifier", ANY_KIND, negated=None)
+def not_a_single_person(clause: Clause) -> Iterator[str]:
+    """Nobody is here: not a single person is here."""
+    if clause.lower[:1] == ["nobody"]:
+        yield clause.say("not a single person {after}", after=clause.words[1:])
+
+
+@rule(EQUIVALENT, "quantifier", "existential", negated=None)
+def not_any(clause: Clause) -> Iterator[str]:
+    """There is no dog: there is not any dog; no dog can be seen."""
+    if clause.lower[2] != "no":
+        return
+    none = clause.words[3:]
+    yield clause.say("there {auxiliary} not any {none}", none=none)
+    if not clause.plural:
+        yield clause.say("there {auxiliary} not a single {none}", none=none)
+    if not clause.rest:
+        yield clause.say("no {none} {are} present", none=none, are="are" if clause.plural else "is")
+        yield clause.say("no {none} can be seen", none=none)
+    elif clause.first in clause.lexicon.verb_of["ing"] or clause.first in PREPOSITIONS:
+        yield clause.say("no {none} {be} {rest}", none=clause.subject[1:])
+
+
+# -- what is said of the subject -----------------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "double negation", "copular")
+def not_the_opposite(clause: Clause) -> Iterator[Made]:
+    """is tall: is not short."""
+    if len(clause.rest) > 1:
+        return
+    relation = EQUIVALENT if clause.first in listed("without a middle") else FOLLOWS
+    for opposite in clause.lexicon.opposites.get(clause.first, ()):
+        if opposite != "together":  # one man is not together, and not apart either
+            yield clause.say("{subject} {auxiliary} not {opposite}", opposite=opposite), relation
+
+
+def _describes(clause: Clause) -> bool:
+    """Is it said what the subject is like: tall, inside, dressed?"""
+    first, lexicon = clause.first, clause.lexicon
+    if first in listed("describes nothing alone"):
+        return False
+    return first in lexicon.adjectives or first in lexicon.opposites or first in lexicon.verb_of["participle"]
+
+
+@rule(EQUIVALENT, "predicate", "copular")
+def can_be_found(clause: Clause) -> Iterator[str]:
+    """A man is in the park: a man can be found in the park."""
+    if clause.first in listed("where things are found"):
+        can = "could" if clause.past else "can"
+        yield clause.say("{subject} {can} be found {rest}", can=can)
+        if clause.animate:
+            yield clause.say("{subject} {can} be seen {rest}", can=can)
         else:
-            yield Rewrite(
-                say(clause.subject, "indeed", finite(clause, "have", lexicon), clause.rest), "adverb", "equivalent"
-            )
+            yield clause.say("{subject} {be} located {rest}")
 
 
-def wider_words(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """A dog runs: an animal runs."""
-    if not _monotone(words):
-        return
-    for position, old, new in each_replaced(words, lexicon.kinds):
-        if in_compound(words, position, lexicon, len(old.split())):
-            continue
-        before = words[position - 1].lower() if position else ""
-        new_words = list(new.split())
-        if new_words[0] == "a" and (
-            before in ("a", "the", "his", "her", "their", "some", "professional") or before in lexicon.adjectives
-        ):
-            continue
-        if before in NUMBERS and not (lexicon.is_plural(new_words[-1]) or new_words[-1] == "people"):
-            continue
-        if (
-            before in ("a", "an")
-            and new_words[-1] in ("food", "fruit", "footwear", "meat", "material")
-            and len(new_words) == 1
-        ):
-            continue
-        if before in ("a", "an", "one") and new == "people":
-            continue
-        yield Rewrite(say(splice(words, position, old, new)), "wider word", "follows")
-    if clause.verb in lexicon.wider_verbs and clause.kind in ("progressive", "simple") and not clause.negated:
-        for new in lexicon.wider_verbs[clause.verb]:
-            if (
-                clause.rest
-                and clause.rest[0].lower() not in PREPOSITIONS
-                and clause.rest[0].lower() not in ("outside", "together", "alone", "quickly", "slowly", "outdoors")
-            ):
-                continue
-            base, *tail = new.split()
-            yield Rewrite(
-                say(plain(clause.but(verb=base, rest=(*tail, *clause.rest)), lexicon)),
-                "wider word",
-                "follows",
-            )
+@rule(EQUIVALENT, "adverb", "copular", past=False)
+def currently_there(clause: Clause) -> Iterator[str]:
+    """A man is in the park: a man is currently in the park."""
+    if clause.first in listed("where things are found"):
+        yield clause.say("{subject} {be} currently {rest}")
 
 
-def wider_subject(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """Someone is eating."""
-    if clause.negated or not _monotone(words) or clause.kind not in ("progressive", "copular", "simple"):
+@rule(EQUIVALENT, "adverb", "copular")
+def indeed(clause: Clause) -> Iterator[str]:
+    """The men are tall: the men are indeed tall."""
+    described = not _of_place(clause.first) and _describes(clause)
+    if described or (clause.first in listed("articles") and not clause.past):
+        yield clause.say("{subject} {auxiliary} indeed {rest}")
+
+
+@rule(EQUIVALENT, "predicate", "copular", past=False)
+def someone_who_is(clause: Clause) -> Iterator[str]:
+    """The men are tall: the men are people who are tall."""
+    if _of_place(clause.first) or not _describes(clause) or clause.first not in clause.lexicon.adjectives:
         return
-    if clause.head.lower() in ("someone", "somebody", "everyone", "everybody") or clause.head.lower() in PRONOUNS:
+    if clause.animate and clause.noun not in listed("persons already"):
+        kinds = ("a person", "people") if clause.human else ("an animal", "animals")
+        yield clause.say("{subject} {be} {kind} {who} {be} {rest}", kind=kinds[clause.plural])
+
+
+# -- emphasis ------------------------------------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "fronting", "copular perfect modal simple")
+def year_first(clause: Clause) -> Iterator[str]:
+    """It was founded in 2014: in 2014, it was founded."""
+    words = clause.words
+    if len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit():
+        yield written([*words[-2:], ",", *words[:-2]])
+
+
+@rule(EQUIVALENT, "cleft", "perfect")
+def it_is_who_has(clause: Clause) -> Iterator[str]:
+    """The man has left: it is the man who has left."""
+    if clause.single and clause.determiner not in PRONOUNS:
+        yield clause.say("it is {subject} {who} {predicate}")
+
+
+@rule(EQUIVALENT, "relative clause", "perfect")
+def there_is_who_has(clause: Clause) -> Iterator[str]:
+    """A man has left: there is a man who has left."""
+    if clause.single and clause.determiner not in PRONOUNS and clause.indefinite:
+        are = "are" if clause.plural else "is"
+        yield clause.say("there {are} {subject} {who} {auxiliary} {rest}", are=are)
+
+
+@rule(EQUIVALENT, "emphasis", "simple")
+def emphatic_do(clause: Clause) -> Iterator[str]:
+    """The bus runs: the bus does run."""
+    if not clause.animate and clause.verb not in ("have", "be") and not clause.coordinated:
+        yield clause.say("{subject} {does} {verb} {rest}")
+        yield clause.say("{subject} in fact {finite} {rest}")
+
+
+@rule(EQUIVALENT, "emphasis", "copular perfect modal")
+def in_fact(clause: Clause) -> Iterator[str]:
+    """It was founded: it was in fact founded."""
+    for added in said("emphasis"):
+        yield clause.say("{subject} {auxiliary} {added} {rest}", added=added)
+
+
+# -- denied already ------------------------------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "contraction", "progressive copular do", negated=True)
+def contracted(clause: Clause) -> Iterator[str]:
+    """is not eating: isn't eating."""
+    if clause.determiner in listed("no subject"):
         return
-    if any(w.lower() in ("himself", "herself", "themselves", "itself") for w in clause.rest):
+    if clause.kind == "do" or (clause.auxiliary in listed("contracts with not") and clause.denied_by_not):
+        verb = {"progressive": "{ing}", "copular": "", "do": "{verb}"}[clause.kind]
+        yield clause.say(f"{{subject}} {{auxiliary_not}} {verb} {{rest}}", auxiliary_not=clause.auxiliary + "n't")
+
+
+@rule(EQUIVALENT, "adverb", "progressive copular", negated=True)
+def not_currently(clause: Clause) -> Iterator[str]:
+    """is not eating: is not currently eating."""
+    if clause.denied_by_not:
+        verb = "{ing}" if clause.verb else ""
+        yield clause.say(f"{{subject}} {{auxiliary}} not currently {verb} {{rest}}")
+
+
+@rule(EQUIVALENT, "double negation", "copular", negated=True)
+def opposite_of_denied(clause: Clause) -> Iterator[str]:
+    """is not asleep: is awake."""
+    if clause.denied_by_not and len(clause.rest) == 1 and clause.first in listed("without a middle when denied"):
+        for opposite in clause.lexicon.opposites.get(clause.first, ()):
+            yield clause.say("{subject} {auxiliary} {opposite}", opposite=opposite)
+
+
+@rule(EQUIVALENT, "quantifier", "existential", negated=True)
+def there_is_no_such(clause: Clause) -> Iterator[str]:
+    """There is not a dog: there is no dog."""
+    if clause.determiner in ("a", "an", "any"):
+        yield clause.say("there {auxiliary} no {none} {rest}", none=clause.subject[1:])
+
+
+# -- seen, now -----------------------------------------------------------------------------------------------------
+
+
+def _is_act(clause: Clause) -> bool:
+    if clause.stative:
+        return False
+    return clause.kind == "progressive" or (clause.verb != "wear" and not clause.coordinated)
+
+
+@rule(EQUIVALENT, "seen", "progressive simple", past=False)
+def can_be_seen(clause: Clause) -> Iterator[str]:
+    """The man is eating: the man can be seen eating."""
+    if _is_act(clause) and clause.animate:
+        yield clause.say("{subject} can be seen {ing} {rest}")
+
+
+@rule(EQUIVALENT, "adverb", "progressive", past=False)
+def currently(clause: Clause) -> Iterator[str]:
+    """The man is eating: the man is currently eating."""
+    if _is_act(clause):
+        yield clause.say("{subject} {be} currently {ing} {rest}")
+
+
+@rule(EQUIVALENT, "seen", "progressive", past=False)
+def in_the_process(clause: Clause) -> Iterator[str]:
+    """The man is cooking: the man is in the process of cooking."""
+    if _is_act(clause) and clause.verb not in listed("no process"):
+        yield clause.say("{subject} {be} in the process of {ing} {rest}")
+
+
+@rule(EQUIVALENT, "synonym", "progressive", past=False)
+def seated(clause: Clause) -> Iterator[str]:
+    """The man is sitting on a bench: the man is seated on a bench."""
+    if clause.verb == "sit" and clause.rest[:1] != ("down",):
+        yield clause.say("{subject} {be} seated {rest}")
+
+
+@rule(EQUIVALENT, "cleft", "progressive copular simple")
+def it_is_who(clause: Clause) -> Iterator[str]:
+    """The men are tall: it is the men who are tall."""
+    first = clause.determiner
+    if clause.single and first not in PRONOUNS and first not in NEGATIVES and first not in ("every", "each"):
+        yield clause.say("it {was} {subject} {who} {predicate}", was="was" if clause.past else "is")
+
+
+# -- less said -----------------------------------------------------------------------------------------------------
+
+
+@rule(FOLLOWS, "wider subject", "progressive copular simple")
+def wider_subject(clause: Clause) -> Iterator[str]:
+    """A man is eating: someone is eating."""
+    if not _monotone(clause) or clause.noun in PRONOUNS or not listed("reflexives").isdisjoint(clause.lower_rest):
         return
-    subject_nouns = {lexicon.nouns[w.lower()] for w in clause.subject if w.lower() in lexicon.nouns}
+    lexicon = clause.lexicon
+    subject_nouns = {lexicon.nouns[w] for w in in_lower_case(clause.subject) if w in lexicon.nouns}
     if "and" in clause.subject and not (subject_nouns <= lexicon.people or subject_nouns <= lexicon.animals):
         return
-    after_subject = plain(clause, lexicon)[len(clause.subject) :]
-    if is_human(clause, lexicon):
-        if clause.plural and [w.lower() for w in clause.subject] != ["some", "people"]:
-            yield Rewrite(say("some people", after_subject), "wider subject", "follows")
-        elif not clause.plural and clause.head.lower() not in COLLECTIVES | {"people"}:
-            yield Rewrite(say("someone", after_subject), "wider subject", "follows")
-    elif is_animal(clause, lexicon) and clause.head.lower() not in ("animal", "animals"):
-        yield Rewrite(say("some animals" if clause.plural else "an animal", after_subject), "wider subject", "follows")
+    wider = _wider_name(clause)
+    if wider:
+        yield clause.say("{wider} {predicate}", wider=wider)
 
 
-def left_out(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """Without an adjective, or without the last phrase of place."""
-    if clause.negated or not _monotone(words):
+def _wider_name(clause: Clause) -> str:
+    if clause.human:
+        if clause.plural:
+            return "" if in_lower_case(clause.subject) == ["some", "people"] else "some people"
+        return "" if clause.noun in COLLECTIVES or clause.noun == "people" else "someone"
+    if clause.animal and clause.noun not in ("animal", "animals"):
+        return "some animals" if clause.plural else "an animal"
+    return ""
+
+
+@rule(FOLLOWS, "wider word", ANY_KIND, negated=None)
+def wider_word(clause: Clause) -> Iterator[str]:
+    """A boy paints a horse: a boy paints an animal."""
+    if _monotone(clause):
+        yield from map(spliced, swaps("wider word", clause, clause.lexicon.kinds))
+
+
+@rule(FOLLOWS, "wider word", "progressive simple")
+def wider_verb(clause: Clause) -> Iterator[str]:
+    """A dog runs: a dog moves."""
+    if _monotone(clause) and (
+        not clause.rest or clause.first in PREPOSITIONS or clause.first in listed("no object now")
+    ):
+        for new in clause.lexicon.wider_verbs.get(clause.verb, ()):
+            base, *tail = new.split()
+            yield written(clause.but(verb=base, rest=(*tail, *clause.rest)).words)
+
+
+@rule(FOLLOWS, "left out", ANY_KIND)
+def without_adjective(clause: Clause) -> Iterator[str]:
+    """A tall man runs: a man runs."""
+    words, lower, lexicon = clause.words, clause.lower, clause.lexicon
+    if not _monotone(clause):
         return
-    lower = [w.lower() for w in words]
     for i, word in enumerate(lower[:-1]):
-        describes = word in lexicon.adjectives or word in lexicon.colors
-        if describes and lower[i + 1] in lexicon.nouns and word not in NUMBERS:
-            before = lower[i - 1] if i else ""
-            if (
-                word
-                in one_of("other another same only several many few both first last next ready alone various single")
-                or before in ("very", "and", "or", "most", "more", "is", "are")
-                or (not before and i == 0 and not lexicon.is_plural(lower[i + 1]))
-            ):
-                continue
-            if word in ("stone", "plastic", "metal", "human", "police", "hot", "high", "stray", "orange"):
-                continue
-            yield Rewrite(say(words[:i], words[i + 1 :]), "left out", "follows")
-    full_words = plain(clause, lexicon)
-    lowered = [w.lower() for w in full_words]
-    start = len(clause.subject) + (2 if clause.kind in ("progressive", "existential") else 1)
-    for position in range(len(full_words) - 2, start, -1):
-        if lowered[position] in PREPOSITIONS and clause.kind in ("progressive", "simple"):
-            before = lowered[position - 1]
-            phrase_end = position + 1 + noun_phrase_end(full_words[position + 1 :], lexicon)
-            if phrase_end != len(full_words) or lowered[position] in one_of(
-                "of to for with like as about than without"
-            ):
-                return
-            if before in PREPOSITIONS or before in one_of("next front top close middle out at not and"):
-                return
-            if (
-                clause.verb in one_of("look stare put lay place take get gaze point have be go lean")
-                and position <= start + 1
-            ):
-                return
-            if (
-                position <= start
-                and clause.verb in lexicon.transitive
-                and clause.verb
-                not in one_of(
-                    "walk play climb read eat drink sing study ride row dig cook swing "
-                    "clean paint drive fly perform write"
-                )
-            ):
-                return
-            yield Rewrite(say(full_words[:position]), "left out", "follows")
-            return
+        if not lexicon.describes(word) or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
+            continue
+        # The first word may go only where no article would be missed.
+        needed = lower[i - 1] in listed("before what is not left out") if i else not lexicon.is_plural(lower[i + 1])
+        if not needed:
+            yield written([*words[:i], *words[i + 1 :]])
+
+
+def _verb_end(clause: Clause) -> int:
+    return len(clause.subject) + (2 if clause.kind == "progressive" else 1)
+
+
+@rule(FOLLOWS, "left out", "progressive simple")
+def without_place(clause: Clause) -> Iterator[str]:
+    """A man is running in the park: a man is running."""
+    start = _verb_end(clause)
+    position = _last_preposition(clause, start)
+    if position is None or not _monotone(clause):
+        return
+    words, before = clause.words, clause.lower[position - 1]
+    if position + 1 + clause.lexicon.noun_phrase_end(words[position + 1 :]) != len(words):
+        return
     if (
-        lowered
-        and lowered[-1]
-        in one_of("outside outdoors inside indoors together alone quickly slowly quietly happily loudly")
-        and clause.kind in ("progressive", "simple")
-        and len(full_words) > start
-        and lowered[-2] not in CONJUNCTIONS
-        and lowered[-2] not in ("each", "other")
+        clause.lower[position] in listed("not only of place")
+        or before in PREPOSITIONS
+        or before in listed("needs a place")
     ):
-        yield Rewrite(say(full_words[:-1]), "left out", "follows")
-
-
-def frames(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    if clause.kind != "unreadable":
-        yield Rewrite(say("it is true that", plain(clause, lexicon)), "frame", "equivalent", frame=True)
-        yield Rewrite(say("it is the case that", plain(clause, lexicon)), "frame", "equivalent", frame=True)
-
-
-def quantifiers(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """some people: a few people; all the men: every one of the men; a group of people: people."""
-    lower = [w.lower() for w in words]
-    if not lower:
         return
-    if lower[0] == "some" and len(lower) > 1 and lexicon.is_plural(lower[1]):
-        yield Rewrite(say(words[1:]), "quantifier", "equivalent")
-        yield Rewrite(say("at least some", words[1:]), "quantifier", "equivalent")
-    elif lower[:2] == ["all", "of"] or lower[:2] == ["all", "the"]:
-        if clause.kind == "unreadable":
-            yield Rewrite(
-                say("every single one of", words[2:] if lower[1] == "of" else words[1:]), "quantifier", "equivalent"
-            )
+    if position > start + 1 or clause.verb not in listed("verbs that need a place"):
+        yield written(words[:position])
+
+
+@rule(FOLLOWS, "left out", "progressive simple")
+def without_adverb(clause: Clause) -> Iterator[str]:
+    """A man is running outside: a man is running."""
+    words, lower, start = clause.words, clause.lower, _verb_end(clause)
+    if not _monotone(clause) or _last_preposition(clause, start) is not None or len(words) <= start:
+        return
+    if lower[-1] in listed("last adverbs") and lower[-2] not in CONJUNCTIONS and lower[-2] not in ("each", "other"):
+        yield written(words[:-1])
+
+
+# -- WordNet, frames -----------------------------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "wordnet", ANY_KIND, negated=None)
+def wordnet_word(clause: Clause) -> Iterator[Made]:
+    """Nouns and adjectives that only WordNet knows a synonym or a wider word of: its commonest sense is taken."""
+    lexicon, words = clause.lexicon, clause.words
+    for i, word in enumerate(clause.lower if lexicon.wordnet else ()):
+        known = lexicon.synonyms.get(word, []) + lexicon.kinds.get(word, [])
+        after = clause.lower[i + 1] if i + 1 < len(words) else ""
+        if word in lexicon.adjectives and after in lexicon.nouns:
+            found = _adjectives_in_wordnet(word, lexicon)
+        elif lexicon.is_noun(word) and word not in lexicon.forms and not in_compound(clause, i):
+            found = _nouns_in_wordnet(word, lexicon, _monotone(clause))
         else:
-            yield Rewrite(say("all of", words[1:] if lower[1] == "the" else words[2:]), "quantifier", "equivalent")
-    elif (
-        clause.kind != "existential"
-        and clause.plural
-        and lower[0] in lexicon.plural_forms
-        and not clause.negated
-        and clause.kind in ("progressive", "copular", "simple")
-    ):
-        yield Rewrite(say("some", words), "quantifier", "follows")
-    elif lower[:2] in (["a", "group"], ["group", "of"], ["a", "bunch"], ["a", "crowd"]) and "of" in lower[:4]:
-        of_position = lower.index("of")
-        if clause.auxiliary in ("are", "were") or (clause.kind == "simple" and clause.plural):
-            yield Rewrite(say(words[of_position + 1 :]), "quantifier", "follows")
-            yield Rewrite(say("several", words[of_position + 1 :]), "quantifier", "follows")
-    elif lower[0] in ("nobody",):
-        yield Rewrite(say("not a single person", words[1:]), "quantifier", "equivalent")
-    elif clause.kind == "existential" and lower[2:3] == ["no"]:
-        yield Rewrite(say(words[:2], "not any", words[3:]), "quantifier", "equivalent")
-        if not clause.plural:
-            yield Rewrite(say(words[:2], "not a single", words[3:]), "quantifier", "equivalent")
-        if not clause.rest:
-            yield Rewrite(
-                say("no", words[3:], "are present" if clause.plural else "is present"),
-                "quantifier",
-                "equivalent",
-            )
-            yield Rewrite(say("no", words[3:], "can be seen"), "quantifier", "equivalent")
-        elif clause.rest[0].lower() in lexicon.verb_of["ing"] or clause.rest[0].lower() in PREPOSITIONS:
-            yield Rewrite(say("no", clause.subject[1:], clause.be, clause.rest), "quantifier", "equivalent")
+            continue
+        for new, relation in found:
+            if new not in known and len(new.split()) <= 2:
+                yield written([*words[:i], *new.split(), *words[i + 1 :]]), relation
 
 
-def negative_again(clause: Clause, words: list[str], lexicon: Lexicon) -> Iterator[Rewrite]:
-    """is not eating: isn't eating; it is not the case."""
-    if not clause.negated or clause.determiner in ("no", "nobody", "none", "nothing", "neither"):
-        return
-    if clause.kind in ("progressive", "copular") and clause.rest[:1] != ("never",):
-        tail = [lexicon.forms[clause.verb].ing] if clause.verb else []
-        if clause.auxiliary in ("is", "are", "was", "were"):
-            yield Rewrite(say(clause.subject, clause.auxiliary + "n't", tail, clause.rest), "contraction", "equivalent")
-        yield Rewrite(say(clause.subject, clause.auxiliary, "not currently", tail, clause.rest), "adverb", "equivalent")
-        if clause.kind == "copular" and len(clause.rest) == 1:
-            for opposite in lexicon.opposites.get(clause.rest[0].lower(), []):
-                if clause.rest[0].lower() in one_of(
-                    "asleep awake alive dead open closed inside outside indoors outdoors"
-                ):
-                    yield Rewrite(say(clause.subject, clause.auxiliary, opposite), "double negation", "equivalent")
-    if clause.kind == "do":
-        yield Rewrite(
-            say(clause.subject, clause.auxiliary + "n't", clause.verb or "", clause.rest),
-            "contraction",
-            "equivalent",
-        )
-    if clause.kind == "existential" and clause.subject[0].lower() in ("a", "an", "any"):
-        yield Rewrite(say("there", clause.auxiliary, "no", clause.subject[1:], clause.rest), "quantifier", "equivalent")
+def _adjectives_in_wordnet(word: str, lexicon: Lexicon) -> list[tuple[str, str]]:
+    assert lexicon.wordnet
+    return [(new, EQUIVALENT) for new in lexicon.wordnet.synonyms(word, "adj")[:1]]
 
 
-RULES: tuple[Rule, ...] = (
-    synonyms, verb_synonyms, phrases, aspect, existential, passive, numbers, wearing, having, fronting,
-    conjuncts, quantifiers, double_negation, predicate, emphasis, negative_again, seen, cleft, wider_subject,
-    wider_words, left_out, wordnet_words, frames,
-)  # fmt: skip
+def _nouns_in_wordnet(word: str, lexicon: Lexicon, may_widen: bool) -> list[tuple[str, str]]:
+    assert lexicon.wordnet
+    plural, singular = lexicon.is_plural(word), lexicon.nouns.get(word, word)
+    if plural and singular == word:
+        singular = word.removesuffix("s")
+    found = [(new, EQUIVALENT) for new in lexicon.wordnet.synonyms(singular, "noun")[:1]]
+    if may_widen:
+        found += [(new, FOLLOWS) for new in lexicon.wordnet.wider(singular, "noun")[:1]]
+    return [(plural_phrase(new, lexicon.plurals) if plural else new, relation) for new, relation in found]
+
+
+@rule(EQUIVALENT, "frame", negated=None)
+def it_is_true(clause: Clause) -> Iterator[str]:
+    """It is true that a man is eating."""
+    for frame in said("true"):
+        yield clause.say("{frame} {words}", frame=frame)

@@ -1,59 +1,30 @@
-"""The words the sentence rules know: the built-in lexicon, widened by WordNet where the machine has it."""
+"""The words the sentence rules know: the built-in lexicon, widened by WordNet where the machine has it.
+
+`english.txt` is the vocabulary, `grammar.txt` the small word classes that rules ask for by name.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 
-from sensecheck.language.rewriting import morphology
+from sensecheck.language import morphology
 from sensecheck.language.rewriting.wordnet import WordNet, find_wordnet
 
-
-@cache
-def one_of(words: str) -> frozenset[str]:
-    """The words of a string as a set."""
-    return frozenset(words.split())
+Sections = dict[str, list[str]]
 
 
-BE = {"is": False, "are": True, "was": False, "were": True, "am": False, "'s": False}
-HAVE = {"has", "have", "had"}
-MODALS = {"can", "could", "will", "would", "may", "might", "must", "should"}
-DETERMINERS = one_of(
-    "a an the some this that these those no every each all both several many few any another "
-    "one most his her their its my our your only"
-)
-POSSESSIVES = {"his", "her", "their", "its", "my", "our", "your"}
-PRONOUNS = {
-    "he": False, "she": False, "it": False, "they": True, "we": True, "you": True, "i": False,
-    "someone": False, "somebody": False, "everyone": False, "everybody": False, "nobody": False,
-    "something": False, "nothing": False, "anyone": False, "this": False, "that": False, "these": True,
-    "those": True, "everything": False,
-}  # fmt: skip
-PREPOSITIONS = one_of(
-    "in on at near by with for to of from into onto through across over under behind beside "
-    "between among along around down up off against towards toward inside outside during after "
-    "before without about above below beneath underneath past out atop alongside amongst via "
-    "like within upon as than"
-)
-CONJUNCTIONS = one_of("and or but while because so since when until if although where")
-RELATIVES = {"who", "which", "that", "whose", "whom"}
-ADVERBS = one_of(
-    "just currently also all both very really still now already always often about almost "
-    "happily quickly slowly quietly carefully together probably never not being upside well too "
-    "only actually silently loudly outside inside each"
-)
-NUMBERS = {
-    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100,
-}  # fmt: skip
-COLLECTIVES = one_of("couple family team crowd group band crew class audience choir army police bunch")
-NEGATIVES = one_of("no not nobody none never nothing neither nowhere without n't cannot")
+def read_data(name: str) -> str:
+    """A data file that stands beside this module."""
+    return resources.files("sensecheck.language.rewriting").joinpath(name).read_text("utf-8")
 
 
-def _sections(text: str) -> dict[str, list[str]]:
-    sections: dict[str, list[str]] = defaultdict(list)
+def sections_of(text: str) -> Sections:
+    """[section] → its lines, without remarks and blank ones."""
+    sections: Sections = defaultdict(list)
     name = ""
     for raw in text.splitlines():
         line = raw.split("#", 1)[0].strip()
@@ -64,15 +35,65 @@ def _sections(text: str) -> dict[str, list[str]]:
     return sections
 
 
+def _words(lines: list[str]) -> list[str]:
+    return [word.replace("_", " ") for line in lines for word in line.split()]
+
+
 def _entries(lines: list[str]) -> list[str]:
     return [entry.strip() for line in lines for entry in line.split(";") if entry.strip()]
 
 
+def _pairs(lines: list[str], sign: str | None = None) -> Iterator[tuple[str, str]]:
+    """The two sides of each entry, which a sign or a space parts; "_" stands for a space inside a side."""
+    for entry in _entries(lines):
+        left, right = entry.split(sign)
+        yield left.strip().replace("_", " "), right.strip().replace("_", " ")
+
+
+_GRAMMAR = dict(sections_of(read_data("grammar.txt")))
+
+
+@cache
+def listed(name: str) -> frozenset[str]:
+    """A word class of grammar.txt; of a table, its left sides."""
+    lines = _GRAMMAR[name]
+    return frozenset(table_of(name) if "=" in lines[0] else _words(lines))
+
+
+def table_of(name: str) -> dict[str, str]:
+    """A section of grammar.txt whose entries are pairs: "he = him; she = her"."""
+    return dict(_pairs(_GRAMMAR[name], "="))
+
+
+@cache
+def said(name: str) -> tuple[str, ...]:
+    """A section of grammar.txt whose entries are phrases that rules say, in their order: "in fact; indeed"."""
+    return tuple(_entries(_GRAMMAR[name]))
+
+
+BE = listed("be")
+HAVE = listed("have")
+MODALS = listed("modals")
+DETERMINERS = listed("determiners")
+POSSESSIVES = listed("possessives")
+PRONOUNS = listed("pronouns")
+PREPOSITIONS = listed("prepositions")
+CONJUNCTIONS = listed("conjunctions")
+RELATIVES = listed("relatives")
+ADVERBS = listed("adverbs")
+COLLECTIVES = listed("collectives")
+NEGATIVES = listed("negatives")
+NUMBERS = {word: int(value) for word, value in table_of("numbers").items()}
+_CLOSED_CLASSES = DETERMINERS | PREPOSITIONS | CONJUNCTIONS | RELATIVES | ADVERBS | BE | HAVE | MODALS | set(NUMBERS)
+
+
+def _lists() -> dict[str, list[str]]:
+    return defaultdict(list)
+
+
 @dataclass
 class Lexicon:
-    """Words by what the rules may do with them. Forms are lower case; a hyphen stands for a space inside an
-    entry.
-    """
+    """Words by what the rules may do with them. Forms are lower case."""
 
     forms: dict[str, morphology.VerbForms] = field(default_factory=dict)
     """base → its forms"""
@@ -91,29 +112,24 @@ class Lexicon:
     mass: set[str] = field(default_factory=set)
     adjectives: set[str] = field(default_factory=set)
     colors: set[str] = field(default_factory=set)
-    exclusive: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    exclusive: dict[str, list[str]] = field(default_factory=_lists)
     exclusive_acts: dict[str, list[str]] = field(default_factory=dict)
-    opposites: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    opposites: dict[str, list[str]] = field(default_factory=_lists)
     opposite_verbs: dict[str, str] = field(default_factory=dict)
     counterparts: dict[str, str] = field(default_factory=dict)
-    synonyms: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    verb_synonyms: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    synonyms: dict[str, list[str]] = field(default_factory=_lists)
+    verb_synonyms: dict[str, list[str]] = field(default_factory=_lists)
     phrases: list[tuple[str, str]] = field(default_factory=list)
-    kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    wider_verbs: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    kinds: dict[str, list[str]] = field(default_factory=_lists)
+    wider_verbs: dict[str, list[str]] = field(default_factory=_lists)
     fixed: set[str] = field(default_factory=set)
     wordnet: WordNet | None = None
 
     def add_verb(self, base: str, past: str | None = None, participle: str | None = None) -> None:
-        if base in self.forms:
-            return
-        forms = morphology.verb_forms(base, past, participle)
-        self.forms[base] = forms
-        for name, form in (
-            ("base", base), ("third", forms.third), ("ing", forms.ing), ("past", forms.past),
-            ("participle", forms.participle),
-        ):  # fmt: skip
-            self.verb_of[name].setdefault(form, base)
+        if base not in self.forms:
+            self.forms[base] = forms = morphology.verb_forms(base, past, participle)
+            for name, form in forms._asdict().items():
+                self.verb_of[name].setdefault(form, base)
 
     def add_noun(self, entry: str) -> str:
         singular, _, plural = entry.partition("/")
@@ -133,89 +149,111 @@ class Lexicon:
         """Known as a noun, or not known as anything else."""
         if word in self.nouns:
             return True
-        closed_classes = (
-            DETERMINERS, PREPOSITIONS, CONJUNCTIONS, RELATIVES, ADVERBS, BE, HAVE, MODALS, NUMBERS,
-            self.adjectives, self.colors,
-        )  # fmt: skip
-        return (
-            word.isalpha() and not any(word in words for words in closed_classes) and not word.endswith(("ing", "ly"))
-        )
+        if word in _CLOSED_CLASSES or self.describes(word):
+            return False
+        return word.isalpha() and not word.endswith(("ing", "ly"))
+
+    def describes(self, word: str) -> bool:
+        return word in self.adjectives or word in self.colors
+
+    def is_person(self, word: str) -> bool:
+        return self.nouns.get(word) in self.people
+
+    def is_animal(self, word: str) -> bool:
+        return self.nouns.get(word) in self.animals
 
     def base_of(self, form: str, *names: str) -> str | None:
         """The verb whose form this is, of the named forms only; regular forms of unknown verbs are not
         guessed.
         """
-        for name in names:
-            base = self.verb_of[name].get(form)
-            if base is not None:
-                return base
-        return None
+        return next((self.verb_of[name][form] for name in names if form in self.verb_of[name]), None)
+
+    def noun_phrase_end(self, words: list[str] | tuple[str, ...]) -> int:
+        """How many words from the start make a noun phrase with determiner, adjectives and a noun; 0 if they do
+        not.
+        """
+        lower = [w.lower() for w in words]
+        start = int(bool(lower) and (lower[0] in DETERMINERS or lower[0] in NUMBERS))
+        noun_seen = 0
+        for i, word in enumerate(lower[start:], start):
+            if word in _PHRASE_ENDS or (noun_seen and word in self.verb_of["ing"]):
+                break
+            if self.is_noun(word):
+                noun_seen = i + 1
+            elif noun_seen or not (self.describes(word) or word in NUMBERS):
+                break
+        return noun_seen
 
 
-def load(text: str, wordnet: WordNet | None = None) -> Lexicon:
-    """Read a lexicon in the format of english.txt."""
-    sections = _sections(text)
-    lexicon = Lexicon(wordnet=wordnet)
+_PHRASE_ENDS = PREPOSITIONS | CONJUNCTIONS | RELATIVES | DETERMINERS | {","}
+
+
+def _add_verbs(lexicon: Lexicon, sections: Sections) -> None:
     for entry in _entries(sections["irregular verbs"]):
-        base, past, participle = entry.split()
-        lexicon.add_verb(base, past, participle)
+        lexicon.add_verb(*entry.split())
     for section in ("transitive verbs", "verbs", "animate verbs"):
-        for word in " ".join(sections[section]).split():
+        for word in _words(sections[section]):
             lexicon.add_verb(word)
-    lexicon.transitive = set(" ".join(sections["transitive verbs"]).split())
-    lexicon.animate_acts = set(" ".join(sections["animate verbs"]).split())
-    for section, group in (("people", lexicon.people), ("animals", lexicon.animals), ("things", set()),
-                           ("places", lexicon.places)):  # fmt: skip
-        for entry in " ".join(sections[section]).split():
-            group.add(lexicon.add_noun(entry))
-    lexicon.adjectives = set(" ".join(sections["adjectives"]).split())
-    lexicon.colors = set(" ".join(sections["colors"]).split())
-    lexicon.mass = set(" ".join(sections["mass nouns"]).split())
-    lexicon.fixed = set(" ".join(sections["never plural swaps"]).split())
+    lexicon.transitive = set(_words(sections["transitive verbs"]))
+    lexicon.animate_acts = set(_words(sections["animate verbs"]))
+
+
+def _add_nouns_and_adjectives(lexicon: Lexicon, sections: Sections) -> None:
+    things: set[str] = set()
+    groups = {"people": lexicon.people, "animals": lexicon.animals, "things": things, "places": lexicon.places}
+    for section, group in groups.items():
+        group.update(lexicon.add_noun(entry) for entry in _words(sections[section]))
+    lexicon.adjectives = set(_words(sections["adjectives"]))
+    lexicon.colors = set(_words(sections["colors"]))
+    lexicon.mass = set(_words(sections["mass nouns"]))
+    lexicon.fixed = set(_words(sections["never plural swaps"]))
+
+
+def _add_opposites(lexicon: Lexicon, sections: Sections) -> None:
     for line in sections["exclusive"]:
         words = line.split()
         for word in words:
             lexicon.exclusive[word] += [other for other in words if other != word]
     for line in sections["exclusive acts"]:
         verbs, acts = line.split(":", 1)
-        for verb in verbs.split():
-            lexicon.exclusive_acts[verb] = _entries([acts])
-    for entry in _entries(sections["opposites"]):
-        left, right = (word.replace("-", " ") if word.count("-") != 1 or word != "long-haired" else word
-                       for word in entry.split())  # fmt: skip
+        lexicon.exclusive_acts.update(dict.fromkeys(verbs.split(), _entries([acts])))
+    for left, right in _pairs(sections["opposites"]):
         for a, b in ((left, right), (right, left)):
             if b not in lexicon.opposites[a]:
                 lexicon.opposites[a].append(b)
-    for entry in _entries(sections["opposite verbs"]):
-        left, right = entry.split()
-        lexicon.add_verb(left)
-        lexicon.add_verb(right)
-        lexicon.opposite_verbs.setdefault(left, right)
-        lexicon.opposite_verbs.setdefault(right, left)
-    for entry in _entries(sections["counterparts"]):
-        left, right = (word.replace("-", " ") if word != "grown-up" else word for word in entry.split())
+    for left, right in _pairs(sections["opposite verbs"]):
+        for a, b in ((left, right), (right, left)):
+            lexicon.add_verb(a)
+            lexicon.opposite_verbs.setdefault(a, b)
+    for left, right in _pairs(sections["counterparts"]):
         lexicon.counterparts.setdefault(left, right)
-        if " " not in right and right != "grown-up":
-            lexicon.counterparts.setdefault(right, left)
+        lexicon.counterparts.setdefault(right, left)
+    for left, right in _pairs(sections["one-way counterparts"]):
+        lexicon.counterparts.setdefault(left, right)
+
+
+def _add_synonyms(lexicon: Lexicon, sections: Sections) -> None:
     for section, table in (("synonyms", lexicon.synonyms), ("kinds", lexicon.kinds)):
-        for entry in _entries(sections[section]):
-            left, right = (side.strip() for side in entry.split(">"))
+        for left, right in _pairs(sections[section], ">"):
             table[left].append(right)
-            if left in lexicon.plurals and right.split()[0] not in ("a", "several"):
+            if left in lexicon.plurals and not right.startswith("a "):
                 table[lexicon.plurals[left]].append(morphology.plural_phrase(right, lexicon.plurals))
-    for entry in _entries(sections["synonymous verbs"]):
-        left, right = (side.strip() for side in entry.split(">"))
-        lexicon.verb_synonyms[left].append(right)
-        lexicon.add_verb(left)
-        lexicon.add_verb(right.split()[0])
-    for entry in _entries(sections["wider verbs"]):
-        left, right = (side.strip() for side in entry.split(">"))
-        lexicon.wider_verbs[left].append(right)
-        lexicon.add_verb(left)
-        lexicon.add_verb(right.split()[0])
+    for section, table in (("synonymous verbs", lexicon.verb_synonyms), ("wider verbs", lexicon.wider_verbs)):
+        for left, right in _pairs(sections[section], ">"):
+            table[left].append(right)
+            lexicon.add_verb(left)
+            lexicon.add_verb(right.split()[0])
     for entry in _entries(sections["phrases"]):
-        left, right = (side.strip() for side in entry.split("="))
-        lexicon.phrases += [(left, right), (right, left)]
+        both_ways = "=" in entry
+        [(left, right)] = _pairs([entry], "=" if both_ways else ">")
+        lexicon.phrases += [(left, right), (right, left)] if both_ways else [(left, right)]
+
+
+def load(text: str, wordnet: WordNet | None = None) -> Lexicon:
+    """Read a lexicon in the format of english.txt."""
+    sections, lexicon = sections_of(text), Lexicon(wordnet=wordnet)
+    for add in (_add_verbs, _add_nouns_and_adjectives, _add_opposites, _add_synonyms):
+        add(lexicon, sections)
     return lexicon
 
 
@@ -224,5 +262,4 @@ def english(use_wordnet: bool = False) -> Lexicon:
     """The built-in lexicon; with `use_wordnet`, widened by the WordNet of nltk_data or of Debian, if there
     is one.
     """
-    text = resources.files("sensecheck.language.rewriting").joinpath("english.txt").read_text("utf-8")
-    return load(text, find_wordnet() if use_wordnet else None)
+    return load(read_data("english.txt"), find_wordnet() if use_wordnet else None)

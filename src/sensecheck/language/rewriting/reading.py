@@ -1,0 +1,356 @@
+"""A shallow reading of one English sentence: who, the finite verb, and the rest. It says so when it cannot
+read one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sensecheck.language.rewriting.clause import Clause, in_lower_case
+from sensecheck.language.rewriting.lexicon import (
+    ADVERBS,
+    BE,
+    COLLECTIVES,
+    CONJUNCTIONS,
+    DETERMINERS,
+    HAVE,
+    MODALS,
+    NEGATIVES,
+    NUMBERS,
+    PREPOSITIONS,
+    PRONOUNS,
+    RELATIVES,
+    Lexicon,
+    listed,
+    table_of,
+)
+
+# One alternative per class of character, none nested: linear on any input.
+_TOKEN = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*|[^\s\w]|_+")
+_FINAL = ".!?…\"'”’ "
+_SENTENCE_INSIDE = re.compile(r"[.!?]\s+[A-Z]")
+_PLAIN_WORD = re.compile(r"[\w,'’-]+$")
+_COMPARED = frozenset(table_of("compared"))
+_OPENERS = DETERMINERS | PRONOUNS | PREPOSITIONS | ADVERBS | set(NUMBERS) | listed("openers")
+_AUXILIARIES = BE | HAVE | MODALS | listed("do")
+MAX_WORDS = 60
+
+
+def tokens_of(text: str) -> list[str]:
+    """Words and marks, final punctuation left off, n't and 's split from the auxiliary they hang on."""
+    words: list[str] = []
+    for token in _TOKEN.findall(text.strip().rstrip(_FINAL)):
+        if "'" in token or "’" in token or token.lower() == "cannot":
+            words += _uncontracted(token, first=not words)
+        else:
+            words.append(token)
+    if in_lower_case(words[:2]) == ["no", "one"]:
+        words[:2] = ["nobody"]
+    return words
+
+
+def _uncontracted(token: str, first: bool) -> list[str]:
+    lower = token.lower().replace("’", "'")
+    if lower == "won't":
+        return ["will", "not"]
+    if lower in ("can't", "cannot"):
+        return [token[:3], "not"]
+    if lower.endswith("n't"):
+        return [token[:-3], "not"]
+    if first and lower in listed("contracted with is"):
+        return [token[:-2], "is"]
+    if lower in listed("contracted with are"):
+        return [token[:-3], "are"]
+    return ["I", "am"] if lower == "i'm" else [token]
+
+
+def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
+    """The first word without its capital, unless it looks like a name."""
+    if not words or words[0] == "I":
+        return words
+    lower = words[0].lower()
+    common_word = (
+        lower in _OPENERS or lower in lexicon.nouns or lexicon.describes(lower) or lower in lexicon.verb_of["ing"]
+    )
+    return [lower if common_word else words[0], *words[1:]]
+
+
+def _lacks_article(words: list[str], lexicon: Lexicon) -> bool:
+    """ "Woman is holding a child": its writer meant "a woman"."""
+    first, second, third = (*words[:3], "", "", "")[:3]
+    if first in listed("bare groups") and second == "of":
+        return True
+    if first in lexicon.adjectives and second in lexicon.people and third in ("is", "was", "has"):
+        return not lexicon.is_plural(second)
+    if (first not in lexicon.people and first not in lexicon.animals) or first in PRONOUNS or first == "police":
+        return False
+    verbs = lexicon.verb_of
+    after_a_subject = second in listed("after a bare subject") or second in verbs["ing"] or second in verbs["third"]
+    return after_a_subject and not lexicon.is_plural(first)
+
+
+def _subject_head(words: list[str], lexicon: Lexicon) -> str:
+    """The noun before the first preposition, participle, relative or comma; of "a group of men" that is
+    men.
+    """
+    phrase: list[str] = []
+    if " ".join(words[:2]).lower() in _COMPARED:
+        words = words[2:]
+    for i, word in enumerate(words):
+        lower = word.lower()
+        if lower == "of" and phrase and phrase[-1].lower() in listed("measures"):
+            phrase = []
+        elif lower in (",", "not") or (i and lower in RELATIVES) or (phrase and _hangs_on(phrase[-1], lower, lexicon)):
+            break
+        else:
+            phrase.append(word)
+    return next((w for w in reversed(phrase) if lexicon.is_noun(w.lower()) or w.lower() in PRONOUNS), "")
+
+
+def _hangs_on(noun: str, lower: str, lexicon: Lexicon) -> bool:
+    """ "in" or "wearing" after a man: what follows is no longer the noun."""
+    return lower in PREPOSITIONS or (lower in lexicon.verb_of["ing"] and lexicon.is_noun(noun.lower()))
+
+
+def _subject_plural(words: list[str], head: str, lexicon: Lexicon) -> bool:
+    lower = in_lower_case(words)
+    first = lower[0] if lower else ""
+    if "and" not in lower and all(w[:1].isupper() for w in words):
+        return False  # a name
+    if " ".join(lower[:2]) in _COMPARED:
+        return True
+    if first in PRONOUNS and len(lower) == 1:
+        return first in listed("plural pronouns")
+    if "and" in lower:
+        return True
+    if first in NUMBERS or first in listed("plural determiners") or first.isdigit():
+        return first not in ("some", "all") or lexicon.is_plural(head.lower())
+    return first not in listed("singular determiners") and lexicon.is_plural(head.lower())
+
+
+def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
+    """May these words be a subject? It must hold a noun or pronoun and no sign of another clause."""
+    if not words or len(words) > 14:
+        return False
+    lower = in_lower_case(words)
+    if lower[0] in CONJUNCTIONS or lower[0] in listed("question words"):
+        return False
+    if any(w in listed("marks of another clause") or w in MODALS for w in lower) or any(
+        w in RELATIVES for w in lower[1:]
+    ):
+        return False
+    return any(lexicon.is_noun(w) or w in PRONOUNS for w in lower)
+
+
+def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
+    """Where a simple finite verb stands, if one is sure enough."""
+    for i in range(1, len(words)):
+        # A capital is part of a name: "Chapel Steps".
+        if not words[i][:1].isupper() and lexicon.base_of(lower[i], "third", "base", "past"):
+            before = lower[i - 2] if i >= 2 and lower[i - 1] in ADVERBS else lower[i - 1]
+            if _may_end_subject(lower, i, before, lexicon) and _is_finite(words, lower, i, before, lexicon):
+                return i
+    return None
+
+
+def _may_end_subject(lower: list[str], i: int, before: str, lexicon: Lexicon) -> bool:
+    after_in_color = before in lexicon.colors and i >= 2 and lower[i - 2] == "in"
+    if not (lexicon.is_noun(before) or before in PRONOUNS or after_in_color):
+        return False
+    return lower[i] not in RELATIVES and (lower[i] not in PREPOSITIONS or lower[i] in lexicon.verb_of["third"])
+
+
+def _is_finite(words: list[str], lower: list[str], i: int, before: str, lexicon: Lexicon) -> bool:
+    plural = _subject_plural(words[:i], _subject_head(words[:i], lexicon), lexicon)
+    if not plural and lower[i] in lexicon.verb_of["third"]:
+        # "the dog walks" but "two dog walks": a noun reading needs a verb later on
+        return lower[i] not in lexicon.nouns or not any(w in BE or w in HAVE for w in lower[i + 1 :])
+    if lower[i] in lexicon.verb_of["base"]:
+        many_before = lexicon.is_plural(before)
+        if plural and (many_before or "and" in lower[:i]):
+            return True
+        if before in COLLECTIVES or before in listed("takes a base form") or (many_before and "of" in lower[:i]):
+            return True
+    return _is_past(lower[i], lower[i + 1] if i + 1 < len(words) else "", lexicon)
+
+
+def _is_past(word: str, after: str, lexicon: Lexicon) -> bool:
+    """A past form after a noun may be a participle ("a man dressed in blue"): asked of verbs where both differ, or
+    where an object or place follows and nothing else can be the verb.
+    """
+    base = lexicon.verb_of["past"].get(word)
+    if base is None or base in listed("verbs of one form"):
+        return False
+    forms = lexicon.forms[base]
+    return forms.past != forms.participle or not after or after in DETERMINERS or after in listed("after a past form")
+
+
+def read(text: str, lexicon: Lexicon) -> Clause:
+    """Read a sentence, or say that it is unreadable."""
+    words = lower_first(tokens_of(text.lower() if text.isupper() else text), lexicon)
+    if _lacks_article(words, lexicon):
+        words = ["a", *words]
+    clause = None if _is_no_sentence(text, words) else _read(words, in_lower_case(words), lexicon)
+    return clause or Clause("unreadable", lexicon, tokens=tuple(lower_first(tokens_of(text), lexicon)))
+
+
+def _is_no_sentence(text: str, words: list[str]) -> bool:
+    if not words or len(words) > MAX_WORDS or text.strip().endswith("?") or _SENTENCE_INSIDE.search(text):
+        return True
+    return not all(map(_PLAIN_WORD.match, words))
+
+
+def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
+    if _opens_otherwise(lower, lexicon):
+        return None
+    if lower[0] == "there" and len(words) > 2 and lower[1] in BE and lower[1] != "am":
+        return _read_existential(words, lower, lexicon)
+    auxiliary_position = next((i for i, w in enumerate(lower) if i and w in _AUXILIARIES), None)
+    verb_position = _finite(words, lower, lexicon)
+    if auxiliary_position is not None and (verb_position is None or auxiliary_position <= verb_position):
+        return _read_auxiliary(words, lower, auxiliary_position, lexicon)
+    if verb_position is not None and _is_phrase(words[:verb_position], lexicon):
+        return _read_simple(words, lower, verb_position, lexicon)
+    return _read_fragment(words, lower, lexicon)
+
+
+def _opens_otherwise(lower: list[str], lexicon: Lexicon) -> bool:
+    """With no subject: "When …", "In the park …", "Run …"."""
+    first = lower[0]
+    if first in PREPOSITIONS and " ".join(lower[:2]) not in _COMPARED:
+        return True
+    return first in CONJUNCTIONS or (first in lexicon.forms and first not in lexicon.nouns)
+
+
+def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
+    start = 3 if lower[2:3] == ["not"] else 2
+    while lower[start : start + 1] and lower[start] in listed("adverbs after there is"):
+        start += 1
+    end = start + 1
+    while end < len(words) and not _ends_noun_phrase(lower, end, lexicon):
+        end += 1
+    head = _subject_head(words[start:end], lexicon)
+    if not head:
+        return None
+    return Clause(
+        "existential", lexicon, tuple(words[start:end]), lower[1], rest=tuple(words[end:]), head=head,
+        plural=lower[1] in listed("plural be"), past=lower[1] in listed("past be"),
+        negated=lower[2] == "not" or lower[start] == "no",
+    )  # fmt: skip
+
+
+def _ends_noun_phrase(lower: list[str], i: int, lexicon: Lexicon) -> bool:
+    """At a participle, a relative or a phrase of place."""
+    if lower[i] in RELATIVES or lower[i] in listed("after the noun of there is"):
+        return True
+    return lower[i] in lexicon.verb_of["ing"] and lexicon.is_noun(lower[i - 1])
+
+
+def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
+    subject, auxiliary, after = words[:position], lower[position], lower[position + 1 :]
+    rest = tuple(words[position + 2 :] if after[:1] == ["not"] else words[position + 1 :])
+    head = _subject_head(subject, lexicon) if _is_phrase(subject, lexicon) else ""
+    if not rest or not head:
+        return None
+    negated = after[0] in ("not", "never") or lower[0] in listed("no subject")
+    plural = _subject_plural(subject, head, lexicon)
+    clause = Clause("", lexicon, tuple(subject), auxiliary, rest=rest, plural=plural, head=head, negated=negated)
+    if auxiliary in BE:
+        return _read_be(clause)
+    if auxiliary in HAVE:
+        return _read_have(clause)
+    if auxiliary in MODALS:
+        return clause.but(kind="modal")
+    if not negated or clause.first not in lexicon.forms:
+        return None
+    return clause.but(kind="do", verb=clause.first, rest=clause.thing, past=auxiliary == "did")
+
+
+def _read_be(clause: Clause) -> Clause:
+    # "you are" says nothing about number; every other form of be does
+    plural = clause.auxiliary in listed("plural be") and clause.determiner != "you"
+    clause = clause.but(kind="copular", plural=plural, past=clause.auxiliary in listed("past be"))
+    verb = clause.lexicon.verb_of["ing"].get(clause.first)
+    if verb is not None and (clause.first not in clause.lexicon.nouns or clause.thing):
+        return clause.but(kind="progressive", verb=verb, rest=clause.thing)
+    return clause
+
+
+def _read_have(clause: Clause) -> Clause:
+    # "a woman in a hat and gloves has": the verb knows the number
+    clause = clause.but(past=clause.auxiliary == "had", plural=clause.plural and clause.auxiliary != "has")
+    if clause.first in clause.lexicon.verb_of["participle"] or clause.first in listed("before a participle"):
+        return clause.but(kind="perfect")
+    return clause.but(kind="simple", verb="have", auxiliary="")
+
+
+def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
+    subject, form, forms = words[:position], lower[position], lexicon.verb_of
+    head = _subject_head(subject, lexicon)
+    if lower[position - 1] in ADVERBS or not head:
+        return None
+    plural = _subject_plural(subject, head, lexicon)
+    if form in forms["base"] and form not in forms["past"]:
+        plural = plural or lower[0] not in ("i", "you")  # "a couple eat": the verb knows the number
+    past = form in forms["past"] and form not in forms["base"] and form not in forms["third"]
+    return Clause(
+        "simple", lexicon, tuple(subject), verb=lexicon.base_of(form, "third", "base", "past") or "",
+        rest=tuple(words[position + 1 :]), plural=plural, past=past, head=head,
+        negated=lower[0] in listed("no subject"),
+    )  # fmt: skip
+
+
+def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
+    """ "A dog jumping through hoops": a noun phrase and a participle, read as if "is" stood between them."""
+    for i in range(1, len(words)):
+        verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][:1].islower() else None
+        if verb is not None and lexicon.is_noun(lower[i - 1]) and _is_phrase(words[:i], lexicon):
+            head = _subject_head(words[:i], lexicon)
+            if not head or _has_another_verb(lower, i, lexicon):
+                return None
+            plural = _subject_plural(words[:i], head, lexicon)
+            return Clause(
+                "progressive", lexicon, tuple(words[:i]), "are" if plural else "is", verb, tuple(words[i + 1 :]),
+                plural=plural, head=head, fragment=True, negated=any(w in NEGATIVES for w in lower[:i]),
+            )  # fmt: skip
+    return _read_noun_phrase(words, lower, lexicon)
+
+
+def _has_another_verb(lower: list[str], i: int, lexicon: Lexicon) -> bool:
+    """May the participle at i hang on another verb, or on a noun too far away?"""
+    nouns, forms = lexicon.nouns, lexicon.verb_of
+    if lower[i - 1] in forms["past"] and lower[i - 1] not in nouns:
+        return True  # "a man just finished cutting": the verb is the word before
+    if any(w in forms["third"] and w not in nouns for w in lower[i + 1 :]):
+        return True
+    return sum(w in PREPOSITIONS and w != "of" for w in lower[1:i]) > 1
+
+
+_NO_PART_OF_A_NOUN_PHRASE = (CONJUNCTIONS | RELATIVES | BE | MODALS) - {"and"}
+_PARTS_OF_A_NOUN_PHRASE = DETERMINERS | PREPOSITIONS | set(NUMBERS) | {"and", ","}
+
+
+def _read_noun_phrase(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
+    """ "A naked man in a bar": read as if "There is" stood before it."""
+    first = lower[0]
+    indefinite = first in listed("opens a noun phrase") or first in NUMBERS or first in lexicon.plural_forms
+    if not indefinite or any(w in _NO_PART_OF_A_NOUN_PHRASE or _is_verb(w, lexicon) for w in lower):
+        return None
+    there_is = ["there", "is" if first in ("a", "an") else "are"]
+    clause = _read_existential([*there_is, *words], [*there_is, *lower], lexicon)
+    if clause is None or (clause.first and clause.first not in PREPOSITIONS and clause.first != "next"):
+        return None
+    if any(_may_be_a_verb(w.lower(), lexicon) for w in clause.subject):
+        return None
+    return clause.but(fragment=True)
+
+
+def _is_verb(word: str, lexicon: Lexicon) -> bool:
+    if word in lexicon.nouns or word in lexicon.adjectives or word in PREPOSITIONS:
+        return False
+    return lexicon.base_of(word, "third", "base", "past", "ing", "participle") is not None
+
+
+def _may_be_a_verb(word: str, lexicon: Lexicon) -> bool:
+    known = word in _PARTS_OF_A_NOUN_PHRASE or word in lexicon.nouns or lexicon.describes(word)
+    return not known and word.endswith(("s", "ing", "ed"))

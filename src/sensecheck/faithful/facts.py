@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from sensecheck.inputs.reasons import Reason
 from sensecheck.language.morphology import stem
@@ -50,7 +50,7 @@ def name_of(text: str) -> Name:
 NO_NAME = Name("", (), ())
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Fact:
     """One thing the query says.
 
@@ -62,7 +62,7 @@ class Fact:
     text: str
     span: Span | None = None
     name: Name = NO_NAME
-    also: Name = NO_NAME  # another name of the same thing: the identifier beside the schema's natural name
+    also: tuple[Name, ...] = ()  # other names of the same thing: the identifier beside the schema's natural name
     role: str = ""  # select, where, having, order, group, result, filter
     op: str = ""  # =, !=, >, >=, <, <=, like, between; or, and; union, intersect, except; all, most, only
     aggregate: str = ""  # count, sum, avg, max, min
@@ -75,10 +75,28 @@ class Fact:
     pair: tuple[str, str] | None = None  # what is compared with what: the values that pick the two rows
     integral: bool = False  # the number counts things: more than one is at least two
 
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """Every name that the thing goes by."""
+        return (self.name, *self.also)
 
-@dataclass(slots=True)
+    @property
+    def plain_value(self) -> str:
+        """The literal as it is looked up in word lists."""
+        return (self.value or "").strip().lower().replace(" / ", "/")
+
+    @property
+    def in_digits(self) -> bool:
+        """Whether the literal is a number written in digits."""
+        return self.number is not None and any(c.isdigit() for c in self.value or "")
+
+
+@dataclass
 class Reading:
-    """All facts of a query, and the names that its surroundings (the schema) know but it does not use."""
+    """All facts of a query, and the names that its surroundings (the schema) know but it does not use.
+
+    What follows from the facts alone is made once: a query may come with many sentences.
+    """
 
     facts: list[Fact]
     names: list[Name] = field(default_factory=list)  # used in the query
@@ -91,27 +109,51 @@ class Reading:
     language: str = "sql"
     opaque: bool = False  # it holds identifiers that nobody could say, so what the sentence names may be them
 
-    _by_kind: dict[str, list[Fact]] | None = None
-    _other_index: dict[str, list[Name]] | None = None
-
     def of(self, kind: str) -> list[Fact]:
-        """The facts of a kind; sorted once, since a query may come with many sentences."""
-        if self._by_kind is None:
-            self._by_kind = {}
-            for fact in self.facts:
-                self._by_kind.setdefault(fact.kind, []).append(fact)
+        """The facts of a kind."""
         return self._by_kind.get(kind, [])
 
-    @property
+    @cached_property
+    def _by_kind(self) -> dict[str, list[Fact]]:
+        by_kind: dict[str, list[Fact]] = {}
+        for fact in self.facts:
+            by_kind.setdefault(fact.kind, []).append(fact)
+        return by_kind
+
+    @cached_property
+    def offers(self) -> frozenset[str]:
+        """What a rule may need: the language, whether it is a query or a logic form, names that can be said."""
+        form = "form" if self.language == "logic2text" else "query"
+        return frozenset((self.language, form, "opaque" if self.opaque else "names"))
+
+    @cached_property
+    def texts(self) -> list[Fact]:
+        """Facts whose literal is words."""
+        return [f for f in self.facts if f.kind in ("comparison", "entity") and f.value is not None and not f.in_digits]
+
+    @cached_property
+    def numerals(self) -> list[Fact]:
+        """Facts whose literal is a number."""
+        counts = ("limit", "ordinal")
+        return [
+            f
+            for f in self.facts
+            if (f.kind in counts and f.number is not None) or (f.kind == "comparison" and f.in_digits)
+        ]
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        return frozenset(f.number for f in self.facts if f.number is not None)
+
+    @cached_property
     def other_index(self) -> dict[str, list[Name]]:
         """Unused columns by the stem of their first word. Nouns for the rows of a table are left out: they name no
         attribute."""
-        if self._other_index is None:
-            self._other_index = {}
-            for name, _ in self.other_names:
-                if name.stems and not self.entities.issuperset(name.stems):
-                    self._other_index.setdefault(name.stems[0], []).append(name)
-        return self._other_index
+        index: dict[str, list[Name]] = {}
+        for name, _ in self.other_names:
+            if name.stems and not self.entities.issuperset(name.stems):
+                index.setdefault(name.stems[0], []).append(name)
+        return index
 
 
 def unique_names(names: Iterable[Name]) -> list[Name]:

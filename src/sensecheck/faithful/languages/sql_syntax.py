@@ -33,6 +33,10 @@ class Expr:
     quoted: bool = False
     op_span: tuple[int, int] = (0, 0)
 
+    @property
+    def span(self) -> tuple[int, int]:
+        return self.start, self.end
+
 
 @dataclass(slots=True)
 class OrderKey:

@@ -23,7 +23,9 @@ from sensecheck.language.lexicon import (
 from sensecheck.language.morphology import stem
 from sensecheck.language.tokens import tokenize
 
-FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards")
+FILES = (
+    "operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards", "wordings",
+)  # fmt: skip
 
 _WAYS = ("up", "down", "time_up", "time_down", "age_up", "age_down", "good", "bad", "quick", "slow")
 _ATTRIBUTES = ("time", "sequence", "age", "rank", "duration", "speed", "adverse")
@@ -42,8 +44,6 @@ KINDS: dict[str, Any] = {
     "guards": {"": [TEXT]},
 }
 """What each key of a lexicon holds."""
-
-_SPANS = frozenset(("days", "months", "weeks", "years", "terms"))
 
 Phrase = tuple[tuple[str, ...], tuple[str, ...]]  # keys, signals
 
@@ -104,6 +104,7 @@ class Vocabulary:
         }
         self.places: dict[str, tuple[tuple[str, ...], ...]] = _both_ways(lexicon["places"])
         self.guards: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in lexicon["guards"].items()}
+        self.negative_prefixes = tuple(sorted(self.guards["negative_prefixes"]))
         self.yes = frozenset(lexicon["yes"])
         self.no = frozenset(lexicon["no"])
         self.operator_words = frozenset(
@@ -149,18 +150,21 @@ class Vocabulary:
         """Which way a gradable word points on a column: 1 to the large end, -1 to the small, 0 cannot tell."""
         kind = self.classes.get(adjective, "")
         kinds = self.kinds_of(name)
-        if adjective == "long" and "time" in kinds and "duration" not in kinds and name.words[0] not in _SPANS:
+        if (
+            adjective == "long"
+            and "time" in kinds
+            and "duration" not in kinds
+            and name.words[0] not in self.guards["time_spans"]
+        ):
             return 0  # in office for longest: since the earliest date
         if kind == "up":
-            return (
-                0 if "rank" in kinds and adjective in ("high", "great", "strong", "successful", "many", "large") else 1
-            )
+            return 0 if "rank" in kinds and adjective in self.guards["high_ranks"] else 1
         if kind == "down":
-            return 0 if "rank" in kinds and adjective in ("low", "little", "few", "small") else -1
+            return 0 if "rank" in kinds and adjective in self.guards["low_ranks"] else -1
         if kind in ("time_up", "time_down"):
             way = 1 if kind == "time_up" else -1
             if "age" in kinds:
-                return -way if adjective in ("new", "recent") else 0
+                return -way if adjective in self.guards["new"] else 0
             return way if kinds & {"time", "sequence"} and "rank" not in kinds else 0
         if kind in ("age_up", "age_down"):
             way = 1 if kind == "age_up" else -1

@@ -63,7 +63,8 @@ class Fact:
     span: Span | None = None
     name: Name = NO_NAME
     also: tuple[Name, ...] = ()  # other names of the same thing: the identifier beside the schema's natural name
-    role: str = ""  # select, where, having, order, group, result, filter
+    table: Name = NO_NAME  # of a column: the table that it was found in
+    role: str = ""  # the clause: select, where, having, order, group, result, filter
     op: str = ""  # =, !=, >, >=, <, <=, like, between; or, and; union, intersect, except; all, most, only
     aggregate: str = ""  # count, sum, avg, max, min
     direction: int = 0  # 1 towards the large end, -1 towards the small
@@ -107,6 +108,7 @@ class Reading:
     textual: frozenset[Name] = frozenset()  # names of columns that hold text, as the schema says
     timed: frozenset[Name] = frozenset()  # names of columns that hold dates and times, as the schema says
     language: str = "sql"
+    joins: list[tuple[Name, Name]] = field(default_factory=list)  # columns that must be equal in a row
     opaque: bool = False  # it holds identifiers that nobody could say, so what the sentence names may be them
 
     def of(self, kind: str) -> list[Fact]:

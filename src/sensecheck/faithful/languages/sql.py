@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unique_names
 from sensecheck.faithful.languages.context import Context
@@ -18,8 +18,17 @@ _EXTREME = {"max": 1, "min": -1}
 _FLIPPED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
 Scope = dict[str, Table | None]  # tables by alias; None for what the schema does not hold
-Names = tuple[Name, ...]  # of one thing, the natural one first
-_NAMELESS: Names = (NO_NAME,)
+
+
+class _Thing(NamedTuple):
+    """What a fact is about: its natural name, other names of it, and the table where a column was found."""
+
+    name: Name = NO_NAME
+    also: tuple[Name, ...] = ()
+    table: Name = NO_NAME
+
+
+_NOTHING = _Thing()
 
 
 def _through_sqlglot(text: str, dialect: str | None) -> Query:
@@ -46,51 +55,39 @@ class _Facts:
         self.used_tables: list[Table] = []
         self.used_columns: set[str] = set()
         self.names: list[Name] = []
+        self.joined: list[tuple[Name, Name]] = []
         self.ends: dict[str, str] = {}  # alias → from or to
         self.textual: set[Name] = set()
         self.timed: set[Name] = set()
 
-    def add(self, kind: str, text: str, span: Span | None, names: Names = (), **fields: Any) -> None:
-        name = names[0] if names else NO_NAME
-        self.facts.append(Fact(kind, text, span if self.placed else None, name, names[1:], **fields))
+    def add(self, kind: str, text: str, span: Span | None, thing: _Thing = _NOTHING, **fields: Any) -> None:
+        self.facts.append(Fact(kind, text, span if self.placed else None, *thing, **fields))
 
     # ------------------------------------------------------------------------------------------- names
 
-    def column(self, expr: Expr, scope: Scope) -> Column | None:
+    def column(self, expr: Expr, scope: Scope) -> tuple[Table, Column] | None:
         """The schema's column that an expression names; None when it has none of that name in reach."""
         low = expr.text.lower()
-        if expr.table:
-            table = scope.get(expr.table.lower())
-            if table is not None:
-                return table.columns.get(low)
-            return None
-        for table in scope.values():
+        for table in (scope.get(expr.table.lower()),) if expr.table else scope.values():
             if table is not None and low in table.columns:
-                return table.columns[low]
+                return table, table.columns[low]
         return None
 
-    def name(self, expr: Expr, scope: Scope, role: str) -> Names:
-        """The names of a column expression, noted as used: the natural one first; a column that its table lacks is a
-        misfit."""
-        column = self.column(expr, scope)
-        if column is not None:
-            natural = column.natural
+    def use(self, expr: Expr, scope: Scope, role: str) -> _Thing:
+        """A column, noted as used; one that its table lacks is a misfit."""
+        found = self.column(expr, scope)
+        thing = _thing(expr, found)
+        known = self.schema is not None and scope and None not in scope.values()
+        if found is not None:
+            column = found[1]
             self.used_columns.add(column.name.lower())
-            if column.type == "text":
-                self.textual.add(natural)
-            elif column.type == "time":
-                self.timed.add(natural)
-        else:
-            natural = name_of(expr.text)
-            if self.schema is not None and all(t is not None for t in scope.values()) and scope:
-                in_reach = not expr.table or expr.table.lower() in scope
-                if in_reach and not expr.quoted:
-                    self.add("misfit", expr.text, expr.span, (natural,), role=role)
-        self.names.append(natural)
-        original = name_of(expr.text)
-        if original.words != natural.words:
-            self.names.append(original)
-        return (natural, original) if original.words else (natural,)
+            if column.type in ("text", "time"):
+                (self.textual if column.type == "text" else self.timed).add(column.natural)
+        elif known and not expr.quoted and (not expr.table or expr.table.lower() in scope):
+            self.add("misfit", expr.text, expr.span, _Thing(thing.name), role=role)
+        self.names.append(thing.name)
+        self.names.extend(name for name in thing.also if name.words != thing.name.words)
+        return thing
 
     # ----------------------------------------------------------------------------------------- queries
 
@@ -114,9 +111,8 @@ class _Facts:
             self.condition(query.where, reachable, "where", False, query, depth)
         for key in query.group:
             if key.kind == "column":
-                names = self.name(key, reachable, "group")
-                optional = key.text.lower() in join_columns
-                self.add("group", key.text, key.span, names, role="group", optional=optional)
+                thing, optional = self.use(key, reachable, "group"), key.text.lower() in join_columns
+                self.add("group", key.text, key.span, thing, role="group", optional=optional)
         if query.having is not None:
             self.condition(query.having, reachable, "having", False, query, depth)
         self.tail(query, reachable)
@@ -135,9 +131,10 @@ class _Facts:
             if table is not None and table not in self.used_tables:
                 self.used_tables.append(table)
             if self.schema is not None and table is None:
-                self.add("misfit", ref.name, ref.span, (natural,), role="table")
+                self.add("misfit", ref.name, ref.span, _Thing(natural), role="table")
             self.names.append(natural)
-            self.add("table", ref.name, ref.span, (natural, name_of(ref.name)), optional=len(query.tables) > 1)
+            thing = _Thing(natural, (name_of(ref.name),))
+            self.add("table", ref.name, ref.span, thing, optional=len(query.tables) > 1)
             scope[ref.alias.lower()] = table
         return scope
 
@@ -148,8 +145,10 @@ class _Facts:
             for part in _parts(condition):
                 if part.kind == "column":
                     columns.add(part.text.lower())
-                    self.name(part, scope, "join")
+                    self.use(part, scope, "join")
                 elif part.kind == "binary" and part.text == "=" and all(a.kind == "column" for a in part.args):
+                    left, right = (_thing(side, self.column(side, scope)).name for side in part.args)
+                    self.joined.append((left, right))
                     # An alias stands for the end of the journey that the other side of its join names.
                     for side, opposite in (part.args, part.args[::-1]):
                         if journey_end(opposite.text) and side.table:
@@ -164,15 +163,15 @@ class _Facts:
                 number=limit, optional=limit == 1,
             )  # fmt: skip
         for position, key in enumerate(query.order):
-            aggregate, names = "", _NAMELESS
+            aggregate, thing = "", _NOTHING
             self.arithmetic(key.expr)
             for part in _parts(key.expr):
                 if part.kind == "call" and part.text in _AGGREGATES:
                     aggregate = aggregate or _AGGREGATES[part.text]
                 elif part.kind == "column":
-                    names = self.name(part, scope, "order") if scope else (name_of(part.text),)
+                    thing = self.use(part, scope, "order") if scope else _Thing(name_of(part.text))
             self.add(
-                "order", ("DESC" if key.descending else "ASC") + " " + (names[0].text or aggregate), key.span, names,
+                "order", ("DESC" if key.descending else "ASC") + " " + (thing.name.text or aggregate), key.span, thing,
                 aggregate=aggregate, direction=1 if key.descending else -1, limited=limit is not None, number=limit,
                 role="order", optional=not key.explicit or position > 0, op="explicit" if key.explicit else "",
             )  # fmt: skip
@@ -182,24 +181,24 @@ class _Facts:
         if expr.kind == "column":
             if expr.quoted and self.column(expr, scope) is None and self.schema is not None:
                 return
-            self.add("column", expr.text, expr.span, self.name(expr, scope, role), role=role)
+            self.add("column", expr.text, expr.span, self.use(expr, scope, role), role=role)
         elif expr.kind == "call":
             aggregate = _AGGREGATES.get(expr.text, "")
-            names = _NAMELESS
+            thing = _NOTHING
             for part in expr.args:
                 for inner in _parts(part):
                     if inner.kind == "column":
-                        names = self.name(inner, scope, role)
+                        thing = self.use(inner, scope, role)
                     elif inner.query is not None:
                         self.query(inner.query, scope, 1)
             if aggregate:
-                text, direction = f"{expr.text.lower()}({names[0].text})", _EXTREME.get(aggregate, 0)
-                self.add("aggregate", text, expr.span, names, aggregate=aggregate, role=role, direction=direction)
+                text, direction = f"{expr.text.lower()}({thing.name.text})", _EXTREME.get(aggregate, 0)
+                self.add("aggregate", text, expr.span, thing, aggregate=aggregate, role=role, direction=direction)
                 if expr.distinct:
                     self.add("distinct", "DISTINCT", expr.op_span, optional=True)
-            if names is not _NAMELESS:
+            if thing is not _NOTHING:
                 place = "inner" if role != "select" or aggregate == "count" else "aggregate" if aggregate else role
-                self.add("column", names[0].text, expr.span, names, role=place)
+                self.add("column", thing.name.text, expr.span, thing, role=place)
         elif expr.query is not None:
             self.query(expr.query, scope, 1)
         else:
@@ -228,9 +227,9 @@ class _Facts:
         elif kind == "in":
             self.membership(expr, scope, role, negated != expr.negated, depth)
         elif kind == "between":
-            names = self.named(expr.args[0], scope, role)
+            thing = self.named(expr.args[0], scope, role)
             for member in expr.args[1:]:
-                self.literal(member, names, "between", role, expr)
+                self.literal(member, thing, "between", role, expr)
             if negated != expr.negated:
                 self.add("negation", "NOT BETWEEN", expr.op_span, op="!=")
         elif kind == "isnull":
@@ -245,28 +244,28 @@ class _Facts:
         else:
             self.value_expr(expr, scope, role)
 
-    def named(self, expr: Expr, scope: Scope, role: str) -> Names:
-        """The natural name of a column that a condition is about, with its fact."""
+    def named(self, expr: Expr, scope: Scope, role: str) -> _Thing:
+        """The column that a condition is about, with its fact."""
         if expr.kind != "column":
-            return _NAMELESS
-        names = self.name(expr, scope, role)[:1]
-        self.add("column", names[0].text, expr.span, names, role=role)
-        return names
+            return _NOTHING
+        thing = self.use(expr, scope, role)._replace(also=())
+        self.add("column", thing.name.text, expr.span, thing, role=role)
+        return thing
 
     def membership(self, expr: Expr, scope: Scope, role: str, negated: bool, depth: int) -> None:
         """IN, with a sub-query or a list."""
         if negated:
             self.add("negation", "NOT IN", expr.op_span, op="not in")
-        names = _NAMELESS
+        thing = _NOTHING
         if expr.args[0].kind == "column":
-            names = self.name(expr.args[0], scope, role if expr.query is None else "join")[:1]
+            thing = self.use(expr.args[0], scope, role if expr.query is None else "join")._replace(also=())
         if expr.query is not None:
             self.query(expr.query, scope, depth + 1)
             return
         if len(expr.args) > 2:
             self.add("connective", "IN", expr.op_span, op="or", optional=True)
         for member in expr.args[1:]:
-            self.literal(member, names, "!=" if negated else "=", role, expr)
+            self.literal(member, thing, "!=" if negated else "=", role, expr)
 
     def comparison(self, expr: Expr, scope: Scope, role: str, negated: bool) -> None:
         left, right = expr.args
@@ -277,49 +276,51 @@ class _Facts:
         turned_round = negated and op in _DIRECTION
         if negated:
             op = _NEGATED[op]
-        names, aggregate = self.compared(left, scope, role)
+        thing, aggregate = self.compared(left, scope, role)
         stored = right.kind == "column" and not self.is_value(right, scope)
-        if names is not _NAMELESS and not stored:
-            self.add("column", names[0].text, left.span, names, role="inner" if aggregate else role)
+        if thing is not _NOTHING and not stored:
+            self.add("column", thing.name.text, left.span, thing, role="inner" if aggregate else role)
         if turned_round:
             self.add("negation", "NOT", expr.op_span, op="!=", optional=True)
         if right.kind in ("number", "string", "bool") or (right.kind == "column" and not stored):
             at_end = left.kind == "column"
             way = journey_end(left.text) or self.ends.get(left.table.lower(), "") if at_end else ""
-            self.literal(right, names, op, role, expr, aggregate, way)
+            self.literal(right, thing, op, role, expr, aggregate, way)
             return
-        about = self.name(right, scope, "join") if stored else names
+        about = self.use(right, scope, "join") if stored else thing
+        if stored and op == "=":
+            self.joined.append((thing.name, about.name))
         if op == "!=":
             self.add("negation", "!=", expr.op_span, op="!=", optional=stored)
         elif op in _DIRECTION:
             place = "columns" if stored else "subquery"
-            self.add("comparison", op, expr.op_span, about[:1], op=op, role=place, direction=_DIRECTION[op])
+            about = about._replace(also=())
+            self.add("comparison", op, expr.op_span, about, op=op, role=place, direction=_DIRECTION[op])
         if not stored:
             self.value_expr(right, scope, role)
 
-    def compared(self, expr: Expr, scope: Scope, role: str) -> tuple[Names, str]:
+    def compared(self, expr: Expr, scope: Scope, role: str) -> tuple[_Thing, str]:
         """The column on one side of a comparison, and the aggregate that is taken of it."""
-        names, aggregate = _NAMELESS, ""
+        thing, aggregate = _NOTHING, ""
         for part in _parts(expr):
             if part.kind == "call" and part.text in _AGGREGATES:
                 aggregate = aggregate or _AGGREGATES[part.text]
                 if aggregate != "count":
-                    inner = tuple(name_of(arg.text) for arg in part.args[:1])
-                    direction = _EXTREME.get(aggregate, 0)
-                    text = part.text.lower()
+                    inner = _Thing(name_of(part.args[0].text)) if part.args else _NOTHING
+                    text, direction = part.text.lower(), _EXTREME.get(aggregate, 0)
                     self.add("aggregate", text, part.span, inner, aggregate=aggregate, role=role, direction=direction)
             elif part.kind == "column":
-                names = self.name(part, scope, role)
+                thing = self.use(part, scope, role)
             elif part.query is not None:
                 self.query(part.query, scope, 1)
-        return names, aggregate
+        return thing, aggregate
 
     def is_value(self, expr: Expr, scope: Scope) -> bool:
         """Whether a double-quoted identifier is a string after all."""
         return expr.quoted and (self.schema is None or self.column(expr, scope) is None)
 
     def literal(
-        self, value: Expr, names: Names, op: str, role: str, whole: Expr, aggregate: str = "", way: str = ""
+        self, value: Expr, thing: _Thing, op: str, role: str, whole: Expr, aggregate: str = "", way: str = ""
     ) -> None:
         if value.kind == "null":
             return
@@ -331,7 +332,7 @@ class _Facts:
             text = text.replace("%", " ").strip()
         number = as_number(text) if value.kind in ("number", "string") or value.quoted else None
         self.add(
-            "comparison", f"{names[0].text} {op} {text}".strip(), value.span, names, op=op, role=role, value=text,
+            "comparison", f"{thing.name.text} {op} {text}".strip(), value.span, thing, op=op, role=role, value=text,
             aggregate=aggregate, number=number, direction=_DIRECTION.get(op, 0), way=way,
             integral=aggregate == "count" or (number is not None and number.is_integer()),
         )  # fmt: skip
@@ -349,6 +350,13 @@ def journey_end(column: str) -> str:
     if any(word in low for word in _TO):
         return "to"
     return "from" if any(low.startswith(word) for word in _FROM) else ""
+
+
+def _thing(expr: Expr, found: tuple[Table, Column] | None) -> _Thing:
+    """A column by the names that it goes by, as the schema has it or as it is written."""
+    original = name_of(expr.text)
+    also = (original,) if original.words else ()
+    return _Thing(found[1].natural, also, found[0].natural) if found is not None else _Thing(original, also)
 
 
 def _parts(expr: Expr) -> list[Expr]:
@@ -372,7 +380,7 @@ def read(text: str, context: Context) -> Reading:
         placed = False
     collector = _Facts(schema, placed)
     collector.query(query, {}, 0)
-    reading = Reading(collector.facts, unique_names(collector.names))
+    reading = Reading(collector.facts, unique_names(collector.names), joins=collector.joined)
     reading.entities = frozenset(s for f in collector.facts if f.kind == "table" for s in f.name.stems)
     reading.textual, reading.timed = frozenset(collector.textual), frozenset(collector.timed)
     if schema is not None:

@@ -6,7 +6,6 @@ knows a language.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -23,6 +22,11 @@ class UnreadableQueryError(ValueError):
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def unreadable(message: str) -> UnreadableQueryError:
+    """The error for text that is not of the language."""
+    return UnreadableQueryError(Reason.UNREADABLE_QUERY, message)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +115,9 @@ class Reading:
     joins: list[tuple[Name, Name]] = field(default_factory=list)  # columns that must be equal in a row
     opaque: bool = False  # it holds identifiers that nobody could say, so what the sentence names may be them
 
+    def __post_init__(self) -> None:
+        self.names = list(dict.fromkeys(self.names))
+
     def of(self, kind: str) -> list[Fact]:
         """The facts of a kind."""
         return self._by_kind.get(kind, [])
@@ -156,7 +163,3 @@ class Reading:
             if name.stems and not self.entities.issuperset(name.stems):
                 index.setdefault(name.stems[0], []).append(name)
         return index
-
-
-def unique_names(names: Iterable[Name]) -> list[Name]:
-    return list(dict.fromkeys(names))

@@ -260,8 +260,3 @@ def _tally(verdict: Verdict, threshold: float) -> Tally:
             tally.facts[group] += 1
             tally.kept[group] += not counted
     return tally
-
-
-def verdicts(checker: Checker, pairs: Iterable[tuple[str, str]]) -> list[bool | None]:
-    """Just the verdicts of many (query, sentence) pairs."""
-    return [checker.check(query, sentence).consistent for query, sentence in pairs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unique_names
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unreadable
 from sensecheck.faithful.languages.context import Context
 from sensecheck.inputs.reasons import Reason
 from sensecheck.language.numbers import as_number
@@ -52,9 +52,7 @@ def parse(text: str) -> Node:
         piece = match.group()
         if piece == "{":
             if pending is None or not pending.text:
-                raise UnreadableQueryError(
-                    Reason.UNREADABLE_QUERY, f"an operator is missing before '{{' at character {match.start()}"
-                )
+                raise unreadable(f"an operator is missing before '{{' at character {match.start()}")
             pending.args = []
             stack.append(pending)
             if len(stack) > MAX_DEPTH:
@@ -62,9 +60,7 @@ def parse(text: str) -> Node:
             pending = None
         elif piece in ";}":
             if not stack:
-                raise UnreadableQueryError(
-                    Reason.UNREADABLE_QUERY, f"'{piece}' without '{{' at character {match.start()}"
-                )
+                raise unreadable(f"'{piece}' without '{{' at character {match.start()}")
             owner = stack[-1]
             assert owner.args is not None
             if pending is not None:
@@ -81,14 +77,12 @@ def parse(text: str) -> Node:
             if not stripped:
                 continue
             if pending is not None:
-                raise UnreadableQueryError(
-                    Reason.UNREADABLE_QUERY, f"unexpected {stripped[:30]!r} at character {match.start()}"
-                )
+                raise unreadable(f"unexpected {stripped[:30]!r} at character {match.start()}")
             start = match.start() + len(piece) - len(piece.lstrip())
             pending = Node(stripped, start, start + len(stripped), name_end=start + len(stripped))
     root = pending
     if stack or root is None or root.args is None:
-        raise UnreadableQueryError(Reason.UNREADABLE_QUERY, "not a Logic2text form: operators and braces do not match")
+        raise unreadable("not a Logic2text form: operators and braces do not match")
     return root
 
 
@@ -166,10 +160,7 @@ class _Facts:
                 Reason.UNKNOWN_OPERATOR, f"unknown operator {operator[:40]!r} at character {node.start}"
             )
         if len(args) != expected:
-            raise UnreadableQueryError(
-                Reason.UNREADABLE_QUERY,
-                f"{operator} takes {expected} parts, found {len(args)}, at character {node.start}",
-            )
+            raise unreadable(f"{operator} takes {expected} parts, found {len(args)}, at character {node.start}")
         span = (node.start, node.name_end)
         if filtering:
             self.filter_rows(operator, args, span, *filtering.groups())
@@ -359,4 +350,4 @@ def read(text: str, context: Context) -> Reading:
     tree = parse(text)
     collector.visit(tree)
     collector.conflict(tree)
-    return Reading(collector.facts, unique_names(collector.names), language="logic2text")
+    return Reading(collector.facts, collector.names, language="logic2text")

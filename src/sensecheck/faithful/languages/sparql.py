@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, UnreadableQueryError, name_of, unique_names
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, UnreadableQueryError, name_of, unreadable
 from sensecheck.faithful.languages.context import Context
 from sensecheck.inputs.reasons import Reason
 from sensecheck.language.numbers import as_number
@@ -43,9 +43,7 @@ def _tokens(text: str) -> list[Token]:
         read, gaps = tokenise(text, tolerant=False)
     except SparqlSyntaxError as error:
         near = text[error.position : error.position + 20]
-        raise UnreadableQueryError(
-            Reason.UNREADABLE_QUERY, f"unexpected text at character {error.position}: {near!r}"
-        ) from None
+        raise unreadable(f"unexpected text at character {error.position}: {near!r}") from None
     tokens: list[Token] = []
     for token, gap in zip(read, gaps, strict=True):
         if token.kind not in _UNSIGNED:
@@ -72,11 +70,9 @@ def _balanced(tokens: list[Token]) -> None:
             if len(stack) > MAX_DEPTH:
                 raise UnreadableQueryError(Reason.TOO_DEEP, f"nested more than {MAX_DEPTH} deep")
         elif token.kind in pairs and (not stack or stack.pop() != pairs[token.kind]):
-            raise UnreadableQueryError(
-                Reason.UNREADABLE_QUERY, f"unmatched {token.text!r} at character {token.position}"
-            )
+            raise unreadable(f"unmatched {token.text!r} at character {token.position}")
     if stack:
-        raise UnreadableQueryError(Reason.UNREADABLE_QUERY, f"{stack[-1]!r} is never closed")
+        raise unreadable(f"{stack[-1]!r} is never closed")
 
 
 class _Facts:
@@ -122,15 +118,13 @@ class _Facts:
                 i = min(i + 2, len(tokens) - 1)
                 continue
             if [t.kind for t in tokens[i + 1 : i + 3]] != [PNAME, IRI]:
-                raise UnreadableQueryError(
-                    Reason.UNREADABLE_QUERY, f"a broken PREFIX at character {tokens[i].position}"
-                )
+                raise unreadable(f"a broken PREFIX at character {tokens[i].position}")
             self.prefixes[tokens[i + 1].text.rstrip(":")] = tokens[i + 2].text[1:-1]
             i += 3
         if word not in ("SELECT", "ASK", "DESCRIBE", "CONSTRUCT"):
-            raise UnreadableQueryError(Reason.UNREADABLE_QUERY, "expected SELECT, ASK, DESCRIBE or CONSTRUCT")
+            raise unreadable("expected SELECT, ASK, DESCRIBE or CONSTRUCT")
         if not any(t.kind == "{" for t in tokens):
-            raise UnreadableQueryError(Reason.UNREADABLE_QUERY, "the query has no pattern in braces")
+            raise unreadable("the query has no pattern in braces")
         self.body(i)
 
     def body(self, i: int) -> None:
@@ -330,4 +324,4 @@ def read(text: str, context: Context) -> Reading:
     _balanced(tokens)
     collector = _Facts(tokens, context)
     collector.read()
-    return Reading(collector.facts, unique_names(collector.names), language="sparql", opaque=collector.opaque)
+    return Reading(collector.facts, collector.names, language="sparql", opaque=collector.opaque)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unique_names
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unreadable
 from sensecheck.faithful.languages.context import Context
 from sensecheck.faithful.languages.sql_syntax import Expr, Query, UnreadableError, read_sql
 from sensecheck.faithful.schema import Column, Schema, Table
@@ -40,7 +40,7 @@ def _through_sqlglot(text: str, dialect: str | None) -> Query:
     try:
         plain = parse_sql(text, dialect)[0].sql(dialect="sqlite")
     except (SqlglotError, RecursionError, ValueError, AssertionError, AttributeError, TypeError, IndexError) as error:
-        raise UnreadableQueryError(Reason.UNREADABLE_QUERY, f"not SQL that can be read: {str(error)[:200]}") from error
+        raise unreadable(f"not SQL that can be read: {str(error)[:200]}") from error
     try:
         return read_sql(plain)
     except UnreadableError as error:
@@ -380,7 +380,7 @@ def read(text: str, context: Context) -> Reading:
         placed = False
     collector = _Facts(schema, placed)
     collector.query(query, {}, 0)
-    reading = Reading(collector.facts, unique_names(collector.names), joins=collector.joined)
+    reading = Reading(collector.facts, collector.names, joins=collector.joined)
     reading.entities = frozenset(s for f in collector.facts if f.kind == "table" for s in f.name.stems)
     reading.textual, reading.timed = frozenset(collector.textual), frozenset(collector.timed)
     if schema is not None:

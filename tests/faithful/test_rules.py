@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
@@ -9,9 +10,9 @@ import pytest
 from sensecheck.faithful import Checker
 from sensecheck.faithful.facts import Fact, Reading, name_of
 from sensecheck.faithful.matching.alignment import Alignment, Words, align
-from sensecheck.faithful.matching.findings import CONFIDENCE
-from sensecheck.faithful.matching.registry import RULES, rule
-from sensecheck.faithful.matching.rules import check, rules_for
+from sensecheck.faithful.matching.findings import CONFIDENCE, Finding, added
+from sensecheck.faithful.matching.registry import RULES, rule, rules_for
+from sensecheck.faithful.matching.rules import check
 from sensecheck.faithful.matching.rules.comparisons import comparisons
 from sensecheck.faithful.matching.rules.numbers import numbers, numbers_added
 from sensecheck.faithful.matching.rules.values import values
@@ -101,13 +102,21 @@ def test_an_unknown_rule_cannot_be_switched_off() -> None:
 
 
 def test_a_new_rule_is_one_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sensecheck.faithful.matching.registry.RULES", {})
-    with pytest.raises(ValueError, match="already"):
-        for _ in range(2):
+    monkeypatch.setattr("sensecheck.faithful.matching.registry.RULES", dict(RULES))
+    monkeypatch.setitem(CONFIDENCE, "shouting", 0.6)
 
-            @rule("sql")
-            def shouting(a: Alignment):  # type: ignore[no-untyped-def]
-                yield from ()
+    @rule("sql")
+    def shouting(a: Alignment) -> Iterator[Finding]:
+        for i in a.sentence.by_low.get("!", ()):
+            yield added(a.sentence, "sentence", "shouting", range(i, i + 1))
+
+    verdict = Checker("sql").check("SELECT name FROM boat", "Names of boats!")
+    assert [(f.rule, f.text) for f in verdict.faults()] == [("shouting", "!")]
+    assert Checker("sparql").check("SELECT ?n { ?n a :boat }", "boats!").consistent is True
+    with pytest.raises(ValueError, match="there is a rule 'shouting' already"):
+        rule("form")(shouting)
+    monkeypatch.undo()
+    rules_for.cache_clear()
 
 
 def test_every_finding_tells_its_fact_unless_it_was_added() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.findings import Finding
+from sensecheck.faithful.matching.findings import CONFIDENCE, Finding
 
 Find = Callable[[Alignment], Iterator[Finding]]
 
@@ -32,6 +33,16 @@ def rule(*needs: str) -> Callable[[Find], Find]:
         if name in RULES:
             raise ValueError(f"there is a rule {name!r} already")
         RULES[name] = Rule(name, find, frozenset(needs))
+        rules_for.cache_clear()
         return find
 
     return register
+
+
+@lru_cache(maxsize=256)
+def rules_for(offers: frozenset[str], without: frozenset[str] = frozenset()) -> tuple[Rule, ...]:
+    """The rules that a reading can be held to. `without`: names of rules, or of the findings that they give."""
+    unknown = sorted(without - RULES.keys() - CONFIDENCE.keys())
+    if unknown:
+        raise ValueError(f"no rule or finding is called {', '.join(map(repr, unknown))}: {', '.join(RULES)}")
+    return tuple(rule for rule in RULES.values() if rule.needs <= offers and rule.name not in without)

@@ -7,14 +7,13 @@ sentence is on its own stands in `lexicon/confidence.json`.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 
 from sensecheck.faithful.facts import Reading
 from sensecheck.faithful.matching.alignment import align
-from sensecheck.faithful.matching.findings import CONFIDENCE, Finding
-from sensecheck.faithful.matching.registry import RULES, Rule
+from sensecheck.faithful.matching.findings import Finding
+from sensecheck.faithful.matching.registry import rules_for
 from sensecheck.faithful.matching.sentence import Sentence
 
 _ORDER = (
@@ -33,12 +32,3 @@ def check(reading: Reading, sentence: Sentence, without: frozenset[str] = frozen
     alignment = align(reading, sentence)
     findings = [finding for rule in rules_for(reading.offers, without) for finding in rule.find(alignment)]
     return [finding for finding in findings if finding.rule not in without] if without else findings
-
-
-@lru_cache(maxsize=256)
-def rules_for(offers: frozenset[str], without: frozenset[str] = frozenset()) -> tuple[Rule, ...]:
-    """The rules that a reading can be held to. `without`: names of rules, or of the findings that they give."""
-    unknown = sorted(without - RULES.keys() - CONFIDENCE.keys())
-    if unknown:
-        raise ValueError(f"no rule or finding is called {', '.join(map(repr, unknown))}: {', '.join(RULES)}")
-    return tuple(rule for rule in RULES.values() if rule.needs <= offers and rule.name not in without)

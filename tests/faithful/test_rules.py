@@ -10,12 +10,11 @@ import pytest
 from sensecheck.faithful import Checker
 from sensecheck.faithful.facts import Fact, Reading, name_of
 from sensecheck.faithful.matching.alignment import Alignment, Words, align
-from sensecheck.faithful.matching.findings import CONFIDENCE, Finding, added
-from sensecheck.faithful.matching.registry import RULES, rule, rules_for
 from sensecheck.faithful.matching.rules import check
 from sensecheck.faithful.matching.rules.comparisons import comparisons
 from sensecheck.faithful.matching.rules.numbers import numbers, numbers_added
 from sensecheck.faithful.matching.rules.values import values
+from sensecheck.faithful.matching.ruling import CONFIDENCE, RULES, Finding, added, rule, rules_for
 from sensecheck.faithful.matching.sentence import Sentence
 from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.vocabulary import load_vocabulary
@@ -102,7 +101,7 @@ def test_an_unknown_rule_cannot_be_switched_off() -> None:
 
 
 def test_a_new_rule_is_one_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sensecheck.faithful.matching.registry.RULES", dict(RULES))
+    monkeypatch.setattr("sensecheck.faithful.matching.ruling.RULES", dict(RULES))
     monkeypatch.setitem(CONFIDENCE, "shouting", 0.6)
 
     @rule("sql")

@@ -15,9 +15,8 @@ import polars as pl
 
 from sensecheck.faithful.facts import Reading, UnreadableQueryError
 from sensecheck.faithful.languages import LANGUAGES, Context
-from sensecheck.faithful.matching.findings import Finding, spans_of
-from sensecheck.faithful.matching.registry import rules_for
 from sensecheck.faithful.matching.rules import check
+from sensecheck.faithful.matching.ruling import Finding, rules_for, spans_of
 from sensecheck.faithful.matching.sentence import Sentence
 from sensecheck.faithful.matching.vocabulary import Vocabulary, load_vocabulary
 from sensecheck.faithful.records import Pairs

@@ -117,6 +117,18 @@ def month_of(sentence: Sentence, fact: Fact) -> bool:
     return _MONTHS[int(digits) - 1] in sentence.by_low and "time" in sentence.vocabulary.kinds_of(fact.name)
 
 
+def denied_opposite(sentence: Sentence, low: str) -> bool:
+    """`not paved` for unpaved."""
+    for prefix in sentence.vocabulary.negative_prefixes:
+        rest = low.removeprefix(prefix).lstrip(" -")
+        if rest != low and len(rest) > 3 and rest in sentence.by_low:
+            return any(
+                word.negative or any(len(keys) == 1 and "negation" in kinds for keys, kinds in word.phrases)
+                for word in sentence.words
+            )
+    return False
+
+
 def find_value(sentence: Sentence, text: str) -> ValueMatch:
     """How a sentence says a literal value."""
     match = sentence.values.get(text)

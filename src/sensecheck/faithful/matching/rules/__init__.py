@@ -12,8 +12,7 @@ from pkgutil import iter_modules
 
 from sensecheck.faithful.facts import Reading
 from sensecheck.faithful.matching.alignment import align
-from sensecheck.faithful.matching.findings import Finding
-from sensecheck.faithful.matching.registry import rules_for
+from sensecheck.faithful.matching.ruling import Finding, rules_for
 from sensecheck.faithful.matching.sentence import Sentence
 
 _ORDER = (

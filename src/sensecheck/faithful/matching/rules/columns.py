@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from sensecheck.faithful.facts import Fact, Name
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.findings import Finding, added, contradicted, missing, said, unsaid
 from sensecheck.faithful.matching.measures import names_things, told_by_adjective, told_by_age
 from sensecheck.faithful.matching.names import literal_positions, share_told
-from sensecheck.faithful.matching.registry import rule
+from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.language.morphology import lemma
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.degrees import comparators, told_the_other_way, way
-from sensecheck.faithful.matching.findings import Finding, contradicted
-from sensecheck.faithful.matching.registry import rule
+from sensecheck.faithful.matching.ruling import Finding, contradicted, rule
 
 
 @rule("form")

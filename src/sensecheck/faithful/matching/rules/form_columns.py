@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from sensecheck.faithful.facts import Fact, Name
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.findings import Finding, contradicted, missing, said, unsaid
 from sensecheck.faithful.matching.measures import told_by_adjective
 from sensecheck.faithful.matching.names import share_told
-from sensecheck.faithful.matching.registry import rule
+from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.values import find_value
 from sensecheck.language.morphology import lemma
 from sensecheck.language.numbers import as_number

@@ -7,10 +7,9 @@ from itertools import pairwise
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.denials import denied_opposite, sounds_negative
-from sensecheck.faithful.matching.findings import Finding, added, missing, said, unsaid
-from sensecheck.faithful.matching.registry import rule
+from sensecheck.faithful.matching.ruling import Finding, added, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
+from sensecheck.faithful.matching.values import denied_opposite
 from sensecheck.language.morphology import lemma
 
 
@@ -21,7 +20,7 @@ def negations(a: Alignment) -> Iterator[Finding]:
     for fact in _required(a):
         if cues:
             yield said(fact, "negation", cues[0].words)
-        elif sounds_negative(a.sentence, longer_than=5):
+        elif _sounds_negative(a, longer_than=5):
             yield unsaid(fact, "negation")
         else:
             yield missing(fact, "negation_missing")
@@ -48,6 +47,12 @@ def _required(a: Alignment) -> list[Fact]:
     ]
 
 
+def _sounds_negative(a: Alignment, longer_than: int = 0) -> bool:
+    """Whether a word begins like a denial: unpaved, nonfiction; not like under or include."""
+    prefixes, innocent = a.vocabulary.negative_prefixes, a.guards["not_negative"]
+    return any(len(low) > longer_than and low.startswith(prefixes) and low not in innocent for low in a.sentence.lows)
+
+
 @rule("query")
 def negation_counts(a: Alignment) -> Iterator[Finding]:
     """Two denials are not one."""
@@ -69,7 +74,7 @@ def negation_counts(a: Alignment) -> Iterator[Finding]:
 @rule("form")
 def denial_missing(a: Alignment) -> Iterator[Finding]:
     """A stored value that means no wants a denial, unless it is said itself."""
-    if a.first("negation_soft") or a.reading.of("negation") or _cues(a) or sounds_negative(a.sentence):
+    if a.first("negation_soft") or a.reading.of("negation") or _cues(a) or _sounds_negative(a):
         return
     for fact in a.reading.of("comparison"):
         if fact.op == "=" and fact.plain_value in a.guards["denials"] and not a.worded(fact):

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from sensecheck.faithful.facts import Fact, Name
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.degrees import way
-from sensecheck.faithful.matching.findings import Finding, added, contradicted, missing, said, unsaid
-from sensecheck.faithful.matching.registry import rule
+from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 
 Runs = tuple[Signal | None, Signal | None]  # what says that rows ascend, and that they descend

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.findings import Finding, contradicted, missing, said
-from sensecheck.faithful.matching.registry import rule
+from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said
 from sensecheck.faithful.matching.signals import Signal
 
 

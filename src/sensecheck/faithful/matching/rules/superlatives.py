@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.degrees import best_known, comparators, pointing, way
-from sensecheck.faithful.matching.findings import Finding, added, contradicted, missing, said, unsaid
-from sensecheck.faithful.matching.registry import rule
+from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.spelling import near
 

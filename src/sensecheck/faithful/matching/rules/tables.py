@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.findings import Finding, added, contradicted, said, unsaid
 from sensecheck.faithful.matching.names import literal_positions, synonym_positions
-from sensecheck.faithful.matching.registry import rule
+from sensecheck.faithful.matching.ruling import Finding, added, contradicted, rule, said, unsaid
 
 
 @rule("query")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.findings import Finding, added
-from sensecheck.faithful.matching.registry import rule
+from sensecheck.faithful.matching.ruling import Finding, added, rule
 
 
 @rule("query", "names")

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.denials import denied_opposite
-from sensecheck.faithful.matching.findings import Finding, contradicted, missing, said, unsaid
-from sensecheck.faithful.matching.registry import rule
-from sensecheck.faithful.matching.values import find_value, month_of
+from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said, unsaid
+from sensecheck.faithful.matching.values import denied_opposite, find_value, month_of
 
 
 @rule()

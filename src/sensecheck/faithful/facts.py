@@ -117,42 +117,25 @@ class Reading:
 
     def __post_init__(self) -> None:
         self.names = list(dict.fromkeys(self.names))
+        self._by_kind: dict[str, list[Fact]] = {}
+        self.texts: list[Fact] = []
+        """Facts whose literal is words."""
+        self.numerals: list[Fact] = []
+        """Facts whose literal is a number."""
+        for fact in self.facts:
+            self._by_kind.setdefault(fact.kind, []).append(fact)
+            if fact.kind in ("limit", "ordinal"):
+                self.numerals += [fact] if fact.number is not None else []
+            elif fact.kind in ("comparison", "entity") and fact.value is not None:
+                (self.numerals if fact.in_digits else self.texts).append(fact)
+        self.numbers = frozenset(f.number for f in self.facts if f.number is not None)
+        form = "form" if self.language == "logic2text" else "query"
+        self.offers = frozenset((self.language, form, "opaque" if self.opaque else "names"))
+        """What a rule may need: the language, whether it is a query or a logic form, names that can be said."""
 
     def of(self, kind: str) -> list[Fact]:
         """The facts of a kind."""
         return self._by_kind.get(kind, [])
-
-    @cached_property
-    def _by_kind(self) -> dict[str, list[Fact]]:
-        by_kind: dict[str, list[Fact]] = {}
-        for fact in self.facts:
-            by_kind.setdefault(fact.kind, []).append(fact)
-        return by_kind
-
-    @cached_property
-    def offers(self) -> frozenset[str]:
-        """What a rule may need: the language, whether it is a query or a logic form, names that can be said."""
-        form = "form" if self.language == "logic2text" else "query"
-        return frozenset((self.language, form, "opaque" if self.opaque else "names"))
-
-    @cached_property
-    def texts(self) -> list[Fact]:
-        """Facts whose literal is words."""
-        return [f for f in self.facts if f.kind in ("comparison", "entity") and f.value is not None and not f.in_digits]
-
-    @cached_property
-    def numerals(self) -> list[Fact]:
-        """Facts whose literal is a number."""
-        counts = ("limit", "ordinal")
-        return [
-            f
-            for f in self.facts
-            if (f.kind in counts and f.number is not None) or (f.kind == "comparison" and f.in_digits)
-        ]
-
-    @cached_property
-    def numbers(self) -> frozenset[float]:
-        return frozenset(f.number for f in self.facts if f.number is not None)
 
     @cached_property
     def other_index(self) -> dict[str, list[Name]]:

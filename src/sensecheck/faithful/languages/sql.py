@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unreadable
@@ -77,17 +78,22 @@ class _Facts:
         """A column, noted as used; one that its table lacks is a misfit."""
         found = self.column(expr, scope)
         thing = _thing(expr, found)
-        known = self.schema is not None and scope and None not in scope.values()
         if found is not None:
             column = found[1]
             self.used_columns.add(column.name.lower())
             if column.type in ("text", "time"):
                 (self.textual if column.type == "text" else self.timed).add(column.natural)
-        elif known and not expr.quoted and (not expr.table or expr.table.lower() in scope):
+        elif self.lacks(expr, scope):
             self.add("misfit", expr.text, expr.span, _Thing(thing.name), role=role)
         self.names.append(thing.name)
         self.names.extend(name for name in thing.also if name.words != thing.name.words)
         return thing
+
+    def lacks(self, expr: Expr, scope: Scope) -> bool:
+        """Whether all tables in reach are known, and none has such a column."""
+        if self.schema is None or expr.quoted or (expr.table and expr.table.lower() not in scope):
+            return False
+        return bool(scope) and all(table is not None for table in scope.values())
 
     # ----------------------------------------------------------------------------------------- queries
 
@@ -344,12 +350,13 @@ _FROM = ("source", "src", "origin", "depart", "departure", "sending", "start")
 _TO = ("destination", "dest", "dst", "arrive", "arrival", "receiving")
 
 
+@lru_cache(maxsize=4096)
 def journey_end(column: str) -> str:
     """Whether a column names the end that things come from or go to."""
     low = column.lower()
     if any(word in low for word in _TO):
         return "to"
-    return "from" if any(low.startswith(word) for word in _FROM) else ""
+    return "from" if low.startswith(_FROM) else ""
 
 
 def _thing(expr: Expr, found: tuple[Table, Column] | None) -> _Thing:

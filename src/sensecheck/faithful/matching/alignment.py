@@ -65,10 +65,11 @@ class Alignment:
 
     def mention_of(self, fact: Fact) -> Mention:
         """How the sentence mentions the thing of a fact, by the first of its names that is said."""
-        for name in fact.names:
-            found = mention(self.sentence, name)
+        found = mention(self.sentence, fact.name)
+        for name in fact.also:
             if found.score >= 0.5:
                 break
+            found = mention(self.sentence, name)
         return found
 
     def told(self, fact: Fact) -> float:
@@ -85,7 +86,10 @@ class Alignment:
 
     def first(self, *kinds: str) -> Signal | None:
         """The first signal of the first kind that there is."""
-        return next((signal for kind in kinds for signal in self.signals.get(kind, ())), None)
+        for kind in kinds:
+            if kind in self.signals:
+                return self.signals[kind][0]
+        return None
 
     def first_free(self, kind: str) -> Signal | None:
         return next((signal for signal in self.signals.get(kind, ()) if self.free(signal)), None)

@@ -30,7 +30,8 @@ def pointing(a: Alignment, signals: Sequence[Signal], name: Name, *ways: int) ->
 
 def comparators(a: Alignment) -> list[Signal]:
     """Words that compare, of their own."""
-    return best_known(a, [s for kind in _COMPARING for s in a.of(kind) if a.free(s)])
+    signals = a.signals
+    return best_known(a, [s for kind in _COMPARING if kind in signals for s in signals[kind] if a.free(s)])
 
 
 def best_known(a: Alignment, signals: Sequence[Signal]) -> list[Signal]:

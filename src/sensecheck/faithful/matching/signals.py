@@ -49,7 +49,8 @@ def read_signals(sentence: Sentence, owner: Sequence[str]) -> list[Signal]:
         phrase = _phrase_at(sentence, i) if info.phrases else None
         if phrase is not None:
             step = len(phrase[0])
-            signals.extend(Signal(kind, i, i + step) for kind in phrase[1])
+            for kind in phrase[1]:
+                signals.append(Signal(kind, i, i + step))
         if info.negative:
             signals.append(Signal("negation", i, i + 1))
         if info.degree and (step == 1 or _holds_degree(sentence.lows[i], phrase)):
@@ -68,9 +69,12 @@ def _phrase_at(sentence: Sentence, i: int) -> Phrase | None:
         keys = phrase[0]
         if len(keys) == 1:
             return phrase
-        if i + len(keys) <= sentence.n and all(
-            key == lows[k] or (key[0] == "~" and key[1:] == tokens[k].stem) for k, key in enumerate(keys[1:], i + 1)
-        ):
+        if i + len(keys) > sentence.n:
+            continue
+        for k, key in enumerate(keys):
+            if key != lows[i + k] and (key[0] != "~" or key[1:] != tokens[i + k].stem):
+                break
+        else:
             return _as_meant(sentence, i, phrase) if phrase[1][0] in INCLUSIVE else phrase
     return None
 

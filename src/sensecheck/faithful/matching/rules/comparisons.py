@@ -15,8 +15,9 @@ from sensecheck.faithful.matching.signals import INCLUSIVE, Signal
 def comparisons(a: Alignment) -> Iterator[Finding]:
     """What the query compares must be compared, the same way."""
     facts = _directed(a)
-    signals = comparators(a) if facts else []
-    between = a.first("between")
+    if not facts:
+        return
+    signals, between = comparators(a), a.first("between")
     for fact in facts:
         finding = _by_number(a, fact, facts)
         if finding is None and between is not None:

@@ -16,8 +16,9 @@ from sensecheck.language.morphology import lemma
 @rule()
 def negations(a: Alignment) -> Iterator[Finding]:
     """What the query denies, the sentence must deny."""
-    cues = _cues(a) or a.of("negation_soft")
-    for fact in _required(a):
+    facts = _required(a)
+    cues = (_cues(a) or a.of("negation_soft")) if facts else ()
+    for fact in facts:
         if cues:
             yield said(fact, "negation", cues[0].words)
         elif _sounds_negative(a, longer_than=5):
@@ -56,8 +57,9 @@ def _sounds_negative(a: Alignment, longer_than: int = 0) -> bool:
 @rule("query")
 def negation_counts(a: Alignment) -> Iterator[Finding]:
     """Two denials are not one."""
-    facts, cues = _required(a), _cues(a)
-    if not facts or not cues:
+    facts = _required(a)
+    cues = _cues(a) if facts else []
+    if not cues:
         return
     lows = a.sentence.lows
     said_count = sum(1 for cue in cues if lows[cue.first] != "nor" and not _idle(a, cue))

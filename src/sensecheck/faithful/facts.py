@@ -129,6 +129,9 @@ class Reading:
             elif fact.kind in ("comparison", "entity") and fact.value is not None:
                 (self.numerals if fact.in_digits else self.texts).append(fact)
         self.numbers = frozenset(f.number for f in self.facts if f.number is not None)
+        self.aggregates = frozenset(f.aggregate for f in self.facts)
+        self.directed = [f for f in self.of("comparison") if f.direction]
+        """Comparisons of more and less."""
         form = "form" if self.language == "logic2text" else "query"
         self.offers = frozenset((self.language, form, "opaque" if self.opaque else "names"))
         """What a rule may need: the language, whether it is a query or a logic form, names that can be said."""

@@ -49,22 +49,18 @@ def _count_word(a: Alignment) -> Signal | None:
     return None
 
 
-def _asked(a: Alignment) -> set[str]:
-    return {f.aggregate for f in a.reading.facts}
-
-
 @rule()
 def average_added(a: Alignment) -> Iterator[Finding]:
     """An average that the query does not take."""
     average = a.first_free("average")
-    if average is not None and "avg" not in _asked(a):
+    if average is not None and "avg" not in a.reading.aggregates:
         yield added(a.sentence, "aggregate", "average_added", average.words)
 
 
 @rule("form")
 def total_added(a: Alignment) -> Iterator[Finding]:
     """A total where the form takes the average."""
-    total, asked = a.first_free("sum"), _asked(a)
+    total, asked = a.first_free("sum"), a.reading.aggregates
     if total is not None and "avg" in asked and "sum" not in asked and a.first_free("average") is None:
         yield added(a.sentence, "aggregate", "sum_added", total.words)
 
@@ -72,7 +68,7 @@ def total_added(a: Alignment) -> Iterator[Finding]:
 @rule("query")
 def amount_added(a: Alignment) -> Iterator[Finding]:
     """A total or a count that the query does not take."""
-    if not _asked(a).isdisjoint(("count", "sum")):
+    if not a.reading.aggregates.isdisjoint(("count", "sum")):
         return
     total = a.first_free("sum")
     if total is not None and a.sentence.lows[total.first] in a.guards["total_words"]:

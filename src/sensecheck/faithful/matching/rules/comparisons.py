@@ -14,7 +14,7 @@ from sensecheck.faithful.matching.signals import INCLUSIVE, Signal
 @rule()
 def comparisons(a: Alignment) -> Iterator[Finding]:
     """What the query compares must be compared, the same way."""
-    facts = _directed(a)
+    facts = a.reading.directed
     if not facts:
         return
     signals, between = comparators(a), a.first("between")
@@ -25,10 +25,6 @@ def comparisons(a: Alignment) -> Iterator[Finding]:
         finding = finding or _by_words(a, fact, facts, signals)
         if finding is not None:
             yield finding
-
-
-def _directed(a: Alignment) -> list[Fact]:
-    return [f for f in a.reading.of("comparison") if f.direction]
 
 
 def _by_number(a: Alignment, fact: Fact, facts: Sequence[Fact]) -> Finding | None:
@@ -92,7 +88,7 @@ def _unsaid_comparison(a: Alignment, fact: Fact) -> bool:
 @rule()
 def comparisons_added(a: Alignment) -> Iterator[Finding]:
     """Comparison words that govern a number or an average while the query compares nothing."""
-    if _directed(a) or any(f.op == "between" or f.aggregate == "diff" for f in a.reading.facts):
+    if a.reading.directed or any(f.op == "between" or f.aggregate == "diff" for f in a.reading.facts):
         return
     for signal in comparators(a):
         name = "" if _idle(a, signal) else _added_as(a, signal)

@@ -38,14 +38,8 @@ def _required(a: Alignment) -> list[Fact]:
         return facts
     asserted = {f.value for f in a.reading.of("comparison") if f.op == "="}
     worded = set() if a.form else {f.value for f in a.reading.facts if a.worded(f)}
-    return [
-        f
-        for f in facts
-        if not f.optional
-        and (
-            f.value is None or (f.value not in asserted and (f.value in worded or f.plain_value not in a.vocabulary.no))
-        )
-    ]
+    stored_no = {f.value for f in facts if f.plain_value in a.vocabulary.no} - worded
+    return [f for f in facts if not f.optional and (f.value is None or f.value not in asserted | stored_no)]
 
 
 def _sounds_negative(a: Alignment, longer_than: int = 0) -> bool:
@@ -140,6 +134,6 @@ def _idle(a: Alignment, cue: Signal) -> bool:
 
 def _turns_comparison(a: Alignment, cue: Signal) -> bool:
     """Not in the top 15, neither scored more than 3: the denial turns the comparison round."""
-    return any(f.direction for f in a.reading.of("comparison")) and not a.guards["turned_degrees"].isdisjoint(
+    return bool(a.reading.directed) and not a.guards["turned_degrees"].isdisjoint(
         a.sentence.lows[cue.last : cue.last + 6]
     )

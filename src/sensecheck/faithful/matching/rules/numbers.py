@@ -140,4 +140,4 @@ def _says_some(a: Alignment, number: Number) -> bool:
     exactly = not a.form and a.sentence.low(number.first - 1) in a.guards["exactly"]
     if number.form != "word" or exactly:
         return False
-    return governing is None or a.form or any(f.direction for f in a.reading.of("comparison"))
+    return governing is None or a.form or bool(a.reading.directed)

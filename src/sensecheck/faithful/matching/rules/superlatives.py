@@ -12,17 +12,13 @@ from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.spelling import near
 
 
-def _extremes(a: Alignment) -> list[Fact]:
-    return [
-        f
-        for f in a.reading.facts
-        if (f.kind == "aggregate" and f.aggregate in ("max", "min")) or (f.kind == "order" and f.limited)
-    ]
+def _is_extreme(fact: Fact) -> bool:
+    return fact.limited if fact.kind == "order" else fact.kind == "aggregate" and fact.aggregate in ("max", "min")
 
 
 def _assigned(a: Alignment, signals: list[Signal]) -> list[tuple[Fact, bool, list[Signal]]]:
     """Each extreme of the query with the superlatives that speak of it, and whether they point the right way."""
-    facts = _extremes(a)
+    facts = [f for f in a.reading.facts if _is_extreme(f)]
     assigned = []
     for fact in facts:
         agreeing = pointing(a, signals, fact.name, fact.direction) or pointing(a, signals, fact.name, 0)
@@ -38,12 +34,10 @@ def superlatives(a: Alignment) -> Iterator[Finding]:
     """The largest and the smallest must be asked for, and not for one another."""
     signals = best_known(a, a.of("superlative"))
     for fact, agrees, words in _assigned(a, signals):
-        if words:
-            yield (
-                said(fact, "extreme", words[0].words)
-                if agrees
-                else contradicted(fact, "extreme_opposite", words[0].words)
-            )
+        if words and agrees:
+            yield said(fact, "extreme", words[0].words)
+        elif words:
+            yield contradicted(fact, "extreme_opposite", words[0].words)
         elif (not signals or _misspelt(a, fact)) and _unsaid_extreme(a, fact):
             yield unsaid(fact, "extreme")
         else:

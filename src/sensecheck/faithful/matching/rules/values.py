@@ -15,13 +15,10 @@ def values(a: Alignment) -> Iterator[Finding]:
     """Literal strings must be said."""
     for fact in a.reading.texts:
         words = a.said.get(fact)
-        if words is not None:
-            turned = fact.way and fact.op == "=" and _wrong_end(a, fact, words.positions)
-            yield (
-                contradicted(fact, "journey_reversed", words.positions)
-                if turned
-                else said(fact, "value", words.positions)
-            )
+        if words is not None and fact.way and fact.op == "=" and _wrong_end(a, fact, words.positions):
+            yield contradicted(fact, "journey_reversed", words.positions)
+        elif words is not None:
+            yield said(fact, "value", words.positions)
         elif _unsaid_value(a, fact) or fact in a.elaborations:
             yield unsaid(fact, "value")
         else:

@@ -119,7 +119,7 @@ def month_of(sentence: Sentence, fact: Fact) -> bool:
 
 def denied_opposite(sentence: Sentence, low: str) -> bool:
     """`not paved` for unpaved."""
-    for prefix in sentence.vocabulary.negative_prefixes:
+    for prefix in sentence.vocabulary.guards["negative_prefixes"]:
         rest = low.removeprefix(prefix).lstrip(" -")
         if rest != low and len(rest) > 3 and rest in sentence.by_low:
             return any(

@@ -105,7 +105,6 @@ class Vocabulary:
         }
         self.places: dict[str, tuple[tuple[str, ...], ...]] = _both_ways(lexicon["places"])
         self.guards: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in lexicon["guards"].items()}
-        self.negative_prefixes = tuple(sorted(self.guards["negative_prefixes"]))
         self.yes = frozenset(lexicon["yes"])
         self.no = frozenset(lexicon["no"])
         self.operator_words = frozenset(

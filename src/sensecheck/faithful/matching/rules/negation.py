@@ -21,7 +21,7 @@ def negations(a: Alignment) -> Iterator[Finding]:
     for fact in facts:
         if cues:
             yield said(fact, "negation", cues[0].words)
-        elif _sounds_negative(a, longer_than=5):
+        elif _sounds_negative(a, "negative_openings", longer_than=5):
             yield unsaid(fact, "negation")
         else:
             yield missing(fact, "negation_missing")
@@ -42,9 +42,9 @@ def _required(a: Alignment) -> list[Fact]:
     return [f for f in facts if not f.optional and (f.value is None or f.value not in asserted | stored_no)]
 
 
-def _sounds_negative(a: Alignment, longer_than: int = 0) -> bool:
+def _sounds_negative(a: Alignment, openings: str, longer_than: int = 0) -> bool:
     """Whether a word begins like a denial: unpaved, nonfiction; not like under or include."""
-    prefixes, innocent = a.vocabulary.negative_prefixes, a.guards["not_negative"]
+    prefixes, innocent = tuple(a.guards[openings]), a.guards["not_negative"]
     return any(len(low) > longer_than and low.startswith(prefixes) and low not in innocent for low in a.sentence.lows)
 
 
@@ -70,7 +70,7 @@ def negation_counts(a: Alignment) -> Iterator[Finding]:
 @rule("form")
 def denial_missing(a: Alignment) -> Iterator[Finding]:
     """A stored value that means no wants a denial, unless it is said itself."""
-    if a.first("negation_soft") or a.reading.of("negation") or _cues(a) or _sounds_negative(a):
+    if a.first("negation_soft") or a.reading.of("negation") or _cues(a) or _sounds_negative(a, "negative_prefixes"):
         return
     for fact in a.reading.of("comparison"):
         if fact.op == "=" and fact.plain_value in a.guards["denials"] and not a.worded(fact):

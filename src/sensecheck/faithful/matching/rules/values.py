@@ -41,7 +41,7 @@ def _unsaid_value(a: Alignment, fact: Fact) -> bool:
     if not low or denied_opposite(a.sentence, low) or month_of(a.sentence, fact):
         return True
     if low in vocabulary.no and any(
-        prefix + word in by_low for word in fact.name.words for prefix in vocabulary.negative_prefixes
+        prefix + word in by_low for word in fact.name.words for prefix in a.guards["negative_prefixes"]
     ):
         return True  # unpaid
     if low in vocabulary.yes or low in vocabulary.no:

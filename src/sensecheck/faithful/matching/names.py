@@ -111,9 +111,9 @@ def _misspelt(sentence: Sentence, name: Name) -> bool:
 
 def mention(sentence: Sentence, name: Name) -> Mention:
     """How a sentence mentions a name."""
-    found = sentence.mentions.get(name)
+    found = sentence.mentions.get(name.text)
     if found is None:
-        found = sentence.mentions[name] = _mention(sentence, name)
+        found = sentence.mentions[name.text] = _mention(sentence, name)
     return found
 
 

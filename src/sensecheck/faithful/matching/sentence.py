@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sensecheck.faithful.facts import Name
 from sensecheck.faithful.matching.vocabulary import Vocabulary
 from sensecheck.language.morphology import root
 from sensecheck.language.numbers import Number, find_numbers
@@ -47,15 +46,15 @@ class Sentence:
         self.tokens: list[Token] = tokenize(text)
         self.n = len(self.tokens)
         self.lows = [t.low for t in self.tokens]
-        word_info = vocabulary.word
-        self.words = [word_info(low) for low in self.lows]
+        known, look_up = vocabulary.known, vocabulary.word
+        self.words = [known.get(low) or look_up(low) for low in self.lows]
         self.by_stem: dict[str, list[int]] = {}
         self.by_low: dict[str, list[int]] = {}
         self.gradable: dict[str, list[int]] = {}  # stem of a gradable word, in any degree → where
         self.literal: dict[str, list[int]] = {}  # look-ups of names.literal_positions
         self.synonymous: dict[str, list[int]] = {}  # look-ups of names.synonym_positions
         self.values: dict[str, ValueMatch] = {}  # look-ups of values.find_value
-        self.mentions: dict[Name, Mention] = {}  # look-ups of names.mention
+        self.mentions: dict[str, Mention] = {}  # look-ups of names.mention, by the text of the name
         self._by_root: dict[str, list[int]] | None = None
         by_stem, by_low = self.by_stem, self.by_low
         for i, (_, low, key, _, _, _) in enumerate(self.tokens):

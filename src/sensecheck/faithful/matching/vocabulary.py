@@ -63,7 +63,7 @@ class Vocabulary:
     """Everything the matching asks of the lexicon."""
 
     def __init__(self, lexicon: Mapping[str, Any]) -> None:
-        self._words: dict[str, WordInfo] = {}
+        self.known: dict[str, WordInfo] = {}
         self.phrases: dict[str, list[Phrase]] = {}
         self._compile_phrases(lexicon["signals"])
         self.classes: dict[str, str] = {}
@@ -126,10 +126,10 @@ class Vocabulary:
 
     def word(self, low: str) -> WordInfo:
         """What the lexicon knows of a word, looked up once a word."""
-        info = self._words.get(low)
+        info = self.known.get(low)
         if info is None:
-            if len(self._words) > 200_000:
-                self._words.clear()
+            if len(self.known) > 200_000:
+                self.known.clear()
             key = stem(low)
             phrases = sorted(self.phrases.get(low, []) + self.phrases.get("~" + key, []), key=lambda p: -len(p[0]))
             base = self.superlatives.get(low) or self.comparatives.get(low)
@@ -139,7 +139,7 @@ class Vocabulary:
                 # A gradable word that no list has: steepest, steeper (than). Which way it points is not known.
                 degree = low not in self.guards["not_superlative"]
             negative = low.endswith("n't") or low == "cannot"
-            info = self._words[low] = WordInfo(tuple(phrases), gradable, degree, negative)
+            info = self.known[low] = WordInfo(tuple(phrases), gradable, degree, negative)
         return info
 
     def kinds_of(self, name: Name) -> frozenset[str]:

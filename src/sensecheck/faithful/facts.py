@@ -105,7 +105,7 @@ class Reading:
 
     facts: list[Fact]
     names: list[Name] = field(default_factory=list)  # used in the query
-    other_names: list[tuple[Name, Name]] = field(default_factory=list)  # (column, its table) unused but near
+    other_names: list[Name] = field(default_factory=list)  # columns of its tables that it does not use
     other_tables: list[Name] = field(default_factory=list)  # tables that it does not use
     vocabulary: frozenset[str] = frozenset()  # stems of every name in the schema
     entities: frozenset[str] = frozenset()  # stems of the words that name tables
@@ -145,7 +145,7 @@ class Reading:
         """Unused columns by the stem of their first word. Nouns for the rows of a table are left out: they name no
         attribute."""
         index: dict[str, list[Name]] = {}
-        for name, _ in self.other_names:
+        for name in self.other_names:
             if name.stems and not self.entities.issuperset(name.stems):
                 index.setdefault(name.stems[0], []).append(name)
         return index

@@ -395,7 +395,7 @@ def read(text: str, context: Context) -> Reading:
         reading.entities = schema.entities
         reading.other_tables = [t.natural for t in schema.tables.values() if t not in collector.used_tables]
         reading.other_names = [
-            (column.natural, table.natural)
+            column.natural
             for table in collector.used_tables
             for key, column in table.columns.items()
             if key not in collector.used_columns

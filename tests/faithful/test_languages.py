@@ -97,6 +97,15 @@ def test_what_cannot_be_read_says_why(language: str, query: str, reason: str) ->
     assert caught.value.reason == reason
 
 
+def test_sql_columns_know_their_table_and_clause() -> None:
+    query = "SELECT T1.name FROM boat AS T1 JOIN race AS T2 ON T1.boat_id = T2.boat WHERE home_port = 'Lisbon'"
+    reading = LANGUAGES["sql"](query, Context(SCHEMA))
+    found = {(f.name.words, f.table.text, f.role) for f in reading.of("column")}
+    assert found == {(("name",), "boat", "select"), (("home", "port"), "boat", "where")}
+    assert [(a.words, b.words) for a, b in reading.joins] == [(("boat", "id"), ("boat",))]
+    assert [(f.table.text, f.value) for f in reading.of("comparison")] == [("boat", "Lisbon")]
+
+
 def test_sql_nesting_is_bounded() -> None:
     with pytest.raises(UnreadableError):
         read_sql("SELECT a FROM t WHERE " + "(" * 500 + "a = 1" + ")" * 500)

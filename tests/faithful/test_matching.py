@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sensecheck.faithful import Checker
-from sensecheck.faithful.matching.rules import CONFIDENCE
+from sensecheck.faithful.matching.ruling import CONFIDENCE
 from sensecheck.faithful.matching.vocabulary import load_vocabulary
 from sensecheck.language.lexicon import LexiconError
 

@@ -6,9 +6,8 @@ knows a language.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from sensecheck.inputs.reasons import Reason
 from sensecheck.language.morphology import stem
@@ -23,6 +22,11 @@ class UnreadableQueryError(ValueError):
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def unreadable(message: str) -> UnreadableQueryError:
+    """The error for text that is not of the language."""
+    return UnreadableQueryError(Reason.UNREADABLE_QUERY, message)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +54,7 @@ def name_of(text: str) -> Name:
 NO_NAME = Name("", (), ())
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Fact:
     """One thing the query says.
 
@@ -62,8 +66,9 @@ class Fact:
     text: str
     span: Span | None = None
     name: Name = NO_NAME
-    also: Name = NO_NAME  # another name of the same thing: the identifier beside the schema's natural name
-    role: str = ""  # select, where, having, order, group, result, filter
+    also: tuple[Name, ...] = ()  # other names of the same thing: the identifier beside the schema's natural name
+    table: Name = NO_NAME  # of a column: the table that it was found in
+    role: str = ""  # the clause: select, where, having, order, group, result, filter
     op: str = ""  # =, !=, >, >=, <, <=, like, between; or, and; union, intersect, except; all, most, only
     aggregate: str = ""  # count, sum, avg, max, min
     direction: int = 0  # 1 towards the large end, -1 towards the small
@@ -75,44 +80,72 @@ class Fact:
     pair: tuple[str, str] | None = None  # what is compared with what: the values that pick the two rows
     integral: bool = False  # the number counts things: more than one is at least two
 
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """Every name that the thing goes by."""
+        return (self.name, *self.also)
 
-@dataclass(slots=True)
+    @property
+    def plain_value(self) -> str:
+        """The literal as it is looked up in word lists."""
+        return (self.value or "").strip().lower().replace(" / ", "/")
+
+    @property
+    def in_digits(self) -> bool:
+        """Whether the literal is a number written in digits."""
+        return self.number is not None and any(c.isdigit() for c in self.value or "")
+
+
+@dataclass
 class Reading:
-    """All facts of a query, and the names that its surroundings (the schema) know but it does not use."""
+    """All facts of a query, and the names that its surroundings (the schema) know but it does not use.
+
+    What follows from the facts alone is made once: a query may come with many sentences.
+    """
 
     facts: list[Fact]
     names: list[Name] = field(default_factory=list)  # used in the query
-    other_names: list[tuple[Name, Name]] = field(default_factory=list)  # (column, its table) unused but near
+    other_names: list[Name] = field(default_factory=list)  # columns of its tables that it does not use
     other_tables: list[Name] = field(default_factory=list)  # tables that it does not use
     vocabulary: frozenset[str] = frozenset()  # stems of every name in the schema
     entities: frozenset[str] = frozenset()  # stems of the words that name tables
     textual: frozenset[Name] = frozenset()  # names of columns that hold text, as the schema says
     timed: frozenset[Name] = frozenset()  # names of columns that hold dates and times, as the schema says
     language: str = "sql"
+    joins: list[tuple[Name, Name]] = field(default_factory=list)  # columns that must be equal in a row
     opaque: bool = False  # it holds identifiers that nobody could say, so what the sentence names may be them
 
-    _by_kind: dict[str, list[Fact]] | None = None
-    _other_index: dict[str, list[Name]] | None = None
+    def __post_init__(self) -> None:
+        self.names = list(dict.fromkeys(self.names))
+        self._by_kind: dict[str, list[Fact]] = {}
+        self.texts: list[Fact] = []
+        """Facts whose literal is words."""
+        self.numerals: list[Fact] = []
+        """Facts whose literal is a number."""
+        for fact in self.facts:
+            self._by_kind.setdefault(fact.kind, []).append(fact)
+            if fact.kind in ("limit", "ordinal"):
+                self.numerals += [fact] if fact.number is not None else []
+            elif fact.kind in ("comparison", "entity") and fact.value is not None:
+                (self.numerals if fact.in_digits else self.texts).append(fact)
+        self.numbers = frozenset(f.number for f in self.facts if f.number is not None)
+        self.aggregates = frozenset(f.aggregate for f in self.facts)
+        self.directed = [f for f in self.of("comparison") if f.direction]
+        """Comparisons of more and less."""
+        form = "form" if self.language == "logic2text" else "query"
+        self.offers = frozenset((self.language, form, "opaque" if self.opaque else "names"))
+        """What a rule may need: the language, whether it is a query or a logic form, names that can be said."""
 
     def of(self, kind: str) -> list[Fact]:
-        """The facts of a kind; sorted once, since a query may come with many sentences."""
-        if self._by_kind is None:
-            self._by_kind = {}
-            for fact in self.facts:
-                self._by_kind.setdefault(fact.kind, []).append(fact)
+        """The facts of a kind."""
         return self._by_kind.get(kind, [])
 
-    @property
+    @cached_property
     def other_index(self) -> dict[str, list[Name]]:
         """Unused columns by the stem of their first word. Nouns for the rows of a table are left out: they name no
         attribute."""
-        if self._other_index is None:
-            self._other_index = {}
-            for name, _ in self.other_names:
-                if name.stems and not self.entities.issuperset(name.stems):
-                    self._other_index.setdefault(name.stems[0], []).append(name)
-        return self._other_index
-
-
-def unique_names(names: Iterable[Name]) -> list[Name]:
-    return list(dict.fromkeys(names))
+        index: dict[str, list[Name]] = {}
+        for name in self.other_names:
+            if name.stems and not self.entities.issuperset(name.stems):
+                index.setdefault(name.stems[0], []).append(name)
+        return index

@@ -15,7 +15,8 @@ import polars as pl
 
 from sensecheck.faithful.facts import Reading, UnreadableQueryError
 from sensecheck.faithful.languages import LANGUAGES, Context
-from sensecheck.faithful.matching.rules import Finding, check, spans_of
+from sensecheck.faithful.matching.rules import check
+from sensecheck.faithful.matching.ruling import Finding, rules_for, spans_of
 from sensecheck.faithful.matching.sentence import Sentence
 from sensecheck.faithful.matching.vocabulary import Vocabulary, load_vocabulary
 from sensecheck.faithful.records import Pairs
@@ -103,14 +104,18 @@ class Checker:
         labels: Mapping[str, str] | None = None,
         lexicon: Sequence[str] = (),
         threshold: float = THRESHOLD,
+        without: Iterable[str] = (),
         kept_queries: int = 4096,
     ) -> None:
+        """`without`: rules that are switched off, by their names or those of their findings."""
         if language not in LANGUAGES:
             raise ValueError(f"unknown language {language!r}: {', '.join(LANGUAGES)}")
         if not 0 < threshold <= 1:
             raise ValueError(f"the threshold must lie in (0, 1], not {threshold}")
         self.language = language
         self.threshold = threshold
+        self.without = frozenset(without)
+        rules_for(frozenset(), self.without)  # refuses names that no rule has
         self.vocabulary: Vocabulary = load_vocabulary(*lexicon)
         self._read = LANGUAGES[language]
         self._one = schemas if isinstance(schemas, Schema) else None
@@ -175,7 +180,7 @@ class Checker:
         read = Sentence(sentence, self.vocabulary)
         if len(reading.facts) * len(read.tokens) > MAX_STEPS:
             raise OverBudgetError(f"{len(reading.facts):,} facts against {len(read.tokens):,} words")
-        findings = check(reading, read)
+        findings = check(reading, read, self.without)
         threshold = self.threshold
         if threshold <= UNSAID:
             # A limit goes unsaid only where a superlative implies it ("the youngest"): nothing is left out.
@@ -190,7 +195,7 @@ class Checker:
 def _says_nothing(reading: Reading, fault: Fault) -> Verdict:
     """A text that takes too much to read keeps no fact of the query: it must not be better off than a wrong one."""
     rule = str(fault.reason)
-    unsaid = [Finding("missing", fact.kind, rule, 1.0, fact.text, fact.span, ()) for fact in reading.facts]
+    unsaid = [Finding("missing", fact.kind, rule, 1.0, fact.text, fact.span, (), fact) for fact in reading.facts]
     return Verdict(
         False, fault.reason, fault.message, [*unsaid, Finding("added", "sentence", rule, 1.0, fault.message, None, ())]
     )
@@ -255,8 +260,3 @@ def _tally(verdict: Verdict, threshold: float) -> Tally:
             tally.facts[group] += 1
             tally.kept[group] += not counted
     return tally
-
-
-def verdicts(checker: Checker, pairs: Iterable[tuple[str, str]]) -> list[bool | None]:
-    """Just the verdicts of many (query, sentence) pairs."""
-    return [checker.check(query, sentence).consistent for query, sentence in pairs]

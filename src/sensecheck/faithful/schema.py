@@ -23,7 +23,7 @@ class Column:
     type: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Table:
     name: str
     natural: Name

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
-from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unique_names
+from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unreadable
 from sensecheck.faithful.languages.context import Context
 from sensecheck.inputs.reasons import Reason
 from sensecheck.language.numbers import as_number
@@ -38,23 +39,22 @@ class Node:
     start: int
     end: int
     args: list[Node] | None = None  # None: a leaf
-    name_end: int = 0
+
+    @property
+    def span(self) -> Span:
+        return self.start, self.end
 
 
 def parse(text: str) -> Node:
     """The tree of a form. Raises UnreadableQueryError."""
     end = _END.search(text)
-    body_end = end.start() if end else len(text)
     stack: list[Node] = []
-    root: Node | None = None
     pending: Node | None = None
-    for match in _PIECE.finditer(text, 0, body_end):
+    for match in _PIECE.finditer(text, 0, end.start() if end else len(text)):
         piece = match.group()
         if piece == "{":
             if pending is None or not pending.text:
-                raise UnreadableQueryError(
-                    Reason.UNREADABLE_QUERY, f"an operator is missing before '{{' at character {match.start()}"
-                )
+                raise unreadable(f"an operator is missing before '{{' at character {match.start()}")
             pending.args = []
             stack.append(pending)
             if len(stack) > MAX_DEPTH:
@@ -62,34 +62,23 @@ def parse(text: str) -> Node:
             pending = None
         elif piece in ";}":
             if not stack:
-                raise UnreadableQueryError(
-                    Reason.UNREADABLE_QUERY, f"'{piece}' without '{{' at character {match.start()}"
-                )
+                raise unreadable(f"'{piece}' without '{{' at character {match.start()}")
             owner = stack[-1]
             assert owner.args is not None
-            if pending is not None:
-                owner.args.append(pending)
-                pending = None
-            else:  # a column without a name is written as nothing
-                owner.args.append(Node("", match.start(), match.start()))
+            # A column without a name is written as nothing.
+            owner.args.append(pending or Node("", match.start(), match.start()))
+            pending = None
             if piece == "}":
-                stack.pop()
-                owner.end = match.end()
-                pending = owner
-        else:
-            stripped = piece.strip()
-            if not stripped:
-                continue
+                pending = stack.pop()
+                pending.end = match.end()
+        elif stripped := piece.strip():
             if pending is not None:
-                raise UnreadableQueryError(
-                    Reason.UNREADABLE_QUERY, f"unexpected {stripped[:30]!r} at character {match.start()}"
-                )
+                raise unreadable(f"unexpected {stripped[:30]!r} at character {match.start()}")
             start = match.start() + len(piece) - len(piece.lstrip())
-            pending = Node(stripped, start, start + len(stripped), name_end=start + len(stripped))
-    root = pending
-    if stack or root is None or root.args is None:
-        raise UnreadableQueryError(Reason.UNREADABLE_QUERY, "not a Logic2text form: operators and braces do not match")
-    return root
+            pending = Node(stripped, start, start + len(stripped))
+    if stack or pending is None or pending.args is None:
+        raise unreadable("not a Logic2text form: operators and braces do not match")
+    return pending
 
 
 def literal_number(text: str) -> float | None:
@@ -100,17 +89,12 @@ def literal_number(text: str) -> float | None:
     match = _LEADING_NUMBER.match(text)
     if not match:
         return None
-    value = as_number(match.group(1))
-    if value is None:
-        return None
-    unit = match.group(2).strip().lower()
+    value, unit = as_number(match.group(1)), match.group(2).strip().lower()
     words = unit.split()
-    if (len(words) > 1 and words[0] not in _SCALES) or len(words) > 2 or (unit and unit[0] in "-/."):
+    if (len(words) > 1 and words[0] not in _SCALES) or len(words) > 2 or unit.startswith(("-", "/", ".")):
         return None  # a name that begins with a number
-    if unit in ("st", "nd", "rd", "th"):
-        return value
-    for word in unit.split():
-        value *= _SCALES.get(word, 1.0)
+    for word in words:
+        value = value * _SCALES.get(word, 1.0) if value is not None else None
     return value
 
 
@@ -120,13 +104,12 @@ class _Facts:
         self.names: list[Name] = []
         self.seen: set[tuple[str, ...]] = set()
 
-    def add(self, kind: str, text: str, span: Span, **fields: object) -> None:
+    def add(self, kind: str, text: str, span: Span, **fields: Any) -> None:
         # Forms repeat a filter for every hop; the sentence says it once.
-        key = (kind, text, str(sorted((k, str(v)) for k, v in fields.items() if k != "span")))
-        if key in self.seen:
-            return
-        self.seen.add(key)
-        self.facts.append(Fact(kind, text, span, **fields))  # type: ignore[arg-type]
+        key = (kind, text, str(sorted((k, str(v)) for k, v in fields.items())))
+        if key not in self.seen:
+            self.seen.add(key)
+            self.facts.append(Fact(kind, text, span, **fields))
 
     def name(self, node: Node) -> Name:
         if node.args is not None:
@@ -141,17 +124,17 @@ class _Facts:
             return
         number = literal_number(node.text)
         self.add(
-            "comparison", f"{name.text} {op} {node.text}".strip(), (node.start, node.end), name=name, op=op,
+            "comparison", f"{name.text} {op} {node.text}".strip(), node.span, name=name, op=op,
             role=role, value=node.text, number=number, direction=_DIRECTION.get(op, 0), aggregate=aggregate,
             integral=aggregate == "count" or (number is not None and number.is_integer() and op in _DIRECTION),
         )  # fmt: skip
         if op == "!=":
-            self.add("negation", "not " + node.text, (node.start, node.end), op="!=", value=node.text)
+            self.add("negation", "not " + node.text, node.span, op="!=", value=node.text)
 
     def column(self, node: Node, role: str) -> Name:
         """The name of a column, which the form uses in this role."""
         name = self.name(node)
-        self.add("column", name.text, (node.start, node.end), name=name, role=role)
+        self.add("column", name.text, node.span, name=name, role=role)
         return name
 
     def visit(self, node: Node) -> None:
@@ -166,11 +149,8 @@ class _Facts:
                 Reason.UNKNOWN_OPERATOR, f"unknown operator {operator[:40]!r} at character {node.start}"
             )
         if len(args) != expected:
-            raise UnreadableQueryError(
-                Reason.UNREADABLE_QUERY,
-                f"{operator} takes {expected} parts, found {len(args)}, at character {node.start}",
-            )
-        span = (node.start, node.name_end)
+            raise unreadable(f"{operator} takes {expected} parts, found {len(args)}, at character {node.start}")
+        span = (node.start, node.start + len(operator))
         if filtering:
             self.filter_rows(operator, args, span, *filtering.groups())
         elif operator in _EQUALITIES:
@@ -183,7 +163,7 @@ class _Facts:
             self.visit(args[0])
             name = self.name(args[1])
             self.add("aggregate", operator, span, name=name, aggregate=operator)
-            self.add("column", name.text, (args[1].start, args[1].end), name=name, role="aggregate")
+            self.add("column", name.text, args[1].span, name=name, role="aggregate")
         elif operator in ("hop", "str_hop", "num_hop"):
             self.visit(args[0])
             self.column(args[1], "result")
@@ -236,7 +216,7 @@ class _Facts:
             role="nth" if len(args) == 3 else "extreme",
         )  # fmt: skip
         if rank is not None:
-            self.add("ordinal", args[2].text, (args[2].start, args[2].end), number=rank, name=name, direction=direction)
+            self.add("ordinal", args[2].text, args[2].span, number=rank, name=name, direction=direction)
 
     def two_values(self, operator: str, args: list[Node], span: Span) -> None:
         """One value against another: which is larger, or by how much."""
@@ -258,35 +238,31 @@ class _Facts:
         if node.text in ("greater", "less", "diff", "eq", "not_eq") and all(a.args is not None for a in node.args):
             left, right = node.args
             if left.text in _HOPS and right.text in _HOPS and _column(left) != _column(right):
-                self.add("misfit", f"{_column(left)} against {_column(right)}", (node.start, node.end), role="columns")
+                self.add("misfit", f"{_column(left)} against {_column(right)}", node.span, role="columns")
             elif _filter_columns(left) != _filter_columns(right):
-                self.add("misfit", "rows picked by different columns", (node.start, node.end), role="rows")
+                self.add("misfit", "rows picked by different columns", node.span, role="rows")
         if node.text == "and":
-            operators = _operators(node)
+            operators = {inner.text for inner in _nodes(node)}
             if not operators & {"greater", "less", "diff"}:
-                rows = {_shape(r) for part in _conjuncts(node) for r in _row_sets(part)}
+                rows = {_shape(rows) for rows in _row_sets(node)}
                 ends = {(_column(n), n.text.endswith("max")) for n in _nodes(node) if n.text in _EXTREMES}
                 if any((column, not largest) in ends for column, largest in ends):
-                    self.add("misfit", "the parts speak of both ends", (node.start, node.end), role="rows")
+                    self.add("misfit", "the parts speak of both ends", node.span, role="rows")
                 if "only" in operators and len(rows) > 1:
-                    self.add("misfit", "the parts speak of different rows", (node.start, node.end), role="rows")
+                    self.add("misfit", "the parts speak of different rows", node.span, role="rows")
         for arg in node.args:
             self.conflict(arg)
 
     def result_of(self, node: Node) -> tuple[Name, str]:
         """The column whose value an expression gives, and the aggregate that makes it."""
-        if node.args is None:
-            return NO_NAME, ""
+        if node.args is None or node.text == "count":
+            return NO_NAME, node.text if node.args is not None else ""
         if node.text == "diff":
             return self.result_of(node.args[0])[0], "diff"
-        if node.text == "count":
-            return NO_NAME, "count"
-        if len(node.args) >= 2 and node.args[1].args is None and node.text not in ("eq", "greater", "less"):
-            aggregate = node.text if node.text in ("avg", "sum", "max", "min") else ""
-            if node.text in ("nth_max", "nth_min"):
-                aggregate = node.text[4:]
-            return name_of(node.args[1].text), aggregate
-        return NO_NAME, ""
+        if len(node.args) < 2 or node.args[1].args is not None or node.text in ("eq", "greater", "less"):
+            return NO_NAME, ""
+        aggregate = node.text.removeprefix("nth_")
+        return name_of(node.args[1].text), aggregate if aggregate in ("avg", "sum", "max", "min") else ""
 
 
 _HOPS = ("hop", "str_hop", "num_hop", "max", "min", "avg", "sum")
@@ -316,10 +292,6 @@ def _nodes(node: Node) -> list[Node]:
     return nodes
 
 
-def _operators(node: Node) -> set[str]:
-    return {current.text for current in _nodes(node)}
-
-
 def _filter_columns(node: Node) -> list[str]:
     """The columns by which the rows of an expression are picked, in order."""
     columns = []
@@ -328,12 +300,6 @@ def _filter_columns(node: Node) -> list[str]:
             columns.append(_column(node))
         node = node.args[0]
     return sorted(columns)
-
-
-def _conjuncts(node: Node) -> list[Node]:
-    if node.text == "and" and node.args is not None:
-        return [part for arg in node.args for part in _conjuncts(arg)]
-    return [node]
 
 
 def _row_sets(node: Node) -> list[Node]:
@@ -359,4 +325,4 @@ def read(text: str, context: Context) -> Reading:
     tree = parse(text)
     collector.visit(tree)
     collector.conflict(tree)
-    return Reading(collector.facts, unique_names(collector.names), language="logic2text")
+    return Reading(collector.facts, collector.names, language="logic2text")

@@ -6,8 +6,13 @@ What it does not know raises `UnreadableError`; `sql.py` then asks sqlglot, whic
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NoReturn, TypeVar
+
+from sensecheck.faithful.facts import Span
+
+T = TypeVar("T")
 
 MAX_DEPTH = 60
 
@@ -18,8 +23,8 @@ class UnreadableError(ValueError):
 
 @dataclass(slots=True)
 class Expr:
-    """kind: column, string, number, star, call, binary, not, in, between, isnull, exists, subquery, list, case,
-    null, neg, bool, cast."""
+    """kind: column, string, number, star, call, binary, not, in, between, isnull, exists, subquery, case, null, neg,
+    bool."""
 
     kind: str
     start: int
@@ -31,7 +36,11 @@ class Expr:
     negated: bool = False
     distinct: bool = False
     quoted: bool = False
-    op_span: tuple[int, int] = (0, 0)
+    op_span: Span = (0, 0)
+
+    @property
+    def span(self) -> Span:
+        return self.start, self.end
 
 
 @dataclass(slots=True)
@@ -39,14 +48,14 @@ class OrderKey:
     expr: Expr
     descending: bool
     explicit: bool
-    span: tuple[int, int]
+    span: Span
 
 
 @dataclass(slots=True)
 class TableRef:
     name: str
     alias: str
-    span: tuple[int, int]
+    span: Span
     query: Query | None = None
     derived: bool = False  # the name of a WITH query: no table of the schema
 
@@ -55,14 +64,12 @@ class TableRef:
 class Query:
     """A SELECT, or a set operation over two queries."""
 
-    start: int
-    end: int = 0
     op: str = ""  # UNION, INTERSECT, EXCEPT for a set operation
-    op_span: tuple[int, int] = (0, 0)
+    op_span: Span = (0, 0)
     left: Query | None = None
     right: Query | None = None
     distinct: bool = False
-    distinct_span: tuple[int, int] = (0, 0)
+    distinct_span: Span = (0, 0)
     items: list[Expr] = field(default_factory=list)
     tables: list[TableRef] = field(default_factory=list)
     joins: list[Expr] = field(default_factory=list)
@@ -71,7 +78,6 @@ class Query:
     having: Expr | None = None
     order: list[OrderKey] = field(default_factory=list)
     limit: Expr | None = None
-    offset: Expr | None = None
     outer_join: bool = False
 
 
@@ -82,56 +88,15 @@ _TOKEN = re.compile(
     |(?P<op><>|!=|>=|<=|==|\|\||[-+*/%=<>(),.;])""",
     re.VERBOSE,
 )
-_RESERVED = frozenset(
-    [
-        "SELECT",
-        "FROM",
-        "WHERE",
-        "GROUP",
-        "BY",
-        "HAVING",
-        "ORDER",
-        "LIMIT",
-        "OFFSET",
-        "UNION",
-        "INTERSECT",
-        "EXCEPT",
-        "MINUS",
-        "JOIN",
-        "ON",
-        "INNER",
-        "LEFT",
-        "RIGHT",
-        "OUTER",
-        "CROSS",
-        "NATURAL",
-        "FULL",
-        "AND",
-        "OR",
-        "NOT",
-        "IN",
-        "BETWEEN",
-        "LIKE",
-        "ILIKE",
-        "GLOB",
-        "IS",
-        "NULL",
-        "EXISTS",
-        "DISTINCT",
-        "AS",
-        "ASC",
-        "DESC",
-        "CASE",
-        "WHEN",
-        "THEN",
-        "ELSE",
-        "END",
-        "USING",
-        "ALL",
-        "WITH",
-    ]
-)
+_RESERVED = frozenset((
+    "SELECT", "FROM", "WHERE", "GROUP", "BY", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION", "INTERSECT", "EXCEPT",
+    "MINUS", "JOIN", "ON", "INNER", "LEFT", "RIGHT", "OUTER", "CROSS", "NATURAL", "FULL", "AND", "OR", "NOT", "IN",
+    "BETWEEN", "LIKE", "ILIKE", "GLOB", "IS", "NULL", "EXISTS", "DISTINCT", "AS", "ASC", "DESC", "CASE", "WHEN", "THEN",
+    "ELSE", "END", "USING", "ALL", "WITH",
+))  # fmt: skip
 _VALUE_WORDS = frozenset(("EXISTS", "NULL", "TRUE", "FALSE", "CASE"))
+_LOGIC = {"OR": 1, "AND": 2}
+_ARITHMETIC = {"+": 1, "-": 1, "||": 1, "*": 2, "/": 2, "%": 2}
 _COMPARE = frozenset(("=", "==", "!=", "<>", "<", ">", "<=", ">=", "LIKE", "ILIKE", "GLOB", "REGEXP"))
 
 
@@ -141,7 +106,7 @@ class _Reader:
         self.kinds: list[str] = []
         self.values: list[str] = []
         self.upper: list[str] = []
-        self.spans: list[tuple[int, int]] = []
+        self.spans: list[Span] = []
         position = 0
         for match in _TOKEN.finditer(text):
             if match.start() != position:
@@ -157,16 +122,12 @@ class _Reader:
             self.spans.append(match.span())
         if position != len(text):
             self._fail(position)
-        while self.values and self.upper[-1] == ";":
-            for column in (self.kinds, self.values, self.upper):
-                column.pop()
-            self.spans.pop()
         self.n = len(self.values)
-        for _ in range(3):  # look-ahead never runs off the end
-            self.kinds.append("end")
-            self.values.append("")
-            self.upper.append("")
-            self.spans.append((len(text), len(text)))
+        while self.n and self.upper[self.n - 1] == ";":
+            self.n -= 1
+        # Look-ahead never runs off the end.
+        self.kinds[self.n :], self.values[self.n :], self.upper[self.n :] = ["end"] * 3, [""] * 3, [""] * 3
+        self.spans[self.n :] = [(len(text), len(text))] * 3
         self.i = 0
         self.depth = 0
         self.with_queries: dict[str, Query | None] = {}  # None once their facts have been handed out
@@ -193,25 +154,43 @@ class _Reader:
     def end(self) -> int:
         return self.spans[self.i - 1][1]
 
-    # ------------------------------------------------------------------------------------------- queries
+    def past(self) -> Span:
+        """The place of the token that is left behind."""
+        self.i += 1
+        return self.spans[self.i - 1]
 
-    def query(self) -> Query:
+    def listed(self, part: Callable[[], T]) -> list[T]:
+        """One or more parts with commas between them."""
+        parts = [part()]
+        while self.take(","):
+            parts.append(part())
+        return parts
+
+    def deeper(self) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise UnreadableError("nested too deeply")
+
+    def in_brackets(self) -> Query:
+        """The query up to the bracket that closes it."""
+        query = self.query()
+        self.expect(")")
+        return query
+
+    # ------------------------------------------------------------------------------------------- queries
+
+    def query(self) -> Query:
+        self.deeper()
         if self.take("WITH"):
             self.take("RECURSIVE")
-            self.common_table()
-            while self.take(","):
-                self.common_table()
+            self.listed(self.common_table)
         left = self.operand()
         while self.upper[self.i] in ("UNION", "INTERSECT", "EXCEPT", "MINUS"):
-            op, span = self.upper[self.i], self.spans[self.i]
-            self.i += 1
+            op, span = self.upper[self.i], self.past()
             if not self.take("ALL"):
                 self.take("DISTINCT")
             right = self.operand()
-            left = Query(left.start, right.end, "EXCEPT" if op == "MINUS" else op, span, left, right)
+            left = Query("EXCEPT" if op == "MINUS" else op, span, left, right)
             # A trailing ORDER BY belongs to the whole, and the last operand has read it.
             left.order, right.order = right.order, []
             left.limit, right.limit = right.limit, None
@@ -226,8 +205,7 @@ class _Reader:
         self.expect("AS")
         self.expect("(")
         self.with_queries[name] = None  # a recursive query may speak of itself
-        self.with_queries[name] = self.query()
-        self.expect(")")
+        self.with_queries[name] = self.in_brackets()
 
     def skip_brackets(self) -> None:
         """Past a pair of brackets and all that stands in it."""
@@ -241,60 +219,45 @@ class _Reader:
                 return
 
     def operand(self) -> Query:
-        if self.take("("):
-            inner = self.query()
-            self.expect(")")
-            return inner
-        return self.select()
+        return self.in_brackets() if self.take("(") else self.select()
 
     def select(self) -> Query:
-        query = Query(self.spans[self.i][0])
+        query = Query()
         self.expect("SELECT")
         if self.at("DISTINCT"):
-            query.distinct, query.distinct_span = True, self.spans[self.i]
-            self.i += 1
+            query.distinct, query.distinct_span = True, self.past()
         else:
             self.take("ALL")
-        query.items.append(self.item())
-        while self.take(","):
-            query.items.append(self.item())
+        query.items = self.listed(self.item)
         if self.take("FROM"):
             self.sources(query)
         if self.take("WHERE"):
             query.where = self.expr()
-        if self.at("GROUP"):
-            self.i += 1
+        if self.take("GROUP"):
             self.expect("BY")
-            query.group.append(self.expr())
-            while self.take(","):
-                query.group.append(self.expr())
+            query.group = self.listed(self.expr)
         if self.take("HAVING"):
             query.having = self.expr()
         self.tail(query)
-        query.end = self.end()
         return query
 
     def tail(self, query: Query) -> None:
-        if self.at("ORDER"):
-            self.i += 1
+        if self.take("ORDER"):
             self.expect("BY")
-            while True:
-                first = self.spans[self.i][0]
-                expr = self.expr()
-                explicit = self.upper[self.i] in ("ASC", "DESC")
-                descending = self.at("DESC")
-                if explicit:
-                    self.i += 1
-                query.order.append(OrderKey(expr, descending, explicit, (first, self.end())))
-                if not self.take(","):
-                    break
+            query.order += self.listed(self.order_key)
         if self.take("LIMIT"):
             query.limit = self.primary()
             if self.take("OFFSET"):
-                query.offset = self.primary()
-            elif self.take(","):
-                query.offset, query.limit = query.limit, self.primary()
-        query.end = self.end()
+                self.primary()
+            elif self.take(","):  # the offset comes first
+                query.limit = self.primary()
+
+    def order_key(self) -> OrderKey:
+        first = self.spans[self.i][0]
+        expr = self.expr()
+        descending = self.take("DESC")
+        explicit = descending or self.take("ASC")
+        return OrderKey(expr, descending, explicit, (first, self.end()))
 
     def item(self) -> Expr:
         expr = self.expr()
@@ -333,8 +296,7 @@ class _Reader:
         inner: Query | None = None
         name = ""
         if self.take("("):
-            inner = self.query()
-            self.expect(")")
+            inner = self.in_brackets()
         else:
             name = self.identifier()
             while self.take("."):
@@ -351,53 +313,39 @@ class _Reader:
 
     def identifier(self) -> str:
         kind, value = self.kinds[self.i], self.values[self.i]
-        if kind == "word":
-            self.i += 1
-            return value
-        if kind in ("quoted", "tick"):
-            self.i += 1
-            return value[1:-1]
-        self.fail()
-        return None
+        if kind not in ("word", "quoted", "tick"):
+            self.fail()
+        self.i += 1
+        return value if kind == "word" else value[1:-1]
 
     # --------------------------------------------------------------------------------------- expressions
 
     def expr(self) -> Expr:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise UnreadableError("nested too deeply")
-        left = self.conjunction()
-        while self.at("OR"):
-            span = self.spans[self.i]
-            self.i += 1
-            right = self.conjunction()
-            left = Expr("binary", left.start, right.end, "OR", args=[left, right], op_span=span)
+        self.deeper()
+        expr = self.chain(_LOGIC, self.negation)
         self.depth -= 1
-        return left
+        return expr
 
-    def conjunction(self) -> Expr:
-        left = self.negation()
-        while self.at("AND"):
-            span = self.spans[self.i]
-            self.i += 1
-            right = self.negation()
-            left = Expr("binary", left.start, right.end, "AND", args=[left, right], op_span=span)
+    def chain(self, ranks: dict[str, int], operand: Callable[[], Expr], least: int = 1) -> Expr:
+        """Operands with operators of this rank and higher ones between them."""
+        left = operand()
+        while (rank := ranks.get(self.upper[self.i], 0)) >= least:
+            op, span = self.upper[self.i], self.past()
+            right = self.chain(ranks, operand, rank + 1)
+            left = Expr("binary", left.start, right.end, op, args=[left, right], op_span=span)
         return left
 
     def negation(self) -> Expr:
-        if self.at("NOT"):
-            span = self.spans[self.i]
-            self.i += 1
-            self.depth += 1
-            if self.depth > MAX_DEPTH:
-                raise UnreadableError("nested too deeply")
-            inner = self.negation()
-            self.depth -= 1
-            return Expr("not", span[0], inner.end, "NOT", args=[inner], op_span=span)
-        return self.comparison()
+        if not self.at("NOT"):
+            return self.comparison()
+        span = self.past()
+        self.deeper()
+        inner = self.negation()
+        self.depth -= 1
+        return Expr("not", span[0], inner.end, "NOT", args=[inner], op_span=span)
 
     def comparison(self) -> Expr:
-        left = self.additive()
+        left = self.operation()
         while True:
             word, span = self.upper[self.i], self.spans[self.i]
             negated = False
@@ -410,7 +358,7 @@ class _Reader:
                 self.i += 1
                 if self.upper[self.i] in ("ALL", "ANY", "SOME"):
                     self.i += 1
-                right = self.additive()
+                right = self.operation()
                 op = {"==": "=", "<>": "!=", "ILIKE": "LIKE", "GLOB": "LIKE"}.get(word, word)
                 left = Expr("binary", left.start, right.end, op, args=[left, right], negated=negated, op_span=span)
             elif word == "IN":
@@ -418,9 +366,9 @@ class _Reader:
                 left = self.membership(left, negated, span)
             elif word == "BETWEEN":
                 self.i += 1
-                low = self.additive()
+                low = self.operation()
                 self.expect("AND")
-                high = self.additive()
+                high = self.operation()
                 left = Expr(
                     "between", left.start, high.end, "BETWEEN", args=[left, low, high], negated=negated, op_span=span
                 )
@@ -430,7 +378,7 @@ class _Reader:
             else:
                 return left
 
-    def membership(self, left: Expr, negated: bool, span: tuple[int, int]) -> Expr:
+    def membership(self, left: Expr, negated: bool, span: Span) -> Expr:
         """What follows IN: a query, or a list of members."""
         self.expect("(")
         inner: Query | None = None
@@ -438,40 +386,23 @@ class _Reader:
         if self.upper[self.i] in ("SELECT", "("):
             inner = self.query()
         else:
-            members.append(self.expr())
-            while self.take(","):
-                members.append(self.expr())
+            members = self.listed(self.expr)
         self.expect(")")
         return Expr(
             "in", left.start, self.end(), "IN", args=[left, *members], query=inner, negated=negated, op_span=span
         )
 
-    def identity(self, left: Expr, span: tuple[int, int]) -> Expr:
+    def identity(self, left: Expr, span: Span) -> Expr:
         """What follows IS: NULL, NOT NULL, or a value to be equal to or not."""
         negated = self.take("NOT")
         if self.take("NULL"):
             op_span = (span[0], self.end())
             return Expr("isnull", left.start, self.end(), "IS NULL", args=[left], negated=negated, op_span=op_span)
-        right = self.additive()
+        right = self.operation()
         return Expr("binary", left.start, right.end, "!=" if negated else "=", args=[left, right], op_span=span)
 
-    def additive(self) -> Expr:
-        left = self.multiplicative()
-        while self.upper[self.i] in ("+", "-", "||"):
-            op, span = self.upper[self.i], self.spans[self.i]
-            self.i += 1
-            right = self.multiplicative()
-            left = Expr("binary", left.start, right.end, op, args=[left, right], op_span=span)
-        return left
-
-    def multiplicative(self) -> Expr:
-        left = self.primary()
-        while self.upper[self.i] in ("*", "/", "%"):
-            op, span = self.upper[self.i], self.spans[self.i]
-            self.i += 1
-            right = self.primary()
-            left = Expr("binary", left.start, right.end, op, args=[left, right], op_span=span)
-        return left
+    def operation(self) -> Expr:
+        return self.chain(_ARITHMETIC, self.primary)
 
     def primary(self) -> Expr:
         i = self.i
@@ -515,8 +446,7 @@ class _Reader:
         if sign == "(":
             self.i += 1
             if self.upper[self.i] == "SELECT":
-                inner = self.query()
-                self.expect(")")
+                inner = self.in_brackets()
                 return Expr("subquery", start, self.end(), query=inner)
             expr = self.expr()
             self.expect(")")
@@ -540,8 +470,7 @@ class _Reader:
         self.i += 1
         if word == "EXISTS":
             self.expect("(")
-            inner = self.query()
-            self.expect(")")
+            inner = self.in_brackets()
             return Expr("exists", start, self.end(), "EXISTS", query=inner)
         return Expr("null" if word == "NULL" else "bool", start, end, word)
 
@@ -553,9 +482,7 @@ class _Reader:
         args: list[Expr] = []
         distinct = self.take("DISTINCT")
         if not self.take(")"):
-            args.append(self.expr())
-            while self.take(","):
-                args.append(self.expr())
+            args = self.listed(self.expr)
             if self.take("AS"):  # CAST: the type is no column
                 while not self.at(")"):
                     if self.kinds[self.i] == "end":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sensecheck.faithful.facts import Name
-from sensecheck.faithful.matching.sentence import Sentence
+from sensecheck.faithful.matching.sentence import Mention, Sentence
 from sensecheck.faithful.matching.spelling import near
 from sensecheck.language.morphology import root, stem
 
@@ -69,27 +69,22 @@ def joined_positions(sentence: Sentence, name: Name) -> list[int]:
     return [i for i, low in enumerate(sentence.lows) if len(low) >= 4 and (word.startswith(low) or word.endswith(low))]
 
 
-_MODIFIERS = frozenset(("max", "maximum", "min", "minimum", "avg", "average", "mean", "total", "overall", "current"))
-_FUNCTION_WORDS = frozenset(
-    ("the", "of", "in", "for", "and", "to", "by", "at", "on", "a", "an", "is", "as", "with", "from")
-)
-
-
 def share_told(sentence: Sentence, name: Name, entities: frozenset[str]) -> float:
     """How much of what sets a column apart is said: words that also name tables tell little, `id` tells much."""
+    vocabulary = sentence.vocabulary
     total_weight = said_weight = 0.0
     behind_per = False  # hours per week are hours
     for word, key in zip(name.words, name.stems, strict=True):
         behind_per = behind_per or word == "per"
-        if word in _FUNCTION_WORDS:
+        if word in vocabulary.guards["function_words"]:
             continue
-        if behind_per or key in sentence.vocabulary.units:
+        if behind_per or key in vocabulary.units:
             weight = 0.1
         elif key in entities:
             weight = 0.2
-        elif word in _MODIFIERS:
+        elif word in vocabulary.guards["modifiers"]:
             weight = 0.4
-        elif key in sentence.vocabulary.generic and key != "id":
+        elif key in vocabulary.generic and key != "id":
             weight = 0.6
         else:
             weight = 1.0
@@ -114,24 +109,17 @@ def _misspelt(sentence: Sentence, name: Name) -> bool:
     )
 
 
-class Mention:
-    """How well a sentence mentions a name, and where."""
-
-    __slots__ = ("literal", "positions", "score")
-
-    def __init__(self, score: float, literal: float, positions: list[int]) -> None:
-        self.score = score  # share of the name's words said, in any way
-        self.literal = literal  # share said by the words themselves
-        self.positions = positions
-
-
-_NO_MENTION = Mention(0.0, 0.0, [])
-
-
 def mention(sentence: Sentence, name: Name) -> Mention:
     """How a sentence mentions a name."""
+    found = sentence.mentions.get(name.text)
+    if found is None:
+        found = sentence.mentions[name.text] = _mention(sentence, name)
+    return found
+
+
+def _mention(sentence: Sentence, name: Name) -> Mention:
     if not name.words:
-        return _NO_MENTION
+        return Mention(0.0, 0.0, [])
     generic = sentence.vocabulary.generic
     total_weight = said_weight = literal_weight = 0.0
     positions: list[int] = []
@@ -142,10 +130,8 @@ def mention(sentence: Sentence, name: Name) -> Mention:
         if word_positions:
             said_weight += weight
             literal_weight += weight
-            positions.extend(word_positions)
-            continue
-        word_positions = synonym_positions(sentence, word)
-        if word_positions:
-            said_weight += weight * 0.8
-            positions.extend(word_positions)
+        else:
+            word_positions = synonym_positions(sentence, word)
+            said_weight += 0.8 * weight if word_positions else 0.0
+        positions.extend(word_positions)
     return Mention(said_weight / total_weight, literal_weight / total_weight, positions)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
+from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.sentence import Sentence, ValueMatch
 from sensecheck.faithful.matching.spelling import near
 from sensecheck.language.morphology import root
@@ -11,30 +13,10 @@ from sensecheck.language.numbers import find_numbers
 from sensecheck.language.tokens import Token, tokenize
 
 _ABSENT = ValueMatch(0.0, ())
-_FILLER = frozenset(
-    (
-        "the",
-        "of",
-        "a",
-        "an",
-        "and",
-        "in",
-        "for",
-        "to",
-        "at",
-        "on",
-        "de",
-        "la",
-        "le",
-        "vs",
-        "v",
-        "by",
-        "th",
-        "st",
-        "nd",
-        "rd",
-    )
-)
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
 
 
 @lru_cache(maxsize=65_536)
@@ -89,6 +71,7 @@ def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
         start = sentence.find(words)
         if start >= 0:
             return tuple(range(start, start + len(words)))
+    filler = sentence.vocabulary.guards["filler"]
     for i, other in enumerate(sentence.tokens):
         if other.kind != "word":
             continue
@@ -98,7 +81,7 @@ def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
             len(shorter) >= 3
             and longer.startswith(shorter)
             and (len(shorter) >= 4 or len(longer) <= 12)
-            and shorter not in _FILLER
+            and shorter not in filler
         ):
             return (i,)
         if near(low, other_low) or near(token.stem, other.stem):
@@ -108,21 +91,42 @@ def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
 
 def _spelt_out(sentence: Sentence, initials: str) -> tuple[int, ...]:
     """Where words stand one after the other whose first letters are the initials; short words may lie between."""
+    filler = sentence.vocabulary.guards["filler"]
     for start, low in enumerate(sentence.lows):
-        if low[0] != initials[0] or low in _FILLER or len(low) < 3:
+        if low[0] != initials[0] or low in filler or len(low) < 3:
             continue
         i, k, places = start + 1, 1, [start]
         while i < sentence.n and k < len(initials):
             word = sentence.lows[i]
-            if word[0] == initials[k] and len(word) > 2 and word not in _FILLER:
+            if word[0] == initials[k] and len(word) > 2 and word not in filler:
                 places.append(i)
                 k += 1
-            elif word not in _FILLER:
+            elif word not in filler:
                 break
             i += 1
         if k == len(initials):
             return tuple(places)
     return ()
+
+
+def month_of(sentence: Sentence, fact: Fact) -> bool:
+    """`in august` for a date that begins with 8/ or is 08."""
+    digits = (fact.value or "").strip(" /-.")
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 2 or not 1 <= int(digits) <= 12:
+        return False
+    return _MONTHS[int(digits) - 1] in sentence.by_low and "time" in sentence.vocabulary.kinds_of(fact.name)
+
+
+def denied_opposite(sentence: Sentence, low: str) -> bool:
+    """`not paved` for unpaved."""
+    for prefix in sentence.vocabulary.guards["negative_prefixes"]:
+        rest = low.removeprefix(prefix).lstrip(" -")
+        if rest != low and len(rest) > 3 and rest in sentence.by_low:
+            return any(
+                word.negative or any(len(keys) == 1 and "negation" in kinds for keys, kinds in word.phrases)
+                for word in sentence.words
+            )
+    return False
 
 
 def find_value(sentence: Sentence, text: str) -> ValueMatch:
@@ -137,59 +141,63 @@ def _find_value(sentence: Sentence, text: str) -> ValueMatch:
     tokens, bracketed = _value_tokens(text)
     if not tokens:
         stripped = text.strip()
-        if stripped and stripped in sentence.by_low:
-            return ValueMatch(1.0, tuple(sentence.by_low[stripped]))
-        return _ABSENT
-    stems = tuple(t.stem for t in tokens)
-    run_positions = _run_without_signs(sentence, stems)
-    if run_positions:
-        return ValueMatch(1.0, run_positions)
-    low = text.strip().lower()
-    folded = " ".join(t.low for t in tokens)
-    for forms in (
-        sentence.vocabulary.codes.get(low) or sentence.vocabulary.codes.get(folded, ()),
-        sentence.vocabulary.places.get(low, ()),
-        sentence.vocabulary.places.get(folded, ()),
-    ):
-        for words in forms:
-            start = sentence.find(words)
-            if start >= 0:
-                return ValueMatch(0.95, tuple(range(start, start + len(words))))
+        return ValueMatch(1.0, tuple(sentence.by_low[stripped])) if stripped in sentence.by_low else _ABSENT
+    run = _run_without_signs(sentence, tuple(t.stem for t in tokens))
+    if run:
+        return ValueMatch(1.0, run)
+    found = _otherwise(sentence, text.strip().lower(), tokens)
+    return found if found is not None else _word_by_word(sentence, tokens, bracketed)
+
+
+def _otherwise(sentence: Sentence, low: str, tokens: Sequence[Token]) -> ValueMatch | None:
+    """A value said by other words, by the words that its letters begin, or written together or apart."""
+    vocabulary, folded = sentence.vocabulary, " ".join(t.low for t in tokens)
+    codes = vocabulary.codes.get(low) or vocabulary.codes.get(folded, ())
+    for words in (*codes, *vocabulary.places.get(low, ()), *vocabulary.places.get(folded, ())):
+        start = sentence.find(words)
+        if start >= 0:
+            return ValueMatch(0.95, tuple(range(start, start + len(words))))
     if len(tokens) == 1 and 2 <= len(low) <= 5 and low.isalpha():
-        # Initials in the value, the name in full in the sentence: ge, general electric.
-        initial_positions = _spelt_out(sentence, low)
-        if initial_positions:
-            return ValueMatch(0.9, initial_positions)
+        positions = _spelt_out(sentence, low)  # ge, general electric
+        if positions:
+            return ValueMatch(0.9, positions)
     joined = "".join(t.low for t in tokens)
-    if len(joined) >= 4:
-        # Written together in one place and apart in the other.
-        for i, word in enumerate(sentence.lows):
-            if word[0] != joined[0]:
-                continue
-            glued = ""
-            for j in range(i, min(i + 4, sentence.n)):
-                if sentence.tokens[j].kind != "sign":
-                    glued += sentence.lows[j]
-                if glued == joined or (glued.endswith("s") and glued[:-1] == joined):
-                    return ValueMatch(0.95, tuple(range(i, j + 1)))
-                if not joined.startswith(glued):
-                    break
+    positions = _glued(sentence, joined) if len(joined) >= 4 else ()
+    return ValueMatch(0.95, positions) if positions else None
+
+
+def _glued(sentence: Sentence, joined: str) -> tuple[int, ...]:
+    """Where a value stands that is written together in one place and apart in the other."""
+    for i, word in enumerate(sentence.lows):
+        if word[0] != joined[0]:
+            continue
+        glued = ""
+        for j in range(i, min(i + 4, sentence.n)):
+            if sentence.tokens[j].kind != "sign":
+                glued += sentence.lows[j]
+            if glued in (joined, joined + "s"):
+                return tuple(range(i, j + 1))
+            if not joined.startswith(glued):
+                break
+    return ()
+
+
+def _word_by_word(sentence: Sentence, tokens: Sequence[Token], bracketed: Sequence[bool]) -> ValueMatch:
+    """How much of a value is said, by the weight of its words."""
     said_weight = total_weight = 0.0
     positions: list[int] = []
     for token, aside in zip(tokens, bracketed, strict=True):
-        if token.low in _FILLER:
+        if token.low in sentence.vocabulary.guards["filler"]:
             continue
         weight = 0.25 if aside else 1.0
         total_weight += weight
         word_positions = _word_positions(sentence, token)
-        if word_positions:
-            said_weight += weight
-            positions.extend(word_positions)
+        said_weight += weight if word_positions else 0.0
+        positions.extend(word_positions)
     if not total_weight:
         return _ABSENT
     if said_weight < total_weight and len(tokens) > 1:
-        # Initials of a name of several words: National Football League, nfl.
-        initials = "".join(t.low[0] for t in tokens)
-        if len(initials) > 1 and initials in sentence.by_low:
+        initials = "".join(t.low[0] for t in tokens)  # National Football League, nfl
+        if initials in sentence.by_low:
             return ValueMatch(0.9, tuple(sentence.by_low[initials]))
     return ValueMatch(0.9 * said_weight / total_weight, tuple(positions))

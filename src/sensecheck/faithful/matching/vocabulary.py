@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sensecheck.faithful.facts import Name
 from sensecheck.inputs.errors import shown
-from sensecheck.language.lexicon import (
-    ANYTHING,
-    TEXT,
-    WORD,
-    LexiconError,
-    check_kinds,
-    lexicon_bytes,
-    lexicon_in,
-    overlay,
-    read_package_lexicon,
-)
+from sensecheck.language import lexicon as lexicons
+from sensecheck.language.lexicon import ANYTHING, TEXT, WORD, LexiconError, overlay
 from sensecheck.language.morphology import stem
 from sensecheck.language.tokens import tokenize
 
-FILES = ("operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards")
+FILES = (
+    "operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards", "wordings",
+)  # fmt: skip
 
-_WAYS = ("up", "down", "time_up", "time_down", "age_up", "age_down", "good", "bad", "quick", "slow")
+_WAYS = {
+    "up": 1, "down": -1, "time_up": 1, "time_down": -1, "age_up": 1, "age_down": -1, "good": 1, "bad": -1, "quick": 1,
+    "slow": -1,
+}  # fmt: skip
+"""Classes of gradable words, and which end of their own scale they point to."""
+
+_SCALES = {
+    **dict.fromkeys(("age_up", "age_down"), ("age", "time")),
+    **dict.fromkeys(("quick", "slow"), ("speed", "duration")),
+}
+"""Classes of gradable words → the kind of column that runs their way, and the kind that runs the other way."""
+
 _ATTRIBUTES = ("time", "sequence", "age", "rank", "duration", "speed", "adverse")
 _LISTS = ("generic", "amounts", "measured", "named", "dated", "nouns", "units", "yes", "no")
 KINDS: dict[str, Any] = {
@@ -43,8 +47,6 @@ KINDS: dict[str, Any] = {
 }
 """What each key of a lexicon holds."""
 
-_SPANS = frozenset(("days", "months", "weeks", "years", "terms"))
-
 Phrase = tuple[tuple[str, ...], tuple[str, ...]]  # keys, signals
 
 
@@ -61,16 +63,15 @@ class Vocabulary:
     """Everything the matching asks of the lexicon."""
 
     def __init__(self, lexicon: Mapping[str, Any]) -> None:
-        self._words: dict[str, WordInfo] = {}
+        self.known: dict[str, WordInfo] = {}
         self.phrases: dict[str, list[Phrase]] = {}
         self._compile_phrases(lexicon["signals"])
         self.classes: dict[str, str] = {}
-        self.about: dict[str, frozenset[str]] = {}
+        self.about_stems: dict[str, frozenset[str]] = {}  # stem of a gradable word → what it speaks of
         for kind in _WAYS:
             for word, about in lexicon.get(kind, {}).items():
                 self.classes[word] = kind
-                self.about[word] = frozenset(stem(w) for w in about)
-        self.about_stems = {stem(word): about for word, about in self.about.items()}
+                self.about_stems[stem(word)] = _stems(about)
         self.comparatives: dict[str, str] = {w: v[0] for w, v in lexicon["comparative"].items()}
         self.superlatives: dict[str, str] = {w: v[0] for w, v in lexicon["superlative"].items()}
         for adjective in self.classes:
@@ -81,7 +82,7 @@ class Vocabulary:
         for superlative, base in self.superlatives.items():
             if len(superlative) >= 6:
                 self.long_superlatives.setdefault(superlative[0], []).append((superlative, base))
-        self.attributes = {kind: frozenset(stem(w) for w in lexicon[kind]["words"]) for kind in _ATTRIBUTES}
+        self.attributes = {kind: _stems(lexicon[kind]["words"]) for kind in _ATTRIBUTES}
         stems_by_word: dict[str, set[str]] = {}
         for group in lexicon["groups"]:
             # The first word is the one that names things; the others may stand for it.
@@ -91,13 +92,13 @@ class Vocabulary:
                 stems_by_word.setdefault(other, set()).add(stems[0])
         self.synonyms: dict[str, frozenset[str]] = {word: frozenset(others) for word, others in stems_by_word.items()}
         self.abbreviations: dict[str, str] = dict(lexicon["abbreviations"])
-        self.generic = frozenset(stem(w) for w in lexicon["generic"])
-        self.amounts = frozenset(stem(w) for w in lexicon["amounts"])
-        self.measured = frozenset(stem(w) for w in lexicon["measured"])
-        self.named = frozenset(stem(w) for w in lexicon["named"])
-        self.dated = frozenset(stem(w) for w in lexicon["dated"])
-        self.nouns = frozenset(stem(w) for w in lexicon["nouns"])
-        self.units = frozenset(stem(w) for w in lexicon["units"])
+        self.generic = _stems(lexicon["generic"])
+        self.amounts = _stems(lexicon["amounts"])
+        self.measured = _stems(lexicon["measured"])
+        self.named = _stems(lexicon["named"])
+        self.dated = _stems(lexicon["dated"])
+        self.nouns = _stems(lexicon["nouns"])
+        self.units = _stems(lexicon["units"])
         self.codes: dict[str, tuple[tuple[str, ...], ...]] = {
             value: tuple(tuple(t.stem for t in tokenize(form)) for form in forms)
             for value, forms in lexicon["codes"].items()
@@ -125,10 +126,10 @@ class Vocabulary:
 
     def word(self, low: str) -> WordInfo:
         """What the lexicon knows of a word, looked up once a word."""
-        info = self._words.get(low)
+        info = self.known.get(low)
         if info is None:
-            if len(self._words) > 200_000:
-                self._words.clear()
+            if len(self.known) > 200_000:
+                self.known.clear()
             key = stem(low)
             phrases = sorted(self.phrases.get(low, []) + self.phrases.get("~" + key, []), key=lambda p: -len(p[0]))
             base = self.superlatives.get(low) or self.comparatives.get(low)
@@ -138,7 +139,7 @@ class Vocabulary:
                 # A gradable word that no list has: steepest, steeper (than). Which way it points is not known.
                 degree = low not in self.guards["not_superlative"]
             negative = low.endswith("n't") or low == "cannot"
-            info = self._words[low] = WordInfo(tuple(phrases), gradable, degree, negative)
+            info = self.known[low] = WordInfo(tuple(phrases), gradable, degree, negative)
         return info
 
     def kinds_of(self, name: Name) -> frozenset[str]:
@@ -147,35 +148,26 @@ class Vocabulary:
 
     def points(self, adjective: str, name: Name) -> int:
         """Which way a gradable word points on a column: 1 to the large end, -1 to the small, 0 cannot tell."""
-        kind = self.classes.get(adjective, "")
-        kinds = self.kinds_of(name)
-        if adjective == "long" and "time" in kinds and "duration" not in kinds and name.words[0] not in _SPANS:
-            return 0  # in office for longest: since the earliest date
-        if kind == "up":
-            return (
-                0 if "rank" in kinds and adjective in ("high", "great", "strong", "successful", "many", "large") else 1
-            )
-        if kind == "down":
-            return 0 if "rank" in kinds and adjective in ("low", "little", "few", "small") else -1
+        kind, kinds = self.classes.get(adjective, ""), self.kinds_of(name)
+        way = _WAYS.get(kind, 0)
+        if kind in ("up", "down"):
+            if "rank" in kinds and adjective in self.guards["unranked"]:
+                return 0
+            # In office for longest: since the earliest date.
+            since = adjective == "long" and "time" in kinds and "duration" not in kinds
+            return 0 if since and name.words[0] not in self.guards["time_spans"] else way
         if kind in ("time_up", "time_down"):
-            way = 1 if kind == "time_up" else -1
             if "age" in kinds:
-                return -way if adjective in ("new", "recent") else 0
+                return -way if adjective in self.guards["new"] else 0
             return way if kinds & {"time", "sequence"} and "rank" not in kinds else 0
-        if kind in ("age_up", "age_down"):
-            way = 1 if kind == "age_up" else -1
-            if "age" in kinds:
-                return way
-            return -way if "time" in kinds else 0
         if kind in ("good", "bad"):
-            way = 1 if kind == "good" else -1
             return 0 if kinds & {"rank", "duration", "time", "adverse"} or not name.words else way
-        if kind in ("quick", "slow"):
-            way = 1 if kind == "quick" else -1
-            if "speed" in kinds:
-                return way
-            return -way if "duration" in kinds else 0
-        return 0
+        along, against = _SCALES.get(kind, ("", ""))
+        return way if along in kinds else -way if against in kinds else 0
+
+
+def _stems(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(stem(word) for word in words)
 
 
 @lru_cache(maxsize=65_536)
@@ -210,7 +202,7 @@ def load_vocabulary(*additions: str | Path) -> Vocabulary:
     """The shipped lexicon with the user's own files laid over it. A file that was edited is read again."""
     contents = []
     for path in additions:
-        contents.append((str(path), lexicon_bytes(path)))
+        contents.append((str(path), lexicons.lexicon_bytes(path)))
         _own_lexicon(*contents[-1])
     return _compiled(tuple(contents))
 
@@ -219,7 +211,7 @@ def load_vocabulary(*additions: str | Path) -> Vocabulary:
 def _compiled(additions: tuple[tuple[str, bytes], ...]) -> Vocabulary:
     lexicon: dict[str, Any] = {}
     for name in FILES:
-        lexicon = overlay(lexicon, read_package_lexicon("sensecheck.faithful", "lexicon", f"{name}.json"))
+        lexicon = overlay(lexicon, lexicons.read_package_lexicon("sensecheck.faithful", "lexicon", f"{name}.json"))
     for path, content in additions:
         lexicon = overlay(lexicon, _own_lexicon(path, content))
     return Vocabulary(lexicon)
@@ -228,8 +220,8 @@ def _compiled(additions: tuple[tuple[str, bytes], ...]) -> Vocabulary:
 @lru_cache(maxsize=8)
 def _own_lexicon(path: str, content: bytes) -> dict[str, Any]:
     """A lexicon of the user's own, checked."""
-    lexicon = lexicon_in(content, path)
-    check_kinds(lexicon, KINDS, path)
+    lexicon = lexicons.lexicon_in(content, path)
+    lexicons.check_kinds(lexicon, KINDS, path)
     _check_groups(lexicon, path)
     return lexicon
 
@@ -238,9 +230,5 @@ def _check_groups(lexicon: Mapping[str, Any], path: str) -> None:
     """A group is looked up by the first of its single words."""
     for number, group in enumerate(lexicon.get("groups", ()), 1):
         if not any(" " not in word for word in group):
-            raise LexiconError(
-                path=path,
-                field=f"groups[{number}]",
-                expected="a list with at least one single word",
-                got=shown(group, 60),
-            )
+            expected = "a list with at least one single word"
+            raise LexiconError(path=path, field=f"groups[{number}]", expected=expected, got=shown(group, 60))

@@ -1,0 +1,33 @@
+"""The rules that hold a reading of a query against a sentence, both ways.
+
+A rule is a function with the decorator `rule` in a module of this folder, which is found by itself. It gives findings:
+a fact that is said, missing or contradicted, or something that the sentence adds. How sure a finding against the
+sentence is on its own stands in `lexicon/confidence.json`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from sensecheck.faithful.facts import Reading
+from sensecheck.faithful.matching.alignment import align
+from sensecheck.faithful.matching.ruling import Finding, rules_for
+from sensecheck.faithful.matching.sentence import Sentence
+
+_ORDER = (
+    "values", "numbers", "negation", "comparisons", "superlatives", "aggregates", "connectives", "orders", "columns",
+    "unknown_names", "tables", "differences", "quantifiers", "form_columns",
+)  # fmt: skip
+"""The order in which findings are told; modules that are not named come last."""
+
+_found = {module.name: len(_ORDER) for module in iter_modules(__path__)} | {n: i for i, n in enumerate(_ORDER)}
+for _module in sorted(_found, key=lambda name: (_found[name], name)):
+    import_module(f"{__name__}.{_module}")
+
+
+def check(reading: Reading, sentence: Sentence, without: frozenset[str] = frozenset()) -> list[Finding]:
+    """All findings of a query against a sentence, less those of rules that are switched off."""
+    alignment = align(reading, sentence)
+    findings = [finding for rule in rules_for(reading.offers, without) for finding in rule.find(alignment)]
+    return [finding for finding in findings if finding.rule not in without] if without else findings

@@ -1,0 +1,193 @@
+"""Columns of a query: spoken of where it has them, and only there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from sensecheck.faithful.facts import Fact, Name
+from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.measures import names_things, told_by_adjective, told_by_age
+from sensecheck.faithful.matching.names import literal_positions, share_told
+from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
+from sensecheck.language.morphology import lemma
+
+
+@rule("query")
+def columns(a: Alignment) -> Iterator[Finding]:
+    """Columns of the query should be spoken of; columns spoken of should be in the query."""
+    unmentioned: list[Fact] = []
+    for fact in a.reading.facts:
+        if fact.kind in ("column", "group") and fact.name.words:
+            mention = a.mention_of(fact)
+            if mention.score >= 0.5:
+                yield said(fact, "column", mention.positions)
+            else:
+                unmentioned.append(fact)
+    others = list(_other_columns(a))
+    keys = a.guards["keys"]
+    swapped = next((f for f in unmentioned if f.role != "where" or f.name.words[-1] not in keys), None)
+    if swapped is not None and others:
+        yield contradicted(swapped, "column_swapped", others[0][1])
+        return
+    untold = _untold_column(a)
+    if untold is not None:
+        yield missing(untold, f"column_untold_{untold.role}" if untold.kind == "column" else f"{untold.kind}_untold")
+    for fact in unmentioned:
+        if fact is not untold:
+            yield unsaid(fact, "column")
+    for name, positions in others:
+        if _attribute_like(a, name, positions):
+            first, last = min(positions), max(positions) + 1
+            yield added(a.sentence, "column", "column_added", range(first, last if last - first < 5 else first + 1))
+            return
+
+
+class _Surroundings(NamedTuple):
+    """What a column stands among."""
+
+    selected: frozenset[Name]
+    grouped: frozenset[Name]
+    tables: Sequence[Name]
+
+
+def _untold_column(a: Alignment) -> Fact | None:
+    """A column that the sentence gives no hint of, where people would."""
+    reading = a.reading
+    among = _Surroundings(
+        frozenset(f.name for f in reading.of("column") if f.role == "select"),
+        frozenset(f.name for f in reading.of("group")),
+        [f.name for f in reading.of("table")],
+    )
+    odd_group = _odd_group(a, among)
+    if odd_group is not None:
+        return odd_group
+    for fact in reading.facts:
+        goes_unsaid = _GOES_UNSAID.get(fact.kind)
+        if goes_unsaid is not None and fact.name.words and not goes_unsaid(a, fact, among) and a.told(fact) < 0.4:
+            return fact
+    return None
+
+
+def _odd_group(a: Alignment, among: _Surroundings) -> Fact | None:
+    """One table, one column beside an aggregate, and the rows are grouped by another column."""
+    groups = a.reading.of("group")
+    if not len(among.tables) == len(groups) == len(among.selected) == 1 or groups[0].name in among.selected:
+        return None
+    return groups[0] if share_told(a.sentence, groups[0].name, a.reading.entities) < 0.9 else None
+
+
+def _unsaid_column(a: Alignment, fact: Fact, among: _Surroundings) -> bool:
+    name, vocabulary = fact.name, a.vocabulary
+    if fact.role not in ("select", "aggregate"):
+        return True
+    if (
+        name.words[-1] in a.guards["identity"]
+        and all(k in vocabulary.generic or _of_table(a, w, k) for w, k in zip(name.words, name.stems, strict=True))
+        and any(a.mention(table).score >= 0.5 for table in among.tables)
+    ):
+        return True  # which song: its title
+    if fact.role == "select" and _stands_for_thing(a, name, among.tables):
+        return True  # find the thinnest pipe: its id
+    if vocabulary.amounts.issuperset(name.stems) and any(a.mention(table).literal > 0 for table in among.tables):
+        return True  # the average fine: its amount
+    return name in among.grouped and a.mention(name).literal > 0  # for each investor: its id
+
+
+def _unsaid_compared(a: Alignment, fact: Fact, among: _Surroundings) -> bool:
+    name, number = fact.name, fact.number
+    if fact.role != "where" or fact.value is None:
+        return True
+    if "id" in name.words:  # store 1, flight JFK-2; but an id over 5 or like a word is no such name
+        if number is None:
+            return any(c.isdigit() for c in fact.value)
+        return not fact.direction and a.mention(name).literal > 0
+    if number is None or 1500 <= number <= 2100 or number in (0, 1):
+        return True  # a year, a yes or no
+    return not names_things(a, name)  # ran over 150 minutes: verbs tell of a measure in more ways than can be listed
+
+
+def _unsaid_ordered(a: Alignment, fact: Fact, among: _Surroundings) -> bool:
+    name = fact.name
+    if fact.aggregate == "count" or ("id" in name.words and fact.aggregate):
+        return True
+    if told_by_adjective(a, fact) or told_by_age(a, fact):
+        return True
+    return (
+        bool(a.of("alphabetical")) and name.words[-1] in a.guards["identity"]
+    )  # all films alphabetically: by their title
+
+
+def _unsaid_grouped(a: Alignment, fact: Fact, among: _Surroundings) -> bool:
+    # What tables are joined by stands for a thing: people name the thing.
+    return fact.optional or fact.name in among.selected or not a.guards["keys"].isdisjoint(fact.name.words)
+
+
+_GOES_UNSAID: dict[str, Callable[[Alignment, Fact, _Surroundings], bool]] = {
+    "column": _unsaid_column, "comparison": _unsaid_compared, "order": _unsaid_ordered, "group": _unsaid_grouped,
+}  # fmt: skip
+"""Kind of fact → whether people may leave its column unsaid."""
+
+
+def _stands_for_thing(a: Alignment, name: Name, tables: Sequence[Name]) -> bool:
+    """Whether a column only tells which thing is meant (a key, a nickname, a first and last name), and the sentence
+    asks for the things themselves, naming no such column."""
+    sentence, naming = a.sentence, a.guards["naming"]
+    if name.words[-1] in a.guards["own_names"]:
+        table_stems = {k for t in tables for k in t.stems}
+        if any(k in a.reading.entities and k not in table_stems for k in name.stems):
+            return False  # the name of something else
+    elif not all(w in naming or _of_table(a, w, k) for w, k in zip(name.words, name.stems, strict=True)):
+        return False
+    if any(lemma(low) in naming and positions != [0] for low, positions in sentence.by_low.items()):
+        return False  # but `name the owners` names no column
+    if "who" in sentence.by_low:
+        return True
+    first = min((i for t in tables for w in t.words for i in literal_positions(sentence, w)), default=None)
+    if first is None:
+        return False
+    heads = a.guards["list_heads"]
+    if any(i < first and sentence.lows[i - 1] not in heads for i in sentence.by_low.get("of", ())):
+        return False  # the area of the country: no country is asked for
+    return first + 1 >= sentence.n or sentence.tokens[first + 1].stem not in a.reading.vocabulary
+
+
+def _of_table(a: Alignment, word: str, key: str) -> bool:
+    """Whether a word is that of a table, or a part of it: cust of customer, paper of newspaper."""
+    entities = a.reading.entities
+    return key in entities or (len(word) > 2 and any(e.startswith(word) or e.endswith(word) for e in entities))
+
+
+def _other_columns(a: Alignment) -> Iterator[tuple[Name, list[int]]]:
+    """Columns that the sentence names in full while the query does not use them."""
+    by_stem, candidates, generic = a.sentence.by_stem, a.reading.other_index, a.vocabulary.generic
+    if candidates.keys().isdisjoint(by_stem):
+        return
+    covered = {i for i, owner in enumerate(a.owner) if owner in ("value", "quote")}
+    covered.update(i for name in a.reading.names for w in name.words for i in literal_positions(a.sentence, w))
+    for name in dict.fromkeys(n for key in by_stem if key in candidates for n in candidates[key]):
+        if not all(key in by_stem for key in name.stems):
+            continue
+        uncovered = {key: [i for i in by_stem[key] if i not in covered] for key in name.stems}
+        telling = [key for key in name.stems if key not in generic]
+        positions = [i for key in name.stems for i in uncovered[key]]
+        if positions and all(uncovered[key] for key in telling) and (telling or len(name.words) == 1):
+            yield name, positions
+
+
+def _attribute_like(a: Alignment, name: Name, positions: list[int]) -> bool:
+    """Whether the words speak of an attribute of things, not of the things themselves."""
+    vocabulary, low, guards = a.vocabulary, a.sentence.low, a.guards
+    if vocabulary.generic.issuperset(name.stems):
+        return False
+    first, head = min(positions), max(positions)
+    if any(low(i) in vocabulary.superlatives or low(i) in vocabulary.operator_words for i in positions):
+        return False
+    word, before, after = low(head), low(first - 1), low(head + 1)
+    if lemma(word) not in (lemma(w) for w in name.words):
+        return False  # a verb made of the same stem
+    if before in guards["counted"] or (before == "of" and low(first - 2) in guards["number_heads"]):
+        return False
+    if word != lemma(word):  # plural
+        return after in guards["plural_followers"] and before not in guards["question_words"]
+    return after not in guards["clause_starts"]

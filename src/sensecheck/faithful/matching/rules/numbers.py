@@ -1,0 +1,143 @@
+"""Numbers: what the query states must be said, what the sentence states must be asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sensecheck.faithful.facts import Fact
+from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.numerals import span_at
+from sensecheck.faithful.matching.ruling import Finding, added, missing, rule, said, unsaid
+from sensecheck.faithful.matching.signals import DIRECTION
+from sensecheck.faithful.matching.values import month_of
+from sensecheck.language.numbers import Number
+
+_DIGITS = {"single": (10, -1), "double": (10, 1), "triple": (100, 1)}
+"""In so many digits → where such numbers end or begin."""
+
+_MISSING = {"limit": "limit_missing", "ordinal": "ordinal_missing", "comparison": "number_missing"}
+
+
+@rule()
+def numbers(a: Alignment) -> Iterator[Finding]:
+    """Numbers must be said."""
+    for fact in a.reading.numerals:
+        words = a.said.get(fact)
+        if words is not None and words.number is not None:
+            yield said(fact, "number", words.positions)
+        elif _unsaid_number(a, fact) or fact in a.elaborations:
+            yield unsaid(fact, "number")
+        elif words is not None:
+            yield said(fact, "value", words.positions)
+        else:
+            yield missing(fact, "number_left_out" if a.form and _left_out(a, fact) else _MISSING[fact.kind])
+
+
+def _left_out(a: Alignment, fact: Fact) -> bool:
+    """Whether a result is not given, and no other number stands in its place; years stand in place of years only."""
+    if fact.role not in ("result", "approximate") or fact.aggregate in ("count", "avg", "sum"):
+        return False
+    year = _year(fact.number or 0)
+    return not any(
+        n.value not in a.reading.numbers
+        and (year or not _year(n.value))
+        and not a.owner[n.first]
+        and n.form in ("digits", "word", "ordinal")
+        for n in a.sentence.numbers
+    )
+
+
+def _year(number: float) -> bool:
+    return 1700 <= number <= 2100
+
+
+def _unsaid_number(a: Alignment, fact: Fact) -> bool:
+    """Numbers that people leave out or say otherwise."""
+    number = fact.number
+    assert number is not None
+    if fact.kind == "limit":
+        return number == 1
+    if fact.kind == "ordinal":
+        return number == 1 or (number == 2 and a.says("second_place"))
+    return (
+        _some(a, fact, number)
+        or (number == 0 and _no_more_or_less(a, fact))
+        or _in_words(a, fact, number)
+        or _one_of(a, fact, number)
+        or (number == 2 and a.says("pair"))
+        or (number in (0, 1) and not a.form and fact.op in ("=", "!=") and not a.sentence.numbers)
+    )
+
+
+def _some(a: Alignment, fact: Fact, number: float) -> bool:
+    """That there are any, or several."""
+    op = fact.op
+    if (number == 0 and op in ("!=", ">")) or (number <= 1 and op == ">="):
+        return True
+    several = (op == ">=" and number == 2) or (op == ">" and number == 1)
+    return several and (a.first("multiple") is not None or a.says("several"))
+
+
+def _no_more_or_less(a: Alignment, fact: Fact) -> bool:
+    """None, or a change that goes up or down: zero is the measure's own."""
+    if a.first("negation") is not None:
+        return True
+    if not fact.direction:
+        return False
+    if a.says("rising" if fact.direction > 0 else "falling"):
+        return True  # the population decreased
+    positions = a.mention(fact.name).positions  # below par, above sea level: the measure counts from there
+    return any(s.last in positions for kind in (*DIRECTION, "comparative") for s in a.of(kind))
+
+
+def _in_words(a: Alignment, fact: Fact, number: float) -> bool:
+    """An hour, in August, in double digits."""
+    by_low = a.sentence.by_low
+    if any(number in span_at(a.sentence, i + 1) for word in a.guards["one"] for i in by_low.get(word, ())):
+        return True
+    if month_of(a.sentence, fact):
+        return True
+    return ("digit" in by_low or "digits" in by_low) and any(
+        word in by_low and number in (limit, limit - 1) and fact.direction == way
+        for word, (limit, way) in _DIGITS.items()
+    )
+
+
+def _one_of(a: Alignment, fact: Fact, number: float) -> bool:
+    """A single one, or one more than another; a yes that the column's name says."""
+    if fact.aggregate == "diff" and abs(number) == 1 and a.says("one"):
+        return True
+    if number != 1 or (fact.op != "=" and not a.form):
+        return False
+    if fact.aggregate == "count" and a.says("singly"):
+        return True
+    cardinals = any(n.form != "ordinal" for n in a.sentence.numbers)
+    return not a.form and not cardinals and a.mention(fact.name).score >= 0.8
+
+
+@rule()
+def numbers_added(a: Alignment) -> Iterator[Finding]:
+    """Numbers that the query does not ask for."""
+    for i, number in enumerate(a.sentence.numbers):
+        if i in a.used_numbers or number.form in ("ordinal", "times", "fraction") or _says_some(a, number):
+            continue
+        if any(a.owner[k] for k in range(number.first, number.last)):
+            continue
+        words = range(number.first, number.last)
+        if not a.form and not (a.reading.opaque and number.form == "digits"):
+            yield added(a.sentence, "number", "number_added", words)
+        elif a.reading.numerals and not _year(number.value) and number.form in ("digits", "word"):
+            yield added(a.sentence, "number", "number_added_logic", words)
+
+
+def _says_some(a: Alignment, number: Number) -> bool:
+    """At least one, more than 0, one: that there is some."""
+    if number.value > 1:
+        return False
+    governing = a.governing.get(number.first)
+    if governing is not None and (number.value == 0 or governing.kind == "at_least"):
+        return True
+    exactly = not a.form and a.sentence.low(number.first - 1) in a.guards["exactly"]
+    if number.form != "word" or exactly:
+        return False
+    return governing is None or a.form or bool(a.reading.directed)

@@ -1,0 +1,50 @@
+"""Tables of a query, names that its schema lacks, and the form of the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.names import literal_positions, synonym_positions
+from sensecheck.faithful.matching.ruling import Finding, added, contradicted, rule, said, unsaid
+
+
+@rule("query")
+def tables(a: Alignment) -> Iterator[Finding]:
+    """Tables that are spoken of."""
+    for fact in a.reading.of("table"):
+        mention = a.mention_of(fact)
+        yield (said if mention.score >= 0.5 else unsaid)(fact, "table", mention.positions)
+
+
+@rule("query")
+def table_swapped(a: Alignment) -> Iterator[Finding]:
+    """No table or column of the query is spoken of, another table is."""
+    sentence, facts = a.sentence, a.reading.of("table")
+    if not facts or not a.reading.other_tables or any(a.mention(f.name).score >= 0.5 for f in a.reading.of("column")):
+        return
+    words = (word for fact in facts for name in fact.names for word in name.words)
+    if any(literal_positions(sentence, w) or synonym_positions(sentence, w) for w in words):
+        return
+    covered = {i for name in a.reading.names for w in name.words for i in literal_positions(sentence, w)}
+    for name in a.reading.other_tables:
+        places = [
+            [i for i in sentence.by_stem.get(key, ()) if i not in covered and not a.owner[i]] for key in name.stems
+        ]
+        if places and all(places):
+            yield contradicted(facts[0], "table_swapped", [place[0] for place in places])
+            return
+
+
+@rule("query")
+def misfits(a: Alignment) -> Iterator[Finding]:
+    """Tables and columns that the schema does not have."""
+    for fact in a.reading.of("misfit"):
+        yield contradicted(fact, "misfit")
+
+
+@rule("sql")
+def yes_no_question(a: Alignment) -> Iterator[Finding]:
+    """A question that wants yes or no for a query that gives values."""
+    if a.sentence.low(0) in a.guards["auxiliaries"] and "or" not in a.sentence.by_low:
+        yield added(a.sentence, "question", "yes_no_question", range(1))

@@ -1,0 +1,49 @@
+"""Literal strings: what the query states must be said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sensecheck.faithful.facts import Fact
+from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said, unsaid
+from sensecheck.faithful.matching.values import denied_opposite, find_value, month_of
+
+
+@rule()
+def values(a: Alignment) -> Iterator[Finding]:
+    """Literal strings must be said."""
+    for fact in a.reading.texts:
+        words = a.said.get(fact)
+        if words is not None and fact.way and fact.op == "=" and _wrong_end(a, fact, words.positions):
+            yield contradicted(fact, "journey_reversed", words.positions)
+        elif words is not None:
+            yield said(fact, "value", words.positions)
+        elif _unsaid_value(a, fact) or fact in a.elaborations:
+            yield unsaid(fact, "value")
+        else:
+            partly = find_value(a.sentence, (fact.value or "").strip()).positions
+            name = "value_missing" if not partly else "value_partial_logic" if a.form else "value_partial"
+            yield missing(fact, "value_negated_missing" if a.form and fact.op == "!=" else name, partly)
+
+
+def _wrong_end(a: Alignment, fact: Fact, positions: Sequence[int]) -> bool:
+    """`from Ashley` for a destination."""
+    i = min(positions) - 1
+    while i >= 0 and (a.sentence.lows[i] in a.guards["journey_links"] or a.sentence.tokens[i].kind == "sign"):
+        i -= 1
+    return a.sentence.low(i) in a.guards["journey_from" if fact.way == "to" else "journey_to"]
+
+
+def _unsaid_value(a: Alignment, fact: Fact) -> bool:
+    """Values that a sentence says by stating or denying the column."""
+    low, vocabulary, by_low = fact.plain_value, a.vocabulary, a.sentence.by_low
+    if not low or denied_opposite(a.sentence, low) or month_of(a.sentence, fact):
+        return True
+    if low in vocabulary.no and any(
+        prefix + word in by_low for word in fact.name.words for prefix in a.guards["negative_prefixes"]
+    ):
+        return True  # unpaid
+    if low in vocabulary.yes or low in vocabulary.no:
+        return a.form or not fact.name.words or not fact.also or a.told(fact) >= 0.4
+    return len(low) == 1 and not low.isdigit() and a.mention(fact.name).score > 0.5

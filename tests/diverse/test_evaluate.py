@@ -427,3 +427,11 @@ def test_other_files_of_references_are_another_method(tmp_path: Path) -> None:
     assert one.signature.method["reference-files"] == same.signature.method["reference-files"]
     with pytest.raises(ComparisonError, match="reference-files: responses were measured by other references"):
         one.compare(two)
+
+
+@pytest.mark.parametrize("options", [["--orders", "1100"], ["--aligner", "bleu:9223372036854775808"], ["--aligner", "bleu:" + "9" * 5000], ["--aligner", "nist:101"]])  # fmt: skip
+def test_ngrams_without_end_are_refused(options, tmp_path, capsys):
+    path = tmp_path / "sets.jsonl"
+    path.write_text('{"query": "q", "hypotheses": ["a b", "c"], "references": [["a"], ["c d"]]}\n')
+    assert main(["diverse", str(path), *options]) == 2
+    assert "at most 100 words" in capsys.readouterr().err

@@ -28,7 +28,7 @@ from sensecheck.diverse.bleu import (
     pair_counts,
     pair_group,
 )
-from sensecheck.diverse.ngrams import Floats, NGramIndex, Tokens, index_sets, offsets
+from sensecheck.diverse.ngrams import LONGEST_NGRAM, Floats, NGramIndex, Tokens, index_sets, offsets
 from sensecheck.diverse.nist import nist
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, escaped, shown
@@ -372,9 +372,13 @@ def aligner_named(text: str) -> Aligner:
 def _order(aligner: str, text: str, default: int) -> int:
     if not text:
         return default
-    if not text.isdecimal() or int(text) < 1:
+    # Python refuses to read the longest numbers, and its words are not ours.
+    order = int(text[:9]) if text.isdecimal() else 0
+    if order < 1:
         raise ValueError(f"aligner {aligner!r}: {text!r} is not an n-gram order (1, 2, ...)")
-    return int(text)
+    if order > LONGEST_NGRAM:
+        raise ValueError(f"aligner {shown(aligner, 40)}: n-grams have at most {LONGEST_NGRAM} words")
+    return order
 
 
 def as_aligner(aligner: Aligner | str | Callable[[Tokens, Sequence[Tokens]], float] | None) -> Aligner:

@@ -16,14 +16,14 @@ from sensecheck.diverse.batches import measured
 from sensecheck.diverse.corpus import MAX_WORDS, corpus_figures
 from sensecheck.diverse.figures import DEFAULT_AT, DEFAULT_ORDERS, GIVEN, PARITY
 from sensecheck.diverse.measure import MeasureOptions
-from sensecheck.diverse.ngrams import Tokens
+from sensecheck.diverse.ngrams import LONGEST_NGRAM, Tokens
 from sensecheck.diverse.question import QUESTION
 from sensecheck.diverse.records import DONORS, SetReader, SetRecord
 from sensecheck.diverse.rows import BATCH_SETS, REFERENCES_NAMES, are_files, called, stems
 from sensecheck.diverse.tokens import TOKENIZERS, tokenizer
 from sensecheck.diverse.variety import EAD_VOCABULARY
 from sensecheck.inputs import fingerprints
-from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.formats.dialogue import CONVERSATION
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.needs import Needs
@@ -166,6 +166,11 @@ def _check(tokenize: str, at: Sequence[int], orders: Sequence[int], vocabulary: 
             raise InputError(
                 field=name, expected="whole numbers of at least 1", got=repr(numbers), reason=Reason.BAD_OPTION
             )
+    if max(orders) > LONGEST_NGRAM:
+        raise InputError(
+            field="orders", expected=f"n-grams of at most {LONGEST_NGRAM} words", got=shown(max(orders), 40),
+            reason=Reason.BAD_OPTION,
+        )  # fmt: skip
     for name, number, least in (("vocabulary", vocabulary, 1), ("donors", donors, 0)):
         if not _is_whole(number, least):
             raise InputError(

@@ -31,6 +31,9 @@ Floats = NDArray[np.float64]
 Tokens = Sequence[Hashable]
 Columns = Literal["group", "reference", "hypothesis"]
 
+LONGEST_NGRAM = 100
+"""Words: every order up to the longest is indexed, and of longer ones hardly any two are alike."""
+
 
 def runs_of_equal_keys(keys: Ints) -> tuple[Ints, NDArray[np.bool_]]:
     """Places in the order of their keys (and of place among equal keys), and where in it a new key begins.

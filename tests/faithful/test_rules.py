@@ -122,3 +122,14 @@ def test_every_finding_tells_its_fact_unless_it_was_added() -> None:
     sentence = Sentence('Names of boats under twenty, not from Lisbon, with "oars"', load_vocabulary())
     for finding in check(Reading([LENGTH, LISBON]), sentence):
         assert (finding.fact is None) is (finding.status == "added")
+
+
+def test_a_need_that_no_reading_offers_and_a_finding_without_a_weight_are_told():
+    with pytest.raises(ValueError, match="no reading offers 'sqll'"):
+        rule("sqll")
+    with pytest.raises(LookupError, match="'never_weighed' has no weight"):
+        added(Sentence("one two", load_vocabulary()), "group", "never_weighed", range(1))
+
+
+def test_one_rule_may_be_switched_off_by_its_name_alone():
+    assert Checker("sql", without="number_added").without == {"number_added"}

@@ -39,7 +39,8 @@ Key: TypeAlias = Hashable
 
 def number_of(text: str) -> float | None:
     """The number that a text writes, or None."""
-    return float(text) if _NUMBER.fullmatch(text.strip()) else None
+    bare = text.strip()  # of more kinds of blanks than `float` knows
+    return float(bare) if _NUMBER.fullmatch(bare) else None
 
 
 def number_key(text: str) -> float | None:

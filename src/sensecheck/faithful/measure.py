@@ -114,7 +114,7 @@ class Checker:
             raise ValueError(f"the threshold must lie in (0, 1], not {threshold}")
         self.language = language
         self.threshold = threshold
-        self.without = frozenset(without)
+        self.without = frozenset([without] if isinstance(without, str) else without)
         rules_for(frozenset(), self.without)  # refuses names that no rule has
         self.vocabulary: Vocabulary = load_vocabulary(*lexicon)
         self._read = LANGUAGES[language]

@@ -90,8 +90,8 @@ def _labels_of_graph(source: Source, kind: str) -> Iterator[tuple[str, str, str 
             if quad.predicate.value.endswith(("rdf-schema#label", "core#prefLabel")):
                 yield quad.subject.value, quad.object.value, getattr(quad.object, "language", None)
     except (SyntaxError, ValueError) as error:
-        words = str(getattr(error, "msg", None) or error)
+        column = getattr(error, "offset", None)
         raise InputError(
             path=source.name, line=getattr(error, "lineno", None), expected=f"a graph in {form.name}",
-            got=f"something else ({shown(words)[1:-1]})",
+            got=f"something else from column {column} on" if column else "something else",
         ) from None  # fmt: skip

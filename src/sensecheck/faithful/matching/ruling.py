@@ -16,6 +16,9 @@ from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.sentence import Sentence
 from sensecheck.language.lexicon import read_package_lexicon
 
+OFFERS = frozenset(("sql", "sparql", "logic2text", "query", "form", "names", "opaque"))
+"""What a reading may offer: its language, whether it is a query or a logic form, whether all its names are known."""
+
 CONFIDENCE: dict[str, float] = read_package_lexicon("sensecheck.faithful", "lexicon", "confidence.json")["rules"]
 """How sure a finding against the sentence is on its own, by the name it goes by."""
 
@@ -43,16 +46,23 @@ def unsaid(fact: Fact, rule: str, positions: Sequence[int] = ()) -> Finding:
 
 
 def missing(fact: Fact, rule: str, positions: Sequence[int] = ()) -> Finding:
-    return Finding("missing", fact.kind, rule, CONFIDENCE.get(rule, 0.0), fact.text, fact.span, positions, fact)
+    return Finding("missing", fact.kind, rule, _weight(rule), fact.text, fact.span, positions, fact)
 
 
 def contradicted(fact: Fact, rule: str, positions: Sequence[int] = ()) -> Finding:
-    return Finding("contradicted", fact.kind, rule, CONFIDENCE.get(rule, 0.0), fact.text, fact.span, positions, fact)
+    return Finding("contradicted", fact.kind, rule, _weight(rule), fact.text, fact.span, positions, fact)
 
 
 def added(sentence: Sentence, kind: str, rule: str, words: range) -> Finding:
     start, end = sentence.span(words.start, words.stop)
-    return Finding("added", kind, rule, CONFIDENCE.get(rule, 0.0), sentence.text[start:end], None, words)
+    return Finding("added", kind, rule, _weight(rule), sentence.text[start:end], None, words)
+
+
+def _weight(rule: str) -> float:
+    """A finding without a weight would never count, and nobody would notice."""
+    if rule not in CONFIDENCE:
+        raise LookupError(f"the finding {rule!r} has no weight in faithful/lexicon/confidence.json")
+    return CONFIDENCE[rule]
 
 
 Find = Callable[[Alignment], Iterator[Finding]]
@@ -73,6 +83,10 @@ RULES: dict[str, Rule] = {}
 
 def rule(*needs: str) -> Callable[[Find], Find]:
     """Make a function a rule by its own name. `needs`: what `Reading.offers` must hold (query, form, sql, names)."""
+
+    unknown = sorted(set(needs) - OFFERS)
+    if unknown:
+        raise ValueError(f"no reading offers {', '.join(map(repr, unknown))}: {', '.join(sorted(OFFERS))}")
 
     def register(find: Find) -> Find:
         name = find.__name__

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import io
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -417,7 +416,5 @@ def test_columns_in_memory_are_nested_32_deep_at_most():
     value: Any = "x"
     for _ in range(60):
         value = {"x": [value]}
-    started = time.process_time()
     with pytest.raises(InputError, match="r: expected lists and objects at most 32 deep"):
         list(TableReader({"r": [value, {"x": ["y"]}, value]}))
-    assert time.process_time() - started < 1

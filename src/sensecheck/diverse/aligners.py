@@ -373,7 +373,7 @@ def _order(aligner: str, text: str, default: int) -> int:
     if not text:
         return default
     # Python refuses to read the longest numbers, and its words are not ours.
-    order = int(text[:9]) if text.isdecimal() else 0
+    order = int(text.lstrip("0")[:9] or 0) if text.isdecimal() else 0
     if order < 1:
         raise ValueError(f"aligner {aligner!r}: {text!r} is not an n-gram order (1, 2, ...)")
     if order > LONGEST_NGRAM:

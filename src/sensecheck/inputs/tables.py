@@ -678,7 +678,7 @@ class TableReader:
                 reason=Reason.RAGGED_COLUMNS,
             )
         for name, column in columns.items():
-            if isinstance(column, list) and not {dict, list}.isdisjoint(map(type, column)) and is_nested(column):
+            if _holds_parts(column) and is_nested(column):
                 raise too_deep(path=path or None, field=name)
         frame = _polars(columns, strict=True)
         if frame is None:
@@ -940,12 +940,17 @@ def reading_parquet(path: str, kind: str = "Parquet", reason: Reason = Reason.BA
             ) from None
 
 
+def _holds_parts(column: Any) -> bool:
+    """Whether a column is a list in which lists or objects stand."""
+    return isinstance(column, list) and not {dict, list}.isdisjoint(map(type, column))
+
+
 @contextmanager
 def _panics_caught(columns: Iterable[Any]) -> Iterator[None]:
     """Around the making of columns: Polars panics over some that hold objects, one with a list of nothing and one with
     a list of texts under the same key. It is then a TypeError, as of other values that fit no column.
     """
-    if not any(isinstance(column, list) and not {dict, list}.isdisjoint(map(type, column)) for column in columns):
+    if not any(map(_holds_parts, columns)):
         yield
         return
     with _one_reader, _standard_error_held() as drop:

@@ -18,6 +18,7 @@ _DATA = json.loads(resources.files("sensecheck.language").joinpath("data", "irre
 _IRREGULAR: dict[str, str] = {form: base for base, forms in _DATA["forms"].items() for form in forms}
 _PLURALS: dict[str, str] = _DATA["plurals"]
 _DOUBLING = frozenset(_DATA["doubling"])
+_DERIVATIONS: list[str] = _DATA["derivations"]
 _VOWELS_OR_Y = frozenset("aeiouy")
 _VOWELS = "aeiou"
 # Stress falls on the last syllable of these, or there is only one: the final consonant doubles.
@@ -70,13 +71,6 @@ def stem(word: str) -> str:
     if len(base) > 2 and base.endswith("y") and base[-2] not in "aeiou":
         base = base[:-1] + "i"
     return base
-
-
-_DERIVATIONS = (
-    "ational", "ization", "isation", "ability", "ation", "ition", "ative", "itive", "ement", "ality", "ional",
-    "ment", "ness", "ance", "ence", "ator", "itor", "iti", "ion", "ant", "ent", "ful", "ist", "ism", "ous",
-    "iv", "er", "or", "al", "li", "ic", "at", "an", "ur", "iz", "is", "ag", "i",
-)  # fmt: skip
 
 
 @lru_cache(maxsize=131_072)

@@ -17,13 +17,14 @@ _CARDINAL: dict[str, int] = _WORDS["cardinals"]
 _ORDINAL: dict[str, int] = _WORDS["ordinals"]
 _SCALE: dict[str, int] = _WORDS["scales"]
 _TIMES: dict[str, int] = _WORDS["times"]
+_DECADE: dict[str, int] = _WORDS["decades"]
 _FRACTION: dict[str, float] = _WORDS["fractions"]
 SPANS: dict[str, list[int]] = _WORDS["spans"]
 """Spans of time → how many of the shorter ones they hold: a stored 60 may be said as an hour."""
 _SHORT_SCALE: dict[str, int] = _WORDS["short_scales"]
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th"))
 NUMBER_WORDS = frozenset(_CARDINAL) | frozenset(_ORDINAL) | frozenset(_SCALE) | frozenset(_TIMES)
-_NUMERIC_WORDS = NUMBER_WORDS | frozenset(_FRACTION)
+_NUMERIC_WORDS = NUMBER_WORDS | frozenset(_FRACTION) | frozenset(_DECADE)
 
 
 class Number(NamedTuple):
@@ -66,6 +67,11 @@ def _in_digits(tokens: Sequence[Token], first: int) -> Number:
     return Number(value, first, last, form)
 
 
+def _scaled_at(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a hundred or more stands there, so that a number of its own ends: a hundred and two hundred."""
+    return place < len(tokens) and (tokens[place].low == "hundred" or tokens[place].low in _SCALE)
+
+
 def _from_cardinal(tokens: Sequence[Token], first: int) -> Number:
     """The number that begins with a cardinal: twelve, twenty-first, two hundred and five, three million."""
     n = len(tokens)
@@ -83,7 +89,7 @@ def _from_cardinal(tokens: Sequence[Token], first: int) -> Number:
         elif word in _SCALE:
             scaled, current = scaled + current * _SCALE[word], 0.0
         elif not (word == "-" and _takes_digit(current) and following in NUMBER_WORDS) and not (
-            word == "and" and current >= 100 and following in _CARDINAL
+            word == "and" and current >= 100 and following in _CARDINAL and not _scaled_at(tokens, last + 2)
         ):
             break
         last += 1
@@ -97,6 +103,8 @@ def _in_words(tokens: Sequence[Token], first: int) -> Number | None:
         return _from_cardinal(tokens, first)
     if word in _ORDINAL:
         return Number(float(_ORDINAL[word]), first, first + 1, "ordinal")
+    if word in _DECADE:
+        return Number(float(_DECADE[word]), first, first + 1, "decade")
     if word in _TIMES:
         return Number(float(_TIMES[word]), first, first + 1, "times")
     if word in _SCALE and first and tokens[first - 1].low in ("a", "an", "one"):
@@ -112,19 +120,11 @@ def _in_words(tokens: Sequence[Token], first: int) -> Number | None:
 def find_numbers(tokens: Sequence[Token]) -> list[Number]:
     """Every number that the tokens say, left to right, without overlaps."""
     numbers: list[Number] = []
-    i, n = 0, len(tokens)
-    while i < n:
-        token = tokens[i]
-        number = None
-        if token.kind == "number":
-            number = _in_digits(tokens, i)
-        elif token.low in _NUMERIC_WORDS:
-            number = _in_words(tokens, i)
-        if number is None:
-            i += 1
-        else:
-            numbers.append(number)
-            i = number.last
+    for i in [i for i, token in enumerate(tokens) if token.kind == "number" or token.low in _NUMERIC_WORDS]:
+        if not numbers or i >= numbers[-1].last:
+            number = _in_digits(tokens, i) if tokens[i].kind == "number" else _in_words(tokens, i)
+            if number is not None:
+                numbers.append(number)
     return numbers
 
 

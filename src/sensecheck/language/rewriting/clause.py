@@ -5,27 +5,17 @@ put back into words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sensecheck.language.morphology import indefinite_article
-from sensecheck.language.rewriting.lexicon import (
-    BE,
-    CONJUNCTIONS,
-    DETERMINERS,
-    NUMBERS,
-    POSSESSIVES,
-    PRONOUNS,
-    RELATIVES,
-    Lexicon,
-    listed,
-)
+from sensecheck.language.rewriting.lexicon import Lexicon, listed
 
 _CLOSING = re.compile(r" ([,;:.!?%)\]”])")
 _OPENING = re.compile(r"([(\[“$#]) ")
 _QUOTED = re.compile(r'" ([^"]*) "')
-_CLAUSE_SIGNS = CONJUNCTIONS | RELATIVES | {",", ";", ":"}
+_CLAUSE_SIGNS = listed("conjunctions", "relatives") | {",", ";", ":"}
 
 
 def written(words: Sequence[str]) -> str:
@@ -88,6 +78,10 @@ class Clause:
                 words.append(piece)
         return written(words)
 
+    def say_each(self, phrases: Iterable[str], template: str, **parts: str | Sequence[str]) -> Iterator[str]:
+        """A sentence for each of some phrases, which stand in the slot {each} of the template."""
+        return (self.say(template, each=phrase, **parts) for phrase in phrases)
+
     # -- its words ---------------------------------------------------------------------------------------------
 
     @cached_property
@@ -102,17 +96,20 @@ class Clause:
         if self.kind == "simple":
             return [*subject, self.finite, *rest]
         verb = [self.ing if self.kind == "progressive" else self.verb] if self.verb else []
-        return [*subject, self.auxiliary, *(["not"] if self._says_not else []), *verb, *rest]
-
-    @property
-    def _says_not(self) -> bool:
-        if self.kind == "do":
-            return True
-        return self.negated and self.denied_by_not
+        negation = ["not"] if self.kind == "do" or (self.negated and self.denied_by_not) else []
+        return [*subject, self.auxiliary, *negation, *verb, *rest]
 
     @cached_property
     def lower(self) -> list[str]:
         return in_lower_case(self.words)
+
+    def at(self, i: int) -> str:
+        """A word in lower case by its place; nothing before the first and behind the last."""
+        return self.lower[i] if 0 <= i < len(self.lower) else ""
+
+    def with_words(self, start: int, end: int, new: str) -> str:
+        """The sentence with new words in the place of some."""
+        return written([*self.words[:start], *new.split(), *self.words[end:]])
 
     @property
     def predicate(self) -> list[str]:
@@ -213,9 +210,9 @@ class Clause:
     def indefinite(self) -> bool:
         """A subject that brings someone new into the scene: a man, two men, people."""
         first = self.determiner
-        if first in listed("indefinite") or first in NUMBERS or first.isdigit():
+        if first in listed("indefinite", "numbers") or first.isdigit():
             return True
-        if first in DETERMINERS or first in PRONOUNS:
+        if first in listed("determiners", "pronouns"):
             return False
         return self.plural and (first in self.lexicon.nouns or self.lexicon.describes(first))
 
@@ -252,9 +249,9 @@ class Clause:
     def had(self) -> bool:
         """ "with long hair": something one has, not company."""
         rest, lexicon = self.lower_rest, self.lexicon
-        if rest[:1] != ["with"] or len(rest) == 1 or rest[1] in POSSESSIVES:
+        if rest[:1] != ["with"] or len(rest) == 1 or rest[1] in listed("possessives"):
             return False
-        return not any(word in PRONOUNS or lexicon.is_person(word) for word in rest[1:])
+        return not any(word in listed("pronouns") or lexicon.is_person(word) for word in rest[1:])
 
     @cached_property
     def coordinated(self) -> bool:
@@ -265,7 +262,7 @@ class Clause:
         return any(word in listed("joining") and self._verb_at(rest, i + 1) for i, word in enumerate(rest[:-1]))
 
     def _verb_at(self, rest: list[str], start: int) -> bool:
-        if rest[start] in BE or rest[start] in ("has", "have"):
+        if rest[start] in listed("be") or rest[start] in ("has", "have"):
             return True
         following = [w for w in rest[start : start + 2] if w not in listed("before a second verb")]
         if not following or not self.lexicon.base_of(following[0], "third", "ing", "base", "past"):

@@ -6,19 +6,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
-from sensecheck.language.rewriting.lexicon import (
-    COLLECTIVES,
-    CONJUNCTIONS,
-    DETERMINERS,
-    NUMBERS,
-    PREPOSITIONS,
-    RELATIVES,
-    listed,
-    said,
-    table_of,
-)
+from sensecheck.language.rewriting.lexicon import NUMBERS, listed, said, table_of
 from sensecheck.language.rewriting.replacing import Swap, allowed, spliced, swaps
-from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, rule
+from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, rule, saying
 
 _OTHER_NUMBERS = table_of("other numbers")
 _COMPARED = table_of("compared")
@@ -35,7 +25,7 @@ _NOT = {
 
 def _with(clause: Clause, name: str) -> Iterator[str]:
     """The clause with each of these phrases after the auxiliary."""
-    return (clause.say("{subject} {auxiliary} {added} {rest}", added=added) for added in said(name))
+    return clause.say_each(said(name), "{subject} {auxiliary} {each} {rest}")
 
 
 # -- not -----------------------------------------------------------------------------------------------------------
@@ -46,11 +36,10 @@ def _may_be_so(clause: Clause) -> bool:
     return clause.auxiliary in ("might", "may")
 
 
-@rule(CONTRADICTS, "negation", _ASSERTED)
-def not_all(clause: Clause) -> Iterator[str]:
+@saying(CONTRADICTS, "negation", _ASSERTED, "not {words}")
+def not_all(clause: Clause) -> bool:
     """Everyone is happy: not everyone is happy."""
-    if clause.universal and not _may_be_so(clause):
-        yield clause.say("not {words}")
+    return clause.universal and not _may_be_so(clause)
 
 
 @rule(CONTRADICTS, "negation", _ASSERTED)
@@ -72,8 +61,7 @@ def there_are_some(clause: Clause) -> Iterator[str]:
     """There are no dogs: there are some dogs."""
     there = clause.subject[1:] if clause.determiner in ("no", "any", "a", "an") else clause.subject
     if clause.plural:
-        for quantity in said("there are some"):
-            yield clause.say("there {auxiliary} {quantity} {there} {rest}", quantity=quantity, there=there)
+        yield from clause.say_each(said("there are some"), "there {auxiliary} {each} {there} {rest}", there=there)
         yield clause.say("some {there} can be seen {rest}", there=there)
         yield clause.say("there {auxiliary} a few {there} {rest}", there=there)
     else:
@@ -87,16 +75,15 @@ def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
     if not _may_be_so(clause):
         who = {"nobody": said("somebody"), "nothing": said("something")}
-        for subject in who.get(clause.determiner, ()):
-            yield clause.say("{subject} {predicate}", subject=subject)
+        yield from clause.say_each(who.get(clause.determiner, ()), "{each} {predicate}")
 
 
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def some_do(clause: Clause) -> Iterator[str]:
     """No dog is here: a dog is here."""
     if clause.determiner == "no" and not _may_be_so(clause):
-        for quantity in said("some men") if clause.plural else said("a man"):
-            yield clause.say("{quantity} {those} {predicate}", quantity=quantity, those=clause.subject[1:])
+        some = said("some men" if clause.plural else "a man")
+        yield from clause.say_each(some, "{each} {those} {predicate}", those=clause.subject[1:])
 
 
 @rule(CONTRADICTS, "affirmation", "progressive", negated=True)
@@ -138,12 +125,12 @@ def affirmed_act(clause: Clause) -> Iterator[str]:
 def _none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     """The noun phrase of "there is a man" as "no" takes it, and the form of be that goes with it."""
     there, be = list(clause.subject), clause.auxiliary
-    if clause.determiner in listed("gives way to no") or clause.determiner in NUMBERS:
+    if clause.determiner in listed("gives way to no", "numbers"):
         of_a_group = there[:2] in (["a", "lot"], ["a", "group"], ["a", "bunch"])
         there = there[3:] if of_a_group else there[1:]
         if of_a_group or (be == "is" and there and there[-1].lower() in clause.lexicon.plural_forms):
             be = "are"
-    elif not clause.plural or clause.determiner in DETERMINERS:
+    elif not clause.plural or clause.determiner in listed("determiners"):
         return None
     lower = in_lower_case(there)
     if not lower or "of" in lower or lower[0] in listed("no longer a number") or not clause.single:
@@ -156,7 +143,8 @@ def _is_ing(clause: Clause) -> bool:
 
 
 def _is_place(clause: Clause) -> bool:
-    return not _is_ing(clause) and clause.first in PREPOSITIONS and RELATIVES.isdisjoint(clause.rest)
+    of_place = clause.first in listed("prepositions") and not _is_ing(clause)
+    return of_place and listed("relatives").isdisjoint(clause.rest)
 
 
 @rule(CONTRADICTS, "no", "existential")
@@ -183,19 +171,15 @@ def none_is_there(clause: Clause) -> Iterator[str]:
         templates = ["no {none} can be seen {rest}", "no {none} {be} {rest}"][: 1 if clause.first == "with" else 2]
     else:
         return
-    for template in templates:
-        yield clause.say(template, **parts)
+    yield from (clause.say(template, **parts) for template in templates)
 
 
 @rule(CONTRADICTS, "negation", "existential")
 def who_is_not(clause: Clause) -> Iterator[str]:
     """There is a man eating: a man is not eating."""
     parts = _none_there(clause)
-    if (
-        parts
-        and parts["be"] == clause.auxiliary
-        and (_is_ing(clause) or (_is_place(clause) and clause.first != "with"))
-    ):
+    told = _is_ing(clause) or (_is_place(clause) and clause.first != "with")
+    if parts and parts["be"] == clause.auxiliary and told:
         yield clause.say("{subject} {auxiliary} not {rest}")
 
 
@@ -219,7 +203,7 @@ def nobody_is_there(clause: Clause) -> Iterator[str]:
     if clause.first == "with":
         if clause.had:
             yield clause.say("nobody {has} {thing}", has="had" if clause.past else "has")
-    elif not clause.rest or _is_ing(clause) or clause.first in PREPOSITIONS:
+    elif not clause.rest or _is_ing(clause) or clause.first in listed("prepositions"):
         rest = clause.rest or ("there",)
         yield clause.say("nobody {was} {rest}", was="was" if clause.past else "is", rest=rest)
 
@@ -240,7 +224,7 @@ def _is_said_of_many(clause: Clause) -> bool:
         return True
     if any((w in lexicon.nouns and lexicon.is_plural(w)) or w == "all" for w in clause.lower_rest[:3]):
         return True
-    of_one = lexicon.describes(first) or first in PREPOSITIONS or first in ("very", "next", "not")
+    of_one = lexicon.describes(first) or first in listed("prepositions") or first in ("very", "next", "not")
     return not of_one and not first.endswith(("ing", "ed"))
 
 
@@ -265,7 +249,7 @@ def none_of(clause: Clause) -> Iterator[str]:
     """The men are tall: none of the men are tall."""
     if clause.determiner != "the" or not clause.plural or not clause.single or _has_second_clause(clause):
         return
-    if clause.head and "of" not in clause.subject and clause.noun not in COLLECTIVES:
+    if clause.head and "of" not in clause.subject and clause.noun not in listed("collectives"):
         none = "neither" if clause.subject[1:2] == ("two",) else "none"
         yield clause.say("{none} of {subject} {predicate}", none=none)
 
@@ -276,13 +260,13 @@ def no_such(clause: Clause) -> Iterator[str]:
     if not clause.indefinite or not clause.single or _has_second_clause(clause) or "each" in clause.lower_rest:
         return
     first = clause.determiner
-    counted = first in DETERMINERS or first in NUMBERS or first.isdigit()
+    counted = first in listed("determiners", "numbers") or first.isdigit()
     none = clause.subject[1:] if counted else clause.subject
     lower = in_lower_case(none[:2])
     if not none or "of" in lower or lower[0] in listed("no number"):
         return
     yield clause.say("no {none} {predicate}", none=none)
-    place = clause.kind == "copular" and clause.first in PREPOSITIONS
+    place = clause.kind == "copular" and clause.first in listed("prepositions")
     if not clause.past and (place or clause.kind == "progressive"):
         yield clause.say("there {be} no {none} {after}", none=none, after=clause.predicate[1:])
 
@@ -315,7 +299,7 @@ def _swapped_gender(words: Sequence[str]) -> list[str]:
     return swapped
 
 
-_NOT_OWNED = PREPOSITIONS | CONJUNCTIONS | DETERMINERS
+_NOT_OWNED = listed("prepositions", "conjunctions", "determiners")
 
 
 @rule(CONTRADICTS, "counterpart")
@@ -339,7 +323,7 @@ def _only_one_with_a_sex(clause: Clause) -> int | None:
     if sum(word in lexicon.counterparts for word in lower) > 1 or clause.noun not in lower:
         return None
     position = lower.index(clause.noun)
-    after = lower[position + 1] if position + 1 < len(lower) else ""
+    after = clause.at(position + 1)
     verb = after in lexicon.verb_of["third"] or after in lexicon.forms
     return None if after in lexicon.nouns and not verb else position
 
@@ -348,12 +332,9 @@ def _only_one_with_a_sex(clause: Clause) -> int | None:
 
 
 def _number_position(clause: Clause) -> int | None:
-    if "least" in clause.lower:
-        return None
-    for i, (word, after) in enumerate(itertools.pairwise(clause.lower)):
-        if word in NUMBERS and word != "hundred" and after not in listed("after no plain number"):
-            return i
-    return None
+    plain = listed("numbers") - {"hundred"} if "least" not in clause.lower else ()
+    neighbours, no_number = enumerate(itertools.pairwise(clause.lower)), listed("after no plain number")
+    return next((i for i, (word, after) in neighbours if word in plain and after not in no_number), None)
 
 
 @rule(CONTRADICTS, "number", ANY_KIND)
@@ -362,7 +343,7 @@ def other_number(clause: Clause) -> Iterator[str]:
     position = _number_position(clause)
     if position is not None:
         for wrong in _OTHER_NUMBERS.get(clause.lower[position], "two three").split():
-            yield written([*clause.words[:position], wrong, *clause.words[position + 1 :]])
+            yield clause.with_words(position, position + 1, wrong)
 
 
 @rule(CONTRADICTS, "number", "progressive copular")
@@ -396,8 +377,8 @@ def exclusive_word(clause: Clause) -> Iterator[str]:
     """red, blue; soccer, tennis; beach, kitchen."""
     for swap in swaps("exclusive word", clause, clause.lexicon.exclusive):
         if swap.old in clause.lexicon.places:
-            at, words, i = _AT_PLACES[swap.two_before].split(), clause.words, swap.position
-            yield written([*words[: i - 2], *at, swap.new, *words[i + 1 :]])
+            at = f"{_AT_PLACES[swap.two_before]} {swap.new}"
+            yield clause.with_words(swap.position - 2, swap.position + 1, at)
         else:
             yield spliced(swap)
 
@@ -418,11 +399,10 @@ def exclusive_act(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "number", ANY_KIND)
 def compared(clause: Clause) -> Iterator[str]:
     """more than ten: fewer than ten."""
-    words, lower = clause.words, clause.lower
-    for i, number in enumerate(lower[2:]):
-        opposite = _COMPARED.get(f"{lower[i]} {lower[i + 1]}")
+    for i, number in enumerate(clause.lower[2:]):
+        opposite = _COMPARED.get(f"{clause.at(i)} {clause.at(i + 1)}")
         if opposite and (number.isdigit() or number in NUMBERS):
-            yield written([*words[:i], *opposite.split(), *words[i + 2 :]])
+            yield clause.with_words(i, i + 2, opposite)
 
 
 # -- how many ------------------------------------------------------------------------------------------------------
@@ -436,8 +416,7 @@ def no_one(clause: Clause) -> Iterator[str]:
         yield clause.say("no one {after}", after=after)
         yield clause.say("nobody at all {after}", after=after)
     elif who in listed("everyone"):
-        for nobody in said("no one"):
-            yield clause.say("{nobody} {after}", nobody=nobody, after=after)
+        yield from clause.say_each(said("no one"), "{each} {after}", after=after)
         auxiliary = _PLURAL_FORMS.get(clause.auxiliary, clause.auxiliary)
         few = clause.but(plural=True, auxiliary=auxiliary)
         yield clause.say("only a few people {after}", after=few.words[1:])
@@ -448,8 +427,7 @@ def not_all_of(clause: Clause) -> Iterator[str]:
     """All the men are tall: none of the men are tall."""
     if clause.lower[:2] in (["all", "the"], ["all", "of"]):
         those = clause.words[2:] if clause.lower[1] == "of" else clause.words[1:]
-        for quantity in said("not all"):
-            yield clause.say("{quantity} {those}", quantity=quantity, those=those)
+        yield from clause.say_each(said("not all"), "{each} {those}", those=those)
 
 
 @rule(CONTRADICTS, "quantifier")
@@ -488,7 +466,7 @@ def _said(clause: Clause) -> str:
     if clause.partial:
         return ""
     known = first in lexicon.adjectives or first in lexicon.opposites
-    if known and first not in PREPOSITIONS and first not in NUMBERS and first not in listed("no quality"):
+    if known and first not in listed("prepositions", "numbers", "no quality"):
         return "quality"
     if first in listed("where one is not near") and clause.thing:
         return "place"
@@ -504,7 +482,7 @@ def anything_but(clause: Clause) -> Iterator[str]:
         yield from _with(clause, "not of a class")
     if _said(clause) != "quality":
         return
-    if clause.thing and clause.lower_rest[1] not in PREPOSITIONS and clause.lower_rest[1] not in CONJUNCTIONS:
+    if clause.thing and clause.lower_rest[1] not in listed("prepositions", "conjunctions"):
         return
     by_degrees = not clause.first.endswith("er") and clause.first not in listed("no degrees")
     yield from _with(clause, "not of a quality" if by_degrees else "not of a quality without degrees")
@@ -546,9 +524,7 @@ def _has_a_thing(clause: Clause) -> bool:
     if clause.verb != "have" or clause.partial:
         return False
     first, lexicon = clause.first, clause.lexicon
-    return (
-        first in listed("before a thing had") or first in lexicon.colors or first in NUMBERS or first in lexicon.nouns
-    )
+    return first in listed("before a thing had", "numbers") or first in lexicon.colors or first in lexicon.nouns
 
 
 @rule(CONTRADICTS, "no", "simple", past=False)
@@ -559,7 +535,7 @@ def has_no(clause: Clause) -> Iterator[str]:
     if clause.first in listed("a certain one"):
         yield clause.say("{subject} {be} without {rest}")
         return
-    counted = clause.first in listed("quantities") or clause.first in NUMBERS
+    counted = clause.first in listed("quantities", "numbers")
     thing = clause.thing if counted else clause.rest
     if thing and thing[0].lower() not in ("lot", "few", "of"):
         yield clause.say("{subject} {has} no {none}", none=thing)
@@ -573,18 +549,16 @@ def lacks(clause: Clause) -> Iterator[str]:
         yield clause.say("{subject} never {has} {rest}")
 
 
-@rule(CONTRADICTS, "far from", "simple", past=False)
-def certainly_not(clause: Clause) -> Iterator[str]:
+@saying(CONTRADICTS, "far from", "simple", "{subject} certainly {does} not {verb} {rest}", past=False)
+def certainly_not(clause: Clause) -> bool:
     """likes tea: certainly does not like tea."""
-    if clause.stative and clause.verb != "have" and not clause.partial:
-        yield clause.say("{subject} certainly {does} not {verb} {rest}")
+    return clause.stative and clause.verb != "have" and not clause.partial
 
 
-@rule(CONTRADICTS, "not begun", "simple", past=False)
-def no_longer_so(clause: Clause) -> Iterator[str]:
+@saying(CONTRADICTS, "not begun", "simple", "{subject} no longer {finite} {rest}", past=False)
+def no_longer_so(clause: Clause) -> bool:
     """likes tea: no longer likes tea."""
-    if clause.stative and clause.verb != "have" and not clause.partial:
-        yield clause.say("{subject} no longer {finite} {rest}")
+    return clause.stative and clause.verb != "have" and not clause.partial
 
 
 @rule(CONTRADICTS, "far from", "progressive simple", past=True)
@@ -626,11 +600,10 @@ def under_no_circumstances(clause: Clause) -> Iterator[str]:
         yield from _with(clause, "never can")
 
 
-@rule(CONTRADICTS, "refusal", "modal")
-def unable(clause: Clause) -> Iterator[str]:
+@saying(CONTRADICTS, "refusal", "modal", "{subject} {be} unable to {rest}")
+def unable(clause: Clause) -> bool:
     """can swim: is unable to swim."""
-    if _may_be_denied_whole(clause) and clause.auxiliary == "can" and clause.first != "be":
-        yield clause.say("{subject} {be} unable to {rest}")
+    return _may_be_denied_whole(clause) and clause.auxiliary == "can" and clause.first != "be"
 
 
 def _goes_on_by_itself(clause: Clause) -> bool:
@@ -639,25 +612,22 @@ def _goes_on_by_itself(clause: Clause) -> bool:
     return not clause.stative and clause.verb not in ("have", "be")
 
 
-@rule(CONTRADICTS, "far from", "simple", past=False)
-def never_does(clause: Clause) -> Iterator[str]:
+@saying(CONTRADICTS, "far from", "simple", "{subject} never {finite} {rest}", past=False)
+def never_does(clause: Clause) -> bool:
     """The bus runs: the bus never runs."""
-    if _goes_on_by_itself(clause):
-        yield clause.say("{subject} never {finite} {rest}")
+    return _goes_on_by_itself(clause)
 
 
-@rule(CONTRADICTS, "not begun", "simple", past=False)
-def no_longer_does(clause: Clause) -> Iterator[str]:
+@saying(CONTRADICTS, "not begun", "simple", "{subject} no longer {finite} {rest}", past=False)
+def no_longer_does(clause: Clause) -> bool:
     """The bus runs: the bus no longer runs."""
-    if _goes_on_by_itself(clause):
-        yield clause.say("{subject} no longer {finite} {rest}")
+    return _goes_on_by_itself(clause)
 
 
-@rule(CONTRADICTS, "far from", "simple", past=False)
-def in_no_way_does(clause: Clause) -> Iterator[str]:
+@saying(CONTRADICTS, "far from", "simple", "{subject} in no way {finite} {rest}", past=False)
+def in_no_way_does(clause: Clause) -> bool:
     """The bus runs: the bus in no way runs."""
-    if _goes_on_by_itself(clause):
-        yield clause.say("{subject} in no way {finite} {rest}")
+    return _goes_on_by_itself(clause)
 
 
 # -- not begun -----------------------------------------------------------------------------------------------------
@@ -677,11 +647,12 @@ def not_begun(clause: Clause) -> Iterator[str]:
         yield clause.say("{subject} {have} yet to start {ing} {rest}")
 
 
-@rule(CONTRADICTS, "refusal", "progressive simple", past=False)
-def refuses(clause: Clause) -> Iterator[str]:
+@saying(CONTRADICTS, "refusal", "progressive simple", "{subject} {be} refusing to {verb} {rest}", past=False)
+def refuses(clause: Clause) -> bool:
     """is eating: is refusing to eat."""
-    if _may_not_begin(clause) and clause.human and not clause.coordinated and clause.verb not in listed("not refused"):
-        yield clause.say("{subject} {be} refusing to {verb} {rest}")
+    return (
+        _may_not_begin(clause) and clause.human and not clause.coordinated and clause.verb not in listed("not refused")
+    )
 
 
 @rule(CONTRADICTS, "affirmation", "simple", negated=None, half_denied=True)
@@ -689,8 +660,7 @@ def has_some(clause: Clause) -> Iterator[str]:
     """has no arms: has some arms."""
     if clause.verb == "have" and clause.first == "no" and clause.thing:
         plural = clause.lexicon.is_plural(clause.rest[-1].lower())
-        for quantity in said("some arms") if plural else ("a",):
-            yield clause.say("{subject} {has} {quantity} {thing}", quantity=quantity)
+        yield from clause.say_each(said("some arms") if plural else ("a",), "{subject} {has} {each} {thing}")
 
 
 # -- WordNet, frames -----------------------------------------------------------------------------------------------
@@ -699,16 +669,15 @@ def has_some(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "wordnet", ANY_KIND)
 def wordnet_opposite(clause: Clause) -> Iterator[str]:
     """Adjectives that only WordNet knows the opposite of."""
-    words, lexicon = clause.words, clause.lexicon
+    lexicon = clause.lexicon
     for i, word in enumerate(clause.lower):
-        last = clause.kind == "copular" and i == len(words) - 1
+        last = clause.kind == "copular" and i == len(clause.lower) - 1
         if lexicon.wordnet and word not in lexicon.opposites and (last or word in lexicon.adjectives):
             for new in lexicon.wordnet.opposites(word, "adj")[:1]:
-                yield written([*words[:i], *new.split(), *words[i + 1 :]])
+                yield clause.with_words(i, i + 1, new)
 
 
 @rule(CONTRADICTS, "frame", negated=None, half_denied=True)
 def it_is_not_true(clause: Clause) -> Iterator[str]:
     """It is not true that a man is eating."""
-    for frame in said("not true"):
-        yield clause.say("{frame} {words}", frame=frame)
+    return clause.say_each(said("not true"), "{each} {words}")

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 # Imported for their rules, which are listed in this order.
 from sensecheck.language.rewriting import contradicting, following  # noqa: F401
-from sensecheck.language.rewriting.lexicon import NEGATIVES, Lexicon, english
+from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
 from sensecheck.language.rewriting.reading import read, tokens_of
 from sensecheck.language.rewriting.rules import RULES, Rewrite
 
 MAX_LETTERS = 2_000
-_DENIALS = NEGATIVES - {"without"}
+_DENIALS = listed("negatives") - {"without"}
 _RULES = {positive: [rule for rule in RULES if rule.positive is positive] for positive in (True, False)}
 
 
@@ -32,14 +32,10 @@ def _all(text: str, positive: bool, lexicon: Lexicon) -> Iterator[Rewrite]:
 
 def rewrites(text: str, positive: bool, lexicon: Lexicon | None = None) -> list[Rewrite]:
     """Every distinct rewrite of a sentence, equivalents before consequences, in the order of the rules."""
-    seen = {_key(text)}
-    distinct: list[Rewrite] = []
+    distinct: dict[str, Rewrite] = {}
     for rewrite in _all(text, positive, lexicon or english()):
-        key = _key(rewrite.text)
-        if key and key not in seen:
-            seen.add(key)
-            distinct.append(rewrite)
-    return distinct
+        distinct.setdefault(_key(rewrite.text), rewrite)
+    return [rewrite for key, rewrite in distinct.items() if key not in ("", _key(text))]
 
 
 def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:

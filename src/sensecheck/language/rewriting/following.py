@@ -6,29 +6,16 @@ from collections.abc import Iterator
 
 from sensecheck.language.morphology import plural_phrase
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
-from sensecheck.language.rewriting.lexicon import (
-    BE,
-    COLLECTIVES,
-    CONJUNCTIONS,
-    NEGATIVES,
-    NUMBERS,
-    POSSESSIVES,
-    PREPOSITIONS,
-    PRONOUNS,
-    RELATIVES,
-    Lexicon,
-    listed,
-    said,
-    table_of,
-)
+from sensecheck.language.rewriting.lexicon import NUMBERS, Lexicon, listed, said, table_of
 from sensecheck.language.rewriting.replacing import Swap, allowed, in_compound, spliced, swaps
-from sensecheck.language.rewriting.rules import ANY_KIND, EQUIVALENT, FOLLOWS, Made, rule
+from sensecheck.language.rewriting.rules import ANY_KIND, EQUIVALENT, FOLLOWS, Made, rule, saying
+from sensecheck.language.rewriting.wordnet import WordNet
 
 _DIGITS = {str(value): word for word, value in NUMBERS.items() if 2 <= value <= 6}
 _OBJECT_FORMS = table_of("object forms")
-_LOOK_ELSEWHERE = POSSESSIVES | CONJUNCTIONS | RELATIVES
+_LOOK_ELSEWHERE = listed("possessives", "conjunctions", "relatives")
 # In their scope a narrower word does not give way to a wider one, and nothing may be left out.
-_DOWNWARD = NEGATIVES | listed("downward")
+_DOWNWARD = listed("negatives", "downward")
 
 
 def _monotone(clause: Clause) -> bool:
@@ -36,7 +23,7 @@ def _monotone(clause: Clause) -> bool:
 
 
 def _of_place(word: str) -> bool:
-    return word in PREPOSITIONS or word == "next"
+    return word in listed("prepositions") or word == "next"
 
 
 # -- other words ---------------------------------------------------------------------------------------------------
@@ -85,18 +72,16 @@ def completed_fragment(clause: Clause) -> Iterator[str]:
         yield written(clause.words)
 
 
-@rule(EQUIVALENT, "aspect", "progressive", past=False)
-def simple_present(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "aspect", "progressive", "{subject} {finite} {rest}", past=False)
+def simple_present(clause: Clause) -> bool:
     """is eating, eats: of a scene the two say the same."""
-    if not clause.momentary and not clause.coordinated and (clause.fragment or clause.verb not in ("be", "get")):
-        yield clause.say("{subject} {finite} {rest}")
+    return not clause.momentary and not clause.coordinated and (clause.fragment or clause.verb not in ("be", "get"))
 
 
-@rule(EQUIVALENT, "aspect", "simple", past=False)
-def present_progressive(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "aspect", "simple", "{subject} {be} {ing} {rest}", past=False)
+def present_progressive(clause: Clause) -> bool:
     """eats, is eating."""
-    if not clause.momentary and not clause.coordinated and not clause.stative:
-        yield clause.say("{subject} {be} {ing} {rest}")
+    return not clause.momentary and not clause.coordinated and not clause.stative
 
 
 # -- there is ------------------------------------------------------------------------------------------------------
@@ -104,7 +89,7 @@ def present_progressive(clause: Clause) -> Iterator[str]:
 
 def _tells_state(clause: Clause) -> bool:
     """There is a man; there is a man in the park; not: there is a man that …"""
-    return not clause.rest or (_of_place(clause.first) and RELATIVES.isdisjoint(clause.lower_rest))
+    return not clause.rest or (_of_place(clause.first) and listed("relatives").isdisjoint(clause.lower_rest))
 
 
 def _tells_act(clause: Clause) -> bool:
@@ -132,7 +117,7 @@ def without_there(clause: Clause) -> Iterator[str]:
     elif _tells_act(clause):
         yield clause.say("{subject} {be} {rest}")
         yield clause.say("{subject} can be seen {rest}")
-    elif clause.first in RELATIVES and len(clause.rest) > 2 and clause.lower_rest[1] in BE:
+    elif clause.first in listed("relatives") and len(clause.rest) > 2 and clause.lower_rest[1] in listed("be"):
         yield clause.say("{subject} {thing}")
 
 
@@ -198,10 +183,10 @@ def _split_object(clause: Clause) -> tuple[list[str], list[str]] | None:
     """The direct object and what follows it, when the object is plain enough to be moved."""
     rest = list(clause.rest)
     end = clause.lexicon.noun_phrase_end(rest)
-    if not end or clause.first in POSSESSIVES or clause.first in PREPOSITIONS:
+    if not end or clause.first in listed("possessives", "prepositions"):
         return None
     after = in_lower_case(rest[end:])
-    if after and (after[0] not in PREPOSITIONS or after[0] == "of" or not _LOOK_ELSEWHERE.isdisjoint(after)):
+    if after and (after[0] not in listed("prepositions") or after[0] == "of" or not _LOOK_ELSEWHERE.isdisjoint(after)):
         return None
     return rest[:end], rest[end:]
 
@@ -221,7 +206,7 @@ def passive(clause: Clause) -> Iterator[str]:
     if clause.verb not in clause.lexicon.transitive or not clause.single or not clause.animate:
         return
     object_and_rest = _split_object(clause)
-    if object_and_rest is None or not PREPOSITIONS.isdisjoint(in_lower_case(clause.subject[1:])):
+    if object_and_rest is None or not listed("prepositions").isdisjoint(in_lower_case(clause.subject[1:])):
         return
     moved, after = object_and_rest
     last = moved[-1].lower()
@@ -243,13 +228,12 @@ def passive(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "number", ANY_KIND, negated=None)
 def number_otherwise(clause: Clause) -> Iterator[str]:
     """two: 2, a pair of."""
-    words, lower = clause.words, clause.lower
-    for i, word in enumerate(lower):
-        after = lower[i + 1] if i + 1 < len(words) else ""
+    for i, word in enumerate(clause.lower):
+        after = clause.at(i + 1)
         if word in _DIGITS:
-            yield written([*words[:i], _DIGITS[word], *words[i + 1 :]])
+            yield clause.with_words(i, i + 1, _DIGITS[word])
         elif word in NUMBERS and after and after not in listed("large numbers") and word != "hundred":
-            yield written([*words[:i], str(NUMBERS[word]), *words[i + 1 :]])
+            yield clause.with_words(i, i + 1, str(NUMBERS[word]))
             if i == 0:
                 yield from _counted_first(clause, word, clause.lexicon.is_plural(after))
 
@@ -284,37 +268,33 @@ def _has_a_thing(clause: Clause) -> bool:
 
 
 def _shows_a_thing(clause: Clause) -> bool:
-    if clause.first not in ("a", "an") or clause.determiner in PRONOUNS:
+    if clause.first not in ("a", "an") or clause.determiner in listed("pronouns"):
         return False
     return listed("not seen with someone").isdisjoint(clause.lower_rest)
 
 
-@rule(EQUIVALENT, "phrase", "simple", past=False)
-def in_possession(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "phrase", "simple", "{subject} {be} in possession of {rest}", past=False)
+def in_possession(clause: Clause) -> bool:
     """has a hat: is in possession of a hat."""
-    if _has_a_thing(clause) and listed("not possessed").isdisjoint(clause.lower_rest):
-        yield clause.say("{subject} {be} in possession of {rest}")
+    return _has_a_thing(clause) and listed("not possessed").isdisjoint(clause.lower_rest)
 
 
-@rule(EQUIVALENT, "existential", "simple", past=False)
-def there_is_with(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "existential", "simple", "there {be} {subject} with {rest}", past=False)
+def there_is_with(clause: Clause) -> bool:
     """A man has a hat: there is a man with a hat."""
-    if _has_a_thing(clause) and clause.indefinite and clause.single:
-        yield clause.say("there {be} {subject} with {rest}")
+    return _has_a_thing(clause) and clause.indefinite and clause.single
 
 
-@rule(FOLLOWS, "passive", "simple", past=False)
-def seen_with(clause: Clause) -> Iterator[str]:
+@saying(FOLLOWS, "passive", "simple", "{rest} can be seen with {subject}", past=False)
+def seen_with(clause: Clause) -> bool:
     """The man has a hat: a hat can be seen with the man."""
-    if _has_a_thing(clause) and _shows_a_thing(clause):
-        yield clause.say("{rest} can be seen with {subject}")
+    return _has_a_thing(clause) and _shows_a_thing(clause)
 
 
-@rule(EQUIVALENT, "adverb", "simple", past=False)
-def indeed_has(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "adverb", "simple", "{subject} indeed {has} {rest}", past=False)
+def indeed_has(clause: Clause) -> bool:
     """He has the hat: he indeed has the hat."""
-    if _has_a_thing(clause) and not _shows_a_thing(clause):
-        yield clause.say("{subject} indeed {has} {rest}")
+    return _has_a_thing(clause) and not _shows_a_thing(clause)
 
 
 # -- order ---------------------------------------------------------------------------------------------------------
@@ -327,7 +307,7 @@ def fronting(clause: Clause) -> Iterator[str]:
     position = _last_preposition(clause, len(clause.subject))
     if position is None or position + 1 + lexicon.noun_phrase_end(words[position + 1 :]) != len(words):
         return
-    if lower[position + 1] in POSSESSIVES or not _may_come_first(clause, position):
+    if lower[position + 1] in listed("possessives") or not _may_come_first(clause, position):
         return
     preposition, noun = lower[position], lexicon.nouns.get(lower[-1], lower[-1])
     if noun not in lexicon.places or preposition not in listed("prepositions of a place"):
@@ -340,15 +320,15 @@ def fronting(clause: Clause) -> Iterator[str]:
 
 def _last_preposition(clause: Clause, start: int) -> int | None:
     positions = range(len(clause.words) - 2, start, -1)
-    return next((i for i in positions if clause.lower[i] in PREPOSITIONS), None)
+    return next((i for i in positions if clause.lower[i] in listed("prepositions")), None)
 
 
 def _may_come_first(clause: Clause, position: int) -> bool:
     """Not where the phrase belongs to the verb or the noun before it: "next to", "looks at"."""
     before = clause.lower[position - 1]
-    if before in PREPOSITIONS or before in listed("belongs to a phrase of place"):
+    if before in listed("prepositions", "belongs to a phrase of place"):
         return False
-    if before in BE and clause.kind != "existential":
+    if before in listed("be") and clause.kind != "existential":
         return False
     verb_end = len(clause.subject) + {"simple": 0, "progressive": 1}.get(clause.kind, -1)
     return position > verb_end or clause.lower[position] in ("in", "near")
@@ -364,7 +344,7 @@ def conjuncts(clause: Clause) -> Iterator[str]:
     if not first or not second or phrase_end(first) != len(first) or phrase_end(second) != len(second):
         return
     articles = [side[0].lower() in listed("articles") for side in (first, second)]
-    if second[0].lower() in POSSESSIVES or articles[0] != articles[1]:
+    if second[0].lower() in listed("possessives") or articles[0] != articles[1]:
         return
     start = 2 if clause.kind == "existential" else 0
     if not start or "not" not in lower[:3]:
@@ -392,11 +372,10 @@ def all_of(clause: Clause) -> Iterator[str]:
         yield clause.say("{opening} {those}", opening=opening, those=those)
 
 
-@rule(FOLLOWS, "quantifier", "progressive copular simple")
-def some_of_them(clause: Clause) -> Iterator[str]:
+@saying(FOLLOWS, "quantifier", "progressive copular simple", "some {words}")
+def some_of_them(clause: Clause) -> bool:
     """Dogs run: some dogs run."""
-    if clause.plural and clause.lower[0] in clause.lexicon.plural_forms:
-        yield clause.say("some {words}")
+    return clause.plural and clause.lower[0] in clause.lexicon.plural_forms
 
 
 @rule(FOLLOWS, "quantifier", negated=None)
@@ -429,7 +408,7 @@ def not_any(clause: Clause) -> Iterator[str]:
     if not clause.rest:
         yield clause.say("no {none} {are} present", none=none, are="are" if clause.plural else "is")
         yield clause.say("no {none} can be seen", none=none)
-    elif clause.first in clause.lexicon.verb_of["ing"] or clause.first in PREPOSITIONS:
+    elif clause.first in clause.lexicon.verb_of["ing"] or clause.first in listed("prepositions"):
         yield clause.say("no {none} {be} {rest}", none=clause.subject[1:])
 
 
@@ -467,11 +446,10 @@ def can_be_found(clause: Clause) -> Iterator[str]:
             yield clause.say("{subject} {be} located {rest}")
 
 
-@rule(EQUIVALENT, "adverb", "copular", past=False)
-def currently_there(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "adverb", "copular", "{subject} {be} currently {rest}", past=False)
+def currently_there(clause: Clause) -> bool:
     """A man is in the park: a man is currently in the park."""
-    if clause.first in listed("where things are found"):
-        yield clause.say("{subject} {be} currently {rest}")
+    return clause.first in listed("where things are found")
 
 
 @rule(EQUIVALENT, "adverb", "copular")
@@ -503,34 +481,30 @@ def year_first(clause: Clause) -> Iterator[str]:
         yield written([*words[-2:], ",", *words[:-2]])
 
 
-@rule(EQUIVALENT, "cleft", "perfect")
-def it_is_who_has(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "cleft", "perfect", "it is {subject} {who} {predicate}")
+def it_is_who_has(clause: Clause) -> bool:
     """The man has left: it is the man who has left."""
-    if clause.single and clause.determiner not in PRONOUNS:
-        yield clause.say("it is {subject} {who} {predicate}")
+    return clause.single and clause.determiner not in listed("pronouns")
 
 
 @rule(EQUIVALENT, "relative clause", "perfect")
 def there_is_who_has(clause: Clause) -> Iterator[str]:
     """A man has left: there is a man who has left."""
-    if clause.single and clause.determiner not in PRONOUNS and clause.indefinite:
+    if clause.single and clause.determiner not in listed("pronouns") and clause.indefinite:
         are = "are" if clause.plural else "is"
         yield clause.say("there {are} {subject} {who} {auxiliary} {rest}", are=are)
 
 
-@rule(EQUIVALENT, "emphasis", "simple")
-def emphatic_do(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "emphasis", "simple", "{subject} {does} {verb} {rest}", "{subject} in fact {finite} {rest}")
+def emphatic_do(clause: Clause) -> bool:
     """The bus runs: the bus does run."""
-    if not clause.animate and clause.verb not in ("have", "be") and not clause.coordinated:
-        yield clause.say("{subject} {does} {verb} {rest}")
-        yield clause.say("{subject} in fact {finite} {rest}")
+    return not clause.animate and clause.verb not in ("have", "be") and not clause.coordinated
 
 
 @rule(EQUIVALENT, "emphasis", "copular perfect modal")
 def in_fact(clause: Clause) -> Iterator[str]:
     """It was founded: it was in fact founded."""
-    for added in said("emphasis"):
-        yield clause.say("{subject} {auxiliary} {added} {rest}", added=added)
+    return clause.say_each(said("emphasis"), "{subject} {auxiliary} {each} {rest}")
 
 
 # -- denied already ------------------------------------------------------------------------------------------------
@@ -558,8 +532,7 @@ def not_currently(clause: Clause) -> Iterator[str]:
 def opposite_of_denied(clause: Clause) -> Iterator[str]:
     """is not asleep: is awake."""
     if clause.denied_by_not and len(clause.rest) == 1 and clause.first in listed("without a middle when denied"):
-        for opposite in clause.lexicon.opposites.get(clause.first, ()):
-            yield clause.say("{subject} {auxiliary} {opposite}", opposite=opposite)
+        yield from clause.say_each(clause.lexicon.opposites.get(clause.first, ()), "{subject} {auxiliary} {each}")
 
 
 @rule(EQUIVALENT, "quantifier", "existential", negated=True)
@@ -578,39 +551,35 @@ def _is_act(clause: Clause) -> bool:
     return clause.kind == "progressive" or (clause.verb != "wear" and not clause.coordinated)
 
 
-@rule(EQUIVALENT, "seen", "progressive simple", past=False)
-def can_be_seen(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "seen", "progressive simple", "{subject} can be seen {ing} {rest}", past=False)
+def can_be_seen(clause: Clause) -> bool:
     """The man is eating: the man can be seen eating."""
-    if _is_act(clause) and clause.animate:
-        yield clause.say("{subject} can be seen {ing} {rest}")
+    return _is_act(clause) and clause.animate
 
 
-@rule(EQUIVALENT, "adverb", "progressive", past=False)
-def currently(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "adverb", "progressive", "{subject} {be} currently {ing} {rest}", past=False)
+def currently(clause: Clause) -> bool:
     """The man is eating: the man is currently eating."""
-    if _is_act(clause):
-        yield clause.say("{subject} {be} currently {ing} {rest}")
+    return _is_act(clause)
 
 
-@rule(EQUIVALENT, "seen", "progressive", past=False)
-def in_the_process(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "seen", "progressive", "{subject} {be} in the process of {ing} {rest}", past=False)
+def in_the_process(clause: Clause) -> bool:
     """The man is cooking: the man is in the process of cooking."""
-    if _is_act(clause) and clause.verb not in listed("no process"):
-        yield clause.say("{subject} {be} in the process of {ing} {rest}")
+    return _is_act(clause) and clause.verb not in listed("no process")
 
 
-@rule(EQUIVALENT, "synonym", "progressive", past=False)
-def seated(clause: Clause) -> Iterator[str]:
+@saying(EQUIVALENT, "synonym", "progressive", "{subject} {be} seated {rest}", past=False)
+def seated(clause: Clause) -> bool:
     """The man is sitting on a bench: the man is seated on a bench."""
-    if clause.verb == "sit" and clause.rest[:1] != ("down",):
-        yield clause.say("{subject} {be} seated {rest}")
+    return clause.verb == "sit" and clause.rest[:1] != ("down",)
 
 
 @rule(EQUIVALENT, "cleft", "progressive copular simple")
 def it_is_who(clause: Clause) -> Iterator[str]:
     """The men are tall: it is the men who are tall."""
     first = clause.determiner
-    if clause.single and first not in PRONOUNS and first not in NEGATIVES and first not in ("every", "each"):
+    if clause.single and first not in listed("pronouns", "negatives") and first not in ("every", "each"):
         yield clause.say("it {was} {subject} {who} {predicate}", was="was" if clause.past else "is")
 
 
@@ -620,9 +589,9 @@ def it_is_who(clause: Clause) -> Iterator[str]:
 @rule(FOLLOWS, "wider subject", "progressive copular simple")
 def wider_subject(clause: Clause) -> Iterator[str]:
     """A man is eating: someone is eating."""
-    if not _monotone(clause) or clause.noun in PRONOUNS or not listed("reflexives").isdisjoint(clause.lower_rest):
+    lexicon, reflexives = clause.lexicon, listed("reflexives")
+    if not _monotone(clause) or clause.noun in listed("pronouns") or not reflexives.isdisjoint(clause.lower_rest):
         return
-    lexicon = clause.lexicon
     subject_nouns = {lexicon.nouns[w] for w in in_lower_case(clause.subject) if w in lexicon.nouns}
     if "and" in clause.subject and not (subject_nouns <= lexicon.people or subject_nouns <= lexicon.animals):
         return
@@ -635,7 +604,7 @@ def _wider_name(clause: Clause) -> str:
     if clause.human:
         if clause.plural:
             return "" if in_lower_case(clause.subject) == ["some", "people"] else "some people"
-        return "" if clause.noun in COLLECTIVES or clause.noun == "people" else "someone"
+        return "" if clause.noun in listed("collectives") or clause.noun == "people" else "someone"
     if clause.animal and clause.noun not in ("animal", "animals"):
         return "some animals" if clause.plural else "an animal"
     return ""
@@ -651,9 +620,7 @@ def wider_word(clause: Clause) -> Iterator[str]:
 @rule(FOLLOWS, "wider word", "progressive simple")
 def wider_verb(clause: Clause) -> Iterator[str]:
     """A dog runs: a dog moves."""
-    if _monotone(clause) and (
-        not clause.rest or clause.first in PREPOSITIONS or clause.first in listed("no object now")
-    ):
+    if _monotone(clause) and (not clause.rest or clause.first in listed("prepositions", "no object now")):
         for new in clause.lexicon.wider_verbs.get(clause.verb, ()):
             base, *tail = new.split()
             yield written(clause.but(verb=base, rest=(*tail, *clause.rest)).words)
@@ -662,16 +629,14 @@ def wider_verb(clause: Clause) -> Iterator[str]:
 @rule(FOLLOWS, "left out", ANY_KIND)
 def without_adjective(clause: Clause) -> Iterator[str]:
     """A tall man runs: a man runs."""
-    words, lower, lexicon = clause.words, clause.lower, clause.lexicon
-    if not _monotone(clause):
-        return
-    for i, word in enumerate(lower[:-1]):
+    lower, lexicon = clause.lower, clause.lexicon
+    for i, word in enumerate(lower[:-1] if _monotone(clause) else ()):
         if not lexicon.describes(word) or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
             continue
         # The first word may go only where no article would be missed.
         needed = lower[i - 1] in listed("before what is not left out") if i else not lexicon.is_plural(lower[i + 1])
         if not needed:
-            yield written([*words[:i], *words[i + 1 :]])
+            yield clause.with_words(i, i + 1, "")
 
 
 def _verb_end(clause: Clause) -> int:
@@ -688,11 +653,7 @@ def without_place(clause: Clause) -> Iterator[str]:
     words, before = clause.words, clause.lower[position - 1]
     if position + 1 + clause.lexicon.noun_phrase_end(words[position + 1 :]) != len(words):
         return
-    if (
-        clause.lower[position] in listed("not only of place")
-        or before in PREPOSITIONS
-        or before in listed("needs a place")
-    ):
+    if clause.lower[position] in listed("not only of place") or before in listed("prepositions", "needs a place"):
         return
     if position > start + 1 or clause.verb not in listed("verbs that need a place"):
         yield written(words[:position])
@@ -704,7 +665,7 @@ def without_adverb(clause: Clause) -> Iterator[str]:
     words, lower, start = clause.words, clause.lower, _verb_end(clause)
     if not _monotone(clause) or _last_preposition(clause, start) is not None or len(words) <= start:
         return
-    if lower[-1] in listed("last adverbs") and lower[-2] not in CONJUNCTIONS and lower[-2] not in ("each", "other"):
+    if lower[-1] in listed("last adverbs") and lower[-2] not in listed("conjunctions", "each other"):
         yield written(words[:-1])
 
 
@@ -714,39 +675,33 @@ def without_adverb(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "wordnet", ANY_KIND, negated=None)
 def wordnet_word(clause: Clause) -> Iterator[Made]:
     """Nouns and adjectives that only WordNet knows a synonym or a wider word of: its commonest sense is taken."""
-    lexicon, words = clause.lexicon, clause.words
-    for i, word in enumerate(clause.lower if lexicon.wordnet else ()):
+    lexicon, wordnet = clause.lexicon, clause.lexicon.wordnet
+    if wordnet is None:
+        return
+    for i, word in enumerate(clause.lower):
         known = lexicon.synonyms.get(word, []) + lexicon.kinds.get(word, [])
-        after = clause.lower[i + 1] if i + 1 < len(words) else ""
-        if word in lexicon.adjectives and after in lexicon.nouns:
-            found = _adjectives_in_wordnet(word, lexicon)
+        if word in lexicon.adjectives and clause.at(i + 1) in lexicon.nouns:
+            found = [(new, EQUIVALENT) for new in wordnet.synonyms(word, "adj")[:1]]
         elif lexicon.is_noun(word) and word not in lexicon.forms and not in_compound(clause, i):
-            found = _nouns_in_wordnet(word, lexicon, _monotone(clause))
+            found = _nouns_in_wordnet(word, lexicon, wordnet, _monotone(clause))
         else:
             continue
         for new, relation in found:
             if new not in known and len(new.split()) <= 2:
-                yield written([*words[:i], *new.split(), *words[i + 1 :]]), relation
+                yield clause.with_words(i, i + 1, new), relation
 
 
-def _adjectives_in_wordnet(word: str, lexicon: Lexicon) -> list[tuple[str, str]]:
-    assert lexicon.wordnet
-    return [(new, EQUIVALENT) for new in lexicon.wordnet.synonyms(word, "adj")[:1]]
-
-
-def _nouns_in_wordnet(word: str, lexicon: Lexicon, may_widen: bool) -> list[tuple[str, str]]:
-    assert lexicon.wordnet
+def _nouns_in_wordnet(word: str, lexicon: Lexicon, wordnet: WordNet, may_widen: bool) -> list[tuple[str, str]]:
     plural, singular = lexicon.is_plural(word), lexicon.nouns.get(word, word)
     if plural and singular == word:
         singular = word.removesuffix("s")
-    found = [(new, EQUIVALENT) for new in lexicon.wordnet.synonyms(singular, "noun")[:1]]
+    found = [(new, EQUIVALENT) for new in wordnet.synonyms(singular, "noun")[:1]]
     if may_widen:
-        found += [(new, FOLLOWS) for new in lexicon.wordnet.wider(singular, "noun")[:1]]
+        found += [(new, FOLLOWS) for new in wordnet.wider(singular, "noun")[:1]]
     return [(plural_phrase(new, lexicon.plurals) if plural else new, relation) for new, relation in found]
 
 
 @rule(EQUIVALENT, "frame", negated=None)
 def it_is_true(clause: Clause) -> Iterator[str]:
     """It is true that a man is eating."""
-    for frame in said("true"):
-        yield clause.say("{frame} {words}", frame=frame)
+    return clause.say_each(said("true"), "{each} {words}")

@@ -54,10 +54,10 @@ _GRAMMAR = dict(sections_of(read_data("grammar.txt")))
 
 
 @cache
-def listed(name: str) -> frozenset[str]:
-    """A word class of grammar.txt; of a table, its left sides."""
-    lines = _GRAMMAR[name]
-    return frozenset(table_of(name) if "=" in lines[0] else _words(lines))
+def listed(*names: str) -> frozenset[str]:
+    """The words of a class of grammar.txt, or of several; of a table, its left sides."""
+    lists = {name: _GRAMMAR[name] for name in names}
+    return frozenset().union(*(table_of(name) if "=" in lines[0] else _words(lines) for name, lines in lists.items()))
 
 
 def table_of(name: str) -> dict[str, str]:
@@ -71,24 +71,10 @@ def said(name: str) -> tuple[str, ...]:
     return tuple(_entries(_GRAMMAR[name]))
 
 
-BE = listed("be")
-HAVE = listed("have")
-MODALS = listed("modals")
-DETERMINERS = listed("determiners")
-POSSESSIVES = listed("possessives")
-PRONOUNS = listed("pronouns")
-PREPOSITIONS = listed("prepositions")
-CONJUNCTIONS = listed("conjunctions")
-RELATIVES = listed("relatives")
-ADVERBS = listed("adverbs")
-COLLECTIVES = listed("collectives")
-NEGATIVES = listed("negatives")
 NUMBERS = {word: int(value) for word, value in table_of("numbers").items()}
-_CLOSED_CLASSES = DETERMINERS | PREPOSITIONS | CONJUNCTIONS | RELATIVES | ADVERBS | BE | HAVE | MODALS | set(NUMBERS)
-
-
-def _lists() -> dict[str, list[str]]:
-    return defaultdict(list)
+_CLOSED_CLASSES = listed(
+    "determiners", "prepositions", "conjunctions", "relatives", "adverbs", "be", "have", "modals", "numbers"
+)
 
 
 @dataclass
@@ -112,16 +98,16 @@ class Lexicon:
     mass: set[str] = field(default_factory=set)
     adjectives: set[str] = field(default_factory=set)
     colors: set[str] = field(default_factory=set)
-    exclusive: dict[str, list[str]] = field(default_factory=_lists)
+    exclusive: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     exclusive_acts: dict[str, list[str]] = field(default_factory=dict)
-    opposites: dict[str, list[str]] = field(default_factory=_lists)
+    opposites: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     opposite_verbs: dict[str, str] = field(default_factory=dict)
     counterparts: dict[str, str] = field(default_factory=dict)
-    synonyms: dict[str, list[str]] = field(default_factory=_lists)
-    verb_synonyms: dict[str, list[str]] = field(default_factory=_lists)
+    synonyms: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    verb_synonyms: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     phrases: list[tuple[str, str]] = field(default_factory=list)
-    kinds: dict[str, list[str]] = field(default_factory=_lists)
-    wider_verbs: dict[str, list[str]] = field(default_factory=_lists)
+    kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    wider_verbs: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     fixed: set[str] = field(default_factory=set)
     wordnet: WordNet | None = None
 
@@ -173,7 +159,7 @@ class Lexicon:
         not.
         """
         lower = [w.lower() for w in words]
-        start = int(bool(lower) and (lower[0] in DETERMINERS or lower[0] in NUMBERS))
+        start = int(bool(lower) and lower[0] in listed("determiners", "numbers"))
         noun_seen = 0
         for i, word in enumerate(lower[start:], start):
             if word in _PHRASE_ENDS or (noun_seen and word in self.verb_of["ing"]):
@@ -185,7 +171,7 @@ class Lexicon:
         return noun_seen
 
 
-_PHRASE_ENDS = PREPOSITIONS | CONJUNCTIONS | RELATIVES | DETERMINERS | {","}
+_PHRASE_ENDS = listed("prepositions", "conjunctions", "relatives", "determiners") | {","}
 
 
 def _add_verbs(lexicon: Lexicon, sections: Sections) -> None:

@@ -7,23 +7,7 @@ from __future__ import annotations
 import re
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case
-from sensecheck.language.rewriting.lexicon import (
-    ADVERBS,
-    BE,
-    COLLECTIVES,
-    CONJUNCTIONS,
-    DETERMINERS,
-    HAVE,
-    MODALS,
-    NEGATIVES,
-    NUMBERS,
-    PREPOSITIONS,
-    PRONOUNS,
-    RELATIVES,
-    Lexicon,
-    listed,
-    table_of,
-)
+from sensecheck.language.rewriting.lexicon import Lexicon, listed, table_of
 
 # One alternative per class of character, none nested: linear on any input.
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*|[^\s\w]|_+")
@@ -31,8 +15,8 @@ _FINAL = ".!?…\"'”’ "
 _SENTENCE_INSIDE = re.compile(r"[.!?]\s+[A-Z]")
 _PLAIN_WORD = re.compile(r"[\w,'’-]+$")
 _COMPARED = frozenset(table_of("compared"))
-_OPENERS = DETERMINERS | PRONOUNS | PREPOSITIONS | ADVERBS | set(NUMBERS) | listed("openers")
-_AUXILIARIES = BE | HAVE | MODALS | listed("do")
+_OPENERS = listed("determiners", "pronouns", "prepositions", "adverbs", "numbers", "openers")
+_AUXILIARIES = listed("be", "have", "modals", "do")
 MAX_WORDS = 60
 
 
@@ -82,7 +66,8 @@ def _lacks_article(words: list[str], lexicon: Lexicon) -> bool:
         return True
     if first in lexicon.adjectives and second in lexicon.people and third in ("is", "was", "has"):
         return not lexicon.is_plural(second)
-    if (first not in lexicon.people and first not in lexicon.animals) or first in PRONOUNS or first == "police":
+    living = first in lexicon.people or first in lexicon.animals
+    if not living or first in listed("pronouns") or first == "police":
         return False
     verbs = lexicon.verb_of
     after_a_subject = second in listed("after a bare subject") or second in verbs["ing"] or second in verbs["third"]
@@ -98,18 +83,19 @@ def _subject_head(words: list[str], lexicon: Lexicon) -> str:
         words = words[2:]
     for i, word in enumerate(words):
         lower = word.lower()
+        ends = lower in (",", "not") or (i and lower in listed("relatives"))
         if lower == "of" and phrase and phrase[-1].lower() in listed("measures"):
             phrase = []
-        elif lower in (",", "not") or (i and lower in RELATIVES) or (phrase and _hangs_on(phrase[-1], lower, lexicon)):
+        elif ends or (phrase and _hangs_on(phrase[-1], lower, lexicon)):
             break
         else:
             phrase.append(word)
-    return next((w for w in reversed(phrase) if lexicon.is_noun(w.lower()) or w.lower() in PRONOUNS), "")
+    return next((w for w in reversed(phrase) if lexicon.is_noun(w.lower()) or w.lower() in listed("pronouns")), "")
 
 
 def _hangs_on(noun: str, lower: str, lexicon: Lexicon) -> bool:
     """ "in" or "wearing" after a man: what follows is no longer the noun."""
-    return lower in PREPOSITIONS or (lower in lexicon.verb_of["ing"] and lexicon.is_noun(noun.lower()))
+    return lower in listed("prepositions") or (lower in lexicon.verb_of["ing"] and lexicon.is_noun(noun.lower()))
 
 
 def _subject_plural(words: list[str], head: str, lexicon: Lexicon) -> bool:
@@ -119,11 +105,11 @@ def _subject_plural(words: list[str], head: str, lexicon: Lexicon) -> bool:
         return False  # a name
     if " ".join(lower[:2]) in _COMPARED:
         return True
-    if first in PRONOUNS and len(lower) == 1:
+    if first in listed("pronouns") and len(lower) == 1:
         return first in listed("plural pronouns")
     if "and" in lower:
         return True
-    if first in NUMBERS or first in listed("plural determiners") or first.isdigit():
+    if first in listed("numbers", "plural determiners") or first.isdigit():
         return first not in ("some", "all") or lexicon.is_plural(head.lower())
     return first not in listed("singular determiners") and lexicon.is_plural(head.lower())
 
@@ -133,13 +119,11 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
     if not words or len(words) > 14:
         return False
     lower = in_lower_case(words)
-    if lower[0] in CONJUNCTIONS or lower[0] in listed("question words"):
+    if lower[0] in listed("conjunctions", "question words") or not listed("relatives").isdisjoint(lower[1:]):
         return False
-    if any(w in listed("marks of another clause") or w in MODALS for w in lower) or any(
-        w in RELATIVES for w in lower[1:]
-    ):
+    if not listed("marks of another clause", "modals").isdisjoint(lower):
         return False
-    return any(lexicon.is_noun(w) or w in PRONOUNS for w in lower)
+    return any(lexicon.is_noun(w) or w in listed("pronouns") for w in lower)
 
 
 def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
@@ -147,7 +131,7 @@ def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
     for i in range(1, len(words)):
         # A capital is part of a name: "Chapel Steps".
         if not words[i][:1].isupper() and lexicon.base_of(lower[i], "third", "base", "past"):
-            before = lower[i - 2] if i >= 2 and lower[i - 1] in ADVERBS else lower[i - 1]
+            before = lower[i - 2] if i >= 2 and lower[i - 1] in listed("adverbs") else lower[i - 1]
             if _may_end_subject(lower, i, before, lexicon) and _is_finite(words, lower, i, before, lexicon):
                 return i
     return None
@@ -155,21 +139,23 @@ def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
 
 def _may_end_subject(lower: list[str], i: int, before: str, lexicon: Lexicon) -> bool:
     after_in_color = before in lexicon.colors and i >= 2 and lower[i - 2] == "in"
-    if not (lexicon.is_noun(before) or before in PRONOUNS or after_in_color):
+    if not (lexicon.is_noun(before) or before in listed("pronouns") or after_in_color):
         return False
-    return lower[i] not in RELATIVES and (lower[i] not in PREPOSITIONS or lower[i] in lexicon.verb_of["third"])
+    if lower[i] in listed("prepositions"):
+        return lower[i] in lexicon.verb_of["third"] and lower[i] not in listed("relatives")
+    return lower[i] not in listed("relatives")
 
 
 def _is_finite(words: list[str], lower: list[str], i: int, before: str, lexicon: Lexicon) -> bool:
     plural = _subject_plural(words[:i], _subject_head(words[:i], lexicon), lexicon)
     if not plural and lower[i] in lexicon.verb_of["third"]:
         # "the dog walks" but "two dog walks": a noun reading needs a verb later on
-        return lower[i] not in lexicon.nouns or not any(w in BE or w in HAVE for w in lower[i + 1 :])
+        return lower[i] not in lexicon.nouns or listed("be", "have").isdisjoint(lower[i + 1 :])
     if lower[i] in lexicon.verb_of["base"]:
         many_before = lexicon.is_plural(before)
         if plural and (many_before or "and" in lower[:i]):
             return True
-        if before in COLLECTIVES or before in listed("takes a base form") or (many_before and "of" in lower[:i]):
+        if before in listed("collectives", "takes a base form") or (many_before and "of" in lower[:i]):
             return True
     return _is_past(lower[i], lower[i + 1] if i + 1 < len(words) else "", lexicon)
 
@@ -182,7 +168,7 @@ def _is_past(word: str, after: str, lexicon: Lexicon) -> bool:
     if base is None or base in listed("verbs of one form"):
         return False
     forms = lexicon.forms[base]
-    return forms.past != forms.participle or not after or after in DETERMINERS or after in listed("after a past form")
+    return forms.past != forms.participle or not after or after in listed("determiners", "after a past form")
 
 
 def read(text: str, lexicon: Lexicon) -> Clause:
@@ -203,7 +189,7 @@ def _is_no_sentence(text: str, words: list[str]) -> bool:
 def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
     if _opens_otherwise(lower, lexicon):
         return None
-    if lower[0] == "there" and len(words) > 2 and lower[1] in BE and lower[1] != "am":
+    if lower[0] == "there" and len(words) > 2 and lower[1] in listed("be") and lower[1] != "am":
         return _read_existential(words, lower, lexicon)
     auxiliary_position = next((i for i, w in enumerate(lower) if i and w in _AUXILIARIES), None)
     verb_position = _finite(words, lower, lexicon)
@@ -217,9 +203,9 @@ def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None
 def _opens_otherwise(lower: list[str], lexicon: Lexicon) -> bool:
     """With no subject: "When …", "In the park …", "Run …"."""
     first = lower[0]
-    if first in PREPOSITIONS and " ".join(lower[:2]) not in _COMPARED:
+    if first in listed("prepositions") and " ".join(lower[:2]) not in _COMPARED:
         return True
-    return first in CONJUNCTIONS or (first in lexicon.forms and first not in lexicon.nouns)
+    return first in listed("conjunctions") or (first in lexicon.forms and first not in lexicon.nouns)
 
 
 def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
@@ -241,7 +227,7 @@ def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> C
 
 def _ends_noun_phrase(lower: list[str], i: int, lexicon: Lexicon) -> bool:
     """At a participle, a relative or a phrase of place."""
-    if lower[i] in RELATIVES or lower[i] in listed("after the noun of there is"):
+    if lower[i] in listed("relatives", "after the noun of there is"):
         return True
     return lower[i] in lexicon.verb_of["ing"] and lexicon.is_noun(lower[i - 1])
 
@@ -255,11 +241,11 @@ def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: 
     negated = after[0] in ("not", "never") or lower[0] in listed("no subject")
     plural = _subject_plural(subject, head, lexicon)
     clause = Clause("", lexicon, tuple(subject), auxiliary, rest=rest, plural=plural, head=head, negated=negated)
-    if auxiliary in BE:
+    if auxiliary in listed("be"):
         return _read_be(clause)
-    if auxiliary in HAVE:
+    if auxiliary in listed("have"):
         return _read_have(clause)
-    if auxiliary in MODALS:
+    if auxiliary in listed("modals"):
         return clause.but(kind="modal")
     if not negated or clause.first not in lexicon.forms:
         return None
@@ -287,7 +273,7 @@ def _read_have(clause: Clause) -> Clause:
 def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
     subject, form, forms = words[:position], lower[position], lexicon.verb_of
     head = _subject_head(subject, lexicon)
-    if lower[position - 1] in ADVERBS or not head:
+    if lower[position - 1] in listed("adverbs") or not head:
         return None
     plural = _subject_plural(subject, head, lexicon)
     if form in forms["base"] and form not in forms["past"]:
@@ -311,7 +297,7 @@ def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clau
             plural = _subject_plural(words[:i], head, lexicon)
             return Clause(
                 "progressive", lexicon, tuple(words[:i]), "are" if plural else "is", verb, tuple(words[i + 1 :]),
-                plural=plural, head=head, fragment=True, negated=any(w in NEGATIVES for w in lower[:i]),
+                plural=plural, head=head, fragment=True, negated=not listed("negatives").isdisjoint(lower[:i]),
             )  # fmt: skip
     return _read_noun_phrase(words, lower, lexicon)
 
@@ -323,22 +309,22 @@ def _has_another_verb(lower: list[str], i: int, lexicon: Lexicon) -> bool:
         return True  # "a man just finished cutting": the verb is the word before
     if any(w in forms["third"] and w not in nouns for w in lower[i + 1 :]):
         return True
-    return sum(w in PREPOSITIONS and w != "of" for w in lower[1:i]) > 1
+    return sum(w in listed("prepositions") and w != "of" for w in lower[1:i]) > 1
 
 
-_NO_PART_OF_A_NOUN_PHRASE = (CONJUNCTIONS | RELATIVES | BE | MODALS) - {"and"}
-_PARTS_OF_A_NOUN_PHRASE = DETERMINERS | PREPOSITIONS | set(NUMBERS) | {"and", ","}
+_NO_PART_OF_A_NOUN_PHRASE = listed("conjunctions", "relatives", "be", "modals") - {"and"}
+_PARTS_OF_A_NOUN_PHRASE = listed("determiners", "prepositions", "numbers") | {"and", ","}
 
 
 def _read_noun_phrase(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
     """ "A naked man in a bar": read as if "There is" stood before it."""
     first = lower[0]
-    indefinite = first in listed("opens a noun phrase") or first in NUMBERS or first in lexicon.plural_forms
+    indefinite = first in listed("opens a noun phrase", "numbers") or first in lexicon.plural_forms
     if not indefinite or any(w in _NO_PART_OF_A_NOUN_PHRASE or _is_verb(w, lexicon) for w in lower):
         return None
     there_is = ["there", "is" if first in ("a", "an") else "are"]
     clause = _read_existential([*there_is, *words], [*there_is, *lower], lexicon)
-    if clause is None or (clause.first and clause.first not in PREPOSITIONS and clause.first != "next"):
+    if clause is None or (clause.first and clause.first not in listed("prepositions") and clause.first != "next"):
         return None
     if any(_may_be_a_verb(w.lower(), lexicon) for w in clause.subject):
         return None
@@ -346,7 +332,7 @@ def _read_noun_phrase(words: list[str], lower: list[str], lexicon: Lexicon) -> C
 
 
 def _is_verb(word: str, lexicon: Lexicon) -> bool:
-    if word in lexicon.nouns or word in lexicon.adjectives or word in PREPOSITIONS:
+    if word in lexicon.nouns or word in lexicon.adjectives or word in listed("prepositions"):
         return False
     return lexicon.base_of(word, "third", "base", "past", "ing", "participle") is not None
 

@@ -7,16 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from sensecheck.language.rewriting.clause import Clause, written
-from sensecheck.language.rewriting.lexicon import (
-    BE,
-    CONJUNCTIONS,
-    PREPOSITIONS,
-    listed,
-    read_data,
-    sections_of,
-)
+from sensecheck.language.rewriting.clause import Clause
+from sensecheck.language.rewriting.lexicon import listed, read_data, sections_of
 
 
 @dataclass
@@ -31,26 +25,13 @@ class Swap:
     position: int = 0
     """where `old` stands among the clause's words; of no meaning for the main verb"""
 
+    def __getattr__(self, name: str) -> Any:
+        """What is no fact of the two words is one of their clause: its verb, whether it is human."""
+        return getattr(self.clause, name)
+
     @property
     def width(self) -> int:
         return self.old.count(" ") + 1
-
-    @property
-    def verb(self) -> str:
-        return self.clause.verb
-
-    @property
-    def noun(self) -> str:
-        """What the subject is about."""
-        return self.clause.noun
-
-    @property
-    def auxiliary(self) -> str:
-        return self.clause.auxiliary
-
-    @property
-    def kind(self) -> str:
-        return self.clause.kind
 
     @property
     def ending(self) -> str:
@@ -59,23 +40,7 @@ class Swap:
 
     @property
     def two_before(self) -> str:
-        return self.clause.lower[self.position - 2] if self.position > 1 else ""
-
-    @property
-    def plural(self) -> bool:
-        return self.clause.plural
-
-    @property
-    def human(self) -> bool:
-        return self.clause.human
-
-    @property
-    def animal(self) -> bool:
-        return self.clause.animal
-
-    @property
-    def animate(self) -> bool:
-        return self.clause.animate
+        return self.clause.at(self.position - 2)
 
     @property
     def attributive(self) -> bool:
@@ -138,7 +103,7 @@ class Swap:
         return test(self, word) if test else word in listed(word_class)
 
 
-_NO_OBJECT = PREPOSITIONS | CONJUNCTIONS | listed("no object")
+_NO_OBJECT = listed("prepositions", "conjunctions", "no object")
 _CLASSES: dict[str, Callable[[Swap, str], bool]] = {
     "nouns": lambda swap, word: word in swap.clause.lexicon.nouns,
     "noun-like": lambda swap, word: swap.clause.lexicon.is_noun(word),
@@ -153,10 +118,8 @@ _CLASSES: dict[str, Callable[[Swap, str], bool]] = {
 
 def in_compound(clause: Clause, position: int, width: int = 1) -> bool:
     """Is the word there part of a longer name ("ice cream", "soccer ball", "police man")? Then leave it."""
-    lower, lexicon = clause.lower, clause.lexicon
-    word, before = lower[position], lower[position - 1] if position else ""
-    after = lower[position + width] if position + width < len(lower) else ""
-    if _begins_name(after, clause):
+    lexicon, word, before = clause.lexicon, clause.lower[position], clause.at(position - 1)
+    if _begins_name(clause.at(position + width), clause):
         return True
     if before in lexicon.nouns and word in lexicon.nouns and before not in lexicon.forms:
         return True
@@ -167,9 +130,9 @@ def _begins_name(after: str, clause: Clause) -> bool:
     lexicon = clause.lexicon
     if after in lexicon.verb_of["third"]:
         return False
-    if after in lexicon.nouns and after not in PREPOSITIONS:
+    if after in lexicon.nouns and after not in listed("prepositions"):
         return True
-    verb = after in BE or after in lexicon.forms or after in lexicon.verb_of["past"]
+    verb = after in listed("be") or after in lexicon.forms or after in lexicon.verb_of["past"]
     return not verb and lexicon.is_noun(after)
 
 
@@ -244,15 +207,12 @@ def swaps(section: str, clause: Clause, table: Mapping[str, Sequence[str]]) -> I
             old = " ".join(lower[i : i + width])
             # A name keeps its words.
             if old in table and i + width <= len(words) and not any(w[:1].isupper() for w in words[i : i + width]):
-                before = lower[i - 1] if i else ""
-                after = lower[i + width] if i + width < len(words) else ""
                 for new in table[old]:
-                    swap = Swap(clause, old, new, before, after, i)
+                    swap = Swap(clause, old, new, clause.at(i - 1), clause.at(i + width), i)
                     if allowed(section, swap):
                         yield swap
 
 
 def spliced(swap: Swap) -> str:
     """The sentence with the new word in the old one's place."""
-    words, end = swap.clause.words, swap.position + swap.width
-    return written([*words[: swap.position], *swap.new.split(), *words[end:]])
+    return swap.clause.with_words(swap.position, swap.position + swap.width, swap.new)

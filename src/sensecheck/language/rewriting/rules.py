@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any
 
 from sensecheck.language.rewriting.clause import Clause
 from sensecheck.language.rewriting.lexicon import table_of
@@ -15,6 +17,7 @@ ANY_KIND = READABLE + " unreadable"
 Made = str | tuple[str, str]
 """A statement, or a statement and how it stands to the sentence where that differs from the rule's relation."""
 Make = Callable[[Clause], Iterable[Made]]
+Holds = Callable[[Clause], bool]
 
 _ANY = table_of("under a denial")
 _SOME = re.compile(rf"(?<= )(?:{'|'.join(_ANY)})(?=\.*(?: |$))")
@@ -66,14 +69,10 @@ class Rule:
 
     def _rewrite(self, made: Made) -> Rewrite:
         text, relation = (made, self.relation) if isinstance(made, str) else made
-        if self._denies(text):
+        denies = self.family in _DENIALS or (self.family == "far from" and "never" in text)
+        if denies and not self.positive:
             text = _SOME.sub(lambda found: _ANY[found.group()], text)
         return Rewrite(text, self.name, self.family, relation)
-
-    def _denies(self, text: str) -> bool:
-        if self.positive:
-            return False
-        return self.family in _DENIALS or (self.family == "far from" and "never" in text)
 
 
 RULES: list[Rule] = []
@@ -95,5 +94,18 @@ def rule(
         inside = half_denied or relation != CONTRADICTS
         RULES.append(Rule(name, relation, family, description, make, frozenset(kinds.split()), negated, past, inside))
         return make
+
+    return listing
+
+
+def saying(relation: str, family: str, kinds: str, *templates: str, **only: Any) -> Callable[[Holds], Holds]:
+    """Make a rule of a function that tells of which clauses the templates may be said."""
+
+    def listing(holds: Holds) -> Holds:
+        def make(clause: Clause) -> Iterable[Made]:
+            return map(clause.say, templates) if holds(clause) else ()
+
+        rule(relation, family, kinds, **only)(update_wrapper(make, holds))
+        return holds
 
     return listing

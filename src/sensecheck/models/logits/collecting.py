@@ -13,16 +13,7 @@ from sensecheck.inputs.reasons import Reason
 from sensecheck.models.logits.examples import Example, encode
 from sensecheck.models.logits.lines import Lines
 from sensecheck.models.logits.part_file import Collected, PartFile, already_collected
-from sensecheck.models.logits.stepping import (
-    MISSING_EXTRA,
-    MODES,
-    PRECISIONS,
-    Mode,
-    Precision,
-    Settings,
-    Stepper,
-    torch_or_extra,
-)
+from sensecheck.models.logits.stepping import MODES, PRECISIONS, Mode, Precision, Settings, Stepper, needed
 
 
 def collect(
@@ -51,7 +42,7 @@ def collect(
     A causal model sees input and target tokenised one after the other: put the space between them into one of them.
     `token_budget` bounds the padded tokens of a batch; a batch that does not fit is halved, and the budget with it.
     """
-    torch = torch_or_extra()
+    torch = needed("torch")
     _check_options(mode, precision, top_k)
     out_path = Path(out)
     if out_path.exists() and not overwrite:
@@ -69,10 +60,7 @@ def collect(
     training = model.training
     model.eval()
     try:
-        encoded = [
-            encode(example, number, model, tokenizer, max_source_tokens)
-            for number, example in enumerate(examples, start=1)
-        ]
+        encoded = [encode(one, number, model, tokenizer, max_source_tokens) for number, one in enumerate(examples, 1)]
         if not encoded:
             raise InputError(expected="at least one example", got="none", reason=Reason.EMPTY)
         settings = Settings(mode, top_k, precision, max_new_tokens)
@@ -110,16 +98,12 @@ def records(model: Any, examples: Iterable[Example], **options: Any) -> Iterator
 def _load(model: Any, tokenizer: Any, precision: Precision, torch: Any) -> tuple[Any, Any]:
     if not isinstance(model, (str, os.PathLike)):
         return model, tokenizer
-    try:
-        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
-    except ImportError:
-        raise ImportError(MISSING_EXTRA) from None
-    name = os.fspath(model)
-    config = AutoConfig.from_pretrained(name)
-    model_class = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    transformers, name = needed("transformers"), os.fspath(model)
+    seq2seq = transformers.AutoConfig.from_pretrained(name).is_encoder_decoder
+    model_class = transformers.AutoModelForSeq2SeqLM if seq2seq else transformers.AutoModelForCausalLM
     weights_dtype = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision, torch.float32)
     options = {} if precision == "model" else {"torch_dtype": weights_dtype}
-    return model_class.from_pretrained(name, **options), tokenizer or AutoTokenizer.from_pretrained(name)
+    return model_class.from_pretrained(name, **options), tokenizer or transformers.AutoTokenizer.from_pretrained(name)
 
 
 def _best_device(torch: Any) -> str:

@@ -75,9 +75,8 @@ def encode(example: Example, number: int, model: Any, tokenizer: Any, max_source
         if not source:
             start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
             source = [start] if start is not None else source
-    return _not_empty(
-        Encoded(_cut(source, max_source_tokens), target, example["input"], example["target"], other_fields), number
-    )
+    source = source[:max_source_tokens]
+    return _not_empty(Encoded(source, target, example["input"], example["target"], other_fields), number)
 
 
 def _encoded_tokens(
@@ -102,7 +101,7 @@ def _encoded_tokens(
     other_fields = _other_fields(
         example, ("input_ids", "attention_mask", "labels", "decoder_input_ids", "token_type_ids"), number
     )
-    return _not_empty(Encoded(_cut(source, max_source_tokens), target, text, gold, other_fields), number)
+    return _not_empty(Encoded(source[:max_source_tokens], target, text, gold, other_fields), number)
 
 
 def _other_fields(example: Mapping[str, Any], used: Sequence[str], number: int) -> dict[str, Any]:
@@ -116,13 +115,8 @@ def _other_fields(example: Mapping[str, Any], used: Sequence[str], number: int) 
     return other_fields
 
 
-def _cut(source: Row, max_source_tokens: int | None) -> Row:
-    return source if max_source_tokens is None or len(source) <= max_source_tokens else source[:max_source_tokens]
-
-
 def _not_empty(encoded: Encoded, number: int) -> Encoded:
-    if not encoded.target:
-        raise InputError(record=number, field="target", expected="at least one token", got="none", reason=Reason.EMPTY)
-    if not encoded.source:
-        raise InputError(record=number, field="input", expected="at least one token", got="none", reason=Reason.EMPTY)
+    for name, row in (("target", encoded.target), ("input", encoded.source)):
+        if not row:
+            raise InputError(record=number, field=name, expected="at least one token", got="none", reason=Reason.EMPTY)
     return encoded

@@ -45,26 +45,16 @@ class Lines:
             stop = start + length
             example = encoded[number]
             labels = steps.labels[place]
-            parts = [
-                json.dumps({**example.other_fields, "input_str": example.text}, ensure_ascii=False, default=str)[:-1]
-            ]
+            fields = {**example.other_fields, "input_str": example.text}
+            parts = [json.dumps(fields, ensure_ascii=False, default=str)[:-1]]
             if self.words is not None:
                 answer = steps.generated[place] if steps.generated else predicted[start:stop].tolist()
                 parts.append(f'"tokens":[{self.words.joined(labels)}],"predicted":[{self.words.joined(answer)}]')
             if steps.generated:
                 parts.append(self._answer_fields(example, steps.generated[place]))
             parts.append(f'"labels":{labels},"logit_at_label":{_json_numbers(at_label[start:stop])},"top_logits":[')
-            lines.append(
-                b"".join(
-                    [
-                        ",".join(parts).encode(),
-                        stretch(probability_text, start, stop),
-                        b'],"top_logit_idxs":[',
-                        stretch(token_text, start, stop),
-                        b"]}",
-                    ]
-                )
-            )
+            probabilities, tokens = (stretch(text, start, stop) for text in (probability_text, token_text))
+            lines.append(b'%b%b],"top_logit_idxs":[%b]}' % (",".join(parts).encode(), probabilities, tokens))
             start = stop
         return lines
 

@@ -40,11 +40,12 @@ class PartFile:
     def __init__(self, target: Path, fingerprint: dict[str, Any], *, resume: bool) -> None:
         self.target = target
         self.path = target.with_name(target.name + ".part")
-        self.header = json.dumps({"schema": _PART_SCHEMA, **fingerprint}, sort_keys=True).encode() + b"\n"
+        expected = {"schema": _PART_SCHEMA, **fingerprint}
+        self.header = json.dumps(expected, sort_keys=True).encode() + b"\n"
         self.line_positions: dict[int, tuple[int, int]] = {}
         self.size = 0
         if resume and self.path.exists():
-            self._read_finished_lines(fingerprint)
+            self._read_finished_lines(expected)
         else:
             with new_file(self.path) as stream:
                 stream.write(self.header)
@@ -52,7 +53,7 @@ class PartFile:
         self.resumed = len(self.line_positions)
         self.stream: BinaryIO | None = None
 
-    def _read_finished_lines(self, fingerprint: dict[str, Any]) -> None:
+    def _read_finished_lines(self, expected: dict[str, Any]) -> None:
         refuse_link(self.path)
         with self.path.open("rb") as stream:
             first_line = stream.readline(_MOST_HEADER_BYTES)
@@ -61,32 +62,27 @@ class PartFile:
             except (ValueError, RecursionError):
                 stored = {}
             stored = stored if isinstance(stored, dict) else {}
-            expected = {"schema": _PART_SCHEMA, **fingerprint}
             differing = [name for name, value in expected.items() if stored.get(name) != value]
             if differing:
                 in_words = ", ".join(_PART_FIELDS_IN_WORDS.get(name, name) for name in differing)
                 difference = f"what differs: {in_words}" if stored else "its first line cannot be read"
-                raise InputError(
-                    f"the interrupted run was a different one; {difference}",
-                    path=str(self.path),
-                    hint="Delete this file to start again.",
-                    reason=Reason.OTHER_RUN,
-                )
+                raise self._other_run(f"the interrupted run was a different one; {difference}")
             self.size = len(first_line)
             for line in stream:
                 if not line.endswith(b"\n"):
                     break  # the interruption came in the middle of this one
                 number, _, body = line.partition(b"\t")
                 if not number.isdigit() or len(number) > 18 or not body.startswith(b"{"):
-                    raise InputError(
-                        path=str(self.path), line=len(self.line_positions) + 2,
-                        expected="a finished answer of the interrupted run", got=shown(line, 40),
-                        hint="Delete this file to start again.", reason=Reason.OTHER_RUN,
-                    )  # fmt: skip
+                    at, wanted = len(self.line_positions) + 2, "a finished answer of the interrupted run"
+                    raise self._other_run(line=at, expected=wanted, got=shown(line, 40))
                 self.line_positions[int(number)] = (self.size + len(number) + 1, len(body))
                 self.size += len(line)
         with append_to(self.path) as stream:
             stream.truncate(self.size)
+
+    def _other_run(self, *message: str, **places: Any) -> InputError:
+        hint = "Delete this file to start again."
+        return InputError(*message, path=str(self.path), **places, hint=hint, reason=Reason.OTHER_RUN)
 
     def __enter__(self) -> PartFile:
         self.stream = append_to(self.path)
@@ -125,7 +121,7 @@ class PartFile:
 
 def already_collected(path: Path) -> Collected:
     sequences = tokens = 0
-    with _opened(path) as stream:
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
         for line in stream:
             sequences += 1
             try:
@@ -136,7 +132,3 @@ def already_collected(path: Path) -> Collected:
                     hint="Pass overwrite (--overwrite) to collect it again.", reason=Reason.EXISTS,
                 ) from None  # fmt: skip
     return Collected(path, sequences, tokens, sequences)
-
-
-def _opened(path: Path) -> Any:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from itertools import chain, pairwise
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +21,17 @@ from sensecheck.models.logits.examples import IGNORED, NO_GOLD, Encoded, Row
 
 Mode = Literal["forced", "generated"]
 Precision = Literal["model", "float32", "tf32", "bfloat16", "float16"]
-MODES = ("forced", "generated")
-PRECISIONS = ("model", "float32", "tf32", "bfloat16", "float16")
+MODES: tuple[str, ...] = get_args(Mode)
+PRECISIONS: tuple[str, ...] = get_args(Precision)
 _FLOAT32_BYTES = 256 << 20  # float32 copies of logits are made for this many bytes at a time
-MISSING_EXTRA = "collecting logits needs the extra `models`: pip install 'sensecheck[models]'"
 
 
-def torch_or_extra() -> Any:
-    """torch, or what to install."""
+def needed(package: str) -> Any:
+    """torch or transformers, or what to install."""
     try:
-        import torch
+        return import_module(package)
     except ImportError:
-        raise ImportError(MISSING_EXTRA) from None
-    return torch
+        raise ImportError("collecting logits needs the extra `models`: pip install 'sensecheck[models]'") from None
 
 
 @dataclass(frozen=True)
@@ -49,69 +49,60 @@ class Steps:
     """The k best of every step of a batch, on their way to this machine."""
 
     numbers: list[int]
-    lengths: list[int]
     values: Any
     """Probabilities, steps × k, ascending; beside them the raw logit at the label: steps × (k + 1)."""
     tokens: Any
-    ready: Any = None
-    """An event that says when the two have arrived; None where they are here."""
-    labels: list[Row] = field(default_factory=list)
-    generated: list[Row] = field(default_factory=list)
+    labels: list[Row]
+    generated: Sequence[Row] = ()
     """Generated tokens, where they were generated."""
+    ready: Any = None
+    """An event that says when values and tokens have arrived; None where they are here."""
+
+    @property
+    def lengths(self) -> list[int]:
+        return [len(row) for row in self.labels]
 
 
 class Stepper:
     """A model with everything that decides which numbers come out."""
 
     def __init__(self, model: Any, tokenizer: Any, device: Any, settings: Settings) -> None:
-        self.torch = torch_or_extra()
-        self.model, self.tokenizer, self.device = model, tokenizer, device
-        self.settings = settings
+        self.torch = needed("torch")
+        self.model, self.device, self.settings = model, device, settings
         self.seq2seq = bool(model.config.is_encoder_decoder)
-        self.pad = _first_given(
-            getattr(model.config, "pad_token_id", None), getattr(tokenizer, "pad_token_id", None), 0
-        )
-        accepted = inspect.signature(model.forward).parameters
-        self.cuts_logits = "logits_to_keep" in accepted
+        pads = (getattr(known, "pad_token_id", None) for known in (model.config, tokenizer))
+        self.pad = next((int(pad) for pad in pads if pad is not None), 0)
+        self.cuts_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
 
     def fingerprint(self, encoded: Sequence[Encoded]) -> dict[str, Any]:
         """What must be the same for an interrupted run to go on."""
         digest = hashlib.sha256()
         for e in encoded:
             digest.update(f"{e.source}{e.target}".encode())
-        weights = sum(p.numel() for p in self.model.parameters())
         return {
             "model": f"{type(self.model).__name__} {getattr(self.model.config, '_name_or_path', '')}".strip(),
-            "weights": weights,
-            "mode": self.settings.mode,
-            "top_k": self.settings.top_k,
-            "precision": self.settings.precision,
-            "max_new_tokens": self.settings.max_new_tokens,
+            "weights": sum(p.numel() for p in self.model.parameters()),
+            **asdict(self.settings),
             "examples": len(encoded),
             "sha256": digest.hexdigest(),
         }
 
     def steps(self, encoded: Sequence[Encoded], remaining: Sequence[int], budget: int) -> Iterator[Steps]:
         """Batch after batch; each is handed over when the next one is under way, and may be written meanwhile."""
-        previous: Steps | None = None
         with self.torch.inference_mode(), self._in_precision():
-            for steps in self._batches(encoded, remaining, budget):
-                if previous is not None:
-                    yield previous
-                previous = steps
-            if previous is not None:
-                yield previous
+            # A pair is there when its second is: the next batch has begun.
+            for steps, _ in pairwise(chain(self._batches(encoded, remaining, budget), (None,))):
+                assert steps is not None
+                yield steps
 
     def _batches(self, encoded: Sequence[Encoded], remaining: Sequence[int], budget: int) -> Iterator[Steps]:
         queue = [[remaining[i] for i in batch] for batch in plan([encoded[i].lengths for i in remaining], budget)]
-        queue.reverse()
+        read = self._forced if self.settings.mode == "forced" else self._generated
         while queue:
-            numbers = queue.pop()
+            numbers = queue.pop(0)
             batch = [encoded[i] for i in numbers]
             try:
-                yield (
-                    self._forced(numbers, batch) if self.settings.mode == "forced" else self._generated(numbers, batch)
-                )
+                yield read(numbers, batch)
             except self.torch.OutOfMemoryError:
                 if len(numbers) == 1:
                     raise InputError(
@@ -123,23 +114,18 @@ class Stepper:
                     ) from None
                 if self.device.type == "cuda":
                     self.torch.cuda.empty_cache()
-                rest = [numbers, *reversed(queue)]
-                queue = [half for waiting in rest for half in _halves(waiting)]
-                queue.reverse()
+                queue = [half for waiting in (numbers, *queue) for half in _halves(waiting)]
 
     @contextmanager
     def _in_precision(self) -> Iterator[None]:
-        torch = self.torch
-        weights_dtype = next(self.model.parameters()).dtype
-        autocast_dtype = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(self.settings.precision)
+        torch, precision = self.torch, self.settings.precision
+        half = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision)
+        rounds = half is not None and next(self.model.parameters()).dtype != half
         precision_before = torch.get_float32_matmul_precision()
-        if self.settings.precision in ("tf32", "float32"):
-            torch.set_float32_matmul_precision("high" if self.settings.precision == "tf32" else "highest")
+        if precision in ("tf32", "float32"):
+            torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
         try:
-            if autocast_dtype is not None and weights_dtype != autocast_dtype:
-                with torch.autocast(self.device.type, dtype=autocast_dtype):
-                    yield
-            else:
+            with torch.autocast(self.device.type, dtype=half) if rounds else nullcontext():
                 yield
         finally:
             torch.set_float32_matmul_precision(precision_before)
@@ -147,18 +133,17 @@ class Stepper:
     # -- teacher-forced --------------------------------------------------------------------------------------
 
     def _forced(self, numbers: list[int], batch: list[Encoded]) -> Steps:
-        sources = self._padded([e.source for e in batch]) if self.seq2seq else None
-        lengths = [len(e.target) for e in batch]
-        if sources is not None:
-            ids, mask = sources
-            gold = self._tensor(_padded_right([e.target for e in batch], IGNORED))
+        targets = [e.target for e in batch]
+        if self.seq2seq:
+            ids, mask = self._padded([e.source for e in batch], self.pad)
+            gold, _ = self._padded(targets, IGNORED)
             logits = self.model(
                 input_ids=ids, attention_mask=mask, decoder_input_ids=self._shifted(gold), use_cache=False
             ).logits
             starts = [0] * len(batch)
         else:
             # Padding on the right: no token sees what follows it, so nothing can see the padding.
-            ids, mask = self._padded([e.source + e.target for e in batch])
+            ids, mask = self._padded([e.source + e.target for e in batch], self.pad)
             first = min(len(e.source) for e in batch) - 1
             logits_option = {"logits_to_keep": ids.shape[1] - first} if self.cuts_logits else {}
             logits = self.model(input_ids=ids, attention_mask=mask, use_cache=False, **logits_option).logits
@@ -166,11 +151,10 @@ class Stepper:
             offset = ids.shape[1] - logits.shape[1]
             starts = [len(e.source) - 1 - offset for e in batch]
         width = logits.shape[1]
-        step_rows = np.concatenate([row * width + start + np.arange(n) for row, (start, n) in enumerate(
-            zip(starts, lengths, strict=True))])  # fmt: skip
-        labels = np.concatenate([np.asarray(e.target) for e in batch])
-        values, tokens = self._reduced(logits.reshape(-1, logits.shape[-1]), step_rows, labels)
-        return self._start_copy(numbers, lengths, values, tokens, [e.target for e in batch])
+        firsts = [row * width + start for row, start in enumerate(starts)]
+        step_rows = np.concatenate([at + np.arange(len(row)) for at, row in zip(firsts, targets, strict=True)])
+        values, tokens = self._reduced(logits.reshape(-1, logits.shape[-1]), step_rows, np.concatenate(targets))
+        return self._start_copy(Steps(numbers, values, tokens, targets))
 
     def _shifted(self, gold: Any) -> Any:
         """What the decoder sees before each gold token."""
@@ -208,7 +192,7 @@ class Stepper:
 
     def _generated(self, numbers: list[int], batch: list[Encoded]) -> Steps:
         torch = self.torch
-        ids, mask = self._padded([e.source for e in batch], left=not self.seq2seq)
+        ids, mask = self._padded([e.source for e in batch], self.pad, left=not self.seq2seq)
         longest_gold = max(len(e.target) for e in batch)
         reduced_steps: list[tuple[Any, Any]] = []
         golds = [e.target for e in batch]
@@ -219,8 +203,6 @@ class Stepper:
             reduced_steps.append(self._reduced(scores, np.arange(len(batch)), gold))
             return scores
 
-        from transformers import LogitsProcessorList
-
         output_ids = self.model.generate(
             input_ids=ids,
             attention_mask=mask,
@@ -229,20 +211,18 @@ class Stepper:
             # Room for the whole gold answer, or a right answer could not be finished.
             max_new_tokens=max(self.settings.max_new_tokens or longest_gold + 16, longest_gold),
             pad_token_id=self.pad,
-            logits_processor=LogitsProcessorList([watch]),
+            logits_processor=needed("transformers").LogitsProcessorList([watch]),
         )
         steps = len(reduced_steps)
-        generated = output_ids[:, output_ids.shape[1] - steps :].tolist()
         ends = self.model.generation_config.eos_token_id
         stops = set(ends if isinstance(ends, (list, tuple)) else [ends])
-        generated = [_until(row, stops) for row in generated]
-        lengths = [len(row) for row in generated]
-        real_steps = [row * steps + np.arange(n) for row, n in enumerate(lengths)]
-        rows = self._tensor(np.concatenate(real_steps))
-        values = torch.stack([v for v, _ in reduced_steps], dim=1).flatten(0, 1).index_select(0, rows)
-        tokens = torch.stack([t for _, t in reduced_steps], dim=1).flatten(0, 1).index_select(0, rows)
-        labels = [(gold + [NO_GOLD] * n)[:n] for gold, n in zip(golds, lengths, strict=True)]
-        return self._start_copy(numbers, lengths, values, tokens, labels, generated)
+        generated = [_until(row, stops) for row in output_ids[:, output_ids.shape[1] - steps :].tolist()]
+        rows = self._tensor(np.concatenate([i * steps + np.arange(len(row)) for i, row in enumerate(generated)]))
+        values, tokens = (
+            torch.stack(part, dim=1).flatten(0, 1).index_select(0, rows) for part in zip(*reduced_steps, strict=True)
+        )
+        labels = [(gold + [NO_GOLD] * len(row))[: len(row)] for gold, row in zip(golds, generated, strict=True)]
+        return self._start_copy(Steps(numbers, values, tokens, labels, generated))
 
     # -- to and from the device ------------------------------------------------------------------------------
 
@@ -252,36 +232,28 @@ class Stepper:
             return tensor.pin_memory().to(self.device, non_blocking=True)
         return tensor.to(self.device)
 
-    def _padded(self, rows: Sequence[Row], left: bool = False) -> tuple[Any, Any]:
+    def _padded(self, rows: Sequence[Row], fill: int, left: bool = False) -> tuple[Any, Any]:
+        """The rows at one width, and where they stand in it."""
         width = padded(max(map(len, rows)))
-        ids = np.full((len(rows), width), self.pad, dtype=np.int64)
+        ids = np.full((len(rows), width), fill, dtype=np.int64)
         mask = np.zeros((len(rows), width), dtype=np.int64)
         for i, row in enumerate(rows):
             filled = slice(width - len(row), width) if left else slice(0, len(row))
             ids[i, filled], mask[i, filled] = row, 1
         return self._tensor(ids), self._tensor(mask)
 
-    def _start_copy(
-        self,
-        numbers: list[int],
-        lengths: list[int],
-        values: Any,
-        tokens: Any,
-        labels: list[Row],
-        generated: list[Row] | None = None,
-    ) -> Steps:
+    def _start_copy(self, steps: Steps) -> Steps:
         """Start the copy to this machine and do not wait for it."""
-        ready = None
+        on_device = (steps.values, steps.tokens)
         if self.device.type == "cuda":
-            host_copies = [self.torch.empty(t.shape, dtype=t.dtype, pin_memory=True) for t in (values, tokens)]
-            for host_copy, on_device in zip(host_copies, (values, tokens), strict=True):
-                host_copy.copy_(on_device, non_blocking=True)
-            values, tokens = host_copies
-            ready = self.torch.cuda.Event()
-            ready.record()
+            steps.values, steps.tokens = (
+                self.torch.empty(t.shape, dtype=t.dtype, pin_memory=True).copy_(t, non_blocking=True) for t in on_device
+            )
+            steps.ready = self.torch.cuda.Event()
+            steps.ready.record()
         else:
-            values, tokens = values.cpu(), tokens.cpu()
-        return Steps(numbers, lengths, values, tokens, ready, labels, generated or [])
+            steps.values, steps.tokens = (t.cpu() for t in on_device)
+        return steps
 
 
 def _halves(batch: list[int]) -> list[list[int]]:
@@ -289,20 +261,6 @@ def _halves(batch: list[int]) -> list[list[int]]:
     return [half for half in (batch[:middle], batch[middle:]) if half]
 
 
-def _padded_right(rows: Sequence[Row], fill: int) -> NDArray[np.int64]:
-    grid = np.full((len(rows), padded(max(map(len, rows)))), fill, dtype=np.int64)
-    for i, row in enumerate(rows):
-        grid[i, : len(row)] = row
-    return grid
-
-
 def _until(row: Row, stops: set[Any]) -> Row:
     """The row up to and with its first end token."""
-    for i, token in enumerate(row):
-        if token in stops:
-            return row[: i + 1]
-    return row
-
-
-def _first_given(*values: Any) -> int:
-    return next(int(v) for v in values if v is not None)
+    return next((row[: i + 1] for i, token in enumerate(row) if token in stops), row)

@@ -145,6 +145,7 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     return Parameter(name, hint.__origin__, default, option)
 
 
+@cache
 def takes_anything(function: Callable[..., Any]) -> bool:
     """Whether a function takes keywords that nobody declared."""
     plain = inspect.unwrap(function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sqlite3
@@ -12,13 +13,17 @@ from typing import Any
 import polars as pl
 import pytest
 import zstandard
+from tests.fuzz.seeds import finished_run
 from tests.runs.damage import command, copied, document_damage, file_damage, make_runs
 
+from sensecheck import calibrated
 from sensecheck.cli import main
 from sensecheck.instruments import OWN
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import Answer, Asked
+from sensecheck.report.result import load
 from sensecheck.runs.databases import CacheError
+from sensecheck.runs.writing import RunError
 from sensecheck.stores import Limits, ResultCache
 from sensecheck.stores.outcomes import Answer as Rows
 from sensecheck.stores.outcomes import Term
@@ -195,3 +200,48 @@ def test_a_damaged_page_of_a_cache_is_told(tmp_path: Path) -> None:
     path.write_bytes(whole)
     with pytest.raises(CacheError, match=r"answers\.db cannot be used"), ResultCache(path) as cache:
         cache.get(b"\x07" * 20, Limits())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda summary: summary["signature"]["method"].update(bins=[[]]),
+        lambda summary: summary["signature"]["method"].update({"nll-clip": ""}),
+        lambda summary: [figure.update(value=[[0.5], 1]) for figure in summary["figures"]],
+        lambda summary: summary["slices"][0]["values"][0].clear(),
+        lambda summary: summary["intervals"].update(label=1),
+        lambda summary: summary.update(anchors={"edges": [1, [2]]}),
+    ],
+    ids=["bins", "clip", "value", "slice", "intervals", "anchors"],
+)
+def test_a_damaged_summary_is_told_from_python_too(change: Any, tmp_path: Path) -> None:
+    for name, data in finished_run().items():
+        (tmp_path / name).write_bytes(data)
+    load(tmp_path).to_html(tmp_path / "report.html")
+    summary = json.loads((tmp_path / "summary.json").read_bytes())
+    change(summary)
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    with pytest.raises(RunError, match="damaged"):
+        load(tmp_path).to_html(tmp_path / "report.html")
+
+
+def test_a_damaged_slice_is_told_where_figures_are_shown(tmp_path: Path) -> None:
+    for name, data in finished_run().items():
+        (tmp_path / name).write_bytes(data)
+    summary = json.loads((tmp_path / "summary.json").read_bytes())
+    summary["slices"][0]["values"][0].clear()
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    with pytest.raises(RunError, match="damaged"):
+        load(tmp_path).show("table", io.StringIO())
+
+
+def test_a_plan_of_many_long_names_is_told_in_few_words(tmp_path: Path) -> None:
+    for name, data in finished_run().items():
+        (tmp_path / name).write_bytes(data)
+    manifest = json.loads((tmp_path / "manifest.json").read_bytes())
+    manifest["plan"] = {f"{i}" + "9" * 5000: i for i in range(50)}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    rows = [{"confidence": 0.5, "correct": True}] * 3
+    with pytest.raises(RunError, match="cannot be resumed") as told:
+        calibrated.evaluate(rows, out=tmp_path, resume=True)
+    assert len(str(told.value)) < 1500 and "more" in str(told.value)

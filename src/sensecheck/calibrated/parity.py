@@ -88,7 +88,7 @@ class CalibrationMetric(Instrument):
             )
         try:
             confidence = self.confidence.astype(np.float64)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             raise _original_fails("confidences from this input that are no numbers") from None
         count = len(self.confidence)
         yield Batch(
@@ -172,7 +172,7 @@ def _read_as_original(data: Any, kind: str, reading: Reading) -> tuple[Any, Any]
                 else:
                     reader = original.TopLogitFormatSequenceReader(str(path), ignored)
                 parts.append(reader.read())
-            except (ValueError, LookupError, TypeError, AssertionError, NotImplementedError) as failure:
+            except (ValueError, LookupError, TypeError, AssertionError, OverflowError, RuntimeError) as failure:
                 raise InputError(
                     f"the original's reader fails here: {type(failure).__name__}: {failure}",
                     path=source.name,

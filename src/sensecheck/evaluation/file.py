@@ -290,7 +290,7 @@ class _Checker:
         for placeholder in _ANY_PLACEHOLDER.findall(_VARIABLE.sub("", text)):
             if placeholder != _PLACEHOLDER and not _is_there(Path(self.path).resolve().parent, text):
                 self.wrong(
-                    place, expected=f"no placeholder but {_PLACEHOLDER}", got=f"{placeholder} in {shown(text)}",
+                    place, expected=f"no placeholder but {_PLACEHOLDER}", got=f"{_short(placeholder)} in {shown(text)}",
                     hint=did_you_mean(placeholder, [_PLACEHOLDER]) or "Give each system its own: { A = …, B = … }.",
                 )  # fmt: skip
                 return
@@ -383,3 +383,7 @@ def _secret(match: re.Match[str]) -> str:
         raise InputError(
             f"the environment variable {match[1]} is not set", hint=f"export {match[1]}=… and run again."
         ) from None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:60]}…"

@@ -216,10 +216,11 @@ def _yaml(text: str, path: str) -> tuple[dict[str, Any], Lines]:
                 walk(value, (*place, index))
 
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        reader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)  # libyaml takes a tenth of the time
+        node = reader.get_single_node()
         if node is not None:
             walk(node, ())
-        content = yaml.safe_load(text)
+        content = reader.construct_document(node) if node is not None else None
     except RecursionError:
         raise _too_deep(path) from None
     except yaml.reader.ReaderError as error:
@@ -239,9 +240,9 @@ def _yaml(text: str, path: str) -> tuple[dict[str, Any], Lines]:
         mark = getattr(error, "problem_mark", None)
         words = getattr(error, "problem", None) or "it cannot be read"
         words = "a key that is a list or an object" if "unhashable" in words else words
-        raise InputError(
-            f"this is not YAML: {words}", path=path, line=mark.line + 1 if mark else None, reason=Reason.SYNTAX
-        ) from None
+        words = words if len(words) <= 200 else f"{words[:200]}…"
+        line = mark.line + 1 if mark else None
+        raise InputError(f"this is not YAML: {words}", path=path, line=line, reason=Reason.SYNTAX) from None
     if not isinstance(content, dict):
         raise InputError(path=path, line=1, expected="keys and values", got=shown(content), reason=Reason.SYNTAX)
     return content, lines

@@ -90,6 +90,7 @@ class Reason(StrEnum):
     NO_SCHEMA = "no_schema"
     BAD_SCHEMA = "bad_schema"
     UNKNOWN_DB_ID = "unknown_db_id"
+    BAD_DATABASE = "bad_database"
     # correct
     NO_PREDICTION_FIELD = "no_prediction_field"
     NO_GOLD = "no_gold"

@@ -128,7 +128,8 @@ class Archive:
         """The entries in the order in which they lie, none of them over another."""
         found.sort(key=lambda one: one.at)
         placed = []
-        for entry, end in zip(found, [*(one.at for one in found[1:]), start], strict=True):
+        ends = [*(one.at for one in found[1:]), start][: len(found)]  # of an archive without entries there are none
+        for entry, end in zip(found, ends, strict=True):
             if entry.at + _LOCAL_ENTRY.size + entry.packed > end:
                 raise self._damaged(f"the entry {shown(entry.name, 80)} reaches into what follows it")
             placed.append(entry._replace(end=end))

@@ -183,8 +183,9 @@ class Instrument(ABC):
             ]
             if samples is not None:
                 result.repeats = repeats(
-                    rows, result.statistics, self.question.headline, samples, slices=asked.slices, options=intervals
-                )
+                    rows, result.statistics, self.question.headline, samples, slices=asked.slices, options=intervals,
+                    outcome=self.question.outcome,
+                )  # fmt: skip
             result.inputs = self.inputs()
             self.finish(result)
         result.notes += [*given_up(rows), *asked.mended.notes()]

@@ -99,8 +99,9 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
         for by, rows in result.estimates.slices.items()
     ]
     samples = [_plain(t) for t in result.repeats.tables()] if result.repeats is not None else []
+    own, heading = [_plain(t) for t in result.own_tables()], result.question.tables_title
     there = [("figures", "Figures", True), ("samples", "Samples", samples), ("pictures", "Pictures", charts),
-             ("slices", "Slices", slices), ("examples", "Examples", section)]  # fmt: skip
+             ("slices", "Slices", slices), ("own", heading, own), ("examples", "Examples", section)]  # fmt: skip
     return rendered(
         "page.html.j2",
         section,
@@ -124,6 +125,8 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
         charts=charts,
         slices=slices,
         samples=samples,
+        own=own,
+        own_heading=heading,
         table=_table,
         rows=f"{result.rows.height:,}",
     )

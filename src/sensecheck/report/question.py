@@ -17,6 +17,7 @@ from sensecheck.statistics.statistic import AnyStatistic
 
 if TYPE_CHECKING:
     from sensecheck.report.result import Result
+    from sensecheck.report.tables import Table
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,10 @@ class Question:
     """Texts of some examples (rows of measurements joined with their texts) → parts to show, see `report.examples`."""
     verdict: Callable[[Result], Sequence[str]] | None = None
     """One to three plain sentences that a reader should take away."""
+    tables: Callable[[Result], Sequence[Table]] | None = None
+    """Tables of its own, behind those of figures and slices; made from the figures and `Result.extra` alone."""
+    tables_title: str = ""
+    """The heading above them on the page."""
     given: tuple[str, ...] = ()
     """Text columns of the examples that are the input's and not the system's: two runs of one input share them."""
     ignored_in_comparison: frozenset[str] = frozenset({"ci", "provider"})

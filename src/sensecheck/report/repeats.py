@@ -6,6 +6,7 @@ statistic over that table, so that each has its n, its unscored examples, an int
     pass@k   1 − C(n−c, k) / C(n, k)    at least one of k samples is right     (any@k where true is bad)
     pass^k   C(c, k) / C(n, k)          all of k samples are right             (all@k where true is bad)
     flips    0 < c < n                  neither all right nor all wrong
+    majority                            the answer that most samples give is right (where answers have keys)
 
 with n the scored samples of an example and c those that are right; and the variance of a row, split into that between
 and that within examples by the analysis of variance for unequal numbers.
@@ -39,9 +40,14 @@ from sensecheck.statistics.table import Slice, is_defined, slice_text
 SAMPLE_COLUMNS = SAMPLE_NAMES
 """Columns that tell the samples of an example apart where nobody names one."""
 
-NAME = r"(?:\w+\.)?(?:(?:pass@|pass\^|any@|all@)[1-9][0-9]*|flips|between|within|icc|se|se_one_sample|se_many_samples)"
+NAME = (
+    r"(?:\w+\.)?(?:(?:pass@|pass\^|any@|all@)[1-9][0-9]*|flips|majority|between|within|icc|se|se_one_sample|"
+    r"se_many_samples)"
+)
 """How a figure of several samples per example is called: which numbers k there are, only the data say."""
 
+ANSWER_KEY = "answer_key"
+"""A measurement column: equal answers have the same text there, samples that gave none have nothing."""
 _MOST_LOOKED_AT = 5_000_000
 """Up to so many rows are looked at for repeats that nobody named."""
 _FRACTION_BITS = 40
@@ -49,6 +55,10 @@ _FRACTION_BITS = 40
 _CHEN = "Chen et al. 2021, Evaluating Large Language Models Trained on Code"
 _YAO = "Yao, Shinn, Razavi and Narasimhan 2024, τ-bench: A Benchmark for Tool-Agent-User Interaction"
 _SEARLE = "Searle, Casella and McCulloch 1992, Variance Components"
+_WANG = (
+    "Wang, Wei, Schuurmans, Le, Chi, Narang, Chowdhery and Zhou 2023, Self-Consistency Improves Chain of Thought "
+    "Reasoning in Language Models, ICLR"
+)
 _MILLER = "Miller 2024, Adding Error Bars to Evals"
 
 
@@ -292,7 +302,15 @@ class Repeats:
             spread.rows.append([_subject(between), *cells, f"{between.n:,}", f"{between.unscored_total:,}"])
         if not reached.rows:
             spread.notes, reached.notes = reached.notes, []
-        return [table for table in (reached, spread) if table.rows] + self._slice_tables(of)
+        return [table for table in (reached, self._majorities(of), spread) if table.rows] + self._slice_tables(of)
+
+    def _majorities(self, of: Sequence[str]) -> Table:
+        """What the answer is worth that most samples give."""
+        known = {f.name: f for f in self.figures}
+        table = Table("the answer that most samples of an example give", ["figure", "right", "n", "unscored"])
+        for figure in (known[f"{name}.majority"] for name in of if f"{name}.majority" in known):
+            table.rows.append([_subject(figure), _with_ends(figure), f"{figure.n:,}", f"{figure.unscored_total:,}"])
+        return table
 
     def _slice_tables(self, of: Sequence[str]) -> list[Table]:
         tables = []
@@ -315,7 +333,8 @@ class Repeats:
         for name in of:
             one, every = _parts(known, name, self.at[-1])
             if f"{name}.{one}" in known:
-                return [f"{name}.{one}", f"{name}.{every}", f"{name}.flips"]
+                parts = (one, every, "flips", *(["majority"] if f"{name}.majority" in known else []))
+                return [f"{name}.{part}" for part in parts]
         return []
 
 
@@ -347,8 +366,10 @@ def repeats(
     *,
     slices: Sequence[Slice] = (),
     options: IntervalOptions | None = None,
+    outcome: str = "",
 ) -> Repeats:
-    """The figures of several samples per example, for every headline figure that is a mean."""
+    """The figures of several samples per example, for every headline figure that is a mean; that of the column
+    `outcome` has a majority where answers have keys."""
     means = [s for s in statistics if isinstance(s, Statistic) and s.name in headline and is_mean(s)]
     by_example = _ByExample(rows, means, slices)
     counts = np.sort(by_example.frame["_rows"].to_numpy())[::-1]
@@ -367,6 +388,9 @@ def repeats(
             made.append(_flips(mean))
             flipping = pl.Series((right > 0) & (right < n))
             columns[made[-1].sums[0]] = pl.select(pl.when(pl.Series(n >= 2)).then(flipping)).to_series()
+            if mean.sums[0] == outcome and ANSWER_KEY in rows.schema:
+                made.append(_majority(mean))
+                columns[made[-1].sums[0]] = by_example.majority(rows, outcome)
         made += _variances(mean)
     table = Frames(by_example.table(columns))
     crossings = [by for by in slices if all(column in by_example.constant for column in by)]
@@ -475,6 +499,27 @@ class _ByExample:
             summed = summed.group_by("_example").agg(again)
         return summed.sort("_example")
 
+    def majority(self, rows: Measurements, outcome: str) -> pl.Series:
+        """By example: whether the answer that most of its scored samples give is right. Of answers given as often, the
+        one that came first counts; no answer at all only where no sample has one."""
+        parts, seen = [], 0
+        scored = pl.col("scored") if "scored" in rows.schema else pl.lit(True)
+        for batch in rows.batches([self.key, outcome, ANSWER_KEY, *(["scored"] if "scored" in rows.schema else [])]):
+            votes = batch.with_row_index("_place", offset=seen).filter(scored & pl.col(outcome).is_not_null())
+            seen += len(batch)
+            example = pl.col(self.key).cast(pl.String).fill_null("").alias("_example")
+            parts.append(votes.group_by(example, ANSWER_KEY).agg(
+                pl.len().alias("_votes"), pl.col("_place").min(), pl.col(outcome).sort_by("_place").first()
+            ))  # fmt: skip
+        groups = pl.concat(parts).group_by("_example", ANSWER_KEY).agg(
+            pl.col("_votes").sum(), pl.col("_place").min(), pl.col(outcome).sort_by("_place").first()
+        )  # fmt: skip
+        ranked = groups.sort(
+            pl.col(ANSWER_KEY).is_null(), pl.col("_votes"), pl.col("_place"), descending=[False, True, False]
+        )
+        chosen = ranked.group_by("_example", maintain_order=True).agg(pl.col(outcome).first())
+        return self.frame.select("_example").join(chosen, on="_example", how="left", maintain_order="left")[outcome]
+
     def table(self, columns: Mapping[str, pl.Series]) -> pl.DataFrame:
         """Measurements with one row an example."""
         frame = self.frame
@@ -563,6 +608,17 @@ def _flips(mean: Statistic) -> Statistic:
     )  # fmt: skip
 
 
+def _majority(mean: Statistic) -> Statistic:
+    return mean_of(
+        f"{mean.name} majority", f"{mean.name}.majority", title=f"{mean.label}: majority", direction=mean.direction,
+        absent="no scored sample", explanation=Explanation(
+            "examples whose most frequent answer is right / examples with a scored sample",
+            "Self-consistency: the samples of an example vote with their answers, equal answers together. Of answers "
+            "given as often, the one of the first sample counts; samples without an answer win only where all are.",
+            "How alike the samples are (temperature), and their number.", _WANG),
+    )  # fmt: skip
+
+
 def _components(
     n2: Floats, total: Floats, between: Floats, squares: Floats, k: Floats, n: Floats
 ) -> tuple[Floats, Floats]:
@@ -647,7 +703,7 @@ def explained() -> list[Statistic]:
     """What `sensecheck explain` says of all these, for any figure."""
     good = replace(mean_of("right"), name="", title="", direction="higher")
     bad = replace(good, direction="lower")
-    figures = [*_reached(good, "k"), *_reached(bad, "k"), _flips(good), *_variances(good)]
+    figures = [*_reached(good, "k"), *_reached(bad, "k"), _flips(good), _majority(good), *_variances(good)]
     return [replace(f, name=f.name.lstrip("."), title=f.label.lstrip(": ")) for f in figures]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, isfinite
@@ -20,7 +21,7 @@ from sensecheck.report.question import Question, question, slicings
 from sensecheck.report.repeats import Repeats
 from sensecheck.report.stored import ShapeError, check_inputs, check_summary
 from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table, titled, told
-from sensecheck.runs.directory import REPORT, SUMMARY, RunDirectory, Shards, damaged
+from sensecheck.runs.directory import REPORT, SUMMARY, RunDirectory, Shards, damage_told, damaged
 from sensecheck.runs.signature import Signature
 from sensecheck.runs.writing import MANIFEST, RunError, write_named
 from sensecheck.statistics.compare import ALPHA, ComparisonError, compare, flips, scored_differences
@@ -60,6 +61,8 @@ class Result:
     """What the question's plots need beyond the figures (curves, bins); part of summary.json."""
     repeats: Repeats | None = None
     """Figures of several samples per example, where there are several."""
+    read_back: bool = False
+    """Whether it was read from its directory, whose files anybody may have changed since."""
 
     _further_slices: dict[Slice, list[list[Figure]]] = field(default_factory=dict, repr=False)
     """Slices that somebody looked at; they are no part of the summary."""
@@ -203,16 +206,18 @@ class Result:
         chosen = replace(chosen, level=1 - ALPHA, method="auto" if chosen.method == "none" else chosen.method)
         paired = PairedRuns(self.rows, other.rows, names)
         headline = self.question.headline
+        shared = {statistic.name for statistic in other.statistics}
         differences = compare(
             self.rows,
             other.rows,
-            self.compared,
+            [statistic for statistic in self.compared if statistic.name in shared],
             options=chosen,
             headline=headline,
             names=names,
             paired=paired,
         )
-        scored = scored_differences(paired, self.statistics, headline, chosen)
+        own = [statistic for statistic in self.statistics if statistic.name in shared]
+        scored = scored_differences(paired, own, headline, chosen)
         outcome = self.question.outcome
         # A method may leave the outcome out (exact match alone, say): there is then nothing to flip.
         both = bool(outcome) and outcome in self.rows.schema and outcome in other.rows.schema
@@ -250,7 +255,12 @@ class Result:
         tables = [figures_table(f"{self.question.name}: {self.question.asks}", self.figures, self.options.level, notes)]
         for by, rows in self.estimates.slices.items():
             tables.append(slices_table(by, rows, self.question.headline))
-        return [*tables, *(self.repeats.tables() if self.repeats is not None else ())]
+        tables += self.repeats.tables() if self.repeats is not None else []
+        return [*tables, *self.own_tables()]
+
+    def own_tables(self) -> Sequence[Table]:
+        """Tables that only this question has."""
+        return self.question.tables(self) if self.question.tables is not None else ()
 
     def unscored(self) -> dict[str, int]:
         """Rows that no figure could score, by reason."""
@@ -304,7 +314,9 @@ class Result:
         if form == "json":
             out.write(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2).decode() + "\n")
             return
-        for table in self.tables():
+        with self._damage_told():
+            tables = self.tables()
+        for table in tables:
             if form == "markdown":
                 out.write(table.markdown() + "\n")
             elif form == "latex":
@@ -325,13 +337,19 @@ class Result:
         raise KeyError(f"no picture {name!r}; choose from: {', '.join(c.name for c in charts)}")
 
     def charts(self) -> list[Chart]:
-        return list(self.question.plots(self)) if self.question.plots else []
+        with self._damage_told():
+            return list(self.question.plots(self)) if self.question.plots else []
+
+    def _damage_told(self) -> AbstractContextManager[None]:
+        """What fails over files that were changed is told as damage to them."""
+        return damage_told(self.directory.path) if self.read_back and self.directory is not None else nullcontext()
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
         """Write the report: one file that opens from disk."""
         from sensecheck.report.page import page
 
-        return write_named(path, page(self).encode("utf-8"))
+        with self._damage_told():
+            return write_named(path, page(self).encode("utf-8"))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the whole run directory."""
@@ -382,22 +400,29 @@ def load(path: str | os.PathLike[str]) -> Result:
             "measure again with --overwrite (overwrite=True)"
         )
     rows, inputs = _checked(run, stored)
-    signature = Signature.from_dict(stored["signature"])
-    asked = question(str(stored["question"]))
+    with damage_told(run.path):
+        estimates = Estimates(
+            [_figure(f) for f in stored["figures"]],
+            {tuple(s["by"]): [[_figure(f) for f in row] for row in s["values"]] for s in stored["slices"]},
+            {name: _anchor(run, name, values) for name, values in stored.get("anchors", {}).items()},
+        )
+        result = Result(
+            question(str(stored["question"])), Signature.from_dict(stored["signature"]), estimates, rows,
+            run.examples(), IntervalOptions(**{**stored["intervals"], "seed": int(stored["intervals"]["seed"])}),
+            stored["notes"], inputs, run, dict(stored.get("extra", {})),
+            Repeats.from_dict(stored["repeats"], _figure) if "repeats" in stored else None, read_back=True,
+        )  # fmt: skip
+        assert result.statistics is not None  # made now, so that a method that was changed is told here
+    return result
+
+
+def _anchor(run: RunDirectory, name: str, values: Any) -> Any:
     import numpy as np
 
-    anchors = {k: np.asarray(v, dtype=np.float64) for k, v in stored.get("anchors", {}).items()}
-    estimates = Estimates(
-        [_figure(f) for f in stored["figures"]],
-        {tuple(s["by"]): [[_figure(f) for f in row] for row in s["values"]] for s in stored["slices"]},
-        anchors,
-    )
-    options = IntervalOptions(**{**stored["intervals"], "seed": int(stored["intervals"]["seed"])})
-    return Result(
-        asked, signature, estimates, rows, run.examples(), options, stored["notes"],
-        inputs, run, dict(stored.get("extra", {})),
-        Repeats.from_dict(stored["repeats"], _figure) if "repeats" in stored else None,
-    )  # fmt: skip
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except ValueError:
+        raise damaged(run.path / SUMMARY, f"anchors.{shown(name, 40)} is not a table of numbers") from None
 
 
 def _checked(run: RunDirectory, stored: Mapping[str, Any]) -> tuple[Shards, list[dict[str, Any]]]:

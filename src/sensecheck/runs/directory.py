@@ -34,7 +34,6 @@ from sensecheck.statistics.measurements import full, lean
 
 HELD_BYTES = 300_000_000
 """Measurements that take more are read from their files again each time they are needed."""
-"""Rows of measurements that are held in memory; more are read from their files each time."""
 MOST_BYTES = 256 * 1024 * 1024
 """A longer manifest or summary is none of ours."""
 SUMMARY = "summary.json"
@@ -47,6 +46,8 @@ _PLAIN = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_
 KINDS = ("measurements", "examples")
 REMEDY = "measure again with --overwrite (overwrite=True)"
 """What to do about a run that cannot be read."""
+MOST_CHANGES = 8
+"""Differences between a run and its resumption that are told."""
 
 
 def damaged(path: Path, what: str) -> RunError:
@@ -166,7 +167,7 @@ class RunDirectory:
         changes = _changes(begun, _jsonable(plan))
         if changes:
             raise RunError(
-                f"{self.path} was started differently and cannot be resumed: {'; '.join(changes)}. "
+                f"{self.path} was started differently and cannot be resumed: {_some(changes)}. "
                 "Resume with the same inputs and options, or choose another directory."
             )
 
@@ -412,8 +413,14 @@ def _changes(begun: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
         elif key == "inputs" and _are_files(was or []) and _are_files(now or []):
             changes += _changed_files({i["path"]: i for i in was or []}, {i["path"]: i for i in now or []})
         else:
-            changes.append(f"{key} was {_spelled(was)}, now {_spelled(now)}")
+            name = key if len(key) <= 60 else f"{key[:60]}…"  # anybody may have changed the manifest
+            changes.append(f"{name} was {_spelled(was)}, now {_spelled(now)}")
     return changes
+
+
+def _some(changes: Sequence[str]) -> str:
+    more = len(changes) - MOST_CHANGES
+    return "; ".join(changes[:MOST_CHANGES]) + (f"; and {more:,} more" if more > 0 else "")
 
 
 def _public(value: Any) -> Any:

@@ -35,6 +35,8 @@ _TERMS = frozenset(("iri", "literal", "blank"))
 
 
 def request_key(fingerprint: str, request: Request) -> bytes:
+    if request.timed:
+        raise ValueError("a timing is no answer, and is not kept")
     digest = hashlib.blake2b(digest_size=20)
     for part in (fingerprint, request.database, request.text):
         raw = part.encode("utf-8", "surrogatepass")

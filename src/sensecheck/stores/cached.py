@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from .cache import ResultCache, request_key
@@ -38,23 +40,29 @@ _BATCH = 64
 
 
 def answers(
-    store: Store, requests: Iterable[Request], cache: ResultCache | None = None
-) -> Iterator[tuple[Request, Outcome]]:
-    """Each distinct request with its outcome, from the cache where it is there.
+    store: Store, requests: Iterable[Request], cache: ResultCache | None = None, seconds: float | None = None
+) -> Generator[tuple[Request, Outcome], None, None]:
+    """Each distinct request with its outcome, from the cache where it is there. `seconds` is a shorter time for each
+    than the limits of the store, which must be an embedded one.
 
     Outcomes are written to the cache as they come, before they are yielded: whatever stops the run, nothing
     that was answered is asked again.
     """
     distinct = list(dict.fromkeys(requests))
+    limits = store.limits
+    run: Callable[[list[Request]], Iterator[tuple[int, Outcome]]] = store.run
+    if seconds is not None and isinstance(store, Databases | Graph):
+        limits = replace(limits, seconds=min(seconds, limits.seconds))
+        run = partial(store.run, seconds=seconds)
     if cache is None:
-        for index, outcome in store.run(distinct):
+        for index, outcome in run(distinct):
             yield distinct[index], outcome
         return
     keys: list[bytes] = []
     missing: list[Request] = []
     for request in distinct:
         key = request_key(_fingerprint(store, request), request)
-        stored = cache.get(key, store.limits)
+        stored = cache.get(key, limits)
         if stored is not None:
             yield request, stored
         else:
@@ -62,15 +70,15 @@ def answers(
             keys.append(key)
     unstored: list[tuple[int, Outcome]] = []
     try:
-        for numbered_outcome in store.run(missing):
+        for numbered_outcome in run(missing):
             unstored.append(numbered_outcome)
             if len(unstored) >= _BATCH:
-                cache.put_many(((keys[i], outcome) for i, outcome in unstored), store.limits)
+                cache.put_many(((keys[i], outcome) for i, outcome in unstored), limits)
                 batch, unstored = unstored, []
                 for i, outcome in batch:
                     yield missing[i], outcome
     finally:
-        cache.put_many(((keys[i], outcome) for i, outcome in unstored), store.limits)
+        cache.put_many(((keys[i], outcome) for i, outcome in unstored), limits)
     for i, outcome in unstored:
         yield missing[i], outcome
 

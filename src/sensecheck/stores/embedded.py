@@ -16,6 +16,7 @@ from sensecheck.inputs import fingerprints
 from .limits import Limits
 from .outcomes import Answer, Failure, Outcome, Request
 from .pool import StoreError, WorkerPool
+from .schemas import Schema, duckdb_schema, sqlite_schema
 from .sparql_gate import STANDARD_PREFIXES, prefixes_print
 
 
@@ -39,8 +40,8 @@ class _Embedded:
     def execute(self, request: Request) -> Outcome:
         return self.pool.execute(request)
 
-    def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Outcome]]:
-        return self.pool.run(requests)
+    def run(self, requests: Iterable[Request], seconds: float | None = None) -> Iterator[tuple[int, Outcome]]:
+        return self.pool.run(requests, seconds)
 
     def execute_many(self, requests: Iterable[Request]) -> list[Outcome]:
         return self.pool.execute_many(requests)
@@ -190,6 +191,16 @@ class Databases(_Embedded):
                 return [candidate, *beside]
         raise StoreError(f"database {name!r}: there is neither {name}/ nor {name}.sqlite in {self.path}")
 
+    def names(self) -> list[str]:
+        """The databases in a folder, by their names."""
+        if self.path.is_file():
+            return [self.path.stem]
+        names = {p.stem for p in self.path.iterdir() if p.suffix in self._ENDINGS and p.is_file()}
+        for folder in self.path.iterdir():
+            if folder.is_dir() and any(p.suffix in self._ENDINGS and p.is_file() for p in folder.iterdir()):
+                names.add(folder.name)
+        return sorted(name for name in names if not name.startswith("."))
+
     def request(self, text: str, file: Path) -> Request:
         return Request(text, str(file))
 
@@ -201,6 +212,10 @@ class Databases(_Embedded):
         outcome = self.execute(Request(query, file))
         return {str(row[0]).lower() for row in outcome.rows} if isinstance(outcome, Answer) else None
 
+    def schema(self, file: str) -> Schema | None:
+        """The tables of a database with their columns, and its foreign keys; None where it does not say."""
+        return sqlite_schema(file) if self.dialect == "sqlite" else duckdb_schema(self.execute, file)
+
     def is_locked(self, file: str) -> bool:
         """Whether another program keeps a database for itself just now."""
         outcome = self.execute(Request("SELECT 1", file)) if self.dialect != "sqlite" else None
@@ -209,6 +224,14 @@ class Databases(_Embedded):
         with suppress(OSError, sqlite3.Error):
             return _sqlite_is_locked(file)
         return False
+
+    def refuse_locked(self, file: str) -> None:
+        """Raise StoreError where another program keeps a database for itself: every query on it would fail alike."""
+        if self.is_locked(file):
+            raise StoreError(
+                f"database {file}: it is locked, another program is writing to it. Wait until that is done, or "
+                "give a copy"
+            )
 
     def file_print(self, file: str) -> str:
         """The fingerprint of one database file's content, and of what waits beside it in a write-ahead log."""

@@ -38,6 +38,8 @@ class Request(NamedTuple):
 
     text: str
     database: str = ""
+    timed: bool = False
+    """SQL: how long it takes is asked for, not what it answers. The outcome has `seconds`, no rows, and is not kept."""
 
 
 class EndpointDeadError(ConnectionError):

@@ -175,9 +175,13 @@ class WorkerPool:
 
     # ---- queries
 
-    def run(self, requests: Iterable[Request]) -> Iterator[tuple[int, Outcome]]:
-        """Outcomes as they come, each with the number of its request. The order is that of finishing."""
+    def run(self, requests: Iterable[Request], seconds: float | None = None) -> Iterator[tuple[int, Outcome]]:
+        """Outcomes as they come, each with the number of its request. The order is that of finishing.
+
+        `seconds`: a shorter time for each query than the limits allow.
+        """
         self.open()
+        most = self.limits.seconds if seconds is None else min(seconds, self.limits.seconds)
         pending = enumerate(requests)
         exhausted = False
         with selectors.DefaultSelector() as selector:
@@ -188,8 +192,8 @@ class WorkerPool:
                     if not exhausted:
                         exhausted = yield from self._hand_out(pending, selector)
                     if self._busy():
-                        yield from self._collect_replies(selector)
-                        yield from self._end_overdue(selector)
+                        yield from self._collect_replies(selector, most)
+                        yield from self._end_overdue(selector, most)
                     elif exhausted:
                         return
             finally:
@@ -228,10 +232,10 @@ class WorkerPool:
                 yield number, failure
         return False
 
-    def _collect_replies(self, selector: selectors.BaseSelector) -> Iterator[tuple[int, Outcome]]:
+    def _collect_replies(self, selector: selectors.BaseSelector, most: float) -> Iterator[tuple[int, Outcome]]:
         """Wait until a worker says something or the longest at work is overdue; the outcomes that are whole."""
         first_start = min(worker.started for worker in self._busy())
-        seconds_left = first_start + self.limits.seconds + _GRACE_SECONDS - time.monotonic()
+        seconds_left = first_start + most + _GRACE_SECONDS - time.monotonic()
         for key, _ in selector.select(max(0.0, seconds_left)):
             worker = key.data
             number = worker.job
@@ -250,16 +254,16 @@ class WorkerPool:
             if number >= 0:
                 yield number, outcome
 
-    def _end_overdue(self, selector: selectors.BaseSelector) -> Iterator[tuple[int, Outcome]]:
+    def _end_overdue(self, selector: selectors.BaseSelector, most: float) -> Iterator[tuple[int, Outcome]]:
         """Kill the workers that are at one query for too long."""
         now = time.monotonic()
         for worker in self._busy():
             seconds = now - worker.started
-            if seconds > self.limits.seconds + _GRACE_SECONDS:
+            if seconds > most + _GRACE_SECONDS:
                 selector.unregister(worker.channel)
                 number = worker.job
                 self._end_worker(worker, "kill")
-                yield number, _timeout(self.limits, seconds)
+                yield number, _timeout(most, seconds)
 
     def execute(self, request: Request) -> Outcome:
         for _, outcome in self.run([request]):
@@ -283,7 +287,8 @@ class WorkerPool:
         return None
 
     def _send_request(self, worker: _Worker, job: int, request: Request) -> Failure | None:
-        body = orjson.dumps({"text": request.text, "database": request.database})
+        message = {"text": request.text, "database": request.database}
+        body = orjson.dumps({**message, "timed": True} if request.timed else message)
         worker.job = job
         worker.started = time.monotonic()
         worker.received.clear()
@@ -339,7 +344,7 @@ class WorkerPool:
         ending = self._end_worker(worker, "end")
         status = int(ending["status"])
         if status == -signal.SIGXCPU or (status == -signal.SIGKILL and seconds > self.limits.seconds):
-            return _timeout(self.limits, seconds)
+            return _timeout(self.limits.seconds, seconds)
         # An allocation that failed aborts, or its missing result is used as if it were there; the kernel kills.
         no_memory = status in (-signal.SIGABRT, -signal.SIGKILL, _OUT_OF_MEMORY_STATUS)
         if status in (-signal.SIGSEGV, -signal.SIGBUS):
@@ -356,8 +361,8 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _timeout(limits: Limits, seconds: float) -> Failure:
-    return Failure(Reason.TIMEOUT, f"no answer within {limits.seconds:g} s", seconds)
+def _timeout(most: float, seconds: float) -> Failure:
+    return Failure(Reason.TIMEOUT, f"no answer within {most:g} s", seconds)
 
 
 def _stop_nursery(nursery: subprocess.Popen[bytes], control: socket.socket) -> None:

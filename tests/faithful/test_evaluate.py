@@ -295,3 +295,23 @@ def test_the_signature_tells_schemas_and_lexicons_apart(tmp_path: Path) -> None:
         faithful.evaluate(rows, schema=first).compare(faithful.evaluate(rows, schema=second))
     with pytest.raises(ComparisonError, match="lexicon: sentences were read with other word lists"):
         faithful.evaluate(rows, lexicon=[words]).compare(faithful.evaluate(rows, lexicon=[others]))
+
+
+def test_a_rule_can_be_switched_off_and_the_signature_says_so():
+    pairs = {"query": ["SELECT name FROM boat WHERE length > 20"], "sentence": ["Names of boats shorter than 20."]}
+    judged = faithful.evaluate(pairs)
+    assert judged["consistent"].value == 0.0 and "without" not in str(judged.signature)
+    fault = faithful.Checker("sql").check(pairs["query"][0], pairs["sentence"][0]).faults()[0].rule
+    spared = faithful.evaluate(pairs, without=[fault, fault])
+    assert spared["consistent"].value == 1.0 and f"without:{fault}" in str(spared.signature)
+    with pytest.raises(InputError, match=f"without: expected a rule.*'{fault}s'.*Did you mean '{fault}'"):
+        faithful.evaluate(pairs, without=f"{fault}s")
+
+
+def test_a_run_with_evidence_is_no_match_for_one_without():
+    pairs = {"query": ["SELECT name FROM boat"] * 3, "sentence": ["Names of boats."] * 3}
+    plain = faithful.evaluate(pairs)
+    hinted = faithful.evaluate({**pairs, "evidence": ["craft refers to boat", None, ""]})
+    assert "evidence:read" in str(hinted.signature) and "evidence" not in str(plain.signature)
+    with pytest.raises(ComparisonError, match="evidence"):
+        plain.compare(hinted)

@@ -251,3 +251,10 @@ def test_demo_of_the_original() -> None:
         "for media in the quad cities, when the start was in the 1940s, the day power is 1000 the majority of the time."
     )
     assert checker.evaluate(logic, pred, truth) == ["194"]
+
+
+def test_values_of_nothing_but_quotes_do_not_take_all_memory() -> None:
+    slots = {f"{{VALUE{k}}}": "''" for k in range(40)}
+    assert original.question_test("SELECT", dict(list(slots.items())[:3]), "how many")[1] == []
+    with pytest.raises(ValueError, match="grows without end"):
+        original.question_test("SELECT", slots, "how many")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from sensecheck.faithful.languages import LANGUAGES, read_labels
-from sensecheck.faithful.measure import STRICT_THRESHOLD, THRESHOLD, Checker, measure
+from sensecheck.faithful.matching.ruling import CONFIDENCE, RULES
+from sensecheck.faithful.measure import HINT, STRICT_THRESHOLD, THRESHOLD, Checker, measure
 from sensecheck.faithful.question import QUESTION
 from sensecheck.faithful.records import FIELDS, identity_of, load_schemas, pairs_of, schema_print
 from sensecheck.inputs import fingerprints
@@ -22,6 +25,9 @@ from sensecheck.report.instrument import TableInstrument
 from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
+
+if TYPE_CHECKING:
+    from sensecheck.faithful.stored import StoredValues  # with the stores, which few need
 
 _reading = partial(Option, group="reading")
 _judging = partial(Option, group="judging")
@@ -38,8 +44,17 @@ def evaluate(
     schema: Annotated[
         Any,
         _reading(
-            "SQL: Spider's tables.json, a SQLite file or folder of them, or CREATE TABLE in a .sql file (repeatable)",
+            "SQL: tables.json of Spider or BIRD, a SQLite or DuckDB file or folder of them, BIRD's "
+            "database_description, CREATE TABLE in a .sql file (repeatable: what each knows is put together)",
             metavar="FILE", repeat=True,
+        ),
+    ] = None,
+    database: Annotated[
+        str | os.PathLike[str] | None,
+        _reading(
+            "SQL: an SQLite or DuckDB file, or a folder of them by database name, where the literals of queries are "
+            "looked up; it also serves as the schema where --schema is not given",
+            metavar="PATH",
         ),
     ] = None,
     dialect: Annotated[
@@ -58,6 +73,11 @@ def evaluate(
     strict: Annotated[
         bool, _judging("also count doubtful findings, and things that people usually leave unsaid (threshold 0.25)")
     ] = False,
+    without: Annotated[
+        Sequence[str],
+        _judging("switch a rule off, by its name or by that of its findings, as reports show them (repeatable)",
+                 metavar="RULE"),
+    ] = (),
     parity: Annotated[Literal["blec"] | None, as_original("blec")] = None,
     template: Annotated[
         str | os.PathLike[str] | None,
@@ -84,24 +104,36 @@ def evaluate(
     if parity is not None:
         if parity != "blec":
             raise InputError(field="parity", expected="blec", got=shown(parity), reason=Reason.BAD_OPTION)
+        if database is not None:
+            raise InputError(
+                field="database", expected="none: BLEC looks nothing up", got=shown(os.fspath(database)),
+                hint="Leave --database (database=) or --as (parity=) out.", reason=Reason.BAD_OPTION,
+            )  # fmt: skip
         from sensecheck.faithful.parity import Blec, Slots
 
         return Blec(data, asked(shared), language, Slots(language, schema, template, translate)).run()
     surest = threshold if threshold is not None else STRICT_THRESHOLD if strict else THRESHOLD
-    _check_choices(dialect, surest)
-    schemas, names = load_schemas(schema, dialect), _labels(labels)
-    checker = Checker(
-        language, schemas=schemas, dialect=dialect, labels=names, lexicon=[os.fspath(path) for path in lexicon],
-        threshold=surest,
-    )  # fmt: skip
-    return Faithful(data, asked(shared), checker, {
-        "language": language,
-        "threshold": surest,
-        "schema": schema_print(schemas),
-        "labels": None if labels is None else fingerprints.of_value(dict(names)),
-        "lexicon": [identity_of(path) for path in lexicon] or None,
-        "dialect": dialect,
-    }).run()  # fmt: skip
+    without = [without] if isinstance(without, str) else list(without)
+    _check_choices(dialect, surest, without)
+    with ExitStack() as closing:
+        stored = None if database is None else closing.enter_context(_stored(database, language))
+        schemas, names = load_schemas(schema, dialect), _labels(labels)
+        if schemas is None and stored is not None:
+            schemas = stored.schemas()
+        checker = Checker(
+            language, schemas=schemas, database=stored, dialect=dialect, labels=names,
+            lexicon=[os.fspath(path) for path in lexicon], threshold=surest, without=without,
+        )  # fmt: skip
+        return Faithful(data, asked(shared), checker, {
+            "language": language,
+            "threshold": surest,
+            "schema": schema_print(schemas),
+            "database": None if stored is None else stored.content(),
+            "labels": None if labels is None else fingerprints.of_value(dict(names)),
+            "lexicon": [identity_of(path) for path in lexicon] or None,
+            "dialect": dialect,
+            "without": sorted(set(without)) or None,
+        }, stored).run()  # fmt: skip
 
 
 class Faithful(TableInstrument):
@@ -112,24 +144,44 @@ class Faithful(TableInstrument):
     block_bytes = 1 << 21
     batch_rows = 8192
 
-    def __init__(self, data: Any, asked: Asked, checker: Checker, choices: Method) -> None:
+    def __init__(
+        self, data: Any, asked: Asked, checker: Checker, choices: Method, stored: StoredValues | None = None
+    ) -> None:
         super().__init__(data, asked)
         self.checker = checker
         self.choices = choices
+        self.stored = stored
 
     def method(self) -> Method:
         return {**self.choices, "cluster": self.asked.cluster, "weight": self.asked.weight}
 
     def defaults(self) -> Method:
         """The language is always said."""
-        names = ("schema", "labels", "lexicon", "dialect", "cluster", "weight")
+        names = ("schema", "database", "labels", "lexicon", "dialect", "without", "cluster", "weight")
         return {"threshold": THRESHOLD, **dict.fromkeys(names)}
+
+    def plan(self) -> Method:
+        return {} if self.stored is None else {"database": self.stored.state()}
+
+    def finish(self, result: Result) -> None:
+        if result.texts is not None and HINT in result.texts.schema:
+            # Evidence changes verdicts: a run that had none is not compared with one that had.
+            method = {**result.signature.method, "evidence": "read"}
+            result.signature = replace(result.signature, method=method)
+        result.notes += [] if self.stored is None else self.stored.notes()
 
     def measure(self, batch: TableBatch) -> Batch:
         return measure(self.checker, pairs_of(batch, self.asked))
 
 
-def _check_choices(dialect: str | None, threshold: float) -> None:
+def _check_choices(dialect: str | None, threshold: float, without: Sequence[str]) -> None:
+    for name in without:
+        if name not in RULES and name not in CONFIDENCE:
+            raise InputError(
+                field="without", expected="a rule, or a finding of one", got=shown(name),
+                hint=did_you_mean(name, [*RULES, *CONFIDENCE]) or f"Rules: {', '.join(sorted(RULES))}.",
+                reason=Reason.BAD_OPTION,
+            )  # fmt: skip
     if dialect is not None:
         _check_dialect(dialect)
     if not 0 < threshold <= 1:
@@ -147,6 +199,19 @@ def _check_dialect(name: str) -> None:
             field="dialect", expected=f"a dialect of SQL: {', '.join(known)}", got=repr(name),
             hint=did_you_mean(name, known), reason=Reason.BAD_OPTION,
         )  # fmt: skip
+
+
+def _stored(database: str | os.PathLike[str], language: str) -> StoredValues:
+    if not os.fspath(database):
+        raise InputError(field="database", expected="a file or folder", got="''", reason=Reason.BAD_OPTION)
+    if language != "sql":
+        raise InputError(
+            field="database", expected="none: only the literals of SQL are looked up", got=shown(os.fspath(database)),
+            hint="Leave --database (database=) out, or say --language sql.", reason=Reason.BAD_OPTION,
+        )  # fmt: skip
+    from sensecheck.faithful.stored import StoredValues
+
+    return StoredValues(database)
 
 
 def _labels(given: Any) -> Mapping[str, str]:

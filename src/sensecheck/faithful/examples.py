@@ -41,6 +41,8 @@ def _example(row: dict[str, Any]) -> dict[str, Any]:
         {"label": "query", "spans": painted(query, in_query)},
         {"label": "sentence", "spans": painted(sentence, in_sentence)},
     ]
+    if row.get("hint"):
+        parts.append({"label": "evidence", "spans": painted(str(row["hint"]), [])})
     if rows:
         parts.append({"label": "findings", "head": ["status", "kind", "what", "confidence", "rule"], "rows": rows})
     return {"title": title, "parts": parts}

@@ -6,14 +6,23 @@ knows a language.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from importlib import resources
+from typing import Any
 
 from sensecheck.inputs.reasons import Reason
 from sensecheck.language.morphology import stem
 from sensecheck.language.tokens import split_identifier
 
 Span = tuple[int, int]
+
+_SHORT_FORMS: dict[str, str] = json.loads(
+    resources.files("sensecheck.language").joinpath("data", "short_forms.json").read_text("utf-8")
+)["short_forms"]
+"""How databases shorten words that nobody says so: nm, dt."""
 
 
 class UnreadableQueryError(ValueError):
@@ -47,7 +56,7 @@ class Name:
 @lru_cache(maxsize=65_536)
 def name_of(text: str) -> Name:
     """The words of an identifier or of a natural-language name."""
-    words = tuple(split_identifier(text))[:12]
+    words = tuple(_SHORT_FORMS.get(word, word) for word in split_identifier(text)[:12])
     return Name(text, words, tuple(stem(w) for w in words))
 
 
@@ -78,6 +87,7 @@ class Fact:
     optional: bool = False  # people need not say it
     way: str = ""  # from or to: which end of a journey the value stands for
     pair: tuple[str, str] | None = None  # what is compared with what: the values that pick the two rows
+    whole: bool = False  # what a literal is held against is the column itself, not something made of it
     integral: bool = False  # the number counts things: more than one is at least two
 
     @property
@@ -111,9 +121,13 @@ class Reading:
     entities: frozenset[str] = frozenset()  # stems of the words that name tables
     textual: frozenset[Name] = frozenset()  # names of columns that hold text, as the schema says
     timed: frozenset[Name] = frozenset()  # names of columns that hold dates and times, as the schema says
+    labelled: tuple[tuple[Name, tuple[Name, ...]], ...] = ()  # tables, each with the columns that stand for its rows
     language: str = "sql"
     joins: list[tuple[Name, Name]] = field(default_factory=list)  # columns that must be equal in a row
     opaque: bool = False  # it holds identifiers that nobody could say, so what the sentence names may be them
+    surroundings: frozenset[str] = frozenset()  # what is known beside the query: keys, described
+    make_outline: Callable[[], Any] | None = None  # how the language tells which column stands where, when asked
+    lacks: Sequence[Any] = ()  # literals that find nothing in the database, where one is given
 
     def __post_init__(self) -> None:
         self.names = list(dict.fromkeys(self.names))
@@ -133,12 +147,59 @@ class Reading:
         self.directed = [f for f in self.of("comparison") if f.direction]
         """Comparisons of more and less."""
         form = "form" if self.language == "logic2text" else "query"
-        self.offers = frozenset((self.language, form, "opaque" if self.opaque else "names"))
-        """What a rule may need: the language, whether it is a query or a logic form, names that can be said."""
+        self.offers = frozenset((self.language, form, "opaque" if self.opaque else "names", *self.surroundings))
+        """What a rule may need: the language, whether it is a query or a logic form, names that can be said, what is
+        known beside the query."""
+
+    def looked_up(self, lacks: Sequence[Any]) -> None:
+        """Note which literals find nothing in the database: rules that need values are held to this query from now."""
+        self.lacks = lacks
+        self.offers |= {"values"}
 
     def of(self, kind: str) -> list[Fact]:
         """The facts of a kind."""
         return self._by_kind.get(kind, [])
+
+    @cached_property
+    def outline(self) -> Any:
+        """Which column stands where, for languages that tell; made when a rule first asks."""
+        assert self.make_outline is not None
+        return self.make_outline()
+
+    @cached_property
+    def _labels(self) -> frozenset[tuple[str, str]]:
+        return frozenset((table.text, label.text) for table, labels in self.labelled for label in labels)
+
+    def is_label(self, fact: Fact) -> bool:
+        """Whether the column of a fact is one by which people mean the row itself."""
+        return (fact.table.text, fact.name.text) in self._labels
+
+    def labels_of(self, table: Name) -> tuple[Name, ...]:
+        """The columns by which people mean the rows of a table."""
+        return next((labels for name, labels in self.labelled if name is table or name == table), ())
+
+    @cached_property
+    def fixed_twice(self) -> Fact | None:
+        """What a column must be equal to beside another value, in one row: no table is read twice, and nothing is
+        denied or said of one of two."""
+        compared = self.of("comparison")
+        if len(compared) < 2 or any(self.of(kind) for kind in ("connective", "setop", "negation")):
+            return None
+        tables = [fact.name for fact in self.of("table")]
+        fixed: dict[tuple[Name, Name], Fact] = {}
+        for fact in compared if len(set(tables)) == len(tables) else ():
+            if fact.op == "=" and fact.role == "where" and fact.value is not None and fact.whole:
+                first = fixed.setdefault((fact.table, fact.name), fact)
+                if first.value != fact.value:
+                    return fact
+        return None
+
+    @cached_property
+    def other_stems(self) -> frozenset[str]:
+        """Stems of unused columns that no table and no used name has: words that tell of something else."""
+        used = {key for name in self.names for key in name.stems}
+        stems = {key for name in self.other_names for key in name.stems if len(key) > 2}
+        return frozenset(stems - used - self.entities)
 
     @cached_property
     def other_index(self) -> dict[str, list[Name]]:

@@ -1,21 +1,25 @@
-"""Pairs of a query and a sentence → verdicts with evidence. Pure: no file is read here.
+"""Pairs of a query and a sentence → verdicts with evidence. No file is read here; a database, where one is given, is
+asked by `stored`.
 
 A query that comes with many sentences is read once.
 """
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import polars as pl
 
+from sensecheck.faithful.doubt import doubt_of, weighed
+from sensecheck.faithful.evidence import Evidence, EvidenceReader
 from sensecheck.faithful.facts import Reading, UnreadableQueryError
 from sensecheck.faithful.languages import LANGUAGES, Context
-from sensecheck.faithful.matching.rules import check
+from sensecheck.faithful.matching.rules import check, offered
 from sensecheck.faithful.matching.ruling import Finding, rules_for, spans_of
 from sensecheck.faithful.matching.sentence import Sentence
 from sensecheck.faithful.matching.vocabulary import Vocabulary, load_vocabulary
@@ -24,6 +28,9 @@ from sensecheck.faithful.schema import Schema
 from sensecheck.inputs.guarding import Fault, OverBudgetError, guarded
 from sensecheck.inputs.reasons import Reason
 from sensecheck.runs.collecting import Batch
+
+if TYPE_CHECKING:
+    from sensecheck.faithful.stored import StoredValues  # with the stores, which few need
 
 THRESHOLD = 0.5
 """A finding this sure makes a pair inconsistent."""
@@ -38,6 +45,9 @@ MAX_SENTENCE = 50_000
 """Characters of a sentence. A longer text is no sentence, and says nothing of the query."""
 
 MAX_QUERY = 200_000
+
+HINT = "hint"
+"""The column of texts that keeps the evidence that came with each pair."""
 
 MAX_STEPS = 3_000_000
 """Facts of the query times words of the sentence: about a second."""
@@ -70,9 +80,12 @@ class Verdict:
     detail: str = ""
     findings: list[Finding] = field(default_factory=list)
     sentence: Sentence | None = None
+    doubt: float | None = None  # how likely it is wrong, where all findings are weighed together
 
     def faults(self, threshold: float = THRESHOLD) -> list[Finding]:
-        """The findings that count against the pair."""
+        """The findings that count against the pair: the sure ones, or all where they were weighed together."""
+        if self.doubt is not None:
+            return [f for f in self.findings if f.status in _FAULTS] if self.doubt >= threshold else []
         return [f for f in self.findings if f.status in _FAULTS and f.confidence >= threshold]
 
     def evidence(self) -> list[dict[str, Any]]:
@@ -100,6 +113,7 @@ class Checker:
         language: str = "sql",
         *,
         schemas: Mapping[str, Schema] | Schema | None = None,
+        database: str | os.PathLike[str] | StoredValues | None = None,
         dialect: str | None = None,
         labels: Mapping[str, str] | None = None,
         lexicon: Sequence[str] = (),
@@ -107,7 +121,8 @@ class Checker:
         without: Iterable[str] = (),
         kept_queries: int = 4096,
     ) -> None:
-        """`without`: rules that are switched off, by their names or those of their findings."""
+        """`database`: where literals are looked up, and what tells of tables where no `schemas` do. `without`: rules
+        that are switched off, by their names or those of their findings."""
         if language not in LANGUAGES:
             raise ValueError(f"unknown language {language!r}: {', '.join(LANGUAGES)}")
         if not 0 < threshold <= 1:
@@ -118,11 +133,17 @@ class Checker:
         rules_for(frozenset(), self.without)  # refuses names that no rule has
         self.vocabulary: Vocabulary = load_vocabulary(*lexicon)
         self._read = LANGUAGES[language]
+        if database is not None and language != "sql":
+            raise ValueError(f"only SQL is looked up in a database, not {language}")
+        self._stored = _opened(database)
+        if schemas is None and self._stored is not None:
+            schemas = self._stored.schemas()
         self._one = schemas if isinstance(schemas, Schema) else None
         self._schemas: Mapping[str, Schema] = {} if isinstance(schemas, Schema) or schemas is None else schemas
         if self._one is None and len(self._schemas) == 1:
             self._one = next(iter(self._schemas.values()))
         self._contexts: dict[str | None, Context] = {}
+        self._readers: dict[str | None, EvidenceReader] = {}
         self._dialect, self._labels = dialect, dict(labels or {})
         self._readings: OrderedDict[tuple[str, str | None], Reading | UnreadableQueryError] = OrderedDict()
         self._kept = kept_queries
@@ -145,6 +166,8 @@ class Checker:
             return reading
         made = guarded("reading the query", self._reading, query, db_id)
         reading = UnreadableQueryError(made.reason, made.message) if isinstance(made, Fault) else made
+        if self._stored is not None and isinstance(reading, Reading):
+            reading = self._looked_up(reading, self._stored, db_id)
         self._readings[key] = reading
         if len(self._readings) > self._kept:
             self._readings.popitem(last=False)
@@ -160,28 +183,68 @@ class Checker:
         except RecursionError:
             return UnreadableQueryError(Reason.TOO_DEEP, "nested too deeply to be read")
 
-    def check(self, query: str, sentence: str, db_id: str | None = None) -> Verdict:
-        """Whether the sentence says what the query says, and nothing else."""
+    def _looked_up(self, reading: Reading, stored: StoredValues, db_id: str | None) -> Reading | UnreadableQueryError:
+        """A reading with what its literals find. What looks has bounds of its own, and is not called off half-way."""
+        from sensecheck.faithful.lacking import lacks_of
+
+        if reading.make_outline is None:
+            return UnreadableQueryError(Reason.UNKNOWN_DB_ID, "of several databases, none is named")
+        name = db_id or ""
+        if stored.path.is_file() and len(self._schemas) > 1 and not stored.path.stem.lower().startswith(name.lower()):
+            message = f"the database given is {stored.path.name}, and not {name!r}"
+            return UnreadableQueryError(Reason.UNKNOWN_DB_ID, message)
+        outline = guarded("reading the query", reading.make_outline)
+        if isinstance(outline, Fault):
+            return UnreadableQueryError(outline.reason, outline.message)
+        try:
+            reading.looked_up(lacks_of(outline, stored, name))
+        except UnreadableQueryError as error:
+            return error
+        return reading
+
+    def check(self, query: str, sentence: str, db_id: str | None = None, evidence: str | None = None) -> Verdict:
+        """Whether the sentence says what the query says, and nothing else. `evidence`: hints that come with it."""
         reading = self.reading(query, db_id)
         if isinstance(reading, UnreadableQueryError):
             return Verdict(None, reading.reason, str(reading))
         if not sentence.strip():
             return Verdict(None, "empty_sentence", "the sentence is empty")
-        verdict = guarded("matching words", self._matched, reading, sentence)
+        verdict = guarded("matching words", self._matched, reading, sentence, db_id, evidence)
         if not isinstance(verdict, Fault):
             return verdict
         if verdict.over_budget:
             return _says_nothing(reading, verdict)
         return Verdict(None, verdict.reason, verdict.message)
 
-    def _matched(self, reading: Reading, sentence: str) -> Verdict:
+    def _hints(self, evidence: str | None, db_id: str | None) -> Evidence | None:
+        if evidence is None or not evidence.strip():
+            return None
+        reader = self._readers.get(db_id)
+        if reader is None:
+            reader = self._readers[db_id] = EvidenceReader(self.context(db_id).schema)
+        return reader.read(evidence)
+
+    def findings(
+        self, query: str, sentence: str, db_id: str | None = None, evidence: str | None = None
+    ) -> list[Finding]:
+        """All that the rules find, before it is weighed; nothing where the query cannot be read."""
+        reading = self.reading(query, db_id)
+        if isinstance(reading, UnreadableQueryError):
+            return []
+        return check(reading, Sentence(sentence, self.vocabulary), self.without, self._hints(evidence, db_id))
+
+    def _matched(self, reading: Reading, sentence: str, db_id: str | None, hint: str | None) -> Verdict:
         if len(sentence) > MAX_SENTENCE:
             raise OverBudgetError(f"a sentence of {len(sentence):,} characters, where {MAX_SENTENCE:,} are allowed")
-        read = Sentence(sentence, self.vocabulary)
-        if len(reading.facts) * len(read.tokens) > MAX_STEPS:
-            raise OverBudgetError(f"{len(reading.facts):,} facts against {len(read.tokens):,} words")
-        findings = check(reading, read, self.without)
+        read, evidence = Sentence(sentence, self.vocabulary), self._hints(hint, db_id)
+        words = len(read.tokens) + (len(evidence.text) // 4 if evidence is not None else 0)
+        if len(reading.facts) * words > MAX_STEPS:
+            raise OverBudgetError(f"{len(reading.facts):,} facts against {words:,} words")
+        findings = check(reading, read, self.without, evidence)
         threshold = self.threshold
+        if "weighed" in offered(reading, evidence):
+            doubt = doubt_of(findings)
+            return Verdict(doubt < threshold, None, "", [weighed(f) for f in findings], read, doubt)
         if threshold <= UNSAID:
             # A limit goes unsaid only where a superlative implies it ("the youngest"): nothing is left out.
             findings = [
@@ -190,6 +253,14 @@ class Checker:
             ]
         sound = not any(f.status in _FAULTS and f.confidence >= threshold for f in findings)
         return Verdict(sound, None, "", findings, read)
+
+
+def _opened(database: str | os.PathLike[str] | StoredValues | None) -> StoredValues | None:
+    if not isinstance(database, str | os.PathLike):
+        return database
+    from sensecheck.faithful.stored import StoredValues
+
+    return StoredValues(database)
 
 
 def _says_nothing(reading: Reading, fault: Fault) -> Verdict:
@@ -215,6 +286,8 @@ def measure(checker: Checker, pairs: Pairs, *, evidence: bool = True) -> Batch:
             add(value)
         shown.append(orjson.dumps(verdict.evidence()).decode() if evidence and scored else None)
     texts = {"query": pairs.queries, "sentence": pairs.sentences, "evidence": shown}
+    if pairs.evidence is not None:
+        texts[HINT] = pairs.evidence
     return Batch(
         pl.DataFrame(columns, schema=_COLUMNS),
         pl.DataFrame({name: pl.Series(list(t), dtype=pl.String) for name, t in texts.items()}),
@@ -225,7 +298,8 @@ def _verdict(checker: Checker, pairs: Pairs, row: int) -> Verdict:
     query, sentence = pairs.queries[row], pairs.sentences[row]
     if query is None or sentence is None:
         return Verdict(None, Reason.MISSING_QUERY if query is None else Reason.MISSING_SENTENCE)
-    return checker.check(query, sentence, pairs.db_ids[row] if pairs.db_ids is not None else None)
+    db_id, evidence = (column[row] if column is not None else None for column in (pairs.db_ids, pairs.evidence))
+    return checker.check(query, sentence, db_id, evidence)
 
 
 @dataclass(slots=True)
@@ -248,12 +322,16 @@ class Tally:
 
 def _tally(verdict: Verdict, threshold: float) -> Tally:
     tally = Tally(dict.fromkeys(_FAULTS, 0), dict.fromkeys(GROUP_NAMES, 0), dict.fromkeys(GROUP_NAMES, 0))
+    together = verdict.doubt is not None
+    flagged = together and verdict.doubt is not None and verdict.doubt >= threshold
+    if verdict.doubt is not None:
+        tally.surest = verdict.doubt
     for finding in verdict.findings:
         status = finding.status
-        counted = status in _FAULTS and finding.confidence >= threshold
+        counted = status in _FAULTS and (flagged if together else finding.confidence >= threshold)
         if counted:
             tally.faults[status] += 1
-        if status in _FAULTS and finding.confidence > tally.surest:
+        if not together and status in _FAULTS and finding.confidence > tally.surest:
             tally.surest = finding.confidence
         group = GROUPS.get(finding.kind)
         if group is not None and status != "added":

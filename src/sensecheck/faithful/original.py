@@ -114,6 +114,10 @@ def _holds(text: str, forms: tuple[str, ...]) -> bool:
     return False
 
 
+_LONGEST_QUESTION = 2_000_000
+"""The original ends when no memory is left: each value of nothing but quotes makes its question much longer."""
+
+
 def question_test(sql: str, name_dict: Mapping[str, str], question: str) -> tuple[int, list[str]]:
     """BLEC's label (1 minus the number of errors) and errors for an already lower-cased question."""
     errors: list[str] = []
@@ -156,6 +160,10 @@ def question_test(sql: str, name_dict: Mapping[str, str], question: str) -> tupl
                 question = re.sub(stripped, _FOUND, question)
             else:
                 errors.append(stripped)
+            if len(question) > _LONGEST_QUESTION:
+                raise ValueError(
+                    "the question grows without end: a value of nothing but quotes is found at every place"
+                )
     return 1 - len(errors), errors
 
 

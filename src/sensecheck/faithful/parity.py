@@ -160,6 +160,8 @@ def _entries(schema: Any) -> list[Mapping[str, Any]]:
         return [spider_entry(entry, "schema", record) for record, entry in enumerate(given, 1)]
     if isinstance(schema, (list, tuple)) and schema and isinstance(schema[0], Mapping):
         return [spider_entry(entry, "schema", record) for record, entry in enumerate(schema, 1)]
+    if isinstance(schema, (list, tuple)):
+        return [entry for one in schema for entry in _entries(one)]
     path = Path(schema)
     if path.suffix != ".json":
         raise InputError(

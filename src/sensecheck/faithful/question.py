@@ -9,7 +9,7 @@ from sensecheck.faithful import ASKS
 from sensecheck.faithful.examples import example_page
 from sensecheck.faithful.figures import statistics
 from sensecheck.faithful.plots import plots
-from sensecheck.faithful.records import DB_NAMES, QUERY_NAMES, REFERENCE_NAMES, SENTENCE_NAMES
+from sensecheck.faithful.records import DB_NAMES, EVIDENCE_NAMES, QUERY_NAMES, REFERENCE_NAMES, SENTENCE_NAMES
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 
@@ -66,12 +66,13 @@ QUESTION = Question(
         "sentence": SENTENCE_NAMES,
         "db_id": DB_NAMES,
         "reference": REFERENCE_NAMES,
+        "evidence": EVIDENCE_NAMES,
         "id": ("id",),
     },
     needs=(("sentence",), ("query",)),
-    reads="Reads pairs of a formal query and a sentence (columns query, sentence, and for SQL db_id) in JSONL, JSON,\n"
-    "CSV, TSV or Parquet, plain or compressed with gzip or zstd. Every pair gets a verdict and, for every part of\n"
-    "the query, which words of the sentence cover it, what is missing, what is contradicted and what is added.",
+    reads="Reads pairs of a formal query and a sentence (columns query, sentence, and for SQL db_id and evidence) in\n"
+    "JSONL, JSON, CSV, TSV or Parquet, plain or compressed with gzip or zstd. Every pair gets a verdict and, for\n"
+    "every part of the query, which words of the sentence cover it, what is missing, contradicted or added.",
     usage=(
         "pairs.jsonl --language sql --schema tables.json --out run/",
         "pairs.csv --columns query=gold_sql --columns sentence=generated --schema db.sqlite",

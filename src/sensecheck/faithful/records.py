@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from sensecheck.faithful.schema import Schema, from_create_table, from_spider, from_sqlite, spider_entry
+from sensecheck.faithful.schema import Schema
+from sensecheck.faithful.schema import load_schemas as load_schemas
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.field_names import spelled
-from sensecheck.inputs.json_arrays import read_document
 from sensecheck.inputs.opening import sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
@@ -29,7 +28,8 @@ SENTENCE_NAMES = (
 )  # fmt: skip
 DB_NAMES = ("db_id", "db", "database", "database_id")
 REFERENCE_NAMES = ("reference", "truth", "gold_sentence", "target")
-FIELDS = ("id", "query", "sentence", "db_id", "reference")
+EVIDENCE_NAMES = ("evidence", "hint", "external_knowledge")
+FIELDS = ("id", "query", "sentence", "db_id", "reference", "evidence")
 
 
 @dataclass
@@ -40,6 +40,7 @@ class Pairs:
     sentences: Sequence[str | None]
     db_ids: Sequence[str | None] | None = None
     references: Sequence[str | None] | None = None
+    evidence: Sequence[str | None] | None = None
 
 
 def pairs_of(batch: TableBatch, asked: Asked) -> Pairs:
@@ -48,13 +49,16 @@ def pairs_of(batch: TableBatch, asked: Asked) -> Pairs:
     query = _column(batch, "query", QUERY_NAMES, asked.columns)
     sentence = _column(batch, "sentence", SENTENCE_NAMES, asked.columns, taken=query)
     db = next((name for name in DB_NAMES if name in frame.columns), None)
-    texts = (name for name in REFERENCE_NAMES if name in frame.columns and frame[name].dtype == pl.String)
-    reference = next(texts, None)
+    reference, evidence = (
+        next((name for name in names if name in frame.columns and frame[name].dtype == pl.String), None)
+        for names in (REFERENCE_NAMES, EVIDENCE_NAMES)
+    )
     return Pairs(
         _texts(batch, query, asked.skip_bad),
         _texts(batch, sentence, asked.skip_bad),
         batch.spelled(db).to_list() if db is not None else None,
         frame[reference].to_list() if reference is not None else None,
+        frame[evidence].to_list() if evidence is not None else None,
     )
 
 
@@ -91,95 +95,37 @@ def _texts(batch: TableBatch, name: str, skip_bad: bool) -> list[str | None]:
 
 # ------------------------------------------------------------------------------------------------- schemas
 
-_SQLITE_MAGIC = b"SQLite format 3\x00"
-_SQLITE_ENDINGS = (".sqlite", ".sqlite3", ".db")
-
-
-def load_schemas(given: Any, dialect: str | None = None) -> dict[str, Schema] | Schema | None:
-    """Schemas from Spider's tables.json, a SQLite file, a folder of them, or CREATE TABLE text (a .sql file)."""
-    if given is None or isinstance(given, Schema):
-        return given
-    if isinstance(given, Mapping):
-        if "table_names_original" in given:
-            return _spider([given], "schema")
-        return dict(given)
-    if isinstance(given, (list, tuple)) and given and isinstance(given[0], Mapping):
-        return _spider(given, "schema")
-    if isinstance(given, (list, tuple)):
-        merged: dict[str, Schema] = {}
-        for item in given:
-            part = load_schemas(item, dialect)
-            merged.update({part.db_id: part} if isinstance(part, Schema) else part or {})
-        return merged
-    path = Path(given)
-    if path.is_dir():
-        schemas = {f.stem: _sqlite(f) for f in sorted(path.rglob("*")) if f.suffix in _SQLITE_ENDINGS}
-        if not schemas:
-            raise InputError(
-                path=str(path), expected="SQLite files in this folder", got="none", reason=Reason.NO_SCHEMA
-            )
-        return schemas
-    try:
-        start = path.open("rb").read(16)
-    except OSError as error:
-        raise InputError(
-            f"cannot be read ({error.strerror})", path=str(path), field="schema",
-            hint="Give tables.json, a SQLite file, a folder of them, or a .sql file with CREATE TABLE.",
-            reason=Reason.NO_SCHEMA,
-        ) from None  # fmt: skip
-    if start == _SQLITE_MAGIC:
-        return _sqlite(path)
-    if path.suffix == ".json":
-        document = read_document(path.read_bytes(), str(path), "Spider's tables.json (a list of schemas)")
-        return _spider(document if isinstance(document, list) else [document], str(path))
-    from sqlglot.errors import SqlglotError
-
-    try:
-        schema = from_create_table(path.read_text("utf-8", "replace"), path.stem, dialect)
-    except (SqlglotError, RecursionError):
-        schema = None
-    if schema is None or not schema.tables:
-        raise InputError(
-            path=str(path), field="schema", expected="CREATE TABLE statements", got="text that holds none",
-            hint="Give tables.json, a SQLite file, a folder of them, or a .sql file with CREATE TABLE.",
-            reason=Reason.BAD_SCHEMA,
-        )  # fmt: skip
-    return schema
-
-
-def _spider(entries: Sequence[Any], path: str) -> dict[str, Schema]:
-    schemas: dict[str, Schema] = {}
-    for record, entry in enumerate(entries, 1):
-        schema = from_spider(spider_entry(entry, path, record))
-        schemas[schema.db_id] = schema
-    return schemas
-
-
-def _sqlite(path: Path) -> Schema:
-    try:
-        return from_sqlite(path)
-    except (sqlite3.Error, UnicodeDecodeError):
-        raise InputError(
-            path=str(path), expected="a SQLite database", got="a damaged one, or another kind of file",
-            hint="Test it with: sqlite3 FILE 'PRAGMA integrity_check'.", reason=Reason.BAD_SCHEMA,
-        ) from None  # fmt: skip
-
 
 def schema_print(schemas: Mapping[str, Schema] | Schema | None) -> str | None:
-    """What a signature says of schemas, in whatever form they were given: another table or column is seen."""
+    """What a signature says of schemas, in whatever form they were given: another table, column or key is seen."""
     if schemas is None:
         return None
     if isinstance(schemas, Schema):
         schemas = {schemas.db_id: schemas}
-    plain = {
-        name: [
-            [table.name, table.natural.text, [[c.name, c.natural.text, c.type] for c in table.columns.values()]]
-            for table in schema.tables.values()
-        ]
-        for name, schema in schemas.items()
-    }
+    plain = {name: _plain(schema) for name, schema in schemas.items()}
     # One schema is that of all queries, whatever it is called.
     return fingerprints.of_value(plain if len(plain) != 1 else [*plain.values()])
+
+
+def _plain(schema: Schema) -> list[Any]:
+    """A schema as lists; one without keys and descriptions as it has always been written."""
+    tables: list[Any] = [
+        [table.name, table.natural.text, [[c.name, c.natural.text, c.type] for c in table.columns.values()]]
+        for table in schema.tables.values()
+    ]
+    further: list[Any] = [
+        [table.name, table.primary_key, [name.text for name in table.described]]
+        for table in schema.tables.values()
+        if table.primary_key or table.described
+    ]
+    further += [
+        [table.name, c.name, c.nullable, [name.text for name in c.described], sorted(c.value_words.items())]
+        for table in schema.tables.values()
+        for c in table.columns.values()
+        if not c.nullable or c.described or c.value_words
+    ]
+    keys = sorted(schema.foreign_keys)
+    return [*tables, {"further": further, "keys": keys}] if further or keys else tables
 
 
 def identity_of(given: Any) -> str | None:

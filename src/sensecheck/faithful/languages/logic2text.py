@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unreadable
@@ -36,8 +37,8 @@ _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 @dataclass(slots=True)
 class Node:
     text: str
-    start: int
-    end: int
+    start: int = field(compare=False)
+    end: int = field(compare=False)
     args: list[Node] | None = None  # None: a leaf
 
     @property
@@ -81,6 +82,7 @@ def parse(text: str) -> Node:
     return pending
 
 
+@lru_cache(maxsize=65_536)
 def literal_number(text: str) -> float | None:
     """`1,200`, `7.9 billion`, `22.6 %`, `6 points`, `-2` by value; None for anything else."""
     plain = as_number(text)
@@ -102,11 +104,11 @@ class _Facts:
     def __init__(self) -> None:
         self.facts: list[Fact] = []
         self.names: list[Name] = []
-        self.seen: set[tuple[str, ...]] = set()
+        self.seen: set[tuple[Any, ...]] = set()
 
     def add(self, kind: str, text: str, span: Span, **fields: Any) -> None:
         # Forms repeat a filter for every hop; the sentence says it once.
-        key = (kind, text, str(sorted((k, str(v)) for k, v in fields.items())))
+        key = (kind, text, *fields.values())
         if key not in self.seen:
             self.seen.add(key)
             self.facts.append(Fact(kind, text, span, **fields))
@@ -222,14 +224,12 @@ class _Facts:
         """One value against another: which is larger, or by how much."""
         self.visit(args[0])
         self.visit(args[1])
-        name, _ = self.result_of(args[0])
+        (name, _), pair = self.result_of(args[0]), _pair(args)
         if operator == "diff":
-            self.add("aggregate", operator, span, name=name, aggregate="diff", optional=True, pair=_pair(args))
-            return
-        op = ">" if operator == "greater" else "<"
-        self.add(
-            "comparison", operator, span, name=name, op=op, role="values", direction=_DIRECTION[op], pair=_pair(args)
-        )
+            self.add("aggregate", operator, span, name=name, aggregate="diff", optional=True, pair=pair)
+        else:
+            op = _OPS[operator]
+            self.add("comparison", operator, span, name=name, op=op, role="values", direction=_DIRECTION[op], pair=pair)
 
     def conflict(self, node: Node) -> None:
         """Parts of a form that must speak of the same rows or the same column, and do not."""
@@ -244,11 +244,11 @@ class _Facts:
         if node.text == "and":
             operators = {inner.text for inner in _nodes(node)}
             if not operators & {"greater", "less", "diff"}:
-                rows = {_shape(rows) for rows in _row_sets(node)}
+                rows = _row_sets(node)
                 ends = {(_column(n), n.text.endswith("max")) for n in _nodes(node) if n.text in _EXTREMES}
                 if any((column, not largest) in ends for column, largest in ends):
                     self.add("misfit", "the parts speak of both ends", node.span, role="rows")
-                if "only" in operators and len(rows) > 1:
+                if "only" in operators and any(other != rows[0] for other in rows):
                     self.add("misfit", "the parts speak of different rows", node.span, role="rows")
         for arg in node.args:
             self.conflict(arg)
@@ -309,12 +309,6 @@ def _row_sets(node: Node) -> list[Node]:
     if node.text == "only" or node.text in _HOPS[:3]:
         return [node.args[0]]
     return [row for arg in node.args for row in _row_sets(arg)]
-
-
-def _shape(node: Node) -> str:
-    if node.args is None:
-        return node.text
-    return node.text + "{" + ";".join(_shape(a) for a in node.args) + "}"
 
 
 def read(text: str, context: Context) -> Reading:

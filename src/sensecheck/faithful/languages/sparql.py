@@ -96,19 +96,15 @@ class _Facts:
 
     def label(self, token: Token) -> str | None:
         """How people call what a token names; None when nobody can tell."""
-        iri = self.iri(token)
-        label = self.context.labels.get(iri) or self.context.labels.get(token.text)
-        if label:
-            return label
+        iri, labels = self.iri(token), self.context.labels
         local = re.split(r"[/#:]", iri.rstrip("/#"))[-1]
-        if not local or _OPAQUE.match(local):
-            # A property's label may be stored under the entity of the same number.
-            entity_label = self.context.labels.get("http://www.wikidata.org/entity/" + local)
-            if entity_label:
-                return entity_label
-            self.opaque = True
-            return None
-        return local.replace("_", " ")
+        label = labels.get(iri) or labels.get(token.text)
+        if not label and local and not _OPAQUE.match(local):
+            return local.replace("_", " ")
+        # A property's label may be stored under the entity of the same number.
+        label = label or labels.get("http://www.wikidata.org/entity/" + local) or None
+        self.opaque = self.opaque or label is None
+        return label
 
     def read(self) -> None:
         tokens = self.tokens
@@ -188,13 +184,12 @@ class _Facts:
             return i
         return i + 1
 
+    def is_type(self, token: Token) -> bool:
+        """Whether a predicate says of what class things are."""
+        return _keyword(token) == "A" or (token.kind in _NAMED and self.iri(token) in _TYPES)
+
     def property(self, token: Token) -> None:
-        if (
-            token.kind == VAR
-            or _keyword(token) == "A"
-            or self.iri(token).startswith(_NOT_DATA)
-            or self.iri(token) in _TYPES
-        ):
+        if token.kind == VAR or self.is_type(token) or self.iri(token).startswith(_NOT_DATA):
             return
         label = self.label(token)
         if label:
@@ -203,7 +198,7 @@ class _Facts:
             self.add("column", token, text=label, name=name, role="property")
 
     def object(self, token: Token, predicate: Token, predicates: dict[str, Name]) -> None:
-        is_type = _keyword(predicate) == "A" or (predicate.kind in _NAMED and self.iri(predicate) in _TYPES)
+        is_type = self.is_type(predicate)
         label = None if predicate.kind == VAR or is_type else self.label(predicate)
         name = name_of(label) if label else NO_NAME
         if token.kind == VAR:
@@ -217,21 +212,17 @@ class _Facts:
             self.entity(token, name)
 
     def entity(self, token: Token, name: Name, op: str = "=") -> None:
-        if token.kind in _LITERAL:
-            value: str | None = token.text.strip("\"'")
-        elif token.kind in _NAMED:
-            if self.iri(token).startswith(_NOT_DATA):
-                return
-            value = self.label(token)
-        else:
+        """A literal or a thing that a pattern holds; variables, datatypes and what nobody can tell are none."""
+        literal = token.kind in _LITERAL
+        if not literal and (token.kind not in _NAMED or self.iri(token).startswith(_NOT_DATA)):
             return
+        value = token.text.strip("\"'") if literal else self.label(token)
         if not value:
             return
-        number = as_number(value) if token.kind in _LITERAL else None
-        kind = "comparison" if token.kind in _LITERAL else "entity"
+        number = as_number(value) if literal else None
         self.add(
-            kind, token, text=value, name=name, value=value, number=number, op=op, role="entity",
-            direction=_DIRECTION.get(op, 0), integral=number is not None and number.is_integer(),
+            "comparison" if literal else "entity", token, text=value, name=name, value=value, number=number, op=op,
+            role="entity", direction=_DIRECTION.get(op, 0), integral=number is not None and number.is_integer(),
         )  # fmt: skip
         if op == "!=":
             self.add("negation", token, op="!=", value=value)
@@ -242,8 +233,7 @@ class _Facts:
             depth += (token.kind in ("{", "(")) - (token.kind in ("}", ")"))
             if token.kind in ("}", ")") and depth == 0:
                 return i + 1
-            if token.kind in (*_NAMED, *_LITERAL):
-                self.entity(token, NO_NAME)
+            self.entity(token, NO_NAME)
             i += 1
         return i
 

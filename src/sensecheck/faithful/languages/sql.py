@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from sensecheck.faithful.facts import NO_NAME, Fact, Name, Reading, Span, UnreadableQueryError, name_of, unreadable
 from sensecheck.faithful.languages.context import Context
+from sensecheck.faithful.languages.sql_names import parts_of, settle
+from sensecheck.faithful.languages.sql_outline import Outline
 from sensecheck.faithful.languages.sql_syntax import Expr, Query, UnreadableError, read_sql
 from sensecheck.faithful.schema import Column, Schema, Table
 from sensecheck.inputs.reasons import Reason
@@ -32,6 +34,13 @@ class _Thing(NamedTuple):
 _NOTHING = _Thing()
 
 
+def _read(text: str) -> Query:
+    """A query with what its names stand for in their place."""
+    query = read_sql(text)
+    settle(query)
+    return query
+
+
 def _through_sqlglot(text: str, dialect: str | None) -> Query:
     """Read with sqlglot and rewrite in plain SQL, for dialects and forms that the fast reader does not know."""
     from sqlglot.errors import SqlglotError
@@ -43,7 +52,7 @@ def _through_sqlglot(text: str, dialect: str | None) -> Query:
     except (SqlglotError, RecursionError, ValueError, AssertionError, AttributeError, TypeError, IndexError) as error:
         raise unreadable(f"not SQL that can be read: {str(error)[:200]}") from error
     try:
-        return read_sql(plain)
+        return _read(plain)
     except UnreadableError as error:
         raise UnreadableQueryError(Reason.UNSUPPORTED_QUERY, f"read, but outside what is checked: {error}") from error
 
@@ -60,6 +69,7 @@ class _Facts:
         self.ends: dict[str, str] = {}  # alias → from or to
         self.textual: set[Name] = set()
         self.timed: set[Name] = set()
+        self.scopes: dict[int, Scope] = {}  # of queries, for columns that are used outside of them
 
     def add(self, kind: str, text: str, span: Span | None, thing: _Thing = _NOTHING, **fields: Any) -> None:
         self.facts.append(Fact(kind, text, span if self.placed else None, *thing, **fields))
@@ -86,7 +96,9 @@ class _Facts:
         elif self.lacks(expr, scope):
             self.add("misfit", expr.text, expr.span, _Thing(thing.name), role=role)
         self.names.append(thing.name)
-        self.names.extend(name for name in thing.also if name.words != thing.name.words)
+        for name in thing.also:
+            if name.words != thing.name.words:
+                self.names.append(name)
         return thing
 
     def lacks(self, expr: Expr, scope: Scope) -> bool:
@@ -97,7 +109,8 @@ class _Facts:
 
     # ----------------------------------------------------------------------------------------- queries
 
-    def query(self, query: Query, outer: Scope, depth: int) -> None:
+    def query(self, query: Query, outer: Scope, depth: int, told: bool = False) -> None:
+        """Facts of a query. `told`: what it selects is told by the query around it, where that uses it."""
         if query.op:
             assert query.left is not None and query.right is not None
             self.add("setop", query.op, query.op_span, op=query.op.lower())
@@ -107,12 +120,18 @@ class _Facts:
             self.query(query.right, outer, depth + 1)
             self.tail(query, {})
             return
-        reachable = {**outer, **self.tables(query, outer, depth)}
+        reachable = self.tables(query, outer, depth)
+        for alias, table in outer.items():  # behind them: a bare column is looked for in the query's own tables first
+            reachable.setdefault(alias, table)
+        self.scopes[id(query)] = reachable
         join_columns = self.joins(query, reachable)
         if query.distinct:
             self.add("distinct", "DISTINCT", query.distinct_span, optional=True)
         for item in query.items:
-            self.value_expr(item, reachable, "select" if depth == 0 else "inner")
+            if told:
+                self.note(item, reachable)
+            else:
+                self.value_expr(item, reachable, "select" if depth == 0 else "inner")
         if query.where is not None:
             self.condition(query.where, reachable, "where", False, query, depth)
         for key in query.group:
@@ -126,10 +145,14 @@ class _Facts:
     def tables(self, query: Query, outer: Scope, depth: int) -> Scope:
         """Facts of what stands in FROM; its tables by alias, None for what the schema does not hold."""
         scope: Scope = {}
+        behind: Scope = {}  # tables of queries in FROM, which columns that come from there are found in
         for ref in query.tables:
-            if ref.query is not None or ref.derived:
+            if ref.source is not None or ref.derived:
                 if ref.query is not None:
-                    self.query(ref.query, outer, depth)
+                    shown = not ref.inlined and any(item.kind == "star" for item in query.items)
+                    self.query(ref.query, outer, depth if shown else depth + 1, told=ref.inlined)
+                if ref.inlined and ref.source is not None:
+                    behind.update(self.scope_of(ref.source))
                 scope[ref.alias.lower()] = None
                 continue
             table = self.schema.tables.get(ref.name.lower()) if self.schema else None
@@ -142,16 +165,32 @@ class _Facts:
             thing = _Thing(natural, (name_of(ref.name),))
             self.add("table", ref.name, ref.span, thing, optional=len(query.tables) > 1)
             scope[ref.alias.lower()] = table
-        return scope
+        return {**scope, **{alias: table for alias, table in behind.items() if alias not in scope}} if behind else scope
+
+    def scope_of(self, query: Query) -> Scope:
+        """The tables of a query that was read before; of several, those of the one that names the columns."""
+        while query.op and query.left is not None:
+            query = query.left
+        return self.scopes.get(id(query), {})
+
+    def note(self, item: Expr, scope: Scope) -> None:
+        """The columns of a select item whose facts are told where it is used."""
+        for part in parts_of(item):
+            if part.kind == "column":
+                self.use(part, scope, "inner")
+            elif part.query is not None:
+                self.query(part.query, scope, 1)
 
     def joins(self, query: Query, scope: Scope) -> set[str]:
         """The columns by which tables are joined, noted as used, with the ends of journeys that they name."""
         columns: set[str] = set()
         for condition in query.joins:
-            for part in _parts(condition):
+            for part in parts_of(condition):
                 if part.kind == "column":
                     columns.add(part.text.lower())
                     self.use(part, scope, "join")
+                elif part.kind == "call":  # of a query in FROM: joined with the largest of each group
+                    self.taken(part, "join")
                 elif part.kind == "binary" and part.text == "=" and all(a.kind == "column" for a in part.args):
                     left, right = (_thing(side, self.column(side, scope)).name for side in part.args)
                     self.joined.append((left, right))
@@ -169,9 +208,9 @@ class _Facts:
                 number=limit, optional=limit == 1,
             )  # fmt: skip
         for position, key in enumerate(query.order):
-            aggregate, thing = "", _NOTHING
-            self.arithmetic(key.expr)
-            for part in _parts(key.expr):
+            aggregate, thing, expr = "", _NOTHING, key.expr
+            self.arithmetic(expr)
+            for part in parts_of(expr):
                 if part.kind == "call" and part.text in _AGGREGATES:
                     aggregate = aggregate or _AGGREGATES[part.text]
                 elif part.kind == "column":
@@ -192,11 +231,15 @@ class _Facts:
             aggregate = _AGGREGATES.get(expr.text, "")
             thing = _NOTHING
             for part in expr.args:
-                for inner in _parts(part):
+                for inner in parts_of(part):
                     if inner.kind == "column":
                         thing = self.use(inner, scope, role)
                     elif inner.query is not None:
                         self.query(inner.query, scope, 1)
+                    elif _is_condition(inner):
+                        self.condition(inner, scope, "case", False, Query(), 1)
+                    else:
+                        self.arithmetic(inner)
             if aggregate:
                 text, direction = f"{expr.text.lower()}({thing.name.text})", _EXTREME.get(aggregate, 0)
                 self.add("aggregate", text, expr.span, thing, aggregate=aggregate, role=role, direction=direction)
@@ -207,15 +250,19 @@ class _Facts:
                 self.add("column", thing.name.text, expr.span, thing, role=place)
         elif expr.query is not None:
             self.query(expr.query, scope, 1)
+        elif _is_condition(expr):  # of CASE
+            self.condition(expr, scope, "case", False, Query(), 1)
         else:
             self.arithmetic(expr)
             for part in expr.args:
                 self.value_expr(part, scope, role)
 
     def arithmetic(self, expr: Expr) -> None:
-        """Columns added up: people call that a total."""
+        """Columns added up: people call that a total. One by another: a rate, a percentage."""
         if expr.kind == "binary" and expr.text == "+":
             self.add("aggregate", "+", expr.op_span, aggregate="sum", role="arithmetic", optional=True)
+        elif expr.kind == "binary" and expr.text == "/":
+            self.add("aggregate", "/", expr.op_span, aggregate="ratio", role="arithmetic", optional=True)
 
     # -------------------------------------------------------------------------------------- conditions
 
@@ -271,7 +318,7 @@ class _Facts:
         if len(expr.args) > 2:
             self.add("connective", "IN", expr.op_span, op="or", optional=True)
         for member in expr.args[1:]:
-            self.literal(member, thing, "!=" if negated else "=", role, expr)
+            self.literal(member, thing, "!=" if negated else "=", role, expr, denies=False)
 
     def comparison(self, expr: Expr, scope: Scope, role: str, negated: bool) -> None:
         left, right = expr.args
@@ -283,6 +330,8 @@ class _Facts:
         if negated:
             op = _NEGATED[op]
         thing, aggregate = self.compared(left, scope, role)
+        if aggregate and role == "where":  # of a query in FROM: a condition on groups
+            role = "having"
         stored = right.kind == "column" and not self.is_value(right, scope)
         if thing is not _NOTHING and not stored:
             self.add("column", thing.name.text, left.span, thing, role="inner" if aggregate else role)
@@ -308,26 +357,41 @@ class _Facts:
     def compared(self, expr: Expr, scope: Scope, role: str) -> tuple[_Thing, str]:
         """The column on one side of a comparison, and the aggregate that is taken of it."""
         thing, aggregate = _NOTHING, ""
-        for part in _parts(expr):
+        for part in parts_of(expr):
             if part.kind == "call" and part.text in _AGGREGATES:
-                aggregate = aggregate or _AGGREGATES[part.text]
-                if aggregate != "count":
-                    inner = _Thing(name_of(part.args[0].text)) if part.args else _NOTHING
-                    text, direction = part.text.lower(), _EXTREME.get(aggregate, 0)
-                    self.add("aggregate", text, part.span, inner, aggregate=aggregate, role=role, direction=direction)
+                taken = self.taken(part, role)
+                aggregate = aggregate or taken
             elif part.kind == "column":
                 thing = self.use(part, scope, role)
             elif part.query is not None:
                 self.query(part.query, scope, 1)
         return thing, aggregate
 
+    def taken(self, call: Expr, role: str) -> str:
+        """The aggregate that is compared with something; a fact of its own, where it is no count."""
+        aggregate = _AGGREGATES.get(call.text, "")
+        if aggregate and aggregate != "count":
+            inner = _Thing(name_of(call.args[0].text)) if call.args else _NOTHING
+            text, direction = call.text.lower(), _EXTREME.get(aggregate, 0)
+            self.add("aggregate", text, call.span, inner, aggregate=aggregate, role=role, direction=direction)
+        return aggregate
+
     def is_value(self, expr: Expr, scope: Scope) -> bool:
         """Whether a double-quoted identifier is a string after all."""
         return expr.quoted and (self.schema is None or self.column(expr, scope) is None)
 
     def literal(
-        self, value: Expr, thing: _Thing, op: str, role: str, whole: Expr, aggregate: str = "", way: str = ""
+        self,
+        value: Expr,
+        thing: _Thing,
+        op: str,
+        role: str,
+        whole: Expr,
+        aggregate: str = "",
+        way: str = "",
+        denies: bool = True,
     ) -> None:
+        """A literal that a column is held against. `denies`: a != is a negation of its own, not that of a list."""
         if value.kind == "null":
             return
         if value.query is not None:
@@ -340,9 +404,10 @@ class _Facts:
         self.add(
             "comparison", f"{thing.name.text} {op} {text}".strip(), value.span, thing, op=op, role=role, value=text,
             aggregate=aggregate, number=number, direction=_DIRECTION.get(op, 0), way=way,
+            whole=whole.kind == "binary" and "column" in (whole.args[0].kind, whole.args[1].kind),
             integral=aggregate == "count" or (number is not None and number.is_integer()),
         )  # fmt: skip
-        if op in ("!=", "not like"):
+        if op in ("!=", "not like") and denies:
             self.add("negation", op.upper(), whole.op_span, op="!=", value=text)
 
 
@@ -363,15 +428,27 @@ def _thing(expr: Expr, found: tuple[Table, Column] | None) -> _Thing:
     """A column by the names that it goes by, as the schema has it or as it is written."""
     original = name_of(expr.text)
     also = (original,) if original.words else ()
-    return _Thing(found[1].natural, also, found[0].natural) if found is not None else _Thing(original, also)
+    if found is None:
+        return _Thing(original, also)
+    table, column = found
+    return _Thing(column.natural, (*also, *column.described), table.natural)
 
 
-def _parts(expr: Expr) -> list[Expr]:
-    """An expression and everything inside it, sub-queries not entered."""
-    parts = [expr]
-    for part in parts:
-        parts.extend(part.args)
-    return parts
+def _is_condition(expr: Expr) -> bool:
+    return (expr.kind == "binary" and expr.text in _NEGATED) or expr.kind in ("in", "between")
+
+
+def _parsed(text: str, dialect: str | None) -> tuple[Query, bool]:
+    """The query, and whether its offsets point into the text."""
+    try:
+        return _read(text), True
+    except UnreadableError:
+        return _through_sqlglot(text, dialect), False
+
+
+def _outline(text: str, dialect: str | None, schema: Schema) -> Outline:
+    # Read again: thousands of trees kept for the few that are asked would keep the garbage collector busy.
+    return Outline(_parsed(text, dialect)[0], schema)
 
 
 def read(text: str, context: Context) -> Reading:
@@ -379,20 +456,20 @@ def read(text: str, context: Context) -> Reading:
     schema = context.schema
     if not text or not text.strip():
         raise UnreadableQueryError(Reason.EMPTY_QUERY, "the query is empty")
-    placed = True
-    try:
-        query = read_sql(text)
-    except UnreadableError:
-        query = _through_sqlglot(text, context.dialect)
-        placed = False
+    query, placed = _parsed(text, context.dialect)
     collector = _Facts(schema, placed)
     collector.query(query, {}, 0)
-    reading = Reading(collector.facts, collector.names, joins=collector.joined)
+    reading = Reading(
+        collector.facts, collector.names, joins=collector.joined,
+        surroundings=schema.surroundings if schema is not None else frozenset(),
+        make_outline=partial(_outline, text, context.dialect, schema) if schema is not None else None,
+    )  # fmt: skip
     reading.entities = frozenset(s for f in collector.facts if f.kind == "table" for s in f.name.stems)
     reading.textual, reading.timed = frozenset(collector.textual), frozenset(collector.timed)
     if schema is not None:
         reading.vocabulary = schema.vocabulary
         reading.entities = schema.entities
+        reading.labelled = tuple([(t.natural, t.labels) for t in collector.used_tables])
         reading.other_tables = [t.natural for t in schema.tables.values() if t not in collector.used_tables]
         reading.other_names = [
             column.natural

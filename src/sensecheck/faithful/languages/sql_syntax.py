@@ -56,8 +56,18 @@ class TableRef:
     name: str
     alias: str
     span: Span
-    query: Query | None = None
+    query: Query | None = None  # a query in FROM, or the first time that a WITH query is named
     derived: bool = False  # the name of a WITH query: no table of the schema
+    source: Query | None = None  # the query that it stands for, however often it is named
+    columns: tuple[str, ...] = ()  # what WITH name (a, b) calls its columns, lower-cased
+    inlined: bool = False  # whether the query around it uses its columns: what they are is told there
+
+    def outputs(self) -> list[tuple[str, Expr]]:
+        """Its columns: what each is called, and what it is; none of a table."""
+        outputs = self.source.outputs() if self.source is not None else []
+        if not self.columns:
+            return outputs
+        return [(name, expr) for name, (_, expr) in zip(self.columns, outputs, strict=False)]
 
 
 @dataclass(slots=True)
@@ -79,6 +89,15 @@ class Query:
     order: list[OrderKey] = field(default_factory=list)
     limit: Expr | None = None
     outer_join: bool = False
+    names: list[str] = field(default_factory=list)  # what each select item is called, lower-cased; empty if nothing
+    settled: bool = False  # whether names have been replaced by what they stand for
+
+    def outputs(self) -> list[tuple[str, Expr]]:
+        """The columns of the result: what each is called, and what it is."""
+        if self.op:
+            return self.left.outputs() if self.left is not None else []
+        named = zip(self.names, self.items, strict=True)
+        return [(name or (item.text.lower() if item.kind == "column" else ""), item) for name, item in named]
 
 
 _TOKEN = re.compile(
@@ -109,9 +128,10 @@ class _Reader:
         self.spans: list[Span] = []
         position = 0
         for match in _TOKEN.finditer(text):
-            if match.start() != position:
+            span = match.span()
+            if span[0] != position:
                 self._fail(position)
-            position = match.end()
+            position = span[1]
             kind = match.lastgroup
             if kind is None:
                 continue
@@ -119,7 +139,7 @@ class _Reader:
             self.kinds.append(kind)
             self.values.append(value)
             self.upper.append(value.upper() if kind == "word" else value if kind == "op" else "")
-            self.spans.append(match.span())
+            self.spans.append(span)
         if position != len(text):
             self._fail(position)
         self.n = len(self.values)
@@ -130,7 +150,9 @@ class _Reader:
         self.spans[self.n :] = [(len(text), len(text))] * 3
         self.i = 0
         self.depth = 0
-        self.with_queries: dict[str, Query | None] = {}  # None once their facts have been handed out
+        self.with_queries: dict[str, tuple[Query | None, tuple[str, ...]]] = {}  # with the names of their columns
+        self.handed_out: set[str] = set()  # WITH queries that stand in a FROM already
+        self.names_things = False  # whether a name or a number may stand for an expression
 
     def _fail(self, position: int) -> NoReturn:
         raise UnreadableError(f"unexpected text at character {position}: {self.text[position : position + 20]!r}")
@@ -200,12 +222,15 @@ class _Reader:
 
     def common_table(self) -> None:
         name = self.identifier().lower()
-        if self.at("("):
-            self.skip_brackets()
+        columns: tuple[str, ...] = ()
+        if self.take("("):
+            columns = tuple(column.lower() for column in self.listed(self.identifier))
+            self.expect(")")
         self.expect("AS")
         self.expect("(")
-        self.with_queries[name] = None  # a recursive query may speak of itself
-        self.with_queries[name] = self.in_brackets()
+        self.handed_out.discard(name)
+        self.with_queries[name] = None, ()  # a recursive query may speak of itself
+        self.with_queries[name] = self.in_brackets(), columns
 
     def skip_brackets(self) -> None:
         """Past a pair of brackets and all that stands in it."""
@@ -228,7 +253,9 @@ class _Reader:
             query.distinct, query.distinct_span = True, self.past()
         else:
             self.take("ALL")
-        query.items = self.listed(self.item)
+        items = self.listed(self.item)
+        query.items = [expr for expr, _ in items]
+        query.names = [name for _, name in items]
         if self.take("FROM"):
             self.sources(query)
         if self.take("WHERE"):
@@ -236,6 +263,7 @@ class _Reader:
         if self.take("GROUP"):
             self.expect("BY")
             query.group = self.listed(self.expr)
+            self.names_things = self.names_things or any(key.kind == "number" for key in query.group)
         if self.take("HAVING"):
             query.having = self.expr()
         self.tail(query)
@@ -255,17 +283,21 @@ class _Reader:
     def order_key(self) -> OrderKey:
         first = self.spans[self.i][0]
         expr = self.expr()
+        self.names_things = self.names_things or expr.kind == "number"
         descending = self.take("DESC")
         explicit = descending or self.take("ASC")
         return OrderKey(expr, descending, explicit, (first, self.end()))
 
-    def item(self) -> Expr:
-        expr = self.expr()
+    def item(self) -> tuple[Expr, str]:
+        """An expression of a select list, and the name that it is given."""
+        expr, name = self.expr(), ""
         if self.take("AS") or (
             self.kinds[self.i] in ("word", "quoted", "tick") and self.upper[self.i] not in _RESERVED
         ):
+            name = self.values[self.i].strip('"`[]').lower()
             self.i += 1
-        return expr
+            self.names_things = True
+        return expr, name
 
     def sources(self, query: Query) -> None:
         query.tables.append(self.source())
@@ -306,10 +338,15 @@ class _Reader:
         alias = name
         if self.take("AS") or (self.kinds[self.i] in ("word", "tick") and self.upper[self.i] not in _RESERVED):
             alias = self.identifier()
-        derived = name.lower() in self.with_queries
-        if derived:
-            inner, self.with_queries[name.lower()] = self.with_queries[name.lower()], None
-        return TableRef(name, alias, span, inner, derived)
+        key = name.lower()
+        if inner is None and key in self.with_queries:
+            source, columns = self.with_queries[key]
+            inner = None if key in self.handed_out else source
+            self.handed_out.add(key)
+            self.names_things = True
+            return TableRef(name, alias, span, inner, True, source, columns)
+        self.names_things = self.names_things or inner is not None
+        return TableRef(name, alias, span, inner, source=inner)
 
     def identifier(self) -> str:
         kind, value = self.kinds[self.i], self.values[self.i]
@@ -518,4 +555,5 @@ def read_sql(text: str) -> Query:
     query = reader.query()
     if reader.i != reader.n:
         reader.fail()
+    query.settled = not reader.names_things
     return query

@@ -1,4 +1,4 @@
-"""Which way the words for more and less, most and least, up and down point on a column."""
+"""Which way the words for more and less, most and least, up and down point on a column, and whether they tell of it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.signals import DIRECTION, Signal
 from sensecheck.faithful.matching.values import find_value
 
+_ADJECTIVAL = ("able", "ent", "ful", "ible", "ic", "ing", "ive", "ous")
 _COMPARING = (*DIRECTION, "comparative")
 
 
@@ -17,10 +18,10 @@ def way(a: Alignment, signal: Signal, name: Name) -> int:
     if signal.kind in DIRECTION:
         if a.form and signal.kind not in ("after", "before") and "rank" in a.vocabulary.kinds_of(name):
             return 0  # at least third: third or a smaller number
-        return DIRECTION[signal.kind]
+        return -DIRECTION[signal.kind] if signal.turned else DIRECTION[signal.kind]
     if a.form and not a.guards["ranks"].isdisjoint(a.sentence.lows[signal.last : signal.last + 2]):
         return 0  # a higher position on the chart
-    return a.vocabulary.points(signal.word, name) * signal.sign
+    return a.vocabulary.points(signal.word, name) * (-signal.sign if signal.turned else signal.sign)
 
 
 def pointing(a: Alignment, signals: Sequence[Signal], name: Name, *ways: int) -> list[Signal]:
@@ -46,3 +47,38 @@ def told_the_other_way(a: Alignment, fact: Fact) -> bool:
         return False
     one, other = (find_value(a.sentence, value).positions for value in fact.pair)
     return bool(one and other and min(other) < min(one))
+
+
+def names_things(a: Alignment, name: Name) -> bool:
+    """Whether a column holds names, keys or other text: nothing that one compares by size."""
+    return name in a.reading.textual or name.words[-1] in a.guards["keys"] or name.stems[-1] in a.vocabulary.named
+
+
+def told_by_adjective(a: Alignment, fact: Fact) -> bool:
+    """The busiest, the most valuable, from the most experienced on: the adjective stands for the measure, whatever
+    its column is called. High, large or most do not: they want a noun, and it should be the column's."""
+    if names_things(a, fact.name) or fact.name.stems[-1] in a.vocabulary.dated:
+        return False
+    return any(
+        (s.word not in a.guards["plain_degrees"] and not _of_time(a, s.word)) or _unlisted(a, s)
+        for s in a.of("superlative")
+    )
+
+
+def _unlisted(a: Alignment, signal: Signal) -> bool:
+    """The most fattening: the degree of an adjective that no list has."""
+    low, after = a.sentence.lows[signal.first], a.sentence.low(signal.last)
+    if low not in ("most", "least") or not after.endswith(_ADJECTIVAL) or after in a.guards["talk"]:
+        return False
+    return not a.owner[signal.last] and a.sentence.tokens[signal.last].stem not in a.reading.vocabulary
+
+
+def told_by_age(a: Alignment, fact: Fact) -> bool:
+    """The oldest, the latest, for longest, in chronological order: any column of times."""
+    if fact.name not in a.reading.timed and a.vocabulary.kinds_of(fact.name).isdisjoint(("time", "age")):
+        return False
+    return a.says("chronological") or any(s.word == "long" or _of_time(a, s.word) for s in a.of("superlative"))
+
+
+def _of_time(a: Alignment, adjective: str) -> bool:
+    return a.vocabulary.classes.get(adjective, "").startswith(("time", "age"))

@@ -17,14 +17,9 @@ def literal_positions(sentence: Sentence, word: str) -> list[int]:
 
 
 def _literal_positions(sentence: Sentence, word: str) -> list[int]:
-    positions = sentence.by_stem.get(stem(word))
+    positions = sentence.by_stem.get(stem(word)) or (sentence.with_root(key) if len(key := root(word)) >= 4 else [])
     if positions:
         return positions
-    key = root(word)
-    if len(key) >= 4:
-        positions = sentence.by_root.get(key)
-        if positions:
-            return positions
     full = sentence.vocabulary.abbreviations.get(word)
     if full is not None:
         return sentence.by_stem.get(stem(full), [])
@@ -42,19 +37,13 @@ def synonym_positions(sentence: Sentence, word: str) -> list[int]:
 
 
 def _synonym_positions(sentence: Sentence, word: str) -> list[int]:
-    vocabulary = sentence.vocabulary
+    vocabulary, by_stem = sentence.vocabulary, sentence.by_stem
     key = stem(vocabulary.abbreviations.get(word, word))
-    synonyms = vocabulary.synonyms.get(key)
-    positions: list[int] = []
-    by_stem = sentence.by_stem
-    if synonyms:
-        for synonym in synonyms:
-            if synonym in by_stem:
-                positions.extend(by_stem[synonym])
-    if sentence.gradable:
-        for adjective, adjective_positions in sentence.gradable.items():
-            if key in vocabulary.about_stems.get(adjective, ()) or (synonyms and adjective in synonyms):
-                positions.extend(adjective_positions)
+    synonyms = vocabulary.synonyms.get(key, ())
+    positions = [i for synonym in synonyms if synonym in by_stem for i in by_stem[synonym]]
+    for adjective, adjective_positions in sentence.gradable.items():
+        if key in vocabulary.about_stems.get(adjective, ()) or adjective in synonyms:
+            positions.extend(adjective_positions)
     return positions
 
 
@@ -101,11 +90,36 @@ def share_told(sentence: Sentence, name: Name, entities: frozenset[str]) -> floa
 
 
 def _misspelt(sentence: Sentence, name: Name) -> bool:
+    for word, key in zip(name.words, name.stems, strict=True):
+        if len(word) < 5 or key in sentence.vocabulary.generic:
+            continue
+        for low in sentence.by_low:
+            if low[0] == word[0] and len(low) > 4 and near(word, low):
+                return True
+    return False
+
+
+def told_by_kind(sentence: Sentence, name: Name) -> bool:
+    """Whether a column is told by what people say of its kind: what they charge, of a price."""
+    words, stems, phrases, openings = sentence.vocabulary.tellings_of(name)
+    if not words.isdisjoint(sentence.by_low) or not stems.isdisjoint(sentence.by_stem):
+        return True
+    if openings.isdisjoint(sentence.by_low) and openings.isdisjoint(sentence.by_stem):
+        return False
+    return any(stands(sentence, keys) for keys in phrases)
+
+
+def stands(sentence: Sentence, keys: tuple[str, ...]) -> bool:
+    """Whether a phrase stands in a sentence; `~stem` stands for inflections, `*` for any word."""
+    first = keys[0]
+    starts = sentence.by_stem.get(first[1:], ()) if first[0] == "~" else sentence.by_low.get(first, ())
     return any(
-        len(word) >= 5
-        and key not in sentence.vocabulary.generic
-        and any(near(word, low) for low in sentence.by_low if -3 < len(low) - len(word) < 3 and low[0] == word[0])
-        for word, key in zip(name.words, name.stems, strict=True)
+        i + len(keys) <= sentence.n
+        and all(
+            key == "*" or key == sentence.lows[i + k] or (key[0] == "~" and key[1:] == sentence.tokens[i + k].stem)
+            for k, key in enumerate(keys)
+        )
+        for i in starts
     )
 
 
@@ -120,13 +134,13 @@ def mention(sentence: Sentence, name: Name) -> Mention:
 def _mention(sentence: Sentence, name: Name) -> Mention:
     if not name.words:
         return Mention(0.0, 0.0, [])
-    generic = sentence.vocabulary.generic
+    generic, literal = sentence.vocabulary.generic, sentence.literal
     total_weight = said_weight = literal_weight = 0.0
     positions: list[int] = []
     for word, key in zip(name.words, name.stems, strict=True):
         weight = 0.35 if key in generic else 1.0
         total_weight += weight
-        word_positions = literal_positions(sentence, word)
+        word_positions = literal[word] if word in literal else literal_positions(sentence, word)
         if word_positions:
             said_weight += weight
             literal_weight += weight

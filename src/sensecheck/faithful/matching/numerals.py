@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.sentence import Sentence
-from sensecheck.faithful.matching.signals import INCLUSIVE, Signal
+from sensecheck.faithful.matching.signals import Signal
 from sensecheck.language.morphology import lemma
 from sensecheck.language.numbers import SPANS, Number
 
@@ -16,15 +16,15 @@ def says_number(sentence: Sentence, fact: Fact, said: Number, governing: Signal 
     """Whether a number of the sentence, which a comparison word may govern, says the number of a fact."""
     number, value = fact.number, said.value
     assert number is not None
-    if value in (number, abs(number)):
+    if value in (number, abs(number)) and (said.form != "decade" or value >= 100):
         return True
     if fact.integral and governing is not None:
-        shift = _SHIFT.get((fact.op, governing.kind in INCLUSIVE))
+        shift = _SHIFT.get((fact.op, governing.inclusive))
         if shift is not None and value == number + shift:
             return True
     return (
         (said.form in ("digits", "word") and any(value * k == number for k in span_at(sentence, said.last)))
-        or _as_period(sentence, fact, number, said)
+        or _as_period(sentence, fact, number, said, governing)
         or _scaled(number, value)
         or (form and _loosely(sentence, fact, number, said))
     )
@@ -35,8 +35,8 @@ def span_at(sentence: Sentence, position: int) -> list[int]:
     return SPANS.get(lemma(sentence.lows[position]), []) if position < sentence.n else []
 
 
-def _as_period(sentence: Sentence, fact: Fact, number: float, said: Number) -> bool:
-    """In the 20th century, in the 1940s."""
+def _as_period(sentence: Sentence, fact: Fact, number: float, said: Number, governing: Signal | None) -> bool:
+    """In the 20th century, in the 1940s, in their fifties."""
     value = said.value
     if said.form == "ordinal" and sentence.low(said.last) == "century":
         if fact.direction:
@@ -44,6 +44,15 @@ def _as_period(sentence: Sentence, fact: Fact, number: float, said: Number) -> b
         return 100 * (value - 1) < number <= 100 * value
     if said.form != "decade":
         return False
+    if value < 100 and number > 1000:
+        value += 1900  # the nineties
+    if value < 100 and fact.op != "between":
+        above, below = number in (value - 1, value), number in (value + 9, value + 10)
+        return (
+            above
+            if fact.direction > 0
+            else fact.direction < 0 and (below or (governing is not None and number == value))
+        )
     return value <= number < value + 10 or bool(fact.direction and abs(value - number) <= 10)
 
 
@@ -57,7 +66,7 @@ def _scaled(number: float, value: float) -> bool:
 def _loosely(sentence: Sentence, fact: Fact, number: float, said: Number) -> bool:
     """As descriptions of tables give numbers: a year by two digits, a result rounded, about 500."""
     value, form, text = said.value, said.form, fact.value or ""
-    if form == "decade" and text.isdigit() and str(int(value)).startswith(text):
+    if form == "decade" and value >= 100 and text.isdigit() and str(int(value)).startswith(text):
         return True
     if len(text) == 2 and text.isdigit() and 1800 < value < 2100 and value % 100 == number:
         return True

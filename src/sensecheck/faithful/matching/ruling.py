@@ -16,15 +16,23 @@ from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.sentence import Sentence
 from sensecheck.language.lexicon import read_package_lexicon
 
-OFFERS = frozenset(("sql", "sparql", "logic2text", "query", "form", "names", "opaque"))
-"""What a reading may offer: its language, whether it is a query or a logic form, whether all its names are known."""
+OFFERS = frozenset(
+    (
+        "sql", "sparql", "logic2text", "query", "form", "names", "opaque", "keys", "described", "evidence", "weighed",
+        "values",
+    )
+)  # fmt: skip
+"""What a reading may offer: its language, whether it is a query or a logic form, whether all its names are known; keys
+and descriptions of a schema; evidence beside the question; whether findings are weighed together; the values of a
+database."""
 
 CONFIDENCE: dict[str, float] = read_package_lexicon("sensecheck.faithful", "lexicon", "confidence.json")["rules"]
 """How sure a finding against the sentence is on its own, by the name it goes by."""
 
 
 class Finding(NamedTuple):
-    """One piece of evidence. status: said, unsaid (allowed), missing, contradicted, added."""
+    """One piece of evidence. status: said, unsaid (allowed), missing, contradicted, added; risk for what says nothing
+    against the pair but goes with wrong ones."""
 
     status: str
     kind: str
@@ -56,6 +64,20 @@ def contradicted(fact: Fact, rule: str, positions: Sequence[int] = ()) -> Findin
 def added(sentence: Sentence, kind: str, rule: str, words: range) -> Finding:
     start, end = sentence.span(words.start, words.stop)
     return Finding("added", kind, rule, _weight(rule), sentence.text[start:end], None, words)
+
+
+def against(kind: str, rule: str, text: str, span: Span | None = None) -> Finding:
+    """Something that the query has and nobody would mean, whatever the sentence says."""
+    return Finding("contradicted", kind, rule, _weight(rule), text, span, ())
+
+
+def demanded(rule: str, text: str, positions: Sequence[int] = ()) -> Finding:
+    """Something that is asked for and the query lacks."""
+    return Finding("added", "demand", rule, _weight(rule), text, None, positions)
+
+
+def risk(rule: str, text: str, span: Span | None = None) -> Finding:
+    return Finding("risk", "risk", rule, 0.0, text, span, ())
 
 
 def _weight(rule: str) -> float:

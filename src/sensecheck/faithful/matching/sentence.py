@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sensecheck.faithful.matching.vocabulary import Vocabulary
-from sensecheck.language.morphology import root
 from sensecheck.language.numbers import Number, find_numbers
 from sensecheck.language.tokens import Token, tokenize
 
@@ -36,8 +35,8 @@ class Sentence:
     """A sentence read once, before it is held against a query."""
 
     __slots__ = (
-        "_by_root", "by_low", "by_stem", "gradable", "literal", "lows", "mentions", "n", "numbers", "quotes",
-        "synonymous", "text", "tokens", "values", "vocabulary", "words",
+        "by_low", "by_stem", "gradable", "literal", "lows", "mentions", "n", "numbers", "quotes",
+        "synonymous", "telling", "text", "tokens", "values", "vocabulary", "words",
     )  # fmt: skip
 
     def __init__(self, text: str, vocabulary: Vocabulary) -> None:
@@ -48,6 +47,7 @@ class Sentence:
         self.lows = [t.low for t in self.tokens]
         known, look_up = vocabulary.known, vocabulary.word
         self.words = [known.get(low) or look_up(low) for low in self.lows]
+        self.telling = [i for i, word in enumerate(self.words) if word.telling]  # words that the lexicon knows
         self.by_stem: dict[str, list[int]] = {}
         self.by_low: dict[str, list[int]] = {}
         self.gradable: dict[str, list[int]] = {}  # stem of a gradable word, in any degree → where
@@ -55,17 +55,11 @@ class Sentence:
         self.synonymous: dict[str, list[int]] = {}  # look-ups of names.synonym_positions
         self.values: dict[str, ValueMatch] = {}  # look-ups of values.find_value
         self.mentions: dict[str, Mention] = {}  # look-ups of names.mention, by the text of the name
-        self._by_root: dict[str, list[int]] | None = None
         by_stem, by_low = self.by_stem, self.by_low
         for i, (_, low, key, _, _, _) in enumerate(self.tokens):
-            if key in by_stem:
-                by_stem[key].append(i)
-            else:
-                by_stem[key] = [i]
-            if low in by_low:
-                by_low[low].append(i)
-            else:
-                by_low[low] = [i]
+            by_stem.setdefault(key, []).append(i)
+            by_low.setdefault(low, []).append(i)
+        for i in self.telling:
             if self.words[i].gradable:
                 self.gradable.setdefault(self.words[i].gradable, []).append(i)
         self.numbers: list[Number] = find_numbers(self.tokens)
@@ -73,15 +67,9 @@ class Sentence:
         if not _QUOTE_SIGNS.isdisjoint(text):
             self.quotes = self._quotations()
 
-    @property
-    def by_root(self) -> dict[str, list[int]]:
-        """Where each root stands; made on the first look, since most sentences never need it."""
-        if self._by_root is None:
-            self._by_root = {}
-            for i, token in enumerate(self.tokens):
-                if token.kind == "word" and len(token.low) >= 4:
-                    self._by_root.setdefault(root(token.low), []).append(i)
-        return self._by_root
+    def with_root(self, key: str) -> list[int]:
+        """Where words of a root stand, which four letters at least tell."""
+        return [i for i, word in enumerate(self.words) if word.root == key and self.tokens[i].kind == "word"]
 
     def _quotations(self) -> list[tuple[int, int]]:
         quotations = []

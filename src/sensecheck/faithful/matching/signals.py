@@ -22,6 +22,18 @@ _DEGREES = {
 }
 
 
+_LIMITS = {
+    "max": "at_most",
+    "maximum": "at_most",
+    "tops": "at_most",
+    "min": "at_least",
+    "minimum": "at_least",
+    "plus": "at_least",
+}
+"""What limits the number before it: ten minutes max."""
+_BY_NEIGHBOURS = frozenset((*_LIMITS, "past", "other", "another"))
+
+
 class Signal(NamedTuple):
     """A phrase that says something about the query: tokens[first:last]."""
 
@@ -30,6 +42,12 @@ class Signal(NamedTuple):
     last: int
     word: str = ""  # the gradable word behind a comparative or superlative
     sign: int = 1  # -1 for less X, least X
+    turned: bool = False  # by a denial: not more than
+
+    @property
+    def inclusive(self) -> bool:
+        """Whether the limit itself is meant too: at least, not more than."""
+        return (self.kind in INCLUSIVE) != self.turned
 
     @property
     def words(self) -> range:
@@ -39,57 +57,78 @@ class Signal(NamedTuple):
 def read_signals(sentence: Sentence, owner: Sequence[str]) -> list[Signal]:
     """The signals among the tokens that no value or quotation has claimed, in the order of the sentence."""
     signals: list[Signal] = []
-    i = 0
-    while i < sentence.n:
-        info = sentence.words[i]
-        step = 1
-        if owner[i] in ("value", "quote") or sentence.tokens[i].kind == "number":
-            i += 1
+    end = 0  # of the signals so far
+    for i in sentence.telling:
+        if i < end or owner[i] in ("value", "quote") or sentence.tokens[i].kind == "number":
             continue
-        phrase = _phrase_at(sentence, i) if info.phrases else None
+        info = sentence.words[i]
+        if sentence.lows[i] in _BY_NEIGHBOURS:
+            odd = _by_neighbours(sentence, i)
+            if odd is not None:
+                signals += odd
+                end = i + 1
+                continue
+        phrase = _phrase_at(sentence, i) if info.phrases else info.alone
+        end = i + 1 if phrase is None else i + len(phrase[0])
         if phrase is not None:
-            step = len(phrase[0])
-            for kind in phrase[1]:
-                signals.append(Signal(kind, i, i + step))
+            signals += [Signal(kind, i, end) for kind in phrase[1]]
         if info.negative:
             signals.append(Signal("negation", i, i + 1))
-        if info.degree and (step == 1 or _holds_degree(sentence.lows[i], phrase)):
+        if info.degree and (end == i + 1 or _holds_degree(sentence.lows[i], phrase)):
             degree = _degree_at(sentence, i)
             if degree is not None:
                 signals.append(degree)
-                step = max(step, degree.last - i)
-        i += step
+                end = max(end, degree.last)
     return signals
+
+
+def _by_neighbours(sentence: Sentence, i: int) -> list[Signal] | None:
+    """What a word signals that means something else beside a number or before `than`; None for what it says anyway."""
+    low = sentence.lows[i]
+    if low == "past":
+        return [] if sentence.low(i - 1) in ("the", "this") else None  # in the past 5 years
+    if low in ("other", "another"):
+        return [Signal("negation", i, i + 1)] if "than" in sentence.lows[i + 2 : i + 4] else None  # another thing than
+    return [Signal(_LIMITS[low], i, i + 1)] if _behind_number(sentence, i, 0 if low == "plus" else 1) else None
+
+
+def _behind_number(sentence: Sentence, i: int, gap: int = 1) -> bool:
+    return any(k >= 0 and _numeric(sentence, k) for k in range(i - 1 - gap, i))
 
 
 def _phrase_at(sentence: Sentence, i: int) -> Phrase | None:
     """The longest phrase that begins at a token, as it is meant there."""
-    lows, tokens = sentence.lows, sentence.tokens
-    for phrase in sentence.words[i].phrases:
+    lows, tokens, info = sentence.lows, sentence.tokens, sentence.words[i]
+    if i + 1 == sentence.n or (lows[i + 1] not in info.seconds and tokens[i + 1].stem not in info.second_stems):
+        return info.alone
+    for phrase in info.phrases:
         keys = phrase[0]
-        if len(keys) == 1:
-            return phrase
         if i + len(keys) > sentence.n:
             continue
-        for k, key in enumerate(keys):
-            if key != lows[i + k] and (key[0] != "~" or key[1:] != tokens[i + k].stem):
+        for k, key in enumerate(keys[1:], i + 1):  # the first has been looked up
+            if key != lows[k] and (key[0] != "~" or key[1:] != tokens[k].stem):
                 break
         else:
+            if keys[-1] == "a" and phrase[1][0] == "multiple" and _numeric(sentence, i + len(keys)):
+                continue  # more than a hundred
             return _as_meant(sentence, i, phrase) if phrase[1][0] in INCLUSIVE else phrase
-    return None
+    return info.alone
 
 
 def _as_meant(sentence: Sentence, i: int, phrase: Phrase) -> Phrase | None:
     """`at least` and its like compare only beside a number."""
     low, after = sentence.lows[i], i + len(phrase[0])
     if low in ("and", "or"):
-        if after == i + 2 and (_numeric(sentence, after) or sentence.low(after) == "than"):
+        numeric = _numeric(sentence, after) or (sentence.low(after) == "a" and _numeric(sentence, after + 1))
+        if after == i + 2 and (numeric or sentence.low(after) == "than"):
             return (low,), (low,)  # below 100 and above 500
     elif low in ("not", "no"):
         if not any(_numeric(sentence, k) or sentence.low(k) == "average" for k in range(after, after + 4)):
             return (low,), ("negation",)  # not under the label of
     elif low == "at":
         starts = sentence.vocabulary.guards["amount_starts"]
+        if _behind_number(sentence, i, 3):
+            return phrase  # 10 loads at the very least
         if not any(_numeric(sentence, k) or sentence.low(k) in starts for k in (i + 2, i + 3)):
             return None  # at most games, at least partly
     return phrase
@@ -115,7 +154,6 @@ def _degree_at(sentence: Sentence, i: int) -> Signal | None:
     if low in vocabulary.comparatives:
         return Signal("comparative", i, i + 1, vocabulary.comparatives[low])
     if low.endswith("est"):
-        return (
-            Signal("superlative", i, i + 1, low[:-3]) if sentence.tokens[i].text[0].islower() else None
-        )  # not Budapest
+        lower_case = sentence.tokens[i].text[0].islower()  # not Budapest
+        return Signal("superlative", i, i + 1, low[:-3]) if lower_case else None
     return Signal("comparative", i, i + 1, low[:-2]) if follower == "than" else None

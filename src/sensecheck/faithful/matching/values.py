@@ -25,8 +25,7 @@ def _value_tokens(text: str) -> tuple[tuple[Token, ...], tuple[bool, ...]]:
     tokens, inside, bracketed = [], 0, []
     for token in tokenize(text[:400]):
         if token.kind == "sign":
-            inside += (token.text in "([" and 1) or 0
-            inside -= (token.text in ")]" and 1) or 0
+            inside += (token.text in "([") - (token.text in ")]")
             continue
         tokens.append(token)
         bracketed.append(inside > 0)
@@ -60,33 +59,34 @@ def _word_positions(sentence: Sentence, token: Token) -> tuple[int, ...]:
         return tuple(positions)
     if token.kind == "number":
         value = find_numbers((token,))[0].value
-        numbers = [n for n in sentence.numbers if n.value == value]
+        numbers = [n for n in sentence.numbers if n.value == value and (n.form != "decade" or value >= 100)]
         return tuple(i for n in numbers for i in range(n.first, n.last))
     low = token.low
     if len(low) >= 4:
-        positions = sentence.by_root.get(root(low))
+        positions = sentence.with_root(root(low))
         if positions:
             return tuple(positions)
     for words in sentence.vocabulary.places.get(low, ()):
         start = sentence.find(words)
         if start >= 0:
             return tuple(range(start, start + len(words)))
-    filler = sentence.vocabulary.guards["filler"]
-    for i, other in enumerate(sentence.tokens):
-        if other.kind != "word":
-            continue
-        other_low = other.low
-        shorter, longer = (low, other_low) if len(low) < len(other_low) else (other_low, low)
-        if (
-            len(shorter) >= 3
-            and longer.startswith(shorter)
-            and (len(shorter) >= 4 or len(longer) <= 12)
-            and shorter not in filler
+    beginning, key = low[:3], token.stem
+    for i, (_, other, other_key, _, _, kind) in enumerate(sentence.tokens):
+        if kind == "word" and (
+            (other[:3] == beginning and _begins(sentence, low, other))
+            or (len(other) > 4 and near(low, other))
+            or (len(other_key) > 4 and near(key, other_key))
         ):
             return (i,)
-        if near(low, other_low) or near(token.stem, other.stem):
-            return (i,)
     return ()
+
+
+def _begins(sentence: Sentence, low: str, other: str) -> bool:
+    """Whether one of two words is the beginning of the other, and long enough to tell."""
+    shorter, longer = sorted((low, other), key=len)
+    if len(shorter) < 3 or not longer.startswith(shorter) or shorter in sentence.vocabulary.guards["filler"]:
+        return False
+    return len(shorter) >= 4 or len(longer) <= 12
 
 
 def _spelt_out(sentence: Sentence, initials: str) -> tuple[int, ...]:
@@ -123,8 +123,7 @@ def denied_opposite(sentence: Sentence, low: str) -> bool:
         rest = low.removeprefix(prefix).lstrip(" -")
         if rest != low and len(rest) > 3 and rest in sentence.by_low:
             return any(
-                word.negative or any(len(keys) == 1 and "negation" in kinds for keys, kinds in word.phrases)
-                for word in sentence.words
+                word.negative or (word.alone is not None and "negation" in word.alone[1]) for word in sentence.words
             )
     return False
 

@@ -11,11 +11,12 @@ from sensecheck.faithful.facts import Name
 from sensecheck.inputs.errors import shown
 from sensecheck.language import lexicon as lexicons
 from sensecheck.language.lexicon import ANYTHING, TEXT, WORD, LexiconError, overlay
-from sensecheck.language.morphology import stem
+from sensecheck.language.morphology import root, stem
 from sensecheck.language.tokens import tokenize
 
 FILES = (
     "operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards", "wordings",
+    "tellings",
 )  # fmt: skip
 
 _WAYS = {
@@ -31,7 +32,7 @@ _SCALES = {
 """Classes of gradable words → the kind of column that runs their way, and the kind that runs the other way."""
 
 _ATTRIBUTES = ("time", "sequence", "age", "rank", "duration", "speed", "adverse")
-_LISTS = ("generic", "amounts", "measured", "named", "dated", "nouns", "units", "yes", "no")
+_STEMMED = ("generic", "amounts", "measured", "named", "dated", "nouns", "units")
 KINDS: dict[str, Any] = {
     "signals": {"": [WORD]},
     **{key: {"": [WORD]} for key in _WAYS},
@@ -40,10 +41,12 @@ KINDS: dict[str, Any] = {
     **{key: {"words": [WORD]} for key in _ATTRIBUTES},
     "groups": [[WORD]],
     "abbreviations": {"": WORD},
-    **{key: [WORD] for key in _LISTS},
+    **{key: [WORD] for key in (*_STEMMED, "yes", "no")},
     "codes": {"": [WORD]},
     "places": {"": [WORD]},
+    "opposites": {"": [WORD]},
     "guards": {"": [TEXT]},
+    "tellings": {"": {"columns": [WORD], "words": [TEXT]}},
 }
 """What each key of a lexicon holds."""
 
@@ -53,10 +56,24 @@ Phrase = tuple[tuple[str, ...], tuple[str, ...]]  # keys, signals
 class WordInfo(NamedTuple):
     """Look-ups of one word."""
 
-    phrases: tuple[Phrase, ...]  # phrases that may begin with it, longest first
+    phrases: tuple[Phrase, ...]  # phrases of several words that may begin with it, longest first
+    seconds: frozenset[str]  # their second words
+    second_stems: frozenset[str]  # the stems of second words that may be inflected
+    alone: Phrase | None  # the phrase that it is of its own
     gradable: str  # the stem of the gradable word it is a degree of
     degree: bool  # a comparative or superlative, or the word that makes one
     negative: bool  # a contraction with not
+    root: str  # shared with its derivations, from four letters on
+    telling: bool  # any of these but the root: it may give a signal, or tell of a column
+
+
+class Tellings(NamedTuple):
+    """What tells of a kind of column without its name."""
+
+    words: frozenset[str]
+    stems: frozenset[str]
+    phrases: tuple[tuple[str, ...], ...]  # of several words
+    openings: frozenset[str]  # the first words of those phrases, or their stems
 
 
 class Vocabulary:
@@ -92,17 +109,21 @@ class Vocabulary:
                 stems_by_word.setdefault(other, set()).add(stems[0])
         self.synonyms: dict[str, frozenset[str]] = {word: frozenset(others) for word, others in stems_by_word.items()}
         self.abbreviations: dict[str, str] = dict(lexicon["abbreviations"])
-        self.generic = _stems(lexicon["generic"])
-        self.amounts = _stems(lexicon["amounts"])
-        self.measured = _stems(lexicon["measured"])
-        self.named = _stems(lexicon["named"])
-        self.dated = _stems(lexicon["dated"])
-        self.nouns = _stems(lexicon["nouns"])
-        self.units = _stems(lexicon["units"])
+        self.generic, self.amounts, self.measured, self.named, self.dated, self.nouns, self.units = (
+            _stems(lexicon[key]) for key in _STEMMED
+        )
         self.codes: dict[str, tuple[tuple[str, ...], ...]] = {
             value: tuple(tuple(t.stem for t in tokenize(form)) for form in forms)
             for value, forms in lexicon["codes"].items()
         }
+        self.tellings = [
+            (_stems(kind["columns"]), [_keys(form) for form in kind["words"]]) for kind in lexicon["tellings"].values()
+        ]
+        self.opposites: dict[str, frozenset[str]] = {}  # what is said by denying each word
+        for one, others in lexicon["opposites"].items():
+            self.opposites[stem(one)] = self.opposites.get(stem(one), frozenset()) | _stems(others)
+            for other in others:
+                self.opposites[stem(other)] = self.opposites.get(stem(other), frozenset()) | {stem(one)}
         self.places: dict[str, tuple[tuple[str, ...], ...]] = _both_ways(lexicon["places"])
         self.guards: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in lexicon["guards"].items()}
         self.yes = frozenset(lexicon["yes"])
@@ -117,8 +138,7 @@ class Vocabulary:
             for form in forms:
                 if form == "n't":
                     continue  # contractions are seen by their ending
-                keys = tuple("~" + stem(w[1:]) if w.startswith("~") else w for w in form.replace("%", " % ").split())
-                signals_by_keys.setdefault(keys, []).append(signal)
+                signals_by_keys.setdefault(_keys(form), []).append(signal)
         for keys, names in signals_by_keys.items():
             self.phrases.setdefault(keys[0], []).append((keys, tuple(dict.fromkeys(names))))
         for phrases in self.phrases.values():
@@ -138,13 +158,25 @@ class Vocabulary:
             if not degree and len(low) >= 6 and low.endswith(("est", "er")):
                 # A gradable word that no list has: steepest, steeper (than). Which way it points is not known.
                 degree = low not in self.guards["not_superlative"]
-            negative = low.endswith("n't") or low == "cannot"
-            info = self.known[low] = WordInfo(tuple(phrases), gradable, degree, negative)
+            negative = low.endswith("n't") or low == "cannot" or low in self.guards["contracted"]
+            telling = bool(phrases or gradable) or degree or negative
+            derived = root(low) if len(low) >= 4 else ""
+            several = tuple(phrase for phrase in phrases if len(phrase[0]) > 1)
+            alone = next((phrase for phrase in phrases if len(phrase[0]) == 1), None)
+            seconds = frozenset(phrase[0][1] for phrase in several)
+            stems = frozenset(key[1:] for key in seconds if key[0] == "~")
+            info = self.known[low] = WordInfo(
+                several, seconds, stems, alone, gradable, degree, negative, derived, telling
+            )
         return info
 
     def kinds_of(self, name: Name) -> frozenset[str]:
         """Which kinds of attribute (time, age, rank, duration, speed) a column name speaks of."""
         return _kinds(self, name)
+
+    def tellings_of(self, name: Name) -> Tellings:
+        """What tells of columns of the kinds that a name is of."""
+        return _tellings(self, name)
 
     def points(self, adjective: str, name: Name) -> int:
         """Which way a gradable word points on a column: 1 to the large end, -1 to the small, 0 cannot tell."""
@@ -166,6 +198,11 @@ class Vocabulary:
         return way if along in kinds else -way if against in kinds else 0
 
 
+def _keys(form: str) -> tuple[str, ...]:
+    """What the words of a phrase are looked up by: themselves, or ~ and the stem of all their inflections."""
+    return tuple("~" + stem(w[1:]) if w.startswith("~") else w for w in form.replace("%", " % ").split())
+
+
 def _stems(words: Iterable[str]) -> frozenset[str]:
     return frozenset(stem(word) for word in words)
 
@@ -174,6 +211,19 @@ def _stems(words: Iterable[str]) -> frozenset[str]:
 def _kinds(vocabulary: Vocabulary, name: Name) -> frozenset[str]:
     stems = frozenset(name.stems)
     return frozenset(kind for kind, words in vocabulary.attributes.items() if stems & words)
+
+
+@lru_cache(maxsize=65_536)
+def _tellings(vocabulary: Vocabulary, name: Name) -> Tellings:
+    stems = frozenset((*name.stems, *(stem(vocabulary.abbreviations.get(word, word)) for word in name.words)))
+    forms = [keys for columns, phrases in vocabulary.tellings if stems & columns for keys in phrases]
+    single = [keys[0] for keys in forms if len(keys) == 1]
+    return Tellings(
+        frozenset(key for key in single if key[0] != "~"),
+        frozenset(key[1:] for key in single if key[0] == "~"),
+        tuple(keys for keys in forms if len(keys) > 1),
+        frozenset(keys[0].lstrip("~") for keys in forms if len(keys) > 1),
+    )
 
 
 def _degrees(adjective: str) -> list[tuple[str, str]]:

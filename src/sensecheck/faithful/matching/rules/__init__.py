@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
+from sensecheck.faithful.evidence import Evidence
 from sensecheck.faithful.facts import Reading
 from sensecheck.faithful.matching.alignment import align
 from sensecheck.faithful.matching.ruling import Finding, rules_for
@@ -17,7 +18,7 @@ from sensecheck.faithful.matching.sentence import Sentence
 
 _ORDER = (
     "values", "numbers", "negation", "comparisons", "superlatives", "aggregates", "connectives", "orders", "columns",
-    "unknown_names", "tables", "differences", "quantifiers", "form_columns",
+    "unknown_names", "tables", "quantifiers", "form_columns",
 )  # fmt: skip
 """The order in which findings are told; modules that are not named come last."""
 
@@ -26,8 +27,20 @@ for _module in sorted(_found, key=lambda name: (_found[name], name)):
     import_module(f"{__name__}.{_module}")
 
 
-def check(reading: Reading, sentence: Sentence, without: frozenset[str] = frozenset()) -> list[Finding]:
+def offered(reading: Reading, evidence: Evidence | None) -> frozenset[str]:
+    """What rules may need of a query and what comes with it. Keys and words for names make findings many and weak, so
+    they are weighed together."""
+    offers = reading.offers
+    if "keys" not in offers or (evidence is None and "described" not in offers):
+        return offers
+    return offers | {"weighed"} if evidence is None else offers | {"weighed", "evidence"}
+
+
+def check(
+    reading: Reading, sentence: Sentence, without: frozenset[str] = frozenset(), evidence: Evidence | None = None
+) -> list[Finding]:
     """All findings of a query against a sentence, less those of rules that are switched off."""
-    alignment = align(reading, sentence)
-    findings = [finding for rule in rules_for(reading.offers, without) for finding in rule.find(alignment)]
+    alignment = align(reading, sentence, evidence)
+    offers = offered(reading, evidence)
+    findings = [finding for rule in rules_for(offers, without) for finding in rule.find(alignment)]
     return [finding for finding in findings if finding.rule not in without] if without else findings

@@ -15,12 +15,25 @@ def aggregates(a: Alignment) -> Iterator[Finding]:
     """What the query counts, adds up or averages must be said."""
     for fact in a.reading.of("aggregate"):
         if fact.aggregate == "avg":
-            yield _finding(fact, "average", a.first("average"), False)
+            yield _finding(fact, "average", a.first("average", "average_soft"), False)
+        elif fact.aggregate == "ratio":
+            yield _ratio(a, fact)
         elif fact.aggregate == "sum":
-            implied = a.form or fact.role == "having" or fact.optional or a.first("superlative") is not None
-            yield _finding(fact, "sum", a.first("sum", "count"), implied)
+            implied = (
+                "ratio" in a.reading.aggregates
+                or a.form
+                or fact.role == "having"
+                or fact.optional
+                or a.first("superlative") is not None
+            )
+            yield _finding(fact, "sum", a.first("sum", "count", "sum_soft"), implied)
         elif fact.aggregate == "count" and fact.role == "select":
-            yield _finding(fact, "count", _count_word(a), _counted_elsewhere(a))
+            word = _count_word(a)
+            if word is None and _counted_to_rank(a):
+                yield missing(fact, "count_unasked")
+            else:
+                implied = "ratio" in a.reading.aggregates or _counted_elsewhere(a)
+                yield _finding(fact, "count", word, implied)
 
 
 def _finding(fact: Fact, rule: str, signal: Signal | None, implied: bool) -> Finding:
@@ -29,12 +42,39 @@ def _finding(fact: Fact, rule: str, signal: Signal | None, implied: bool) -> Fin
     return unsaid(fact, rule) if implied else missing(fact, f"{rule}_missing")
 
 
+def _ratio(a: Alignment, fact: Fact) -> Finding:
+    """One by another: a percentage, a rate, an average."""
+    words = [i for word in a.guards["ratio_words"] for i in a.sentence.by_low.get(word, ())]
+    if words or any("divide" in hint.operations for hint in a.hints):
+        return said(fact, "ratio", words)
+    return missing(fact, "ratio_missing")
+
+
+@rule("weighed")
+def ratio_added(a: Alignment) -> Iterator[Finding]:
+    """A percentage or a ratio where nothing is divided and no column holds one."""
+    if not a.reading.aggregates.isdisjoint(("ratio", "avg")):
+        return
+    words = a.guards["percentages"]
+    for word in sorted(words & a.sentence.by_low.keys()):
+        i = a.sentence.by_low[word][0]
+        if not a.owner[i] and not any(words.intersection(name.words) for name in a.reading.names):
+            yield added(a.sentence, "aggregate", "ratio_added", range(i, i + 1))
+            return
+
+
 def _counted_elsewhere(a: Alignment) -> bool:
     """A count that only shows what the query sorts or filters by."""
     facts = a.reading.facts
     return any(f.role == "select" for f in a.reading.of("column")) and any(
         f.aggregate == "count" and f.kind in ("order", "comparison") for f in facts
     )
+
+
+def _counted_to_rank(a: Alignment) -> bool:
+    """A count that is given and only ranks: `the country with the most films` asks for a country."""
+    limited = any(f.aggregate == "count" and f.limited for f in a.reading.of("order"))
+    return limited and any(f.role == "select" for f in a.reading.of("column"))
 
 
 def _count_word(a: Alignment) -> Signal | None:
@@ -53,7 +93,7 @@ def _count_word(a: Alignment) -> Signal | None:
 def average_added(a: Alignment) -> Iterator[Finding]:
     """An average that the query does not take."""
     average = a.first_free("average")
-    if average is not None and "avg" not in a.reading.aggregates:
+    if average is not None and a.reading.aggregates.isdisjoint(("avg", "ratio")):
         yield added(a.sentence, "aggregate", "average_added", average.words)
 
 
@@ -71,7 +111,7 @@ def amount_added(a: Alignment) -> Iterator[Finding]:
     if not a.reading.aggregates.isdisjoint(("count", "sum")):
         return
     total = a.first_free("sum")
-    if total is not None and a.sentence.lows[total.first] in a.guards["total_words"]:
+    if total is not None and a.sentence.lows[total.first] in a.guards["total_words"] and not _of_name(a, total):
         yield added(a.sentence, "aggregate", "sum_added", total.words)
         return
     for signal in a.of("count"):
@@ -79,6 +119,12 @@ def amount_added(a: Alignment) -> Iterator[Finding]:
         if name:
             yield added(a.sentence, "aggregate", name, signal.words)
             return
+
+
+def _of_name(a: Alignment, signal: Signal) -> bool:
+    """Whether a word is one of a column that is given: the number and the total of an invoice."""
+    low = a.sentence.lows[signal.first]
+    return any(f.role == "select" and low in f.name.words for f in a.reading.of("column"))
 
 
 def _count_added_as(a: Alignment, signal: Signal) -> str:

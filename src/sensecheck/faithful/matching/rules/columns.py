@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from sensecheck.faithful.facts import Fact, Name
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.measures import names_things, told_by_adjective, told_by_age
-from sensecheck.faithful.matching.names import literal_positions, share_told
+from sensecheck.faithful.matching.degrees import names_things, told_by_adjective, told_by_age
+from sensecheck.faithful.matching.leftover import leftover, loosely_told
+from sensecheck.faithful.matching.names import literal_positions, share_told, told_by_kind
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.language.morphology import lemma
 
@@ -26,13 +26,16 @@ def columns(a: Alignment) -> Iterator[Finding]:
                 unmentioned.append(fact)
     others = list(_other_columns(a))
     keys = a.guards["keys"]
-    swapped = next((f for f in unmentioned if f.role != "where" or f.name.words[-1] not in keys), None)
-    if swapped is not None and others:
+    # What groups are joined by, and the key of a self-evident condition, go unsaid.
+    swappable = (f for f in unmentioned if not (f.kind == "group" and f.optional))
+    swapped = next((f for f in swappable if f.role != "where" or f.name.words[-1] not in keys), None)
+    if swapped is not None and others and (a.weighed or not told_by_kind(a.sentence, swapped.name)):
         yield contradicted(swapped, "column_swapped", others[0][1])
         return
     untold = _untold_column(a)
     if untold is not None:
-        yield missing(untold, f"column_untold_{untold.role}" if untold.kind == "column" else f"{untold.kind}_untold")
+        finding = f"column_untold_{untold.role}" if untold.kind == "column" else f"{untold.kind}_untold"
+        yield missing(untold, "column_loosely_told" if not a.weighed and loosely_told(a, untold) else finding)
     for fact in unmentioned:
         if fact is not untold:
             yield unsaid(fact, "column")
@@ -43,61 +46,56 @@ def columns(a: Alignment) -> Iterator[Finding]:
             return
 
 
-class _Surroundings(NamedTuple):
-    """What a column stands among."""
-
-    selected: frozenset[Name]
-    grouped: frozenset[Name]
-    tables: Sequence[Name]
-
-
 def _untold_column(a: Alignment) -> Fact | None:
     """A column that the sentence gives no hint of, where people would."""
-    reading = a.reading
-    among = _Surroundings(
-        frozenset(f.name for f in reading.of("column") if f.role == "select"),
-        frozenset(f.name for f in reading.of("group")),
-        [f.name for f in reading.of("table")],
-    )
-    odd_group = _odd_group(a, among)
-    if odd_group is not None:
-        return odd_group
-    for fact in reading.facts:
+    if _odd_group(a):
+        return a.reading.of("group")[0]
+    for fact in a.reading.facts:
         goes_unsaid = _GOES_UNSAID.get(fact.kind)
-        if goes_unsaid is not None and fact.name.words and not goes_unsaid(a, fact, among) and a.told(fact) < 0.4:
+        if goes_unsaid is None or not fact.name.words or a.mention(fact.name).literal == 1:
+            continue  # nothing is left of a name that is said word by word
+        if not goes_unsaid(a, fact) and not a.told(fact):
             return fact
     return None
 
 
-def _odd_group(a: Alignment, among: _Surroundings) -> Fact | None:
+def _selected(a: Alignment) -> set[Name]:
+    return {f.name for f in a.reading.of("column") if f.role == "select"}
+
+
+def _odd_group(a: Alignment) -> bool:
     """One table, one column beside an aggregate, and the rows are grouped by another column."""
     groups = a.reading.of("group")
-    if not len(among.tables) == len(groups) == len(among.selected) == 1 or groups[0].name in among.selected:
-        return None
-    return groups[0] if share_told(a.sentence, groups[0].name, a.reading.entities) < 0.9 else None
+    if not len(groups) == len(a.reading.of("table")) == 1:
+        return False
+    name, selected = groups[0].name, _selected(a)
+    return len(selected) == 1 and name not in selected and share_told(a.sentence, name, a.reading.entities) < 0.9
 
 
-def _unsaid_column(a: Alignment, fact: Fact, among: _Surroundings) -> bool:
-    name, vocabulary = fact.name, a.vocabulary
+def _unsaid_column(a: Alignment, fact: Fact) -> bool:
     if fact.role not in ("select", "aggregate"):
         return True
+    name, vocabulary, tables = fact.name, a.vocabulary, [f.name for f in a.reading.of("table")]
     if (
         name.words[-1] in a.guards["identity"]
         and all(k in vocabulary.generic or _of_table(a, w, k) for w, k in zip(name.words, name.stems, strict=True))
-        and any(a.mention(table).score >= 0.5 for table in among.tables)
+        and any(a.mention(table).score >= 0.5 for table in tables)
     ):
         return True  # which song: its title
-    if fact.role == "select" and _stands_for_thing(a, name, among.tables):
+    if fact.role == "select" and (_stands_for_thing(a, name, tables) or _row_asked_for(a, fact)):
         return True  # find the thinnest pipe: its id
-    if vocabulary.amounts.issuperset(name.stems) and any(a.mention(table).literal > 0 for table in among.tables):
+    if vocabulary.amounts.issuperset(name.stems) and any(a.mention(table).literal > 0 for table in tables):
         return True  # the average fine: its amount
-    return name in among.grouped and a.mention(name).literal > 0  # for each investor: its id
+    # For each investor: its id.
+    return any(f.name == name for f in a.reading.of("group")) and a.mention(name).literal > 0
 
 
-def _unsaid_compared(a: Alignment, fact: Fact, among: _Surroundings) -> bool:
+def _unsaid_compared(a: Alignment, fact: Fact) -> bool:
     name, number = fact.name, fact.number
     if fact.role != "where" or fact.value is None:
         return True
+    if number is not None and not fact.direction and _counts_as_name(a, fact):
+        return True  # line 9
     if "id" in name.words:  # store 1, flight JFK-2; but an id over 5 or like a word is no such name
         if number is None:
             return any(c.isdigit() for c in fact.value)
@@ -107,23 +105,31 @@ def _unsaid_compared(a: Alignment, fact: Fact, among: _Surroundings) -> bool:
     return not names_things(a, name)  # ran over 150 minutes: verbs tell of a measure in more ways than can be listed
 
 
-def _unsaid_ordered(a: Alignment, fact: Fact, among: _Surroundings) -> bool:
+def _counts_as_name(a: Alignment, fact: Fact) -> bool:
+    """Whether a word of the column stands right before its number: line 9."""
+    words = a.said.get(fact)
+    if words is None or not words.positions or fact.name.words[-1] not in a.guards["keys"]:
+        return False
+    before = min(words.positions) - 1
+    return any(before in literal_positions(a.sentence, word) for word in fact.name.words)
+
+
+def _unsaid_ordered(a: Alignment, fact: Fact) -> bool:
     name = fact.name
     if fact.aggregate == "count" or ("id" in name.words and fact.aggregate):
         return True
     if told_by_adjective(a, fact) or told_by_age(a, fact):
         return True
-    return (
-        bool(a.of("alphabetical")) and name.words[-1] in a.guards["identity"]
-    )  # all films alphabetically: by their title
+    # All films alphabetically: by their title.
+    return bool(a.of("alphabetical")) and name.words[-1] in a.guards["identity"]
 
 
-def _unsaid_grouped(a: Alignment, fact: Fact, among: _Surroundings) -> bool:
+def _unsaid_grouped(a: Alignment, fact: Fact) -> bool:
     # What tables are joined by stands for a thing: people name the thing.
-    return fact.optional or fact.name in among.selected or not a.guards["keys"].isdisjoint(fact.name.words)
+    return fact.optional or fact.name in _selected(a) or not a.guards["keys"].isdisjoint(fact.name.words)
 
 
-_GOES_UNSAID: dict[str, Callable[[Alignment, Fact, _Surroundings], bool]] = {
+_GOES_UNSAID: dict[str, Callable[[Alignment, Fact], bool]] = {
     "column": _unsaid_column, "comparison": _unsaid_compared, "order": _unsaid_ordered, "group": _unsaid_grouped,
 }  # fmt: skip
 """Kind of fact → whether people may leave its column unsaid."""
@@ -139,16 +145,31 @@ def _stands_for_thing(a: Alignment, name: Name, tables: Sequence[Name]) -> bool:
             return False  # the name of something else
     elif not all(w in naming or _of_table(a, w, k) for w, k in zip(name.words, name.stems, strict=True)):
         return False
-    if any(lemma(low) in naming and positions != [0] for low, positions in sentence.by_low.items()):
-        return False  # but `name the owners` names no column
-    if "who" in sentence.by_low:
-        return True
-    first = min((i for t in tables for w in t.words for i in literal_positions(sentence, w)), default=None)
-    if first is None:
+    if "who" not in sentence.by_low and not _asked_for(a, tables):
         return False
-    heads = a.guards["list_heads"]
-    if any(i < first and sentence.lows[i - 1] not in heads for i in sentence.by_low.get("of", ())):
-        return False  # the area of the country: no country is asked for
+    # But `name the owners` names no column.
+    return not any(lemma(low) in naming and positions != [0] for low, positions in sentence.by_low.items())
+
+
+def _row_asked_for(a: Alignment, fact: Fact) -> bool:
+    """Whether the column is the one by which people mean a row of its table, and rows are asked for: who, which inns,
+    everything we sell."""
+    if a.weighed or not a.reading.is_label(fact):
+        return False
+    others = (name for name in a.reading.labels_of(fact.table) if name != fact.name and len(name.words) > 1)
+    if any(a.mention(name).literal == 1 for name in others) or "id" in a.sentence.by_stem:
+        return False  # the last names: not the first names too; the ids: not the names
+    if a.says("row_words") or a.mention(fact.table).score >= 0.5:
+        return True
+    return not a.reading.of("group") and bool(leftover(a))  # suppliers from anywhere but Linz
+
+
+def _asked_for(a: Alignment, tables: Sequence[Name]) -> bool:
+    """Whether the things of a table are asked for: the countries; not the area of the country, nor its country code."""
+    sentence, heads = a.sentence, a.guards["list_heads"]
+    first = min((i for t in tables for w in t.words for i in literal_positions(sentence, w)), default=None)
+    if first is None or any(i < first and sentence.lows[i - 1] not in heads for i in sentence.by_low.get("of", ())):
+        return False
     return first + 1 >= sentence.n or sentence.tokens[first + 1].stem not in a.reading.vocabulary
 
 
@@ -161,13 +182,12 @@ def _of_table(a: Alignment, word: str, key: str) -> bool:
 def _other_columns(a: Alignment) -> Iterator[tuple[Name, list[int]]]:
     """Columns that the sentence names in full while the query does not use them."""
     by_stem, candidates, generic = a.sentence.by_stem, a.reading.other_index, a.vocabulary.generic
-    if candidates.keys().isdisjoint(by_stem):
+    said = [n for key in by_stem if key in candidates for n in candidates[key] if all(k in by_stem for k in n.stems)]
+    if not said:
         return
-    covered = {i for i, owner in enumerate(a.owner) if owner in ("value", "quote")}
+    covered = {i for i, owner in enumerate(a.owner) if owner in ("value", "quote", "hint")}
     covered.update(i for name in a.reading.names for w in name.words for i in literal_positions(a.sentence, w))
-    for name in dict.fromkeys(n for key in by_stem if key in candidates for n in candidates[key]):
-        if not all(key in by_stem for key in name.stems):
-            continue
+    for name in dict.fromkeys(said):
         uncovered = {key: [i for i in by_stem[key] if i not in covered] for key in name.stems}
         telling = [key for key in name.stems if key not in generic]
         positions = [i for key in name.stems for i in uncovered[key]]

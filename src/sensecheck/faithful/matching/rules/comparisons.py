@@ -8,7 +8,7 @@ from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.degrees import comparators, pointing, told_the_other_way, way
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
-from sensecheck.faithful.matching.signals import INCLUSIVE, Signal
+from sensecheck.faithful.matching.signals import Signal
 
 
 @rule()
@@ -19,6 +19,9 @@ def comparisons(a: Alignment) -> Iterator[Finding]:
         return
     signals, between = comparators(a), a.first("between")
     for fact in facts:
+        if fact in a.said and a.said[fact].source == "evidence":
+            yield said(fact, "comparison")  # whether it is the same comparison is asked of the hints
+            continue
         finding = _by_number(a, fact, facts)
         if finding is None and between is not None:
             finding = said(fact, "comparison", between.words)
@@ -37,7 +40,7 @@ def _by_number(a: Alignment, fact: Fact, facts: Sequence[Fact]) -> Finding | Non
     direction = way(a, governing, fact.name)
     if direction == fact.direction:
         exact = not a.form and number.value == fact.number and governing.kind not in ("multiple", "after", "before")
-        if exact and (governing.kind in INCLUSIVE) != (fact.op in (">=", "<=")):
+        if exact and governing.inclusive != (fact.op in (">=", "<=")):
             return contradicted(fact, "comparison_inclusive", governing.words)
         return said(fact, "comparison", governing.words)
     meant = any(f.number == fact.number and f.direction == direction for f in facts if f is not fact)
@@ -62,7 +65,7 @@ def _by_words(a: Alignment, fact: Fact, facts: Sequence[Fact], signals: Sequence
 
 def _negated(a: Alignment, signal: Signal) -> bool:
     """`not more than` for at most, or a denial elsewhere that turns the comparison round."""
-    if any(not f.optional for f in a.reading.of("negation")):
+    if any(not f.optional for f in a.reading.of("negation")) or 0 in a.reading.numbers:
         return False
     return any(0 <= signal.first - cue.last <= 4 for cue in a.of("negation"))
 
@@ -88,9 +91,10 @@ def _unsaid_comparison(a: Alignment, fact: Fact) -> bool:
 @rule()
 def comparisons_added(a: Alignment) -> Iterator[Finding]:
     """Comparison words that govern a number or an average while the query compares nothing."""
-    if a.reading.directed or any(f.op == "between" or f.aggregate == "diff" for f in a.reading.facts):
+    signals = () if a.reading.directed else comparators(a)
+    if not signals or any(f.op == "between" or f.aggregate == "diff" for f in a.reading.facts):
         return
-    for signal in comparators(a):
+    for signal in signals:
         name = "" if _idle(a, signal) else _added_as(a, signal)
         if name:
             yield added(a.sentence, "comparison", name, signal.words)
@@ -100,14 +104,25 @@ def comparisons_added(a: Alignment) -> Iterator[Finding]:
 def _idle(a: Alignment, signal: Signal) -> bool:
     """Comparison words that compare with nothing."""
     lows, after = a.sentence.lows, a.sentence.low(signal.last)
-    if after == "-" or a.sentence.low(signal.first - 1) == "just":
-        return True  # under-21
+    if (
+        after == "-"
+        or a.sentence.low(signal.first - 1) == "just"
+        or "than not" in " ".join(lows[signal.last : signal.last + 5])
+    ):
+        return True  # under-21, more of them than not
     of_all = not a.guards["than_all"].isdisjoint(lows[signal.last : signal.last + 9])
     if of_all and "than" in lows[signal.last : signal.last + 6] and (a.form or a.reading.of("order")):
         return True  # more than any other: a superlative
+    if a.form and signal.word and _rank_by_those_ahead(a, signal):
+        return True  # only two are older, so the third oldest
     if signal.kind == "at_least":
         return after in a.guards["at_least_one"]
     return signal.kind == "comparative" and lows[signal.last : signal.last + 2] == ["than", "0"]
+
+
+def _rank_by_those_ahead(a: Alignment, signal: Signal) -> bool:
+    ahead = {n.value + 1 for n in a.sentence.numbers if 0 <= signal.first - n.last <= 6}
+    return any(fact.number in ahead for fact in a.reading.of("ordinal"))
 
 
 def _added_as(a: Alignment, signal: Signal) -> str:

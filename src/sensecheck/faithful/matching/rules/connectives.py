@@ -56,6 +56,8 @@ def _harmless(a: Alignment, signal: Signal) -> bool:
     return (
         any(len(nearby.intersection(name.stems)) >= 2 for name in a.reading.names)
         or not a.guards["harmless_or"].isdisjoint(sentence.lows[max(0, signal.first - 1) : signal.last + 1])
+        or sentence.lows[signal.first] == "any"
+        or sentence.low(signal.last) in a.guards["or_vague"]
         or bool(a.reading.of("negation"))
         or any(f.op in (">=", "<=") for f in a.reading.facts)
     )
@@ -70,7 +72,7 @@ def unions(a: Alignment) -> Iterator[Finding]:
         return
     both, lows = a.first("both"), a.sentence.lows
     if both is not None:
-        if lows[both.first] == "both":
+        if " ".join(lows[both.first : both.last]) in a.guards["of_the_same"]:
             yield contradicted(setops[0], "union_both", both.words)
         return
     clause = next((i for i, low in enumerate(lows) if low in a.guards["relative_pronouns"]), len(lows))

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from sensecheck.faithful.facts import Fact, Name
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.measures import told_by_adjective
-from sensecheck.faithful.matching.names import share_told
+from sensecheck.faithful.matching.degrees import told_by_adjective
+from sensecheck.faithful.matching.leftover import loosely_told
+from sensecheck.faithful.matching.names import share_told, told_by_kind
 from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.values import find_value
 from sensecheck.language.morphology import lemma
@@ -46,16 +47,23 @@ def form_columns(a: Alignment) -> Iterator[Finding]:
             if fact.name.stems[-1] in a.vocabulary.named and fact.name.words[-1] == lemma(fact.name.words[-1]):
                 yield contradicted(fact, "aggregate_wrong_sort")
             elif _untold(a, fact.name):
-                yield missing(fact, "column_untold_logic")
+                yield _untold_finding(a, fact)
         elif fact.kind == "order":
             if not _numbered(a, fact.name) and _untold(a, fact.name) and not told_by_adjective(a, fact):
-                yield missing(fact, "column_untold_logic")
+                yield _untold_finding(a, fact)
         elif fact.kind == "comparison" and fact.value is not None and fact.aggregate in ("", "max", "min"):
             yield from _value_sort(a, fact)
 
 
+def _untold_finding(a: Alignment, fact: Fact) -> Finding:
+    return missing(fact, "column_loosely_told" if loosely_told(a, fact) else "column_untold_logic")
+
+
 def _untold(a: Alignment, name: Name) -> bool:
-    return share_told(a.sentence, name, frozenset()) < 0.4
+    if a.mention(name).literal == 1 or share_told(a.sentence, name, frozenset()) >= 0.4:
+        return False
+    named = name.stems[-1] in a.vocabulary.named and name.words[-1] == lemma(name.words[-1])
+    return named or not told_by_kind(a.sentence, name)
 
 
 def _numbered(a: Alignment, name: Name) -> bool:
@@ -87,12 +95,21 @@ def _value_sort(a: Alignment, fact: Fact) -> Iterator[Finding]:
     if _wrong_sort(value, _sort_of(a, fact.name), numeric):
         yield contradicted(fact, "value_wrong_sort")
     elif numeric and not 1500 <= (fact.number or 0) <= 2100 and not fact.direction and not fact.aggregate:
-        if not _numbered(a, fact.name):
-            yield missing(fact, "column_untold_logic")
+        if not _numbered(a, fact.name) and not _by_number(a, fact):
+            yield _untold_finding(a, fact)
     elif not fact.direction:
         noun = _noun_beside(a, value)
         if noun is not None:
             yield contradicted(fact, "value_of_other_column", [noun])
+
+
+def _by_number(a: Alignment, fact: Fact) -> bool:
+    """`with number 2`, `is the number 2`: a row is called by its number."""
+    words = a.said.get(fact)
+    if words is None or not words.positions:
+        return False
+    i = min(words.positions) - 1
+    return a.sentence.low(i) in ("number", "no", "nr") and (fact.role == "filter" or a.sentence.low(i - 1) == "the")
 
 
 def _wrong_sort(value: str, sort: str, numeric: bool) -> bool:

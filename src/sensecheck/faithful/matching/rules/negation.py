@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from sensecheck.faithful.facts import Fact
+from sensecheck.faithful.facts import Fact, name_of
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.ruling import Finding, added, missing, rule, said, unsaid
+from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.values import denied_opposite
 from sensecheck.language.morphology import lemma
@@ -67,25 +67,63 @@ def negation_counts(a: Alignment) -> Iterator[Finding]:
         yield added(a.sentence, "negation", "negation_doubled", cues[-1].words)
 
 
+def _nothing_denied(a: Alignment, cues: list[Signal]) -> Iterator[Finding]:
+    """`!= 0` or `!= 'none'` is that there is some: a sentence that denies it says the opposite."""
+    facts = [f for f in a.reading.of("comparison") if f.op == "!=" and _means_none(a, f)]
+    if not facts or 0 in {number.value for number in a.sentence.numbers}:
+        return
+    others = {(f.op, f.value) for f in a.reading.of("negation") if f.value not in {fact.value for fact in facts}}
+    others |= {(f.op, f.value) for f in a.reading.of("comparison") if f.op == "=" and _denies(a, f)}
+    if len(cues) > len(others):
+        yield contradicted(facts[0], "nothing_denied", cues[0].words)
+
+
+def _means_none(a: Alignment, fact: Fact) -> bool:
+    return fact.number == 0 or (fact.plain_value in a.guards["denials"] and not a.worded(fact))
+
+
+def _surplus(a: Alignment, cues: list[Signal]) -> Iterator[Finding]:
+    """More denials than the query has to be told by."""
+    facts = a.reading.of("negation")
+    denied = {(f.op, f.value) for f in facts} | {(f.op, f.value) for f in a.reading.of("comparison") if _denies(a, f)}
+    said = [cue for cue in cues if not _failure(a, cue)]
+    if denied and len(said) > len(denied):
+        yield added(a.sentence, "negation", "negation_surplus", said[-1].words)
+
+
+def _repeats(a: Alignment, cue: Signal) -> bool:
+    """Neither … nor; never, not one of them; nobody, no drivers at all: the same denial once more."""
+    return a.sentence.lows[cue.first] == "nor" or a.sentence.low(cue.first - 1) in (",", "-")
+
+
 @rule("form")
 def denial_missing(a: Alignment) -> Iterator[Finding]:
     """A stored value that means no wants a denial, unless it is said itself."""
-    if a.first("negation_soft") or a.reading.of("negation") or _cues(a) or _sounds_negative(a, "negative_prefixes"):
+    stored = (f for f in a.reading.of("comparison") if f.op == "=" and f.plain_value in a.guards["denials"])
+    fact = next((f for f in stored if not a.worded(f)), None)
+    if fact is None or a.first("negation_soft") or a.reading.of("negation") or _cues(a):
         return
-    for fact in a.reading.of("comparison"):
-        if fact.op == "=" and fact.plain_value in a.guards["denials"] and not a.worded(fact):
-            yield missing(fact, "denial_missing")
-            return
+    if not _sounds_negative(a, "negative_prefixes"):
+        yield missing(fact, "denial_missing")
 
 
 @rule()
 def negation_added(a: Alignment) -> Iterator[Finding]:
-    """A denial that the query does not have."""
-    cues = _cues(a)
-    if a.reading.of("negation") or not cues or any(_denies(a, f) for f in a.reading.of("comparison")):
+    """A denial that the query does not have, that it has the other way round, or fewer times."""
+    cues = _cues(a) if "negation" in a.signals else ()
+    if not cues:
         return
+    said = [cue for cue in cues if not _idle(a, cue) and not _repeats(a, cue)]
+    if a.reading.of("negation"):
+        yield from _nothing_denied(a, said)
+    if len(said) > 1:
+        yield from _surplus(a, said)
+    if a.reading.of("negation") or any(_denies(a, f) for f in a.reading.of("comparison")):
+        return
+    if len(cues) == 2 and any(f.op == "all" for f in a.reading.of("quantifier")):
+        return  # there is none without: all with
     for cue in cues:
-        if not _idle(a, cue) and not _failure(a, cue):
+        if not _idle(a, cue) and not _failure(a, cue) and not _opposite(a, cue) and a.owner[cue.first] != "hint":
             yield added(a.sentence, "negation", "negation_added", cue.words)
             return
 
@@ -114,6 +152,16 @@ def _failure(a: Alignment, cue: Signal) -> bool:
         not a.guards["failures"].isdisjoint((*fact.value.lower().split(), *fact.name.words))
         for fact in a.reading.of("comparison")
         if fact.op == "=" and fact.value is not None
+    )
+
+
+def _opposite(a: Alignment, cue: Signal) -> bool:
+    """`Do not open on Monday` for a closed day."""
+    stems = (token.stem for token in a.sentence.tokens[cue.last : cue.last + 4])
+    denied = {opposite for key in stems for opposite in a.vocabulary.opposites.get(key, ())}
+    return bool(denied) and any(
+        fact.op == "=" and not denied.isdisjoint((*fact.name.stems, *name_of(fact.value or "").stems))
+        for fact in a.reading.of("comparison")
     )
 
 

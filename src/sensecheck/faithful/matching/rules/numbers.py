@@ -95,12 +95,23 @@ def _in_words(a: Alignment, fact: Fact, number: float) -> bool:
     by_low = a.sentence.by_low
     if any(number in span_at(a.sentence, i + 1) for word in a.guards["one"] for i in by_low.get(word, ())):
         return True
+    if any(number == share * k for i in by_low.get("half", ()) for share, k in _halves(a, i)):
+        return True
     if month_of(a.sentence, fact):
         return True
     return ("digit" in by_low or "digits" in by_low) and any(
         word in by_low and number in (limit, limit - 1) and fact.direction == way
         for word, (limit, way) in _DIGITS.items()
     )
+
+
+def _halves(a: Alignment, i: int) -> Iterator[tuple[float, int]]:
+    """Half an hour, an hour and a half: how much of a span of time, and what the span counts for."""
+    low = a.sentence.low
+    if low(i + 1) in a.guards["one"]:
+        yield from ((0.5, k) for k in span_at(a.sentence, i + 2))
+    if low(i - 1) in a.guards["one"] and low(i - 2) == "and" and i >= 3:
+        yield from ((1.5, k) for k in span_at(a.sentence, i - 3))
 
 
 def _one_of(a: Alignment, fact: Fact, number: float) -> bool:
@@ -131,9 +142,12 @@ def numbers_added(a: Alignment) -> Iterator[Finding]:
 
 
 def _says_some(a: Alignment, number: Number) -> bool:
-    """At least one, more than 0, one: that there is some."""
+    """At least one, more than 0, one: that there is some. Two totals, those two years: what is given already."""
     if number.value > 1:
-        return False
+        near = (a.sentence.low(number.first - 1), a.sentence.low(number.last))
+        return number.form == "word" and (near[0] in a.guards["both_of"] or near[1] in a.guards["results"])
+    if number.value == 1 and not a.form and a.sentence.low(number.last) in a.guards["one_of_talk"]:
+        return True
     governing = a.governing.get(number.first)
     if governing is not None and (number.value == 0 or governing.kind == "at_least"):
         return True

@@ -10,6 +10,8 @@ from sensecheck.faithful.matching.degrees import way
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 
+_MOST_ENDS = 20  # of a sentence that goes from one thing to another
+_PLACED = frozenset(("at", "on"))
 Runs = tuple[Signal | None, Signal | None]  # what says that rows ascend, and that they descend
 
 
@@ -84,22 +86,38 @@ def order_added(a: Alignment) -> Iterator[Finding]:
 
 
 def _first_comes(a: Alignment, name: Name) -> Signal | None:
-    """`highest first`, `the most popular plan first`: which way a list runs."""
+    """`highest first`, `the best paid at the top`, `starting with the oldest`: which way a list runs."""
+    lows = a.sentence.lows
     for signal in a.of("superlative"):
         direction = way(a, signal, name)
-        if direction and signal.word != "first" and "first" in a.sentence.lows[signal.last : signal.last + 3]:
+        if not direction or signal.word == "first":
+            continue
+        behind, before = lows[signal.last : signal.last + 5], lows[max(0, signal.first - 4) : signal.first]
+        leads = "first" in behind[:3] or ("top" in behind and not _PLACED.isdisjoint(behind))
+        if leads or not a.guards["beginnings"].isdisjoint(before):
             return Signal("order", signal.first, signal.last, signal.word, direction)
+        if (
+            not a.guards["endings"].isdisjoint(before)
+            or ("bottom" in behind and not _PLACED.isdisjoint(behind))
+            or "last" in behind[:2]
+        ):
+            return Signal("order", signal.first, signal.last, signal.word, -direction)
     return None
 
 
 def _from_to(a: Alignment, name: Name) -> Signal | None:
     """`from old to young`, `from the most recent to the oldest`, `oldest to youngest`: which way it runs."""
     lows, vocabulary = a.sentence.lows, a.vocabulary
-    for i in a.sentence.by_low.get("to", ()):
+    for i in a.sentence.by_low.get("to", [])[:_MOST_ENDS]:
         after = next((w for w in lows[i + 1 : i + 4] if w not in a.guards["between_ends"]), "")
         ends = [vocabulary.superlatives.get(w, w) for w in (a.sentence.low(i - 1), after)]
         if all(end in vocabulary.classes for end in ends):
             direction = vocabulary.points(ends[0], name) * (-1 if a.sentence.low(i - 2) == "least" else 1)
             if direction:
                 return Signal("order", i - 1, i + 2, lows[i - 1], direction)
+        before = [s for s in a.of("superlative") if s.last <= i < s.last + 5 and way(a, s, name)]
+        behind = [s for s in a.of("superlative") if i < s.first <= i + 3 and way(a, s, name)]
+        if before and behind and way(a, before[-1], name) == -way(a, behind[0], name):
+            start = before[-1]  # from the most recently opened back to the oldest
+            return Signal("order", start.first, start.last, start.word, way(a, start, name))
     return None

@@ -1,4 +1,4 @@
-"""All, most and only of logic forms."""
+"""What logic forms alone say: 6 more points in 1976 than in 1975; all, most and only."""
 
 from __future__ import annotations
 
@@ -6,8 +6,24 @@ from collections.abc import Iterator
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.degrees import comparators, told_the_other_way, way
 from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said
 from sensecheck.faithful.matching.signals import Signal
+
+
+@rule("form")
+def differences(a: Alignment) -> Iterator[Finding]:
+    """A difference must be told the way it goes."""
+    number = next((f for f in a.reading.of("comparison") if f.aggregate == "diff" and f.number), None)
+    if number is None or not number.number or "-" in (number.value or "")[1:]:
+        return
+    for fact in a.reading.facts:
+        if fact.aggregate != "diff" or fact.pair is None:
+            continue
+        direction = (1 if number.number > 0 else -1) * (-1 if told_the_other_way(a, fact) else 1)
+        signals = comparators(a)
+        if {way(a, s, fact.name) for s in signals} == {-direction}:
+            yield contradicted(fact, "difference_opposite", signals[0].words)
 
 
 @rule("form")
@@ -36,15 +52,11 @@ def _only(a: Alignment, fact: Fact) -> Finding:
 
 def _lone_one(a: Alignment) -> int | None:
     """`there was one race that`, `one player was`: one thing, counted."""
-    low = a.sentence.low
-    for i in a.sentence.by_low.get("one", ()):
-        if low(i + 1) != "of" and (i == 0 or low(i - 1) == "," or low(i - 2) == "there"):
-            return i
-    return None
+    low, ones = a.sentence.low, a.sentence.by_low.get("one", ())
+    begins = (i for i in ones if i == 0 or low(i - 1) == "," or low(i - 2) == "there")
+    return next((i for i in begins if low(i + 1) != "of"), None)
 
 
 def _most_word(a: Alignment) -> Signal | None:
-    for signal in a.of("most_quantifier"):
-        if a.sentence.lows[signal.first] in a.guards["majority"] and a.free(signal):
-            return signal
-    return None
+    majority = (s for s in a.of("most_quantifier") if a.sentence.lows[s.first] in a.guards["majority"])
+    return next((signal for signal in majority if a.free(signal)), None)

@@ -12,13 +12,9 @@ from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.spelling import near
 
 
-def _is_extreme(fact: Fact) -> bool:
-    return fact.limited if fact.kind == "order" else fact.kind == "aggregate" and fact.aggregate in ("max", "min")
-
-
 def _assigned(a: Alignment, signals: list[Signal]) -> list[tuple[Fact, bool, list[Signal]]]:
     """Each extreme of the query with the superlatives that speak of it, and whether they point the right way."""
-    facts = [f for f in a.reading.facts if _is_extreme(f)]
+    facts = [f for f in a.reading.facts if f.limited or (f.kind == "aggregate" and f.aggregate in ("max", "min"))]
     assigned = []
     for fact in facts:
         agreeing = pointing(a, signals, fact.name, fact.direction) or pointing(a, signals, fact.name, 0)
@@ -109,5 +105,5 @@ def _says_no_extreme(a: Alignment, signal: Signal) -> bool:
         or (signal.word != "" and signal.word not in a.vocabulary.classes)
         or signal.word in a.guards["places"]
         or a.sentence.low(signal.first - 1) == "at"
-        or any(low in name.words for name in a.reading.names)
+        or any(low in name.words or low.removesuffix("ly") in name.words for name in a.reading.names)  # mainly
     )

@@ -46,5 +46,16 @@ def misfits(a: Alignment) -> Iterator[Finding]:
 @rule("sql")
 def yes_no_question(a: Alignment) -> Iterator[Finding]:
     """A question that wants yes or no for a query that gives values."""
-    if a.sentence.low(0) in a.guards["auxiliaries"] and "or" not in a.sentence.by_low:
+    if a.sentence.low(0) in a.guards["auxiliaries"] and "or" not in a.sentence.by_low and not _requests(a):
         yield added(a.sentence, "question", "yes_no_question", range(1))
+
+
+def _requests(a: Alignment) -> bool:
+    """Whether it only sounds so (can you list), or asks for more in a sentence of its own: are there any? Give me their
+    names."""
+    if a.sentence.low(1) == "you" or a.sentence.low(1) in a.guards["requests"]:
+        return True  # do let me have
+    if not a.weighed and not a.guards["some"].isdisjoint(a.sentence.lows[1:5]):
+        return True  # is there any ground: which
+    ends = (i for sign in "?.!" for i in a.sentence.by_low.get(sign, ()))
+    return any(a.sentence.low(i + 1) in a.guards["requests"] for i in ends)

@@ -28,6 +28,8 @@ def quotation_added(a: Alignment) -> Iterator[Finding]:
 @rule("query", "names")
 def capitalised_added(a: Alignment) -> Iterator[Finding]:
     """Words with a capital letter inside a sentence name something, which must be in the query."""
+    if a.sentence.text[1:].islower():
+        return
     known, vocabulary = a.guards["capitalised"], a.vocabulary
     at_start = True
     for i, token in enumerate(a.sentence.tokens):
@@ -37,7 +39,9 @@ def capitalised_added(a: Alignment) -> Iterator[Finding]:
         first_word, at_start = at_start, False
         if token.kind != "word" or not token.text[0].isupper() or first_word or a.owner[i]:
             continue
-        if token.stem in a.reading.vocabulary or token.low in vocabulary.operator_words:
+        if token.stem in a.reading.vocabulary or token.low in vocabulary.operator_words or token.low[:2] == "i'":
             continue
+        if a.weighed and any(token.low in name.text.lower() for name in a.reading.names):
+            continue  # SAT in satscores
         if token.low not in known and token.low not in vocabulary.superlatives:
             yield added(a.sentence, "entity", "capitalised_added", range(i, i + 1))

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.leftover import loosely_told, spoken
 from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.values import denied_opposite, find_value, month_of
 
 
 @rule()
 def values(a: Alignment) -> Iterator[Finding]:
-    """Literal strings must be said."""
+    """Literal strings must be said, and a column must not be equal to two at once."""
     for fact in a.reading.texts:
         words = a.said.get(fact)
         if words is not None and fact.way and fact.op == "=" and _wrong_end(a, fact, words.positions):
@@ -25,6 +26,9 @@ def values(a: Alignment) -> Iterator[Finding]:
             partly = find_value(a.sentence, (fact.value or "").strip()).positions
             name = "value_missing" if not partly else "value_partial_logic" if a.form else "value_partial"
             yield missing(fact, "value_negated_missing" if a.form and fact.op == "!=" else name, partly)
+    twice = None if a.form or a.weighed else a.reading.fixed_twice  # with keys, `impossible` tells more of it
+    if twice is not None:
+        yield contradicted(twice, "fixed_twice")
 
 
 def _wrong_end(a: Alignment, fact: Fact, positions: Sequence[int]) -> bool:
@@ -45,5 +49,8 @@ def _unsaid_value(a: Alignment, fact: Fact) -> bool:
     ):
         return True  # unpaid
     if low in vocabulary.yes or low in vocabulary.no:
-        return a.form or not fact.name.words or not fact.also or a.told(fact) >= 0.4
+        if a.form or not fact.name.words or not fact.also or a.told(fact):
+            return True
+        denied = a.first("negation") is not None
+        return denied == (low in vocabulary.no) and not a.weighed and spoken(a) and loosely_told(a, fact)
     return len(low) == 1 and not low.isdigit() and a.mention(fact.name).score > 0.5

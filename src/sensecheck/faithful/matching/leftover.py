@@ -1,0 +1,96 @@
+"""Words of a sentence that nothing explains, and how closely a sentence keeps to the names of the query.
+
+A column can be told in words that no list has. It needs words for that: where every word says something else, a column
+that is not named is missing; where words are left over, they may tell of it. People who speak leave more unsaid than
+people who write, and say it in more ways.
+"""
+
+from __future__ import annotations
+
+from sensecheck.faithful.facts import Fact
+from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.names import literal_positions, stands, synonym_positions
+
+_DEGREES = ("comparative", "superlative")
+_CUT_SHORT = ("n't", "'ve", "'re", "'ll", "'d", "'m")
+
+
+def loosely_told(a: Alignment, fact: Fact) -> bool:
+    """Whether words are left over that may tell of the column of a fact: two in a question, or one in what is spoken;
+    and none that tell of a column in its place."""
+    if "id" in fact.name.words or a.reading.is_label(fact) or _other_instead(a) or not _enough_left(a, fact):
+        return False
+    return not _row_instead(a, fact)
+
+
+def _enough_left(a: Alignment, fact: Fact) -> bool:
+    if a.form:  # in a longer one that is written, words that nothing explains name the column in its place
+        return spoken(a) or len(leftover(a)) < 2
+    left = len(leftover(a))
+    if not a.reading.vocabulary:  # without a schema, nobody knows which words name other columns
+        return left > 0 and spoken(a)
+    return left > 1 or (left == 1 and spoken(a)) or _asked_by_kind(a, fact)
+
+
+def _asked_by_kind(a: Alignment, fact: Fact) -> bool:
+    """How much, how long, in what: a number or a text is asked for, and the column is of that sort."""
+    if fact.kind != "column":
+        return False
+    asks = a.guards["text_asks" if fact.name in a.reading.textual else "number_asks"]
+    return any(stands(a.sentence, tuple(ask.split())) for ask in asks)
+
+
+def _row_instead(a: Alignment, fact: Fact) -> bool:
+    """Whether the rows themselves are asked for, and the query gives something of theirs and not their name."""
+    if fact.kind != "column" or fact.role != "select" or not (a.says("who_words") or _asked_by_noun(a, fact)):
+        return False
+    if not a.reading.labels_of(fact.table):
+        return False
+    selected = (f for f in a.reading.of("column") if f.role == "select")
+    return not any(a.reading.is_label(f) or a.told(f) for f in selected)
+
+
+def _asked_by_noun(a: Alignment, fact: Fact) -> bool:
+    """Which members, what animals."""
+    places = {i for word in fact.table.words for i in literal_positions(a.sentence, word)}
+    asking = (i for word in a.guards["question_words"] for i in a.sentence.by_low.get(word, ()))
+    return any(i + 1 in places or i + 2 in places for i in asking)
+
+
+def _other_instead(a: Alignment) -> bool:
+    """Whether a word tells of a column of the tables that the query does not use."""
+    by_stem, generic = a.sentence.by_stem, a.vocabulary.generic
+    return any(
+        key not in generic and any(not a.owner[i] for i in by_stem[key])
+        for key in a.reading.other_stems.intersection(by_stem)
+    )
+
+
+def leftover(a: Alignment) -> list[int]:
+    """Words that say no fact, give no signal, name nothing in the schema, and are not mere talk."""
+    sentence, talk, operators = a.sentence, a.guards["talk"], a.vocabulary.operator_words
+    owner, known = a.owner, a.reading.vocabulary
+    left = [
+        i
+        for i, (_, low, key, _, _, kind) in enumerate(sentence.tokens)
+        if low not in talk
+        and not owner[i]
+        and key not in known
+        and kind == "word"
+        and len(low) > 2
+        and low not in operators
+    ]
+    if left:
+        degrees = (s for kind in _DEGREES if kind in a.signals for s in a.signals[kind])
+        taken = {i for signal in degrees for i in range(signal.first, signal.last)}  # other signals are operators
+        for word in {word for name in a.reading.names for word in name.words}:
+            taken.update(literal_positions(sentence, word), synonym_positions(sentence, word))
+        left = [i for i in left if i not in taken]
+    return left
+
+
+def spoken(a: Alignment) -> bool:
+    """Whether a sentence sounds spoken: somebody speaks of himself or to somebody, or cuts words short."""
+    if a.says("speaking"):
+        return True
+    return "'" in a.sentence.text and any(low.endswith(_CUT_SHORT) for low in a.sentence.by_low)

@@ -17,6 +17,7 @@ from sensecheck.correct import evaluate, question_types
 from sensecheck.correct.answer_sets import Overlap, count_of, overlap, verdict_of
 from sensecheck.correct.examples import example_page
 from sensecheck.correct.figures import statistics
+from sensecheck.correct.ties import EVERY_ROW_TIES
 from sensecheck.inputs.errors import InputError
 from sensecheck.report.result import load
 from sensecheck.statistics.figure import IntervalOptions
@@ -580,7 +581,10 @@ def test_the_demo_files(tmp_path: Path) -> None:
         connection.close()
     sql = evaluate(demo.path("sql_b.jsonl.gz"), database=tmp_path, options=NO_INTERVALS, slices=["novelty"])
     assert sql["accuracy"].value >= sql["em"].value > 0.3  # type: ignore[operator]
-    assert sql["accuracy"].unscored_total == 0
+    # Where every row ties at the LIMIT of a gold, nothing is decided.
+    assert set(sql["accuracy"].unscored) == {EVERY_ROW_TIES}
+    settled = evaluate(demo.path("sql_b.jsonl.gz"), database=tmp_path, options=NO_INTERVALS, ties="right")
+    assert settled["accuracy"].unscored_total == 0
     a = evaluate(demo.path("sparql_a.jsonl.gz"), graph=demo.path("kg.nt"), slices=["phenomenon"], options=NO_INTERVALS)
     assert a["accuracy"].n == 294
     assert a["accuracy"].value >= a["em_normalised"].value >= a["em"].value > 0  # type: ignore[operator]
@@ -618,7 +622,8 @@ def test_gold_sql_against_gold_is_always_right(shared: Path, tmp_path: Path) -> 
         path, database=databases, columns={"prediction": "gold", "gold": "gold"}, conventions=conventions,
         options=NO_INTERVALS, normalise=False,
     )  # fmt: skip
-    assert sql["accuracy"].n == 972
+    assert sql["accuracy"].n == 958 and sql["accuracy"].unscored == {EVERY_ROW_TIES: 14}
+    assert sql["bird"].n == sql["test_suite"].n == 972
     for name in ("accuracy", "test_suite", "test_suite_keep_distinct", "bird", "em"):
         assert sql[name].value == 1, name
 

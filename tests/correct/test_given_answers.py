@@ -510,6 +510,11 @@ def test_rows_by_name_that_are_none_have_a_message(rows, words, field):
         rows_of([record])
 
 
+def test_columns_of_a_table_may_be_anything_that_has_a_name():
+    table = {"columns": ["a", {"b": 1}], "rows": [{"a": 1}]}
+    assert rows_of([{"predicted_answers": table, "results": [[1, None]]}])["correct"].to_list() == [True]
+
+
 def test_bindings_that_the_head_does_not_name_are_refused():
     def bound(name: str) -> dict[str, Any]:
         return {"head": {"vars": ["x"]}, "results": {"bindings": [{name: {"type": "literal", "value": name}}]}}

@@ -8,9 +8,10 @@ from sensecheck import lazily
 
 if TYPE_CHECKING:
     from sensecheck.correct.evaluation import evaluate
+    from sensecheck.correct.proving.telling import tell_apart
     from sensecheck.correct.question import QUESTION
 
-__all__ = ["ASKS", "QUESTION", "evaluate"]
+__all__ = ["ASKS", "QUESTION", "evaluate", "tell_apart"]
 
 ASKS = "Does the predicted query give the right answer?"
 __getattr__ = lazily.names(
@@ -18,5 +19,6 @@ __getattr__ = lazily.names(
     {
         "QUESTION": ".question",
         "evaluate": ".evaluation",
+        "tell_apart": ".proving.telling",
     },
 )

@@ -109,8 +109,4 @@ def _tables_of(gold: str, dialect: str) -> list[str]:
 def check_locks(store: Databases, files: Iterable[str]) -> None:
     """Refuse a database that another program keeps for itself: every query on it would fail alike."""
     for file in files:
-        if store.is_locked(file):
-            raise StoreError(
-                f"database {file}: it is locked, another program is writing to it. Wait until that is done, or "
-                "give a copy"
-            )
+        store.refuse_locked(file)

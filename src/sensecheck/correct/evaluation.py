@@ -14,13 +14,32 @@ from typing import Annotated, Any, Literal, Unpack
 import numpy as np
 import polars as pl
 
+from sensecheck.correct import vacuity
+from sensecheck.correct.audit.asking import Auditing
 from sensecheck.correct.fields import DECIDED, PREDICTED
 from sensecheck.correct.figures import NOT_NORMALISED
-from sensecheck.correct.measure import CONVENTIONS, SPIDER2, T2S, Choices, NormalForms, measure, texts
+from sensecheck.correct.measure import (
+    CONVENTIONS,
+    OF_QUERIES,
+    SPIDER2,
+    T2S,
+    VES,
+    Choices,
+    NormalForms,
+    measure,
+    texts,
+)
 from sensecheck.correct.preparing import best_scores, take_statements, tell_golds_apart, with_other_golds
+from sensecheck.correct.proving.agreements import Agreements
+from sensecheck.correct.proving.telling import BUDGET
 from sensecheck.correct.question import QUESTION
+from sensecheck.correct.reasons.counts import EXTRA as REASONS
+from sensecheck.correct.reasons.counts import counted
 from sensecheck.correct.records import UNASKED_RECORDS, Language, Reader, Records, is_spice, read_distances
 from sensecheck.correct.scoring import Scorer
+from sensecheck.correct.spider_parts import SPIDER_EXACT, SpiderParts, unread_notes
+from sensecheck.correct.ties import TIES, Ties
+from sensecheck.correct.timing import RUNS
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.needs import Needs
@@ -35,7 +54,8 @@ from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.measurements import Measurements, concatenated
-from sensecheck.stores import STANDARD_PREFIXES, Databases, Endpoint, Graph, Limits, Store, limit_notes
+from sensecheck.stores import STANDARD_PREFIXES, Databases, Endpoint, Graph, Limits, Store, StoreError, limit_notes
+from sensecheck.stores.schemas import Schema
 
 CACHE_NAME = "answers.db"
 SPICE_SLICES = ("question_type", "subtype", "context", "ellipsis", "multi_entity")
@@ -45,9 +65,11 @@ ENDPOINT_WORKERS = 4
 
 _where = partial(Option, group="where queries run")
 _comparing = partial(Option, group="comparing")
+_auditing = partial(Option, group="audit of golds")
 
 
 @evaluator(
+    never_as_original=("ties", "audit", "audit_out", "systems", "faithful"),
     needs=Needs("correct", nested=True, predicted=PREDICTED, decided=DECIDED),
     once_called={"gold": ("gold_from", ("auto", "query", "answers"))},
 )
@@ -99,6 +121,16 @@ def evaluate(
         Sequence[str],
         _comparing("also judge as this evaluator does (repeatable)", flag="--convention", choices=CONVENTIONS),
     ] = (),
+    parts: Annotated[
+        bool,
+        _comparing(
+            "SQL: precision and recall of each clause, as Spider's partial matching has them (20 figures; needs "
+            "--database)"
+        ),
+    ] = False,
+    ves_runs: Annotated[
+        int, _comparing("with --convention ves: how often each query is timed", metavar="N", at_least=1)
+    ] = RUNS,
     gold_from: Annotated[
         Literal["auto", "query", "answers"],
         _comparing(
@@ -108,6 +140,13 @@ def evaluate(
     normalise: Annotated[bool, _comparing("leave normalised exact match out")] = True,
     ignore_distinct: Annotated[bool, _comparing("an outermost DISTINCT makes no difference to exact match")] = False,
     coerce: Annotated[bool, _comparing("SQL: text that is a number equals that number")] = False,
+    ties: Annotated[
+        Ties,
+        _comparing(
+            "SQL: another choice among rows that tie where the gold's LIMIT cuts is right; undecided: unless every row "
+            "ties, which leaves the pair unscored; strict: it is wrong"
+        ),
+    ] = TIES,
     extract: Annotated[
         bool,
         _comparing(
@@ -121,6 +160,52 @@ def evaluate(
             "columns of text, where the answers are equal without them)"
         ),
     ] = False,
+    audit: Annotated[
+        bool,
+        _auditing(
+            "SQL: look for golds that may be wrong, and rank them: those that fail, find nothing or tie, sort numbers "
+            "as text, ask for values that are not there, or that systems contradict in the same way"
+        ),
+    ] = False,
+    audit_out: Annotated[
+        str | os.PathLike[str] | None,
+        _auditing("write all of them to this sheet, with a column for labels (.csv or .jsonl)", metavar="FILE"),
+    ] = None,
+    systems: Annotated[
+        str | None,
+        _auditing(
+            "the column that tells the systems apart that were asked the same (default: system, model, run or sample)",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    faithful: Annotated[
+        Any,
+        _auditing("a saved run of faithful over the same ids: golds that it doubts", metavar="RUN"),
+    ] = None,
+    reasons: Annotated[
+        bool,
+        _comparing(
+            "do not say why wrong answers are wrong (column why): no changed SQL predictions are tried on the databases"
+        ),
+    ] = True,
+    prove: Annotated[
+        Literal["all", "vacuous"] | None,
+        _comparing(
+            "SQL: search a small database on which prediction and gold differ, for all agreements or for those on "
+            "nothing (no row, 0, NULL); finds are written to counterexamples/ in --out"
+        ),
+    ] = None,
+    prove_databases: Annotated[
+        int, _comparing("databases tried for each agreement under --prove", metavar="N", at_least=1)
+    ] = BUDGET,
+    make_suite: Annotated[
+        str | os.PathLike[str] | None,
+        _comparing(
+            "with --prove, write a test suite here: the given databases and as few new ones as tell all pairs apart "
+            "that were proven different (for --database)",
+            metavar="DIR",
+        ),
+    ] = None,
     distances: Annotated[
         str | os.PathLike[str] | Mapping[str, str] | None,
         _comparing("context distances: turnID, TAB, distance (for the slices context, distance)", metavar="FILE"),
@@ -158,6 +243,10 @@ def evaluate(
         first_rows = reader.first_rows()
         reader.check_fields(first_rows)
         reader.find_samples(first_rows)
+        auditing = Auditing.asked_for(audit, audit_out, systems, faithful, store)
+        if auditing is not None:
+            reader.find_systems(first_rows, systems)
+            auditing.golds.systems = reader.systems
         if shared.get("slices") is None and is_spice(first_rows):
             asked_for = replace(asked_for, slices=tuple(slicings(SPICE_SLICES)))
         choices = Choices(
@@ -169,19 +258,28 @@ def evaluate(
             coerce=coerce,
             extract=extract,
             ignore_labels=ignore_labels,
+            ties=ties,
+            answer_keys=auditing is not None or reader.has_samples,
             prefixes=known_prefixes,
             dialect=getattr(store, "dialect", "sqlite"),
+            ves_runs=ves_runs,
+            parts=parts,
+            subtypes=reader.says(first_rows, "question_type", "subtype"),
+            distances=distances is not None or reader.says(first_rows, "distance"),
+            reasons=reasons,
         )
         answered = reader.brings_answers(first_rows)
         _check_fitting(choices, store, answered=answered)
+        proving = _proving(prove, prove_databases, make_suite, store, asked_for, workers)
         settings = {
             "limits": (Limits() if store is None else limits or store.limits).key(),
             "prefixes": _prefixes(prefixes),
             "allow-service": sorted(getattr(store, "services", ())),
             "distances": None if distances is None else fingerprints.of_value(_distances(distances)),
+            "prove": None if proving is None else f"{prove} {prove_databases}",
         }
         scorer = _scorer(store, choices, cache, asked_for) if store is not None or answered else None
-        return Correct(reader, asked_for, choices, scorer, settings).run()
+        return Correct(reader, asked_for, choices, scorer, settings, auditing, proving).run()
 
 
 class Correct(Instrument):
@@ -189,14 +287,27 @@ class Correct(Instrument):
 
     question = QUESTION
 
-    def __init__(self, reader: Reader, asked: Asked, choices: Choices, scorer: Scorer | None, settings: Method) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        asked: Asked,
+        choices: Choices,
+        scorer: Scorer | None,
+        settings: Method,
+        auditing: Auditing | None = None,
+        proving: Agreements | None = None,
+    ) -> None:
         super().__init__(reader.data, asked)
+        self.auditing, self.proving = auditing, proving
+        # All golds must be seen; answers are kept, so that nothing is asked again.
+        self.anew = auditing is not None
         self.reader = reader
         self.choices = choices
         self.scorer = scorer
         self.asks = scorer is not None and scorer.store is not None
         self.settings = settings
         self.forms = NormalForms(choices) if choices.normalise else None
+        self.parts = _parts(choices, None if scorer is None else scorer.store)
         self.several_golds = 0
         """Records with several gold queries, any of which is right."""
         self.unpredicted = 0
@@ -215,24 +326,29 @@ class Correct(Instrument):
             "normalise": choices.normalise,
             "gold": choices.gold,
             "conventions": list(choices.conventions),
+            "ves-runs": choices.ves_runs if VES in choices.conventions else None,
+            "parts": choices.parts,
+            "subtypes": choices.subtypes,
             "ignore-distinct": choices.ignore_distinct,
             "coerce": choices.coerce,
             "extract": choices.extract,
             "ignore-labels": choices.ignore_labels,
+            "ties": choices.ties,
+            "vacuous": vacuity.METHOD,
             **self.settings,
             "cluster": self.asked.cluster or "conversation",
             "weight": self.asked.weight,
         }
 
     def defaults(self) -> Method:
-        """Language and execution are always said."""
+        """Language and execution are always said; whether records have sub-types is theirs to say."""
         return {
-            "store": None,
+            "store": None, "ves-runs": None, "parts": False, "subtypes": self.choices.subtypes,
             "normalise": True, "gold": "auto", "conventions": [], "ignore-distinct": False, "coerce": False,
             "extract": True,
-            "ignore-labels": False, "allow-service": [],
-            "limits": Limits().key(), "prefixes": "standard", "distances": None, "cluster": "conversation",
-            "weight": None,
+            "ignore-labels": False, "ties": TIES, "vacuous": vacuity.METHOD, "allow-service": [],
+            "limits": Limits().key(), "prefixes": "standard", "distances": None, "prove": None,
+            "cluster": "conversation", "weight": None,
         }  # fmt: skip
 
     def learnt(self) -> Method:
@@ -245,13 +361,18 @@ class Correct(Instrument):
 
     def plan(self) -> Mapping[str, Any]:
         store = None if self.scorer is None else self.scorer.store
-        return {"store": store.state() if isinstance(store, Databases) else getattr(store, "fingerprint", "none")}
+        state = store.state() if isinstance(store, Databases) else getattr(store, "fingerprint", "none")
+        # What changes no figure is no part of the signature; but the rows of one run have the same columns.
+        plain = {} if self.choices.reasons else {"reasons": False}
+        return {"store": state, "audit": self.auditing is not None, **plain}
 
     def inputs(self) -> list[dict[str, Any]]:
         return self.reader.files
 
     def batches(self, done: int) -> Iterator[Batch]:
-        with self.scorer or nullcontext():
+        with self.scorer or nullcontext(), self.proving or nullcontext():
+            if self.proving is not None and not done:
+                self.proving.begin()
             for number, records in enumerate(self.reader.batches()):
                 tell_golds_apart(records, self.choices)
                 self.several_golds += len(records.golds)
@@ -263,8 +384,17 @@ class Correct(Instrument):
                 scores = None
                 if self.scorer is not None:
                     scores = best_scores(records, self.scorer.scores(with_other_golds(records)))
-                rows = measure(records, scores, self.choices, self.forms)
-                yield Batch(self._grouped(rows, records), texts(records, scores))
+                if self.auditing is not None and scores is not None:
+                    self.auditing.golds.add(records, scores)
+                rows, shown_texts = (
+                    measure(records, scores, self.choices, self.forms, self.parts),
+                    texts(records, scores),
+                )
+                if self.proving is not None and scores is not None:
+                    rows, shown_texts = self.proving.added(records, scores, rows, shown_texts)
+                yield Batch(self._grouped(rows, records), shown_texts)
+            if self.auditing is not None and self.scorer is not None:
+                self.auditing.look(self.scorer)
 
     def _grouped(self, rows: pl.DataFrame, records: Records) -> pl.DataFrame:
         """With the clusters and weights that the caller named."""
@@ -282,6 +412,13 @@ class Correct(Instrument):
         if self.scorer is not None and self.scorer.store is not None:
             result.notes += limit_notes(self.scorer.store)
         result.notes += _given(self.reader, self.learnt())
+        if VES in self.choices.conventions:
+            result.notes.append(
+                f"valid efficiency score: timed on this machine, medians of {self.choices.ves_runs:,} runs; it differs "
+                "from run to run"
+            )
+        if self.proving is not None:
+            result.notes += self.proving.notes()
         if self.scorer is not None and self.scorer.missing:
             first, *others = self.scorer.missing.values()
             result.notes.append(first + (f"; {len(others):,} others are missing too" if others else ""))
@@ -292,7 +429,17 @@ class Correct(Instrument):
             result.notes.append(f"{count:,} bad {'record' if count == 1 else 'records'}: {why}")
         if self.unpredicted and self.scorer is None:
             result.notes.append(f"{self.unpredicted:,} without a prediction: counted as wrong")
-        result.notes += [*_unanswered(result.rows), *_not_normalised(result.rows)]
+        for notes_of in (_unanswered, _vacuous, _not_normalised, unread_notes):
+            result.notes += notes_of(result.rows)
+        if self.auditing is not None:
+            self.auditing.finish(result)
+        if reasons := counted(result.rows):
+            result.extra[REASONS] = reasons
+        if self.scorer is not None and self.scorer.untried:
+            result.notes.append(
+                f"{self.scorer.untried:,} changes to wrong predictions were not tried, as time was up: their reasons "
+                "are told from what differs"
+            )
         if f"{T2S}_low" in result.rows.schema:
             result.extra[T2S], notes = _ties(result.rows)
             result.notes += notes
@@ -376,6 +523,21 @@ def _given(reader: Reader, learnt: Method) -> list[str]:
     return notes
 
 
+def _parts(choices: Choices, store: Store | None) -> SpiderParts | None:
+    if not isinstance(store, Databases) or not (choices.parts or SPIDER_EXACT in choices.conventions):
+        return None
+    databases = store
+
+    def schema_of(name: str) -> Schema | None:
+        """A database that is not there has been told of."""
+        try:
+            return databases.schema(str(databases.files(name)[0]))
+        except StoreError:
+            return None
+
+    return SpiderParts(schema_of, by_part=choices.parts)
+
+
 def _language(store: Store | None) -> Language | None:
     if store is None:
         return None
@@ -406,6 +568,29 @@ def _scorer(store: Store | None, choices: Choices, cache: str | os.PathLike[str]
     return Scorer(store, choices, None if cache is None else Path(cache))
 
 
+def _proving(
+    scope: Literal["all", "vacuous"] | None,
+    databases: int,
+    suite: str | os.PathLike[str] | None,
+    store: Store | None,
+    asked_for: Asked,
+    workers: int | None,
+) -> Agreements | None:
+    """The search for databases that prove agreements different, where it was asked for and can be made."""
+    if suite is not None and (scope is None or asked_for.resume):
+        raise InputError(
+            "--make-suite (make_suite=) is made of what --prove finds in one run: it needs --prove, without --resume",
+            reason=Reason.BAD_OPTION,
+        )
+    if scope is None:
+        return None
+    if not isinstance(store, Databases):
+        raise InputError("--prove (prove=) builds small databases: it needs --database", reason=Reason.BAD_OPTION)
+    if suite is not None and store.dialect != "sqlite":
+        raise InputError("--make-suite (make_suite=) writes SQLite files: it needs such", reason=Reason.BAD_OPTION)
+    return Agreements(store, scope, databases, asked_for.out, workers, None if suite is None else Path(suite))
+
+
 def _check_conventions(names: Sequence[str]) -> None:
     for name in names:
         if name not in CONVENTIONS:
@@ -416,12 +601,27 @@ def _check_conventions(names: Sequence[str]) -> None:
 def _check_fitting(choices: Choices, store: Store | None, *, answered: bool) -> None:
     """Refuse conventions of the other language, and those for which there is nothing to compare: neither a store that
     queries run on nor predictions that are answers already."""
+    if choices.parts and not isinstance(store, Databases):
+        raise InputError(
+            "parts of queries (--parts) are read over the tables of a database: they need --database",
+            reason=Reason.BAD_OPTION,
+        )
+    if choices.language == "sparql" and choices.ties != TIES:
+        raise InputError(
+            field="ties", expected="SQL: ties of SPARQL are told by --convention text2sparql", got=shown(choices.ties),
+            reason=Reason.BAD_OPTION,
+        )  # fmt: skip
     for name in choices.conventions:
         if (name == T2S) != (choices.language == "sparql"):
             raise InputError(
                 field="conventions", expected=f"conventions for {choices.language.upper()}", got=shown(name),
                 reason=Reason.BAD_OPTION,
             )  # fmt: skip
+        if store is None and name in OF_QUERIES:
+            raise InputError(
+                f"the convention {name} reads or runs queries on a database: it needs --database",
+                reason=Reason.BAD_OPTION,
+            )
         if store is None and not answered and name != SPIDER2:
             place = "--graph or --endpoint" if name == T2S else "--database"
             raise InputError(
@@ -474,6 +674,17 @@ def _unanswered(rows: Measurements) -> list[str]:
         lost.update(dict(unanswered.value_counts(sort=True).iter_rows()))
     told = ", ".join(f"{count:,} {why}" for why, count in lost.most_common())
     return [f"without an answer: {told}"] if told else []
+
+
+def _vacuous(rows: Measurements) -> list[str]:
+    """In which ways right answers show little, and how many in each."""
+    if "vacuous_kind" not in rows.schema:
+        return []
+    counts: Counter[str] = Counter()
+    for batch in rows.batches(["vacuous_kind"]):
+        counts.update(dict(batch["vacuous_kind"].drop_nulls().value_counts().iter_rows()))
+    told = ", ".join(f"{counts[kind]:,} {kind}" for kind in vacuity.KINDS if counts[kind])
+    return [f"right, but showing little: {told} (column vacuous_kind)"] if told else []
 
 
 def _ties(rows: Measurements) -> tuple[dict[str, Any], list[str]]:

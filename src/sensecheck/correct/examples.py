@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 import polars as pl
 
+from sensecheck.correct.vacuity import CONDITION_IDLE, EMPTY, NOTHING_COUNTED
 from sensecheck.language.alignment import aligned
+from sensecheck.language.query_tokens import Piece, pieces
 
-_TOKENS = re.compile(r"\s+|[\w:?$.#/-]+|.", re.DOTALL)
 _LONGEST = 4000
+_SHOWS_LITTLE = {
+    EMPTY: "both empty",
+    NOTHING_COUNTED: "nothing is counted",
+    CONDITION_IDLE: "the same without the gold's condition",
+}
 
 
 def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
@@ -32,23 +37,48 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
     parts.append({"label": "prediction", "spans": predicted or [[shown, "muted"]]})
     if taken:
         parts.append({"label": "as written", "spans": [[str(row["prediction"])[:_LONGEST], "muted"]]})
-    if row.get("message"):
+    if row.get("because"):
+        parts.append({"label": "why", "spans": _why(row)})
+    if row.get("message") and not (row.get("because") and row.get("outcome") != "answered"):
         what = row.get("outcome") if row.get("scored", True) else row.get("reason")
-        parts.append({"label": "why", "spans": [[f"{what}: {row['message']}", "bad"]]})
+        label = "message" if row.get("because") else "why"
+        parts.append({"label": label, "spans": [[f"{what}: {row['message']}", "bad"]]})
+    if row.get("repaired"):
+        _, repaired = _diff(str(taken or row.get("prediction") or ""), str(row["repaired"]))
+        parts.append({"label": "repaired", "spans": repaired})
     if "gold_answer" in row:
+        if _tied(row):
+            tied = f"{row['tie_width']:,} rows tie where the gold's LIMIT cuts"
+            parts.append({"label": "tie", "spans": [[tied, "muted"]]})
         parts.append({"label": "answers", "head": ["gold", "predicted"], "rows": _answers(row)})
+    if row.get("counterexample"):
+        parts.append(
+            {"label": "a database on which they differ", "spans": [[str(row["counterexample"])[:_LONGEST], ""]]}
+        )
     return {"title": f"{row['id']} · {_verdict(row)}", "parts": parts}
+
+
+def _why(row: Mapping[str, Any]) -> list[list[str]]:
+    """The reason in words; where no single change repairs a query, what differs."""
+    spans = [[f"{row.get('why')}: ", "bad"], [str(row["because"]), ""]]
+    if row.get("several"):
+        spans.append([f" No single change repairs it; what differs: {row['several']}.", "muted"])
+    return spans
 
 
 def _verdict(row: Mapping[str, Any]) -> str:
     if not row.get("scored", True):
         return f"unscored: {row.get('reason')}"
+    if row.get("undecided"):
+        return f"{row['undecided']}{_tied(row)}"
     if row.get("correct") is not None:
         verdict = "right" if row["correct"] else "wrong"
         if row.get("vacuous"):
-            verdict += ", both empty"
+            verdict += f", {_SHOWS_LITTLE.get(row.get('vacuous_kind') or EMPTY, 'vacuous')}"
         if row.get("tie"):
-            verdict += ", by a tie"
+            verdict += f", by a tie{_tied(row)}"
+        if row.get("proven_different"):
+            verdict += ", but proven another query"
         return verdict + (f" ({row['outcome']})" if row.get("outcome") not in (None, "answered") else "")
     if row.get("em_normalised") is not None:
         why = f" ({row['not_normalised']})" if row.get("not_normalised") else ""
@@ -56,20 +86,33 @@ def _verdict(row: Mapping[str, Any]) -> str:
     return "the same text" if row.get("em") else "another text"
 
 
+def _tied(row: Mapping[str, Any]) -> str:
+    """How many rows tie where the gold's LIMIT cuts."""
+    return f" of {row['tie_width']:,} rows" if (row.get("tie_width") or 0) > 1 else ""
+
+
 def _diff(gold: str, predicted: str) -> tuple[list[list[str]], list[list[str]]]:
-    """Both texts in spans: what only the gold has is missing, what only the prediction has was added."""
+    """Both texts in spans: what only the gold has is missing, what only the prediction has was added.
+
+    Spacing and the case of keywords are no difference, as for exact match by tokens.
+    """
     if gold == predicted:
         same = [[gold[:_LONGEST], ""]] if gold else []
         return same, same
-    a, b = (_TOKENS.findall(text[:_LONGEST]) for text in (gold, predicted))
-    pairs = aligned(a, b)
-    return _spans(a, {i for i, _ in pairs}, "missing"), _spans(b, {j for _, j in pairs}, "added")
+    a, b = (pieces(text[:_LONGEST], "sparql" if "{" in (gold or predicted) else "sql") for text in (gold, predicted))
+    told = [[place for place, piece in enumerate(side) if piece.key] for side in (a, b)]
+    pairs = aligned([a[place].key for place in told[0]], [b[place].key for place in told[1]])
+    missing = set(told[0]) - {told[0][i] for i, _ in pairs}
+    added = set(told[1]) - {told[1][j] for _, j in pairs}
+    return _spans(a, missing, "missing"), _spans(b, added, "added")
 
 
-def _spans(tokens: Sequence[str], shared: set[int], mark: str) -> list[list[str]]:
-    """Neighbours of one kind make one span."""
-    kinds = groupby(range(len(tokens)), key=lambda place: place in shared)
-    return [["".join([tokens[place] for place in places]), "" if same else mark] for same, places in kinds]
+def _spans(tokens: Sequence[Piece], marked: set[int], mark: str) -> list[list[str]]:
+    """Neighbours of one kind make one span; spaces between two that are marked are marked with them."""
+    between = {place for place in range(1, len(tokens) - 1) if not tokens[place].key}
+    marked = marked | {place for place in between if {place - 1, place + 1} <= marked}
+    kinds = groupby(range(len(tokens)), key=lambda place: place in marked)
+    return [["".join([tokens[place].text for place in places]), mark if differs else ""] for differs, places in kinds]
 
 
 def _answers(row: Mapping[str, Any]) -> list[Sequence[str]]:

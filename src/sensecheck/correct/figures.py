@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sensecheck.correct.part_figures import SPIDER, part_figures
+from sensecheck.correct.proving.figures import proven_figures
+from sensecheck.correct.spider_parts import NOT_READ
+from sensecheck.correct.ties import UNDECIDED
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.statistic import (
     ONE,
@@ -31,6 +36,7 @@ _SPICE = "Perez-Beltrachini, Jain, Monti and Lapata 2023, Semantic Parsing for C
 _GERBIL = "Usbeck et al. 2019, Benchmarking Question Answering Systems, Semantic Web 10(2)"
 _SUITE = "Zhong, Yu and Klein 2020, Semantic Evaluation for Text-to-SQL with Distilled Test Suites, EMNLP"
 _BIRD = "Li et al. 2023, Can LLM Already Serve as a Database Interface? (BIRD), NeurIPS"
+_MINI_DEV = "BIRD mini-dev, Soft F1-Score Evaluation (README); Li et al. 2023 as for BIRD"
 _SPIDER2 = "Lei et al. 2025, Spider 2.0: Language Models on Real-World Enterprise Text-to-SQL Workflows, ICLR"
 _T2S = "TEXT2SPARQL'25 challenge, First International Workshop on TEXT2SPARQL, ESWC 2025"
 
@@ -75,7 +81,7 @@ _BY_SUBTYPE = Bins("type_code", "subtype_edges")
 _EDGES = (Anchor("subtype_edges", ("type_code",), _group_edges),)
 
 
-def _unweighted(column: str, name: str, title: str, meaning: str) -> Statistic:
+def _unweighted(column: str, name: str, title: str, meaning: str, absent_column: str = "") -> Statistic:
     return Statistic(
         name,
         (column, ONE),
@@ -86,6 +92,7 @@ def _unweighted(column: str, name: str, title: str, meaning: str) -> Statistic:
         _BY_SUBTYPE,
         _EDGES,
         means_of_bins=True,
+        absent_column=absent_column,
         explanation=Explanation(
             f"mean over sub-types of the mean of {column} within each",
             meaning,
@@ -102,19 +109,28 @@ def statistics(method: Method) -> list[AnyStatistic]:
     language = method.get("language")
     chosen = method.get("conventions")
     conventions = list(chosen) if isinstance(chosen, list | tuple) else []
+    # Pairs without a verdict; a run from before there were any has no such column.
+    undecided = UNDECIDED if method.get("ties") == UNDECIDED and language == "sql" else ""
     figures: list[AnyStatistic] = []
     if runs:
-        figures.append(mean_of("correct", "accuracy", title="accuracy", direction="higher", explanation=Explanation(
+        figures.append(mean_of("correct", "accuracy", title="accuracy", direction="higher", absent_column=undecided,
+            explanation=Explanation(
             "share of questions whose predicted query gives the right answer",
             "Yes or no and counts are compared by value; sets must be equal; SQL tables must hold the same rows, with "
             "repeats, under any order of columns; the order of rows counts only where the gold sorts. A prediction "
             "that fails to run is wrong.",
-            "Empty answers that equal empty golds (see vacuous); for SQL, ties under LIMIT count as right.",
+            "Answers that show little (see vacuous). For SQL, another choice among rows that tie at the gold's LIMIT "
+            "is right; where every row ties, the pair is undecided and not counted (--ties).",
             _SPICE)))  # fmt: skip
     figures.append(mean_of("em", title="exact match", direction="higher", explanation=Explanation(
         "share of predictions that equal the gold query but for case",
         "The same text as the gold. A query written differently is wrong here, even if its answer is right.",
         "Names of variables, order of triples, spacing.", _SPICE)))  # fmt: skip
+    figures.append(mean_of("em_tokens", title="exact match by tokens", direction="higher", explanation=Explanation(
+        "share of predictions whose tokens are the gold query's",
+        "Spacing, comments, the case of keywords and a semicolon at the end make no difference; for SQL, neither does "
+        "the case of names. Text in quotation marks must be the same to the letter.",
+        "Names of variables and aliases, order of conditions.", "")))  # fmt: skip
     if everything or method.get("normalise", True):
         figures.append(mean_of("em_normalised", title="normalised exact match", direction="higher",
             absent_column=NOT_NORMALISED,
@@ -123,11 +139,13 @@ def statistics(method: Method) -> list[AnyStatistic]:
                 "The same query: renamed variables and aliases, permuted triples and conjuncts, prefixes, spacing and "
                 "case make no difference; every match is proved by a renaming.",
                 "Queries that mean the same in another shape (a join for a subquery) still differ.", "")))  # fmt: skip
-    figures.append(_unweighted("em", "em_unweighted", "exact match, mean over sub-types",
-        "Exact match where every sub-type counts the same, as the SPICE evaluation averages phenomena."))  # fmt: skip
-    if runs:
+    subtypes = method.get("subtypes", True)
+    if subtypes:
+        figures.append(_unweighted("em", "em_unweighted", "exact match, mean over sub-types", "Exact match where every "
+            "sub-type counts the same, as the SPICE evaluation averages phenomena."))  # fmt: skip
+    if runs and subtypes:
         figures.append(_unweighted("correct", "accuracy_unweighted", "accuracy, mean over sub-types",
-            "Accuracy where every sub-type counts the same."))  # fmt: skip
+            "Accuracy where every sub-type counts the same.", undecided))  # fmt: skip
     if runs and (everything or language == "sparql"):
         figures += _set_figures()
     if runs:
@@ -137,19 +155,30 @@ def statistics(method: Method) -> list[AnyStatistic]:
                 "The rest have a reason each: syntax, refused, timeout, memory, too large, unknown prefix, an error.",
                 "Limits on time, memory and rows.", "")),
             mean_of("vacuous", title="vacuous", explanation=Explanation(
-                "share of questions where gold and prediction both give an empty answer",
-                "Counted as right, though this proves nothing: a wrong query often finds nothing too.",
-                "Golds that find nothing in this store.", "")),
+                "share of questions that are right where that shows little: nothing is found, nothing is counted, or "
+                "the gold's condition changes nothing",
+                "Counted as right, though a wrong query often passes too. The column vacuous_kind says which: empty "
+                "(both find nothing), nothing counted (COUNT is 0, or another aggregate of no rows), condition idle "
+                "(SQL: the gold answers the same without its WHERE).",
+                "Golds that find nothing in this store, and small stores, where conditions change nothing.", "")),
         ]  # fmt: skip
     if runs and (everything or language == "sql"):
-        figures.append(mean_of("tie", title="right by a tie", explanation=Explanation(
+        figures.append(mean_of("tie", title="right by a tie", absent_column=undecided, explanation=Explanation(
             "share of questions that are right only because rows tie under ORDER BY",
-            "The gold keeps one of several rows that tie at its LIMIT; the prediction shows another, or all.",
-            "Ties in the data.", "")))  # fmt: skip
+            "The gold keeps one of several rows that tie at its LIMIT; the prediction shows another, or all. The "
+            "column tie_width says how many tie there.",
+            "Ties in the data, and --ties.", "")))  # fmt: skip
+    if everything or method.get("prove") is not None:
+        figures += proven_figures(undecided)
     for name, title, citation, meaning in _CONVENTIONS:
         if everything or name in conventions:
             figures.append(mean_of(name.replace("-", "_"), title=title, direction="higher",
-                explanation=Explanation(_FORMULAS[name], meaning, "", citation)))  # fmt: skip
+                explanation=Explanation(_FORMULAS[name], meaning, _MOVED_BY.get(name, ""), citation),
+                range=(0.0, math.inf) if name == "ves" else (0.0, 1.0),
+                absent="whose queries were not timed" if name == "ves" else "",
+                absent_column=NOT_READ if name == "spider-exact" else ""))  # fmt: skip
+    if everything or method.get("parts"):
+        figures += part_figures()
     return figures
 
 
@@ -158,7 +187,17 @@ _FORMULAS = {
     "test-suite-keep-distinct": "share of queries equal on every database, DISTINCT kept",
     "bird": "share of queries whose set of rows equals the gold's",
     "spider2": "share of answers that hold every column of a gold that is asked for",
+    "spider-exact": "share of queries whose clauses are all the gold's, but for values",
+    "projection": "share of queries equal to the gold once columns that they have too many are dropped",
+    "soft-f1": "mean of 2·tp / (2·tp + fp + fn) over cells, rows held against each other in their order",
+    "ves": "mean of sqrt(seconds of the gold / seconds of the prediction), medians of several runs; 0 where wrong",
     "text2sparql": "mean of 2·|relevant ∩ retrieved| / (|relevant| + |retrieved|), all variables in one flat set",
+}
+_MOVED_BY = {
+    "spider-exact": "What the evaluator cannot read counts as wrong: aliases without AS, names after AS in SELECT, "
+    "LEFT JOIN, lists after IN, IS NULL.",
+    "soft-f1": "The order of rows: one row more at the top moves all others, also where the gold does not sort.",
+    "ves": "The machine, what else runs on it, and chance: this figure alone differs from run to run.",
 }
 _CONVENTIONS = (
     ("test-suite", "test-suite accuracy", _SUITE,
@@ -170,6 +209,16 @@ _CONVENTIONS = (
     ("spider2", "Spider 2.0-lite", _SPIDER2,
      "Any of several golds will do. Each wanted column must have its values in some predicted column, numbers within "
      "0.01, nothing as 0; further columns do no harm, and rows need not hang together."),
+    ("spider-exact", "Spider exact-set match", SPIDER,
+     "Each clause is compared as a set; values, DISTINCT, conditions of joins and aliases make no difference, nor "
+     "which of two columns that a foreign key connects is named."),
+    ("projection", "right after projection", "",
+     "As accuracy, but columns beyond the gold's do no harm."),
+    ("soft-f1", "soft F1", _MINI_DEV,
+     "Credit for rows that are right in part: the n-th rows of both are held against each other as sets of cells, "
+     "repeated rows counted once. The order of columns makes no difference."),
+    ("ves", "valid efficiency score", _BIRD,
+     "1 where a right prediction is as fast as the gold, more where it is faster: BIRD's first VES, not R-VES."),
     ("text2sparql", "TEXT2SPARQL set-F", _T2S,
      "The challenge's official measure; an empty gold or a false ASK can never score. Rows that tie at a LIMIT are "
      "taken in the order of their values; text2sparql_low and text2sparql_high are what other choices give."),

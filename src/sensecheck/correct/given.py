@@ -168,7 +168,8 @@ def _table(value: Mapping[str, Any]) -> Answer:
         if isinstance(row, Mapping):
             if not names_of_columns.issuperset(map(str, row)):
                 raise ValueError(f"a table whose row {number} has other names than its columns")
-            row = [row.get(name) for name in columns]
+            by_name = {str(name): cell for name, cell in row.items()}
+            row = [by_name.get(name) for name in names]
         if not isinstance(row, list | tuple):
             raise ValueError(f"a table whose row {number} is no list")
         if len(row) != len(names):

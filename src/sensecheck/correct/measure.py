@@ -16,6 +16,8 @@ from zlib import crc32
 
 import polars as pl
 
+from sensecheck.correct.answer_conventions import PROJECTION, SOFT_F1, equal_after_projection, soft_f1
+from sensecheck.correct.answer_keys import ANSWER_KEY
 from sensecheck.correct.answer_sets import (
     Key,
     Overlap,
@@ -34,6 +36,7 @@ from sensecheck.correct.answer_sets import (
 )
 from sensecheck.correct.figures import NOT_NORMALISED
 from sensecheck.correct.given import listed_answer
+from sensecheck.correct.hardness import makeup_of
 from sensecheck.correct.label_columns import without_label_columns
 from sensecheck.correct.question_types import (
     BOOLEAN_TYPE,
@@ -41,12 +44,18 @@ from sensecheck.correct.question_types import (
     ELLIPSIS_SUBTYPES,
     MULTI_ENTITY_SUBTYPES,
 )
-from sensecheck.correct.records import MEASURED, Language, Record, Records
+from sensecheck.correct.reasons.kinds import Explanation, reason_columns, reason_texts
+from sensecheck.correct.records import MADE_OF_GOLD, MEASURED, Language, Record, Records
 from sensecheck.correct.spider2 import spider2_equal
+from sensecheck.correct.spider_parts import NOT_READ, SPIDER_EXACT, SpiderParts
 from sensecheck.correct.sql_compare import GoldPlan, bird_equal, compare, plan_gold, suite_equal, without_distinct
+from sensecheck.correct.ties import EVERY_ROW_TIES, TIES, UNDECIDED, TieAtCut, Ties, tie_at_cut, widest
+from sensecheck.correct.timing import RUNS
+from sensecheck.correct.vacuity import EMPTY, NOTHING_COUNTED, sparql_counts_nothing
 from sensecheck.inputs.guarding import Fault, OverBudgetError, guarded
 from sensecheck.language.answers import Cell
 from sensecheck.language.isomorphism import Shape
+from sensecheck.language.query_tokens import same_tokens
 from sensecheck.language.sparql import Query, SparqlError, normal_form, parse, same_query, triple_count
 from sensecheck.language.sparql.total_order import text_in_total_order
 from sensecheck.language.sql_normal_form import sql_normal_form
@@ -54,7 +63,12 @@ from sensecheck.stores import STANDARD_PREFIXES, Answer, Failure, Outcome, Reaso
 
 T = TypeVar("T", bound=Hashable)
 SPIDER2 = "spider2"
-CONVENTIONS = ("test-suite", "test-suite-keep-distinct", "bird", SPIDER2, "text2sparql")
+VES = "ves"
+CONVENTIONS = (
+    "test-suite", "test-suite-keep-distinct", "bird", SPIDER2, SPIDER_EXACT, PROJECTION, SOFT_F1, VES, "text2sparql",
+)  # fmt: skip
+OF_QUERIES = frozenset((SPIDER_EXACT, VES))
+"""Conventions that look at the queries rather than at what they answer."""
 GIVEN = Request("", "given")
 """What a predicted answer that stands in the file is an outcome of: of nothing that is ever asked."""
 
@@ -80,8 +94,26 @@ class Choices:
     coerce: bool = False
     ignore_labels: bool = False
     extract: bool = True
+    ties: Ties = TIES
+    answer_keys: bool = False
+    """Whether predicted answers get keys, by which samples and systems are grouped; no figure of one row needs them."""
     prefixes: Mapping[str, str] = field(default_factory=lambda: STANDARD_PREFIXES)
     dialect: str = "sqlite"
+    ves_runs: int = RUNS
+    """How often each query is timed, where it is."""
+    parts: bool = False
+    """Whether clauses of SQL are compared one by one."""
+    subtypes: bool = True
+    """Whether records say of which type they are, as those of the SPICE evaluation do."""
+    distances: bool = True
+    """Whether they say how far back their context lies."""
+    reasons: bool = True
+    """Why wrong answers are wrong: no figure depends on it."""
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The conventions that compare answers."""
+        return tuple([name for name in self.conventions if name not in OF_QUERIES])
 
 
 # ---- exact match
@@ -97,6 +129,19 @@ def exact_match(gold: str | None, prediction: str | None) -> bool:
     if len(gold) != len(prediction) and gold.isascii() and prediction.isascii():
         return False
     return gold.lower() == prediction.lower()
+
+
+def token_match(gold: str, prediction: str | None, language: Language) -> bool | None:
+    """The same tokens: spacing and the case of keywords make no difference, the case of text does.
+
+    What takes too much to be read matches nothing, as for the normal form.
+    """
+    if prediction is None or gold == prediction:
+        return prediction is not None
+    if max(len(gold), len(prediction)) > MOST_CHARACTERS:
+        return False
+    same = guarded("reading tokens", same_tokens, gold, prediction, language)
+    return (False if same.over_budget else None) if isinstance(same, Fault) else same
 
 
 class Form(NamedTuple):
@@ -246,11 +291,19 @@ class Scored:
     correct: bool | None = None
     sets: Overlap | None = None
     vacuous: bool | None = None
+    vacuous_kind: str = ""
+    """In which way a right answer shows little (`vacuity.KINDS`)."""
     tie: bool | None = None
+    tie_at_cut: TieAtCut | None = None
+    undecided: str = ""
+    """Why there is no verdict though both queries answered."""
     counted_rows: bool | None = None
     named: dict[str, Any] = field(default_factory=dict)  # verdicts of named conventions
     gold_text: str = ""
     answer_text: str = ""
+    answer_key: str = ""
+    explanation: Explanation | None = None
+    """Why it is wrong, where it is and reasons are asked for."""
 
 
 def _failed(outcome: Outcome | None) -> str:
@@ -292,7 +345,19 @@ def score_sparql(record: Record, predicted: Outcome | None, gold: Outcome | None
         _compare_count(scored, wanted.value, answer)
     else:
         _score_set(scored, record, answer, gold, ignore_labels=choices.ignore_labels)
+        if scored.correct and gold is not None and record.gold is not None and _counts_nothing(gold, record, choices):
+            scored.vacuous, scored.vacuous_kind = True, NOTHING_COUNTED
     return scored
+
+
+def _counts_nothing(gold: Answer, record: Record, choices: Choices) -> bool:
+    if len(gold.rows) != 1 or not uses_gold_query(record, choices):
+        return False
+    counts = guarded(
+        "reading the gold query",
+        lambda: sparql_counts_nothing(gold, parse(record.gold or "", choices.prefixes).query),
+    )
+    return counts is True
 
 
 @dataclass(slots=True, frozen=True)
@@ -401,6 +466,8 @@ def _compare_count(scored: Scored, wanted: float | None, answer: Answer | None) 
     count = count_of(answer)
     scored.counted_rows = count.from_rows
     scored.correct = count.value is not None and wanted is not None and abs(count.value - wanted) <= 1e-9 * abs(wanted)
+    scored.vacuous = scored.correct and wanted == 0
+    scored.vacuous_kind = NOTHING_COUNTED if scored.vacuous else ""
 
 
 def _listed_text(value: Any) -> str:
@@ -440,6 +507,7 @@ def _score_set(
     scored.sets = overlap(wanted, answered) if answer is not None or wanted else Overlap(0, 0, 1)
     scored.correct = answer is not None and answer.boolean is None and scored.sets.fp == scored.sets.fn == 0
     scored.vacuous = scored.correct and not wanted
+    scored.vacuous_kind = EMPTY if scored.vacuous else ""
 
 
 def score_sql(
@@ -452,8 +520,9 @@ def score_sql(
     """Right when equal on every database of the schema (one, or several as in test suites)."""
     assert record.gold is not None
     scored = Scored("table", correct=True, vacuous=True, tie=False)
-    for name in choices.conventions:
+    for name in choices.compared:
         scored.named[name] = True
+    ties: list[TieAtCut | None] = []
     for number, file in enumerate(files):
         gold = outcomes[Request(record.gold, file)]
         if isinstance(gold, Failure):
@@ -467,9 +536,12 @@ def score_sql(
         if not number or (scored.outcome == "answered" and isinstance(outcome, Failure)):
             scored.outcome = _failed(outcome) or "answered"
             scored.message = outcome.message if isinstance(outcome, Failure) else ""
+        asked = outcomes.get(Request(plan.keyed, file)) if plan.keyed else None
+        keyed = asked if isinstance(asked, Answer) else None
+        ties.append(tie_at_cut(gold, plan, keyed))
         if isinstance(outcome, Answer):
-            keyed = outcomes.get(Request(plan.keyed, file)) if plan.keyed else None
-            verdict = compare(gold, outcome, plan, keyed if isinstance(keyed, Answer) else None, coerce=choices.coerce)
+            strict = choices.ties == "strict"
+            verdict = compare(gold, outcome, plan, keyed, coerce=choices.coerce, strict_ties=strict)
             if number and scored.correct and not verdict.equal:
                 scored.message = f"right on {Path(files[0]).name}, other rows on {Path(file).name}"
             scored.correct = bool(scored.correct and verdict.equal)
@@ -477,7 +549,12 @@ def score_sql(
             scored.tie = bool(scored.tie or verdict.tie)
         else:
             scored.correct, scored.vacuous = False, False
-        for name in choices.conventions:
+        for name in choices.compared:
+            if name in (SOFT_F1, PROJECTION):
+                value = _by_tables(name, [gold], outcome, plan, outcomes.get(Request(plan.keyed, file)), choices)
+                worst = scored.named[name]  # of several databases
+                scored.named[name] = None if value is None or worst is None else min(value, worst)
+                continue
             if name == SPIDER2:
                 held = isinstance(outcome, Answer) and spider2_equal(gold, outcome, ignore_order=not plan.sorts)
                 scored.named[name] = bool(scored.named[name] and held)
@@ -486,7 +563,15 @@ def score_sql(
                 scored.named[name] and _by_convention(name, record, file, gold, outcome, outcomes)
             )
     scored.tie = bool(scored.tie and scored.correct)
+    _judge_ties(scored, ties, choices)
     return scored
+
+
+def _judge_ties(scored: Scored, ties: Sequence[TieAtCut | None], choices: Choices) -> None:
+    """Take the verdict back where the gold decides nothing: for every prediction alike, those that fail included."""
+    scored.tie_at_cut = widest(ties)
+    if choices.ties == "undecided" and scored.tie_at_cut is not None and scored.tie_at_cut.every_row:
+        scored.correct, scored.tie, scored.vacuous, scored.undecided = None, None, False, EVERY_ROW_TIES
 
 
 def gold_tables(record: Record) -> list[Answer]:
@@ -524,21 +609,46 @@ def score_tables(
         plan = GoldPlan() if ignore_order else GoldPlan(sorts=True) if not plan.sorts else plan
     if isinstance(predicted, Failure):
         scored.message = predicted.message
+    kept = keyed if isinstance(keyed, Answer) else None
+    ties = [tie_at_cut(gold, plan, kept) for gold in golds]
     if not isinstance(predicted, Answer):
-        scored.named = dict.fromkeys(choices.conventions, False)
+        scored.named = dict.fromkeys(choices.compared, False)
+        _judge_ties(scored, ties, choices)
         return scored
     scored.answer_text = shown_answer(predicted)
     shown, golds = as_table(predicted), list(map(as_table, golds))
-    kept = keyed if isinstance(keyed, Answer) else None
     for gold in golds:
-        verdict = compare(gold, shown, plan, kept, coerce=choices.coerce)
+        verdict = compare(gold, shown, plan, kept, coerce=choices.coerce, strict_ties=choices.ties == "strict")
         if verdict.equal:
             scored.correct, scored.vacuous, scored.tie = True, verdict.vacuous, verdict.tie
+            scored.vacuous_kind = EMPTY if verdict.vacuous else ""
             scored.gold_text = shown_answer(gold)
             break
-    for name in choices.conventions:
+    for name in choices.compared:
+        if name in (SOFT_F1, PROJECTION):
+            scored.named[name] = _by_tables(name, golds, shown, plan, kept, choices)
+            continue
         scored.named[name] = _by_rule_of(name, golds, shown, record.gold or "", not plan.sorts)
+    _judge_ties(scored, ties, choices)
     return scored
+
+
+def _by_tables(
+    name: str,
+    golds: Sequence[Answer],
+    predicted: Outcome | None,
+    plan: GoldPlan,
+    keyed: Outcome | None,
+    choices: Choices,
+) -> float | None:
+    """What soft F1 or projection make of a prediction, by the gold that suits it best."""
+    if not isinstance(predicted, Answer):
+        return False
+    if name == SOFT_F1:
+        return max(soft_f1(gold, predicted) for gold in golds)
+    kept = keyed if isinstance(keyed, Answer) else None
+    held = [equal_after_projection(gold, predicted, plan, kept, coerce=choices.coerce) for gold in golds]
+    return None if None in held and True not in held else True in held
 
 
 def as_table(answer: Answer) -> Answer:
@@ -681,7 +791,11 @@ def _each(values: Sequence[T], make: Callable[[T], Any]) -> list[Any]:
 
 
 def measure(
-    records: Records, scores: Sequence[Scored] | None, choices: Choices, forms: NormalForms | None = None
+    records: Records,
+    scores: Sequence[Scored] | None,
+    choices: Choices,
+    forms: NormalForms | None = None,
+    parts: SpiderParts | None = None,
 ) -> pl.DataFrame:
     """One row for every record. Without `scores`, exact match alone."""
     reasons: list[str | None] = [fault or None for fault in records.fault]
@@ -693,8 +807,10 @@ def measure(
         "cluster": [talk or own for talk, own in zip(records.conversation, records.id, strict=True)],
         "scored": scored,
         "reason": reasons,
-        **_groups(records),
+        **_groups(records, choices),
         **_matches(records, choices, forms),
+        **({} if choices.language == "sparql" else _makeups(records, choices)),
+        **({} if parts is None else parts.columns(records, exact=SPIDER_EXACT in choices.conventions)),
         **({"extracted": extracted_rows(records)} if choices.extract else {}),
         **({} if scores is None else _answer_columns(scores, scored, choices)),
     }
@@ -710,16 +826,30 @@ def extracted_rows(records: Records) -> list[bool]:
     return [told != text for told, text in zip(records.written, records.prediction, strict=True)]
 
 
-def _groups(records: Records) -> dict[str, list[Any]]:
-    """What slices are made of, and the code of each sub-type."""
+def _makeups(records: Records, choices: Choices) -> dict[str, list[Any]]:
+    """How hard the gold is by Spider's rules, and what it is made of."""
+    makeups = [None if gold is None else makeup_of(gold, choices.dialect) for gold in records.gold]
+    return {
+        name: [None if made is None else str(getattr(made, name)) for made in makeups]
+        for name in MADE_OF_GOLD
+        if name not in records.extra
+    }
+
+
+def _groups(records: Records, choices: Choices) -> dict[str, list[Any]]:
+    """What slices are made of, and the code of each sub-type, where records say it."""
+    distances: dict[str, list[Any]] = {}
+    if choices.distances or choices.subtypes:
+        distances = {"distance": records.distance, "context": _each(records.distance, context_of)}
+    if not choices.subtypes:
+        return distances
     # Tuples are not kept in a list: thousands of them at a time wake the garbage collector.
     kinds = partial(zip, records.question_type, records.subtype, strict=True)
     codes = {kind: float(crc32("_".join(kind).encode("utf-8", "replace"))) for kind in set(kinds())}
     return {
         "question_type": _each(records.question_type, lambda kind: kind or None),
         "subtype": _each(records.subtype, lambda subtype: subtype or None),
-        "distance": records.distance,
-        "context": _each(records.distance, context_of),
+        **distances,
         "ellipsis": _each(records.subtype, lambda subtype: "yes" if subtype in _ELLIPSIS else "no"),
         "multi_entity": _each(records.subtype, lambda subtype: "yes" if subtype in _MULTI_ENTITY else "no"),
         "type_code": list(map(codes.__getitem__, kinds())),
@@ -735,14 +865,15 @@ def _matches(records: Records, choices: Choices, forms: NormalForms | None) -> d
     ]
     pairs = partial(zip, queries, records.prediction, strict=True)
     columns: dict[str, list[Any]] = {
-        "em": [None if gold is None else exact_match(gold, told) for gold, told in pairs()]
+        "em": [None if gold is None else exact_match(gold, told) for gold, told in pairs()],
+        "em_tokens": [None if gold is None else token_match(gold, told, choices.language) for gold, told in pairs()],
     }
     if forms is not None:
         matches = [_NO_MATCH if gold is None else forms.match(gold, told) for gold, told in pairs()]
         columns["em_normalised"] = [match.same for match in matches]
         columns[NOT_NORMALISED] = [match.why or None for match in matches]
     for row, golds in records.golds.items():
-        _match_any(columns, row, golds, records.prediction[row], forms)
+        _match_any(columns, row, golds, records.prediction[row], forms, choices)
     if forms is not None and choices.language == "sparql":
         counts = [None if gold is None else forms.of(gold).triples for gold in records.gold]
         columns["triples"] = [None if count is None else str(count) for count in counts]
@@ -750,10 +881,16 @@ def _matches(records: Records, choices: Choices, forms: NormalForms | None) -> d
 
 
 def _match_any(
-    columns: dict[str, list[Any]], row: int, golds: Sequence[str], told: str | None, forms: NormalForms | None
+    columns: dict[str, list[Any]],
+    row: int,
+    golds: Sequence[str],
+    told: str | None,
+    forms: NormalForms | None,
+    choices: Choices,
 ) -> None:
     """Of several golds, the one that the prediction is counts."""
     columns["em"][row] = any(exact_match(gold, told) for gold in golds)
+    columns["em_tokens"][row] = any(bool(token_match(gold, told, choices.language)) for gold in golds)
     if forms is not None:
         matches = [forms.match(gold, told) for gold in golds]
         best = max(matches, key=lambda match: (match.same is True, match.same is False))
@@ -766,9 +903,12 @@ _RATES = ("precision", "recall", "f1", "jaccard", "precision_qald", "f1_spice")
 _T2S_COLUMNS = (T2S, f"{T2S}_low", f"{T2S}_high")
 # All others are true or false.
 _DTYPES: dict[str, Any] = {
-    **dict.fromkeys(("id", "cluster", "reason", NOT_NORMALISED, *MEASURED), pl.String),
-    **dict.fromkeys(("type_code", *_RATES, *_T2S_COLUMNS), pl.Float64),
-    **dict.fromkeys(_COUNTS, pl.Int64),
+    **dict.fromkeys(
+        ("id", "cluster", "reason", NOT_NORMALISED, NOT_READ, UNDECIDED, ANSWER_KEY, *MEASURED, *MADE_OF_GOLD),
+        pl.String,
+    ),
+    **dict.fromkeys(("type_code", "soft_f1", VES, *_RATES, *_T2S_COLUMNS), pl.Float64),
+    **dict.fromkeys((*_COUNTS, "tie_width"), pl.Int64),
 }
 
 
@@ -781,15 +921,28 @@ def _answer_columns(scores: Sequence[Scored], usable: Sequence[bool], choices: C
         "correct": [None if score is None else score.correct for score in good],
         "answered": [None if score is None else score.outcome == "answered" for score in good],
         "vacuous": [None if score is None else bool(score.vacuous) for score in good],
+        "vacuous_kind": [None if score is None else score.vacuous_kind or None for score in good],
     }
+    if choices.answer_keys:
+        columns[ANSWER_KEY] = [score.answer_key or None for score in scores]
     if choices.language == "sparql":
         columns["counted_rows"] = [None if score is None else score.counted_rows for score in good]
         for name in (*_COUNTS, *_RATES):
             columns[name] = [None if overlap is None else getattr(overlap, name) for overlap in sets]
     else:
-        columns["tie"] = [None if score is None else bool(score.tie) for score in good]
-    for name in (*choices.conventions, *(_T2S_COLUMNS[1:] if T2S in choices.conventions else ())):
-        columns[name.replace("-", "_")] = [None if score is None else score.named.get(name) for score in good]
+        columns["tie"] = [None if score is None or score.undecided else bool(score.tie) for score in good]
+        ties = [None if score is None else score.tie_at_cut for score in good]
+        columns["tie_width"] = [None if tie is None else tie.width for tie in ties]
+        if choices.ties == "undecided":
+            columns[UNDECIDED] = [None if score is None else score.undecided or None for score in good]
+    if choices.reasons:
+        columns |= reason_columns([None if score is None else score.explanation for score in good], choices.language)
+    named = [name for name in choices.conventions if name != SPIDER_EXACT]
+    for name in (*named, *(_T2S_COLUMNS[1:] if T2S in choices.conventions else ())):
+        values = [None if score is None else score.named.get(name) for score in good]
+        if name in (SOFT_F1, VES):
+            values = [None if value is None else float(value) for value in values]
+        columns[name.replace("-", "_")] = values
     return columns
 
 
@@ -808,4 +961,6 @@ def texts(records: Records, scores: Sequence[Scored] | None) -> pl.DataFrame:
         columns["gold_answer"] = [score.gold_text for score in scores]
         columns["predicted_answer"] = [score.answer_text for score in scores]
         columns["message"] = [score.message for score in scores]
+        if any(score.explanation is not None for score in scores):
+            columns |= reason_texts([score.explanation for score in scores])
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))

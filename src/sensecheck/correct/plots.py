@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from sensecheck.correct.reasons.counts import Count, counts_of, meaning_of
 from sensecheck.plotting.chart import Chart
 from sensecheck.plotting.svg import Axes
 from sensecheck.statistics.figure import Figure
@@ -28,6 +29,8 @@ def plots(result: Result) -> list[Chart]:
             charts.append(by_type(rows[:_MOST_BARS], result.name))
     if "outcome" in schema:
         charts.append(outcomes(result))
+    if counts := counts_of(result.extra):
+        charts.append(reasons(counts, result.name))
     return charts
 
 
@@ -82,9 +85,9 @@ def outcomes(result: Result) -> Chart:
     for outcome, correct, scored, rows in (
         frame.group_by("outcome", "correct", "scored").len().sort("outcome").iter_rows()
     ):
-        label = (
-            "unscored" if not scored else "right" if correct else "wrong answer" if outcome == "answered" else outcome
-        )
+        label = "right" if correct else "wrong answer" if outcome == "answered" else outcome
+        if correct is None:
+            label = "undecided" if scored else "unscored"
         counts[label] = counts.get(label, 0) + rows
     order = sorted(counts.items(), key=lambda item: (item[0] != "right", item[0] != "wrong answer", -item[1]))
     left = 62.0
@@ -100,3 +103,34 @@ def outcomes(result: Result) -> Chart:
     data = [{"outcome": label, "questions": count} for label, count in order]
     size = (max(460.0, left + 60.0 * len(order) + 60), 300.0 + 15 * len(order))
     return Chart.of("outcomes", "What became of the predictions", size, [axes], alt, data)
+
+
+def reasons(counts: list[Count], name: str) -> Chart:
+    """Why wrong predictions are wrong: how many have each reason, and how many of them one change repairs."""
+    shown = counts[:_MOST_BARS]
+    wrong = sum(count.wrong for count in counts)
+    tried = any(count.repairable is not None for count in counts)
+    left = 62.0
+    axes = Axes(left, 50, 26.0 * len(shown) + 40, 200, (0.0, float(len(shown))), (0.0, float(shown[0].wrong)))
+    axes.text(f"Why predictions are wrong: {name}", left, 20, "p-title")
+    axes.frame("", "predictions", x_ticks=[])
+    lines = []
+    for i, count in enumerate(shown):
+        repairable = count.repairable or 0
+        says = f"{count.why}: {count.wrong:,} of {wrong:,}" + (f", {repairable:,} repairable" if tried else "")
+        tip = f"{says}\n{meaning_of(count.why)}"
+        axes.bar(i + 0.1, i + 0.9, 0, repairable, "p-soft-series0", tip)
+        axes.bar(i + 0.1, i + 0.9, repairable, count.wrong, "p-soft-series1", tip)
+        axes.text(str(i + 1), axes.px(i + 0.5), 266, "p-text", anchor="middle")
+        lines.append(f"{i + 1}  {says}")
+    if tried:
+        for j, label in enumerate(("one change repairs it", "no single change does")):
+            axes.parts.append(f'<rect class="p-fill-series{j}" x="{left + 170 * j:g}" y="32" width="10" height="10"/>')
+            axes.text(label, left + 170 * j + 15, 41, "p-text")
+    for i, line in enumerate(lines):
+        axes.text(line, left, 288 + 15 * i, "p-text")
+    told = ", ".join(f"{count.wrong:,} {count.why}" for count in shown)
+    alt = f"Reasons of {wrong:,} wrong predictions of {name}: {told}."
+    data = [{"why": count.why, "predictions": count.wrong, "repairable": count.repairable} for count in counts]
+    size = (max(460.0, left + 26.0 * len(shown) + 60), 300.0 + 15 * len(shown))
+    return Chart.of("reasons", "Why predictions are wrong", size, [axes], alt, data)

@@ -67,5 +67,8 @@ def best_scores(records: Records, scores: Sequence[Scored]) -> list[Scored]:
     return best
 
 
-def _rank(score: Scored) -> tuple[bool, bool, float]:
-    return not score.unscored, score.correct is True, score.sets.f1 if score.sets is not None else 0.0
+def _rank(score: Scored) -> tuple[bool, bool, bool, float, bool]:
+    """Of golds that are not met, the one that the prediction is nearest to."""
+    f1 = score.sets.f1 if score.sets is not None else 0.0
+    repairable = score.explanation is not None and bool(score.explanation.repaired)
+    return not score.unscored, score.correct is True, bool(score.undecided), f1, repairable

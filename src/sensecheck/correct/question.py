@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from math import isfinite
 
 from sensecheck.correct import ASKS
+from sensecheck.correct.audit.sheet import tables
 from sensecheck.correct.examples import example_page
 from sensecheck.correct.fields import NAMES
 from sensecheck.correct.figures import statistics
 from sensecheck.correct.plots import plots
+from sensecheck.correct.reasons.counts import counts_of, sentences
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 
 FEW_VACUOUS = 0.01
-"""A share of answers that are right because both are empty is worth a sentence from here on."""
+"""A share of right answers that show little is worth a sentence from here on."""
 
 
 def verdict(result: Result) -> list[str]:
@@ -34,8 +36,18 @@ def _sentences(result: Result) -> Iterator[str]:
         yield f"{values['em']:.1%} are the gold text; {more:.1%} more are the gold query, written differently."
     if "answered" in values and values["answered"] < 1:
         yield f"{1 - values['answered']:.1%} of the predictions gave no answer; the report says why, one by one."
+    yield from sentences(counts_of(result.extra))
     if values.get("vacuous", 0) > FEW_VACUOUS:
-        yield f"{values['vacuous']:.1%} are right only because gold and prediction both find nothing."
+        yield f"{values['vacuous']:.1%} are right where that shows little: {_vacuous(result)}."
+
+
+def _vacuous(result: Result) -> str:
+    """The kinds of answers that show little, in words."""
+    words = ["nothing is found", "nothing is counted"]
+    words += ["the gold's condition changes nothing"] if result.signature.method.get("language") == "sql" else []
+    if "vacuous" not in result.signature.method:
+        return "gold and prediction both find nothing"  # a run from before there were further kinds
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 QUESTION = Question(
@@ -52,11 +64,19 @@ QUESTION = Question(
         "test_suite_keep_distinct",
         "bird",
         "spider2",
+        "spider_exact",
+        "projection",
+        "soft_f1",
+        "ves",
         "text2sparql",
     ),
     outcome="correct",
+    # Whether records have sub-types is no choice: what both runs have is compared.
+    ignored_in_comparison=frozenset({"ci", "provider", "subtypes"}),
     given=("question", "gold"),
     plots=plots,
+    tables=tables,
+    tables_title="Golds",
     example_page=example_page,
     verdict=verdict,
     fields=NAMES,
@@ -70,6 +90,7 @@ QUESTION = Question(
         "preds/*.json --graph kg.nt --distances context_distance.log --out run/",
         "preds.jsonl --endpoint http://localhost:8890/sparql --out run/ --resume",
         "predictions.jsonl --database databases/ --convention test-suite --slice model",
+        "predictions.jsonl --database databases/ --audit --audit-out golds.csv",
         "preds/*.json                       only exact match; no query is run",
         "preds/*.json --graph kg.nt --as spice",
     ),

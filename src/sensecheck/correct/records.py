@@ -63,9 +63,16 @@ _CUT_SHORT = "Was the file cut short?"
 Language = Literal["sparql", "sql"]
 
 MEASURED = frozenset(
-    {"question_type", "subtype", "distance", "context", "ellipsis", "multi_entity", "triples", "kind", "outcome"}
-)
+    {
+        "question_type", "subtype", "distance", "context", "ellipsis", "multi_entity", "triples", "kind", "outcome",
+        "vacuous_kind", "why", "several",
+    }
+)  # fmt: skip
 """Columns that measuring makes: slices by these names are not looked for in the input."""
+SYSTEM_COLUMNS = ("system", "model", "model_name", "run", *SAMPLE_COLUMNS)
+"""Columns that tell systems apart where nobody names one; samples of one system are the next best."""
+MADE_OF_GOLD = ("hardness", "joins", "nesting", "aggregates")
+"""Columns that measuring makes of gold SQL; an input that has one of its own keeps it."""
 SPICE_FIELDS = frozenset({"question_type", "turnID"})
 """What records of the SPICE evaluation have, and together no others."""
 
@@ -170,6 +177,8 @@ class Reader:
         """The files that were read to their end, with their digests."""
         self._kept = [name for name in self.asked.wanted if name not in MEASURED]
         self._sampled: str | None = None
+        self.systems: str | None = None
+        """The column that tells systems apart, where somebody asks for it."""
         self._names: dict[tuple[str, ...], FieldNames] = {}
         self._begun: Iterator[Piece] | None = None
         self._numbered = 0  # records so far, over all inputs
@@ -240,6 +249,8 @@ class Reader:
             return
         path = next((source.name for source in file_sources(self.data)), "")
         check_columns(self.asked.columns, fields, path)
+        absent = [name for name in MADE_OF_GOLD if self.asked.columns.get(name, name) not in fields]
+        self._kept = [name for name in self._kept if name not in absent]
         for name in self._kept:
             theirs = self.asked.columns.get(name, name)
             if theirs not in fields and name != self.asked.repeat:
@@ -248,6 +259,10 @@ class Reader:
                     path=path or None, field=theirs, expected="a column of that name to slice by",
                     got=f"the columns {there}", hint=did_you_mean(theirs, fields), reason=Reason.UNKNOWN_COLUMN,
                 )  # fmt: skip
+
+    def says(self, rows: Sequence[Mapping[str, Any]], *ours: str) -> bool:
+        """Whether the first rows have any of these fields."""
+        return any(self._names_of(tuple(row))[PLACES[name]] is not None for row in rows for name in ours)
 
     def find_samples(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Refuse rows without the column that tells samples of one example apart; without one named, look for it."""
@@ -268,6 +283,22 @@ class Reader:
                 )  # fmt: skip
         if repeat is not None and not named:
             raise without_ids()
+
+    def find_systems(self, rows: Sequence[Mapping[str, Any]], named: str | None) -> None:
+        """Find the column that tells systems apart: the one that is named, or by its usual names."""
+        fields = tuple(dict.fromkeys(name for row in rows for name in row))
+        self.systems = next((name for name in [named, *SYSTEM_COLUMNS] if name in fields), None)
+        if named is not None and self.systems != named:
+            raise InputError(
+                field="systems", expected=f"a column {shown(named, 60)}",
+                got=f"the columns {', '.join(shown(name, 30) for name in fields[:12])}",
+                hint=did_you_mean(named, fields), reason=Reason.UNKNOWN_COLUMN,
+            )  # fmt: skip
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether rows may be samples of one example."""
+        return self.asked.repeat is not None or self._sampled is not None
 
     def language_of(self, rows: Sequence[Mapping[str, Any]]) -> Language:
         """SPARQL or SQL, by the first gold query or prediction that can tell."""
@@ -508,9 +539,9 @@ class Reader:
                 self.untold += any(answer.detail == "plain" and answer.rows for answer in answers)
 
     def _samples(self, fields: Fields) -> dict[str, list[str]]:
-        """What may tell samples of one example apart, though nobody named it."""
-        name = self._sampled
-        return {} if name is None or name in self._kept else {name: fields.others(name, required=False)}
+        """What may tell samples of one example, or systems, apart, though nobody named it for the measurements."""
+        names = [name for name in (self._sampled, self.systems) if name is not None and name not in self._kept]
+        return {name: fields.others(name, required=False) for name in dict.fromkeys(names)}
 
     def _put_fault(self, records: Records, row: int, name: str, error: InputError) -> None:
         if not is_fault(error.reason):

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections import ChainMap, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import ParamSpec
 
+from sensecheck.correct.answer_keys import sparql_key, sql_key
 from sensecheck.correct.database_check import check_locks, check_names, check_tables
 from sensecheck.correct.measure import (
     GIVEN,
     T2S,
+    VES,
     Choices,
     Cut,
     Scored,
     add_official,
+    as_table,
     cut_of,
     gold_plans,
     has_answers,
@@ -30,12 +36,17 @@ from sensecheck.correct.measure import (
     sql_requests,
     uses_gold_query,
 )
+from sensecheck.correct.reasons.explaining import Explainer
+from sensecheck.correct.reasons.scores import explain_sparql, explain_sql
 from sensecheck.correct.records import Record, Records
 from sensecheck.correct.sql_compare import GoldPlan, without_distinct
+from sensecheck.correct.timing import Timer
+from sensecheck.correct.vacuity import RightPair, Vacuity
 from sensecheck.inputs.guarding import Fault, guarded
 from sensecheck.runs.stopping import Stopped
 from sensecheck.stages import QUERYING, stage
 from sensecheck.stores import (
+    Answer,
     Databases,
     EndpointDeadError,
     Failure,
@@ -71,6 +82,15 @@ class Scorer:
         self._recent = RecentOutcomes()
         """What was answered last, where no file keeps it."""
         self._cuts: dict[str, Cut | None] = {}
+        self._vacuity = Vacuity(choices.dialect, self.ask)
+        self._timer = Timer(store, choices.ves_runs) if isinstance(store, Databases) else None
+        self.untried = 0
+        """Changes to wrong predictions that were not tried: the time for that was up."""
+        self._trials_end = 0.0
+        self._explainer: Explainer | None = None
+        if isinstance(store, Databases):
+            strict = choices.ties == "strict"
+            self._explainer = Explainer(choices.dialect, self._try, coerce=choices.coerce, strict_ties=strict)
 
     def __enter__(self) -> Scorer:
         if self.cache_path is not None and self.store is not None:
@@ -96,7 +116,7 @@ class Scorer:
             self._cuts = {
                 text: self._cuts[text] if text in self._cuts else cut_of(text, self.choices) for text in queries
             }
-        outcomes = self._ask(sparql_requests(records, self.choices, self._cuts))
+        outcomes = self.ask(sparql_requests(records, self.choices, self._cuts))
         scores = []
         for record in records:
             if record.fault:
@@ -106,6 +126,9 @@ class Scorer:
                 scores.append(Scored("set", outcome="not run", unscored=NO_STORE))
                 continue
             scores.append(_guarded_score("set", record, [""], outcomes, partial(self._sparql_score, record)))
+            told = predicted_outcome(record, outcomes) if self.choices.answer_keys else None
+            if isinstance(told, Answer):
+                scores[-1].answer_key = _key(sparql_key, told, scores[-1].kind)
         return scores
 
     def _sparql_score(self, record: Record, outcomes: Mapping[Request, Outcome]) -> Scored:
@@ -114,6 +137,8 @@ class Scorer:
         if uses_gold_query(record, self.choices) and record.gold is not None:
             gold = outcomes[Request(record.gold)]
         scored = score_sparql(record, predicted, gold, self.choices)
+        if self.choices.reasons:
+            explain_sparql(record, scored, predicted, gold)
         if T2S in self.choices.conventions:
             add_official(scored, record, outcomes, self._cuts, self.choices)
         return scored
@@ -133,7 +158,7 @@ class Scorer:
             except StoreError as error:
                 self.missing[name] = str(error)
         self._check(run, files)
-        outcomes = self._ask(sql_requests(records, files, plans, self.choices))
+        outcomes = self.ask(sql_requests(records, files, plans, self.choices))
         scores = []
         for record in records:
             if record.fault:
@@ -158,7 +183,84 @@ class Scorer:
                 plan, own_files = plans[record.gold], files[record.database]
                 score = partial(score_sql, record, own_files, plan=plan, choices=self.choices)
                 scores.append(_guarded_score("table", record, own_files, outcomes, score))
+        self._mark_vacuous(records, scores, files, outcomes, plans)
+        if self.choices.answer_keys:
+            self._add_keys(records, scores, files, outcomes)
+        if VES in self.choices.conventions and self._timer is not None:
+            self._time(records, scores, files, self._timer)
+        if self.choices.reasons:
+            self._trials_end = time.monotonic() + TRIALS_SECONDS
+            explain_sql(records, scores, files, outcomes, plans, self.choices, self._explainer)
         return scores
+
+    def _add_keys(
+        self,
+        records: Sequence[Record],
+        scores: Sequence[Scored],
+        files: Mapping[str, Sequence[str]],
+        outcomes: Mapping[Request, Outcome],
+    ) -> None:
+        """Give answers the keys by which equal ones are known; those that fail on any database have none."""
+        for record, score in zip(records, scores, strict=True):
+            own_files = [""] if is_answered(record) else files.get(record.database, ())
+            told = [predicted_outcome(record, outcomes, file) for file in own_files]
+            answered = [as_table(one) for one in told if isinstance(one, Answer)]
+            if answered and len(answered) == len(told) and not record.fault:
+                score.answer_key = _key(sql_key, answered, coerce=self.choices.coerce)
+
+    def _mark_vacuous(
+        self,
+        records: Sequence[Record],
+        scores: Sequence[Scored],
+        files: Mapping[str, Sequence[str]],
+        outcomes: Mapping[Request, Outcome],
+        plans: Mapping[str, GoldPlan],
+    ) -> None:
+        """Say of right answers to gold queries that were run in which way they show little."""
+        pairs: dict[int, RightPair] = {}
+        for number, (record, score) in enumerate(zip(records, scores, strict=True)):
+            if score.correct and not score.unscored and record.gold is not None and record.database in files:
+                own_files = files[record.database]
+                if not in_file(record, self.choices):
+                    pairs[number] = RightPair(record.gold, tuple(own_files))
+                elif uses_gold_query(record, self.choices):
+                    pairs[number] = RightPair(record.gold, tuple(own_files[:1]))
+        kinds = self._vacuity.kinds(pairs.values(), outcomes, plans)
+        for number, pair in pairs.items():
+            scores[number].vacuous_kind = kinds.get(pair, "")
+            scores[number].vacuous = pair in kinds
+
+    def _time(
+        self, records: Sequence[Record], scores: Sequence[Scored], files: Mapping[str, Sequence[str]], timer: Timer
+    ) -> None:
+        """How fast right predictions are; of several databases, on the first. Answers in the file took no time."""
+        timed = [
+            (record, score)
+            for record, score in zip(records, scores, strict=True)
+            if not record.fault and record.database in files and not in_file(record, self.choices)
+        ]
+        with stage(QUERYING, len(timed), "timed pairs", pulled=True) as advance:
+            for record, score in timed:
+                if record.gold is not None and record.prediction is not None and score.correct:
+                    file = files[record.database][0]
+                    score.named[VES] = timer.efficiency(record.gold, record.prediction, file)
+                elif not score.undecided:
+                    score.named[VES] = 0.0
+                advance(1)
+
+    def _try(self, requests: Sequence[Request], take: Callable[[Request, Outcome], None]) -> None:
+        """Ask for what may repair predictions, each in a short time and all of a batch in a bounded one."""
+        assert self.store is not None
+        left = len(requests)
+        outcomes = answers(self.store, requests, self._cache, TRIAL_SECONDS)
+        with closing(outcomes), stage(QUERYING, left, "queries", pulled=True) as advance:
+            for request, outcome in outcomes:
+                take(request, outcome)
+                left -= 1
+                advance(1)
+                if time.monotonic() > self._trials_end:
+                    break
+        self.untried += left
 
     def _check(self, records: Sequence[Record], files: Mapping[str, Sequence[str]]) -> None:
         """Tell of wrong or locked databases before the first query fails on them."""
@@ -171,7 +273,8 @@ class Scorer:
             check_tables(self.store, records, files)
         self._checked |= new
 
-    def _ask(self, requests: list[Request]) -> dict[Request, Outcome]:
+    def ask(self, requests: list[Request]) -> dict[Request, Outcome]:
+        """What the store answers; what was answered before is not asked again."""
         if self.store is None:
             return {}
         outcomes: dict[Request, Outcome] = {}
@@ -196,7 +299,12 @@ class Scorer:
             raise Stopped(f"{error}. {again}") from None
 
 
+P = ParamSpec("P")
 NO_STORE = "no store to run its queries on"
+TRIAL_SECONDS = 3.0
+"""For a changed prediction: a busy machine must not change what is found;"""
+TRIALS_SECONDS = 120.0
+"""and for all of them in a batch."""
 KEPT_PLANS = 50_000
 """Gold queries whose plans are kept from batch to batch."""
 KEPT_CELLS = 500_000
@@ -225,6 +333,12 @@ class RecentOutcomes:
                 self._room -= _cells(outcome)
         while self._room < 0:
             self._room += _cells(self._kept.popitem(last=False)[1])
+
+
+def _key(make: Callable[P, str], *arguments: P.args, **named: P.kwargs) -> str:
+    """The key of an answer; none where it takes too much to make."""
+    key = guarded("making the key of an answer", make, *arguments, **named)
+    return key if isinstance(key, str) else ""
 
 
 def _cells(outcome: Outcome) -> int:

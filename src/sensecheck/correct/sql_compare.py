@@ -199,7 +199,7 @@ class Verdict:
     tie: bool = False  # equal only because rows that tie under ORDER BY may change places
 
 
-def _as_numbers(answer: Answer) -> Answer:
+def as_numbers(answer: Answer) -> Answer:
     """Text that is a number, as a number."""
 
     def cell(value: Any) -> Any:
@@ -211,15 +211,22 @@ def _as_numbers(answer: Answer) -> Answer:
 
 
 def compare(
-    gold: Answer, predicted: Answer, plan: GoldPlan, keyed: Answer | None = None, *, coerce: bool = False
+    gold: Answer,
+    predicted: Answer,
+    plan: GoldPlan,
+    keyed: Answer | None = None,
+    *,
+    coerce: bool = False,
+    strict_ties: bool = False,
 ) -> Verdict:
     """The default comparison. `keyed` is the outcome of `plan.keyed`, where that ran.
 
-    With `coerce`, text that is a number equals that number ('3' and 3).
+    With `coerce`, text that is a number equals that number ('3' and 3). With `strict_ties`, of the rows that tie where
+    LIMIT cuts, only those that the gold shows are right; their order stays free.
     """
     if coerce:
-        gold, predicted = _as_numbers(gold), _as_numbers(predicted)
-        keyed = _as_numbers(keyed) if keyed is not None else None
+        gold, predicted = as_numbers(gold), as_numbers(predicted)
+        keyed = as_numbers(keyed) if keyed is not None else None
     if not gold.rows and not predicted.rows:
         return Verdict(True, vacuous=True)
     if gold.rows and predicted.rows and len(gold.columns) != len(predicted.columns):
@@ -235,9 +242,11 @@ def compare(
         keys = _keyed([row[width:] for row in keyed.rows])
         shown = _near(everything, rows)
         kept = len(gold.rows)
-        if _same_order(everything[:kept], keys[:kept], shown):
+        same = not strict_ties or same_bag(wanted, _near(wanted, rows))
+        if same and _same_order(everything[:kept], keys[:kept], shown):
             return Verdict(True, tie=True)
-        if plan.limit is not None and kept == plan.limit and _within_ties(everything, keys, kept, shown):
+        cut = plan.limit is not None and kept == plan.limit and not strict_ties
+        if cut and _within_ties(everything, keys, kept, shown):
             return Verdict(True, tie=True)
     return Verdict(False)
 

@@ -1,0 +1,194 @@
+"""Agreements of a run, proven or not: which of the right answers a small database shows to be right by chance."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from sensecheck.correct.measure import Scored
+from sensecheck.correct.records import Records
+from sensecheck.correct.vacuity import EMPTY, NOTHING_COUNTED
+from sensecheck.runs.writing import remove, replace_file
+from sensecheck.stages import QUERYING, stage
+from sensecheck.stores import Databases, StoreError
+
+from .figures import CLASSES
+from .suites import check_place, write_suite
+from .telling import Counterexample, Pair, Prover, Telling
+
+Scope: TypeAlias = Literal["all", "vacuous"]
+FOLDER = "counterexamples"
+KEPT = 100_000
+"""Pairs whose outcome is kept: many predictions are the same."""
+_SHOWN_ROWS = 12
+
+
+class Agreements:
+    """Searches for each agreement of a run a database that tells its queries apart. A context: workers run inside."""
+
+    def __init__(
+        self,
+        store: Databases,
+        scope: Scope,
+        databases: int,
+        out: Path | None,
+        workers: int | None,
+        suite: Path | None = None,
+    ) -> None:
+        if suite is not None:
+            check_place(suite)
+        self.store, self.scope, self.suite = store, scope, suite
+        self.folder = None if out is None else out / FOLDER
+        self.prover = Prover(dialect=store.dialect, budget=databases, workers=workers)
+        self.known: dict[Pair, Telling] = {}
+        self.searched = self.found = 0
+        self.finds: dict[str, dict[Pair, Counterexample]] = {}
+        """By the names of databases, for a suite."""
+
+    def __enter__(self) -> Agreements:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.prover.close()
+
+    def begin(self) -> None:
+        """A new run: what an earlier one in its place found is gone."""
+        if self.folder is not None and self.folder.is_dir():
+            for path in sorted(self.folder.glob("*.sql")):
+                remove(path)
+
+    def added(
+        self, records: Records, scores: Sequence[Scored], rows: pl.DataFrame, shown: pl.DataFrame
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Measurements and texts of a batch with what the search says of them."""
+        pairs = [self._pair(records, row, scored) for row, scored in enumerate(scores)]
+        tellings = self._tellings([pair for pair in pairs if isinstance(pair, Pair)])
+        columns: dict[str, list[bool | str | None]] = {name: [] for name in COLUMNS}
+        texts: list[str | None] = []
+        for row, (pair, scored) in enumerate(zip(pairs, scores, strict=True)):
+            telling = tellings[pair] if isinstance(pair, Pair) else None
+            found = None if telling is None else telling.counterexample
+            searched = telling is not None and telling.status != "left out"
+            right = None if scored.unscored else scored.correct
+            columns["correct_proven"].append(None if right is None else bool(right and found is None))
+            columns["proven_different"].append(found is not None if searched else None)
+            columns["proven_hard"].append(found is not None and found.hard if searched else None)
+            for difference, (name, _) in CLASSES.items():
+                differs = found is not None and found.difference == difference
+                columns[name].append(differs if searched else None)
+            if telling is None:
+                columns["not_searched"].append(pair if isinstance(pair, str) else None)
+            else:
+                columns["not_searched"].append(None if searched else f"left out ({telling.reason})")
+            texts.append(None if found is None else in_words(found))
+            if found is not None and isinstance(pair, Pair):
+                self._write(records.id[row], pair, found)
+                # A folder of databases takes plain names alone; beside a single file anything may stand.
+                name = Path(pair.database).stem if self.store.path.is_file() else records.database[row]
+                self.finds.setdefault(name, {})[pair] = found
+        dtypes = {name: pl.String if name == "not_searched" else pl.Boolean for name in columns}
+        rows = rows.with_columns(pl.Series(name, values, dtype=dtypes[name]) for name, values in columns.items())
+        return rows, shown.with_columns(pl.Series("counterexample", texts, dtype=pl.String))
+
+    def _pair(self, records: Records, row: int, scored: Scored) -> Pair | str:
+        """The pair to search for, or why there is none."""
+        gold, prediction = records.gold[row], records.prediction[row]
+        if scored.unscored or not scored.correct:
+            return "that do not agree"
+        if gold is None or prediction is None:
+            return "without two queries"
+        if row in records.golds:
+            return "with several gold queries"
+        if self.scope == "vacuous" and scored.vacuous_kind not in (EMPTY, NOTHING_COUNTED):
+            return "that agree on something"
+        try:
+            file = self.store.files(records.database[row])[0]
+        except StoreError:
+            return "without a database"
+        return Pair(gold, prediction, str(file), agreed=True)
+
+    def _tellings(self, pairs: Sequence[Pair]) -> dict[Pair, Telling]:
+        if len(self.known) > KEPT:
+            self.known.clear()
+        same = {pair: Telling("not told apart") for pair in pairs if pair.gold.split() == pair.prediction.split()}
+        self.known |= same
+        # Neighbours are of one database, whose rows a worker then has in mind.
+        todo = sorted({pair for pair in pairs if pair not in self.known}, key=lambda pair: pair[2])
+        with stage(QUERYING, len(todo), "pairs", pulled=True) as advance:
+            for number, telling in self.prover.run(todo):
+                self.known[todo[number]] = telling
+                advance(1)
+        found = {pair: self.known[pair] for pair in pairs}
+        self.searched += sum(found[pair].status != "left out" for pair in pairs)
+        self.found += sum(found[pair].counterexample is not None for pair in pairs)
+        return found
+
+    def _write(self, name: str, pair: Pair, found: Counterexample) -> None:
+        if self.folder is None:
+            return
+        self.folder.mkdir(exist_ok=True)
+        heading = [
+            f"A database on which the gold and the prediction of {name} differ ({found.difference}).",
+            *found.marks,
+            f"Load it: {'duckdb' if self.store.dialect == 'duckdb' else 'sqlite3'} :memory: -init FILE",
+        ]
+        text = found.script(pair.gold, pair.prediction, heading)
+        replace_file(self.folder / file_name(name), text.encode("utf-8", "replace"))
+
+    def notes(self) -> list[str]:
+        """What is to be said at the end; a suite, where one was asked for, is written now."""
+        told = self._searched()
+        if self.suite is not None:
+            made = write_suite(self.suite, self.finds)
+            told.append(
+                f"{self.suite}: {made.databases:,} new databases tell {made.pairs:,} pairs apart; "
+                "give it as --database to judge others by them"
+            )
+        return told
+
+    def _searched(self) -> list[str]:
+        if not self.searched:
+            return ["no agreement was searched for a database that proves it wrong"]
+        what = "agreement" if self.searched == 1 else "agreements"
+        told = f"{self.found:,} of {self.searched:,} {what} proven different by a small database"
+        if self.folder is not None and self.found:
+            told += f" ({FOLDER}/ holds each)"
+        return [f"{told}; the others are not proven equal"]
+
+
+COLUMNS = ("correct_proven", "proven_different", "proven_hard", *(name for name, _ in CLASSES.values()), "not_searched")
+
+
+def file_name(record: str) -> str:
+    """A file name for a record of any name: no folder, no hidden file, and no other record's."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", record).lstrip(".")[:80]
+    if plain and plain == record:
+        return f"{plain}.sql"
+    return f"{plain or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=4).hexdigest()}.sql"
+
+
+def in_words(found: Counterexample) -> str:
+    """A find as a few lines of text: its tables, and both answers."""
+    lines = [found.difference, *found.marks]
+    for name, table in found.tables.items():
+        if table.rows:
+            lines.append(f"{name} ({', '.join(table.columns)})")
+            lines += [f"    {_line(row)}" for row in table.rows[:_SHOWN_ROWS]]
+            if len(table.rows) > _SHOWN_ROWS:
+                lines.append(f"    … {len(table.rows) - _SHOWN_ROWS} more")
+    for owner, answer in (("gold", found.gold), ("prediction", found.prediction)):
+        lines.append(f"{owner} answers:{'' if answer.rows else ' nothing'}")
+        lines += [f"    {_line(row)}" for row in answer.rows[:_SHOWN_ROWS]]
+        if len(answer.rows) > _SHOWN_ROWS:
+            lines.append(f"    … {len(answer.rows) - _SHOWN_ROWS} more")
+    return "\n".join(lines)
+
+
+def _line(row: Sequence[object]) -> str:
+    cells = ["NULL" if cell is None else " ".join(str(cell).split())[:60] for cell in row]
+    return " | ".join(cells)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import re
 import resource
 import signal
@@ -17,7 +18,7 @@ from types import FrameType
 
 import sensecheck
 
-SLOWEST_SECONDS = 1.0
+SLOWEST_SECONDS = float(os.environ.get("FUZZ_SLOWEST_SECONDS", "1"))
 """CPU seconds that a small input may take."""
 HARD_SECONDS = 5.0
 """CPU seconds after which it is stopped; and it may not wait for longer than so many times that, by the clock."""

@@ -170,7 +170,7 @@ def _restructured(rng: random.Random, name: str, data: bytes) -> bytes:
 def _json(rng: random.Random, data: bytes) -> bytes | None:
     try:
         document = json.loads(data)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, MemoryError):  # the limit holds for the making of inputs too
         return None
     for _ in range(rng.choice((1, 1, 2, 4))):
         document = _changed(rng, document)

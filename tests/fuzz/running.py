@@ -14,6 +14,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -163,6 +164,32 @@ def keep(target: str, case: Case) -> Path:
     path = folder / corpus_name(case)
     path.write_bytes(case.data)
     return path
+
+
+_LOOKS = 3
+
+
+def first_look(name: str, seed: int, number: int) -> Finding | None:
+    """What is found of one input in a process of its own, where nothing is remembered that would make it quick.
+
+    An input that takes long does so every time; one that seems slow once shared the machine with something else.
+    """
+    context = get_context("spawn")
+    finding: Finding | None = None
+    for _ in range(_LOOKS):
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            finding = pool.submit(_look, name, seed, number).result()
+        if finding is None or finding.kind != "slow":
+            break
+    return finding
+
+
+def _look(name: str, seed: int, number: int) -> Finding | None:
+    target = TARGETS[name]
+    with workplace() as folder:
+        warm(target, folder)
+        with bounded_memory():
+            return judged(target, case_of(target, seed, number), folder).finding
 
 
 # -- children ----------------------------------------------------------------------------------------------------

@@ -282,6 +282,40 @@ SPIDER: dict[str, Any] = {
 CREATE = (
     "CREATE TABLE singer (name TEXT PRIMARY KEY, age INT);\nCREATE TABLE concert (venue_name VARCHAR(20), year DATE);\n"
 )
+COMMENTED = """CREATE TABLE `singer` ( -- who sings
+    id INT NOT NULL -- the number,
+    name VARCHAR(20) COMMENT 'as on the bill', /* or not */
+    kind CHAR(1) DEFAULT 'S' -- 'S' = soprano, 'T' means tenor
+    , PRIMARY KEY (id), KEY by_name (name)
+) COMMENT='all of them';
+CREATE TABLE [the concert] (singer INT REFERENCES singer, tags text[], m MAP<STRING, INT>,
+    -- a day
+    "day" DATE, CONSTRAINT c FOREIGN KEY (singer, "day") REFERENCES x.y (a, b) ON DELETE CASCADE)
+GO
+COPY singer FROM stdin;
+1\tit's
+\\.
+COMMENT ON COLUMN singer.id IS 'a ''number'' of it'; COMMENT ON TABLE singer IS $$x$$;
+ALTER TABLE ONLY singer ADD CONSTRAINT k PRIMARY KEY (id), ADD FOREIGN KEY (name) REFERENCES b (c);
+"""
+DESCRIPTION = (
+    "original_column_name,column_name,column_description,data_format,value_description,\n"
+    "id,singer id,the id of the singer,integer,,\nname,,,text,in capitals\n"
+    'kind,kind of voice,,text,,"""S"" stands for soprano\n""T"": tenor; 0 = unknown"\n'
+)
+NESTED_SCHEMA: dict[str, Any] = {
+    "concert": {
+        "db_id": "concert",
+        "tables": {
+            "singer": {
+                "columns": [{"name": "name", "type": "TEXT", "notnull": True}, {"name": "age", "type": "INT"}],
+                "primary_keys": ["name"],
+                "foreign_keys": [{"from": "age", "to_table": "concert", "to_column": None}],
+                "enhanced_ddl": "CREATE TABLE singer (name TEXT -- on the bill,\n age INT -- in years\n)",
+            }
+        },
+    }
+}
 LEXICON: list[dict[str, Any]] = [
     {
         "signals": {"negation": ["not", "n't", "no ~member"], "count": ["how many", "number of"]},
@@ -308,6 +342,25 @@ LOGIC: list[str] = [
     "round_eq { avg { all_rows ; attendance } ; 5,000.5 } = true",
     "most_greater_eq { all_rows ; score ; 2 } = true",
     "eq { diff { hop { nth_argmax { all_rows ; year ; 2 } ; wins } ; hop { argmin { all_rows ; year } ; wins } } ; -2 } = true",
+]
+DESCRIBED = """
+CREATE TABLE client (id INTEGER PRIMARY KEY NOT NULL, gender TEXT, -- F = woman
+    born DATE, -- birth date
+    district_id INTEGER REFERENCES district (id));
+CREATE TABLE district (id INTEGER PRIMARY KEY NOT NULL, A2 TEXT, -- district name
+    A11 INTEGER -- average salary in 1995
+);
+CREATE TABLE account (id INTEGER PRIMARY KEY NOT NULL, district_id INTEGER, opened DATE);
+"""
+DESCRIBED_SQL = [
+    "SELECT COUNT(c.id) FROM client c JOIN district d ON c.district_id = d.id WHERE c.gender = 'F' AND d.A2 = 'Pisek'",
+    "SELECT CAST(SUM(CASE WHEN gender = 'F' THEN 1 ELSE 0 END) AS REAL) * 100 / COUNT(*) AS share FROM client WHERE "
+    "strftime('%Y', born) < '1980' OR id IN (1, 2) ORDER BY share LIMIT 1",
+]
+EVIDENCE = [
+    "women refers to gender = 'F'; over 65 refers to A11 >= 65; share = DIVIDE(COUNT(gender = 'F'), COUNT(id)) * 100",
+    "A11 stands for average salary; 'Pisek' is the A2 of district; opened in 1995 refers to opened LIKE '1995%'",
+    "elders refers to born BETWEEN '1920-01-01' AND '1930-12-31'; no name refers to A2 is null\nTotal = `A11` / id.",
 ]
 SENTENCES: list[str] = [
     "Three of the rows are from Norway.",
@@ -564,10 +617,26 @@ def sqlite_schema() -> Case:
         path = Path(folder) / "concert.sqlite"
         connection = sqlite3.connect(path)
         connection.executescript(
-            "PRAGMA page_size = 512;" + CREATE + 'CREATE VIEW "old ""ones" AS SELECT name FROM singer WHERE age > 50;'
+            "PRAGMA page_size = 512;"
+            + CREATE
+            + "CREATE TABLE hall (id INT, -- its number\n name TEXT NOT NULL REFERENCES singer, PRIMARY KEY (name, id));"
+            + 'CREATE VIEW "old ""ones" AS SELECT name FROM singer WHERE age > 50;'
         )
         connection.close()
         return Case("concert.sqlite", path.read_bytes())
+
+
+def duckdb_schema() -> list[Case]:
+    import duckdb
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "concert.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(
+                CREATE + "CREATE TABLE hall (id INT PRIMARY KEY, name TEXT REFERENCES singer (name));"
+                "COMMENT ON TABLE hall IS 'where they sing'; COMMENT ON COLUMN hall.id IS 'the number of it';"
+            )
+        return [Case("concert.duckdb", path.read_bytes())]
 
 
 @cache

@@ -14,6 +14,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from dataclasses import dataclass
 from functools import cache, partial
 from http.client import HTTPMessage
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -458,13 +459,53 @@ def _schemas() -> list[Case]:
     return [seeds.as_json("tables.json", [seeds.SPIDER]), seeds.as_json("tables.json", seeds.SPIDER), seeds.text("tables.sql", seeds.CREATE), seeds.sqlite_schema()]  # fmt: skip
 
 
-@target("faithful schemas", _schemas)
-def _faithful_schemas(path: Path) -> None:
-    from sensecheck.faithful.measure import Checker
-    from sensecheck.faithful.records import load_schemas, schema_print
+def _whole_schemas() -> list[Case]:
+    """With keys, comments and descriptions."""
+    return [
+        *_schemas(),
+        seeds.as_json("tables.json", [{**seeds.SPIDER, "primary_keys": [[1, 2], 3]}]),
+        seeds.as_json("schema.json", seeds.NESTED_SCHEMA),
+        seeds.text("tables.sql", seeds.COMMENTED),
+        seeds.text("singer.csv", seeds.DESCRIPTION),
+    ]
 
-    schemas = load_schemas(str(path))
+
+@target("faithful schemas", _whole_schemas)
+def _faithful_schemas(path: Path) -> None:
+    from sensecheck.faithful.records import load_schemas
+
+    if path.suffix == ".csv":  # BIRD's descriptions lie in a folder of that name
+        home = path.with_name("database_description")
+        home.mkdir(exist_ok=True)
+        shutil.copy(path, home / "singer.csv")
+        path = home
+        tables = home.with_name("concert.sql")
+        tables.write_text("CREATE TABLE singer (id INT, name TEXT, kind TEXT, age INT)")
+        _use(load_schemas([str(home), str(tables)]))
+    _use(load_schemas(str(path)))
+
+
+def _duckdb_schemas(path: Path) -> None:
+    from sensecheck.faithful.records import load_schemas
+
+    _use(load_schemas(str(path)))
+
+
+if find_spec("duckdb") is not None:
+    target("duckdb schemas", seeds.duckdb_schema)(_duckdb_schemas)
+
+
+def _use(schemas: Any) -> None:
+    from sensecheck.faithful.measure import Checker
+    from sensecheck.faithful.records import schema_print
+
     schema_print(schemas)
+    for schema in schemas.values() if isinstance(schemas, dict) else [schemas]:
+        places = [(table, column) for table, owner in schema.tables.items() for column in owner.columns]
+        for place in places[:5]:
+            for other in places[:5]:
+                assert schema.joinable(place, other) == schema.joinable(other, place)
+        assert schema.has_descriptions in (True, False)
     Checker("sql", schemas=schemas).check(
         "SELECT name FROM singer WHERE age > 20", "Names of singers over 20.", "concert"
     )
@@ -549,6 +590,22 @@ def _sentences(path: Path) -> None:
     _checker("logic2text").check(seeds.LOGIC[1], text).evidence()
 
 
+@cache
+def _described() -> Any:
+    from sensecheck.faithful.measure import Checker
+    from sensecheck.faithful.schema import from_create_table
+
+    return Checker("sql", schemas=from_create_table(seeds.DESCRIBED, "bank"))
+
+
+@target("faithful evidence", lambda: _texts("evidence", seeds.EVIDENCE), owner="rooms")
+def _evidence(path: Path) -> None:
+    text = _safe_text(path)
+    for query in seeds.DESCRIBED_SQL:
+        _described().check(query, "How many women over 65 opened an account in 1995?", None, text).evidence()
+        _described().check(query, text, None, seeds.EVIDENCE[0]).evidence()
+
+
 # -- label sheets ------------------------------------------------------------------------------------------------
 
 
@@ -609,6 +666,29 @@ def _gold_plans(path: Path) -> None:
     text = _safe_text(path)
     guarded("plan", plan_gold, text)
     guarded("plan", without_distinct, text)
+
+
+@target("sql parts", lambda: _texts("query", seeds.SQL), owner="queries")
+def _sql_parts(path: Path) -> None:
+    from sensecheck.correct.hardness import makeup_of
+    from sensecheck.correct.spider_exact import exact, levelled, parts
+    from sensecheck.correct.spider_query import NOTHING, UnreadableError, read_query
+    from sensecheck.inputs.guarding import guarded
+    from sensecheck.language.query_tokens import pieces
+
+    def read(text: str) -> None:
+        try:
+            query = levelled(read_query(text, {"singer": ("singer_id", "name", "age"), "concert": ("name",)}), {})
+        except UnreadableError:
+            return
+        assert exact(query, query)
+        parts(NOTHING, query)
+
+    text = _safe_text(path)
+    makeup_of(text)
+    guarded("clauses", read, text)
+    for language in ("sql", "sparql"):
+        assert "".join([piece.text for piece in pieces(text, language)]) == text  # type: ignore[arg-type]
 
 
 @target("sparql", lambda: _texts("query", seeds.SPARQL), owner="queries")

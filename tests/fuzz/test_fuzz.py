@@ -11,7 +11,7 @@ import time
 
 import pytest
 from tests.fuzz.judging import bounded_memory
-from tests.fuzz.running import CORPUS, case_of, corpus, judged, warm, workplace
+from tests.fuzz.running import CORPUS, case_of, corpus, first_look, judged, warm, workplace
 from tests.fuzz.targets import TARGETS, Target
 
 SEED = 13
@@ -27,6 +27,8 @@ def _found(target: Target, mutations: int) -> list[str]:
             for number in range(mutations):
                 case = case_of(target, SEED, number)
                 finding = judged(target, case, folder).finding
+                if finding is not None and finding.kind == "slow":
+                    finding = first_look(target.name, SEED, number)
                 if finding is not None:
                     found.append(f"input {number}: {finding}: {case.name} {case.data[:300]!r}")
     return found
@@ -54,6 +56,13 @@ def test_what_was_found_once_stays_mended(name: str) -> None:
 
 def test_every_corpus_belongs_to_a_target() -> None:
     assert {path.name for path in CORPUS.iterdir()} <= {name.replace(" ", "_") for name in TARGETS}
+
+
+def test_what_seems_slow_is_looked_at_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert first_look("tables", SEED, 0) is None
+    monkeypatch.setenv("FUZZ_SLOWEST_SECONDS", "-1")  # a clock may stand still for a short while
+    found = first_look("tables", SEED, 0)
+    assert found is not None and found.kind == "slow"
 
 
 def test_a_fault_is_found() -> None:

@@ -3,6 +3,7 @@
     python -m benchmarks proving               all pairs of ../shared/data/sql, and rewritten queries
     python -m benchmarks proving --pairs 150   a sample of them
     python -m benchmarks proving --sheet FILE  also 60 separations for readers, as JSON lines
+    python -m benchmarks proving --suites      also suites of five systems' finds, tried on the sixth
 
 Times are processor seconds of the worker processes.
 """
@@ -15,6 +16,7 @@ import json
 import random
 import re
 import sqlite3
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +27,8 @@ from sqlglot import exp, parse_one
 
 from benchmarks.golden import SHARED
 from sensecheck.correct.proving.judging import is_vacuous
-from sensecheck.correct.proving.telling import BUDGET, Pair, Prover, Telling
+from sensecheck.correct.proving.suites import told_apart, write_suite
+from sensecheck.correct.proving.telling import BUDGET, Counterexample, Pair, Prover, Telling
 from sensecheck.correct.sql_compare import compare, plan_gold
 from sensecheck.stores import Answer, Databases, Request
 
@@ -41,6 +44,8 @@ class Agreement(NamedTuple):
     records: int
     vacuous: str
     """`empty`: no rows on either side; `nothing`: 0 or NULL alone; or ""."""
+    models: frozenset[str]
+    """The systems that predict it."""
 
 
 def row(what: str, value: str, target: str = "", ok: bool | None = None) -> None:
@@ -88,7 +93,8 @@ def agreements(store: Databases) -> tuple[list[Agreement], int, int]:
         if not kind and is_vacuous(gold) and is_vacuous(predicted):
             kind = "nothing"
         times = 1 if before is None else before.records + 1
-        found[key] = Agreement(file, record["gold"], record["pred"], times, kind)
+        models = frozenset({record["model"]}) | (frozenset() if before is None else before.models)
+        found[key] = Agreement(file, record["gold"], record["pred"], times, kind, models)
     return list(found.values()), agreeing, len(same)
 
 
@@ -331,6 +337,45 @@ def equal_pairs(pairs: list[Agreement], most: int) -> tuple[list[Pair], Counter[
     return [pair for _, pair in chosen], Counter(kind for kind, _ in chosen)
 
 
+# ---- suites
+
+
+def suites(told: list[tuple[Agreement, Telling]]) -> None:
+    """A suite of each five systems' finds, tried on the pairs of the sixth that are proven different."""
+    caught_in_all = proven_in_all = new_in_all = caught_new_in_all = 0
+    for left_out in sorted({model for pair, _ in told for model in pair.models}):
+        finds: dict[str, dict[Pair, Counterexample]] = {}
+        for pair, telling in told:
+            if pair.models - {left_out} and telling.counterexample is not None:
+                asked = Pair(pair.gold, pair.prediction, pair.database)
+                finds.setdefault(Path(pair.database).parent.name, {})[asked] = telling.counterexample
+        theirs = [pair for pair, _ in told if left_out in pair.models]
+        with tempfile.TemporaryDirectory() as folder:
+            made = write_suite(Path(folder) / "suite", finds)
+            caught = {
+                pair for pair in theirs if _differs(pair, Path(folder) / "suite" / Path(pair.database).parent.name)
+            }
+        new = [pair for pair in theirs if pair.models == {left_out}]
+        caught_new = sum(pair in caught for pair in new)
+        row(
+            f"suite of the others ({made.databases} databases) on {left_out}", share(len(caught), len(theirs)),
+            f"{caught_new} of {len(new)} new",
+        )  # fmt: skip
+        caught_in_all += len(caught)
+        proven_in_all += len(theirs)
+        new_in_all += len(new)
+        caught_new_in_all += caught_new
+    enough = caught_in_all >= 0.8 * proven_in_all
+    row("suites of five on the sixth, in all", share(caught_in_all, proven_in_all), ">= 80 %", enough)
+    row("   pairs that none of the five has", share(caught_new_in_all, new_in_all))
+
+
+def _differs(pair: Agreement, home: Path) -> bool:
+    """Whether some database of a suite tells the pair apart."""
+    files = sorted(home.glob("*.sqlite")) if home.is_dir() else []
+    return bool(files) and any(told_apart([Pair(pair.gold, pair.prediction, pair.database)], files))
+
+
 # ---- the table
 
 
@@ -370,6 +415,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--budget", type=int, default=BUDGET)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--sheet", type=Path)
+    parser.add_argument("--suites", action="store_true")
     options = parser.parse_args(argv)
     if not DATA.is_dir():
         print("left out: no ../shared/data/sql beside the repository")
@@ -445,6 +491,8 @@ def main(argv: list[str] | None = None) -> None:
     row("left out", str(sum(reasons.values())))
     for reason, count in reasons.most_common(5):
         row(f"   {reason}", str(count))
+    if options.suites:
+        suites(told)
     if options.sheet:
         write_sheet(options.sheet, told)
 

@@ -55,7 +55,7 @@ def write_suite(folder: Path, found: Mapping[str, Mapping[Pair, Counterexample]]
             path = home / f"candidate{number}.sqlite"
             _build(path, given, find)
             candidates.append(path)
-        covered = _told_apart(list(finds), candidates)
+        covered = told_apart(list(finds), candidates)
         chosen = _cover(covered)
         for number, place in enumerate(chosen, 1):
             candidates[place].rename(home / f"{name}v{number}.sqlite")
@@ -90,7 +90,7 @@ def _build(path: Path, given: Path, find: Counterexample) -> None:
         connection.close()
 
 
-def _told_apart(pairs: Sequence[Pair], files: Sequence[Path]) -> list[set[int]]:
+def told_apart(pairs: Sequence[Pair], files: Sequence[Path]) -> list[set[int]]:
     """For each file the numbers of the pairs that differ on it."""
     plans = [plan_gold(pair.gold) for pair in pairs]
     asked: dict[Request, None] = {}

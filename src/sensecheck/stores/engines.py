@@ -18,7 +18,7 @@ from sensecheck.language.sparql.tree import XSD
 
 from .limits import Limits
 from .outcomes import HALF_CHARACTER, Failure, Reason, encode_cell, encode_outcome, too_many_bytes
-from .sparql_gate import admit
+from .sparql_gate import Admitted, admit
 from .sql_gate import (
     READING_STATEMENTS,
     Authorizer,
@@ -149,6 +149,10 @@ class OxigraphEngine:
         admitted = admit(text, self.prefixes, self.limits, tolerant=self.tolerant, own_labels=True)
         if isinstance(admitted, Failure):
             return encode_outcome(admitted)
+        return self.run(admitted)
+
+    def run(self, admitted: Admitted) -> dict[str, Any]:
+        """What a query answers that the gate has let in."""
         try:
             results = self.store.query(admitted.text, custom_functions=self.casts)
             if admitted.query.form == "ASK":

@@ -8,13 +8,18 @@ from .grammar import Parsed
 _CUTS = ("LIMIT", "OFFSET")
 
 
-def text_in_total_order(parsed: Parsed) -> str | None:
-    """The query with its columns added to ORDER BY, or None where nothing is cut or the columns are not listed."""
+def text_in_total_order(parsed: Parsed, *, backwards: bool = False) -> str | None:
+    """The query with its columns added to ORDER BY, or None where nothing is cut or the columns are not listed.
+
+    `backwards`: the last of the rows that tie come first. Where that shows other rows, LIMIT cuts through a tie.
+    """
     query = parsed.query
     if query.form != "SELECT" or query.projection is None or (query.limit is None and not query.offset):
         return None
     place = _first_cut(parsed)
-    columns = " ".join(f"?{column.variable.name}" for column in query.projection)
+    columns = " ".join(
+        f"DESC(?{column.variable.name})" if backwards else f"?{column.variable.name}" for column in query.projection
+    )
     order = columns if query.order_by else f"ORDER BY {columns}"
     rest = "".join(f" {token.text}" for token in parsed.tokens[place:])
     prefixes = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in parsed.borrowed.items())

@@ -191,7 +191,7 @@ def evaluate(
     prove: Annotated[
         Literal["all", "vacuous"] | None,
         _comparing(
-            "SQL: search a small database on which prediction and gold differ, for all agreements or for those on "
+            "search a small database (SPARQL: a small graph) on which prediction and gold differ, for all agreements or for those on "
             "nothing (no row, 0, NULL); finds are written to counterexamples/ in --out"
         ),
     ] = None,
@@ -584,9 +584,17 @@ def _proving(
         )
     if scope is None:
         return None
-    if not isinstance(store, Databases):
-        raise InputError("--prove (prove=) builds small databases: it needs --database", reason=Reason.BAD_OPTION)
-    if suite is not None and store.dialect != "sqlite":
+    if isinstance(store, Endpoint):
+        raise InputError(
+            "--prove (prove=) draws small graphs from a local graph: an endpoint address will not do, give --graph",
+            reason=Reason.BAD_OPTION,
+        )
+    if not isinstance(store, Databases | Graph):
+        raise InputError(
+            "--prove (prove=) builds small databases or graphs: it needs --database or --graph",
+            reason=Reason.BAD_OPTION,
+        )
+    if suite is not None and (isinstance(store, Graph) or store.dialect != "sqlite"):
         raise InputError("--make-suite (make_suite=) writes SQLite files: it needs such", reason=Reason.BAD_OPTION)
     return Agreements(store, scope, databases, asked_for.out, workers, None if suite is None else Path(suite))
 

@@ -89,6 +89,8 @@ class Graph(_Embedded):
             "prefixes": dict(STANDARD_PREFIXES if prefixes is None else prefixes),
             "tolerant": tolerant,
         }
+        self.config = config
+        """What a worker needs to open it."""
         self._files = [("", path) for path in files]
         if on_disk:
             # What was written last lies in the log until the store tidies up.

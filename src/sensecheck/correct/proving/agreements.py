@@ -15,11 +15,12 @@ from sensecheck.correct.records import Records
 from sensecheck.correct.vacuity import EMPTY, NOTHING_COUNTED
 from sensecheck.runs.writing import remove, replace_file
 from sensecheck.stages import QUERYING, stage
-from sensecheck.stores import Databases, StoreError
+from sensecheck.stores import Databases, Graph, StoreError
 
 from .figures import CLASSES
 from .suites import check_place, write_suite
-from .telling import Counterexample, Pair, Prover, Telling
+from .telling import Counterexample, GraphCounterexample, Pair, Prover, Telling
+from .writing import term_text
 
 Scope: TypeAlias = Literal["all", "vacuous"]
 FOLDER = "counterexamples"
@@ -33,7 +34,7 @@ class Agreements:
 
     def __init__(
         self,
-        store: Databases,
+        store: Databases | Graph,
         scope: Scope,
         databases: int,
         out: Path | None,
@@ -44,7 +45,10 @@ class Agreements:
             check_place(suite)
         self.store, self.scope, self.suite = store, scope, suite
         self.folder = None if out is None else out / FOLDER
-        self.prover = Prover(dialect=store.dialect, budget=databases, workers=workers)
+        if isinstance(store, Graph):
+            self.prover = Prover(budget=databases, workers=workers, graph=store)
+        else:
+            self.prover = Prover(dialect=store.dialect, budget=databases, workers=workers)
         self.known: dict[Pair, Telling] = {}
         self.searched = self.found = 0
         self.finds: dict[str, dict[Pair, Counterexample]] = {}
@@ -59,7 +63,7 @@ class Agreements:
     def begin(self) -> None:
         """A new run: what an earlier one in its place found is gone."""
         if self.folder is not None and self.folder.is_dir():
-            for path in sorted(self.folder.glob("*.sql")):
+            for path in sorted([*self.folder.glob("*.sql"), *self.folder.glob("*.ttl")]):
                 remove(path)
 
     def added(
@@ -88,6 +92,8 @@ class Agreements:
             texts.append(None if found is None else in_words(found))
             if found is not None and isinstance(pair, Pair):
                 self._write(records.id[row], pair, found)
+                if isinstance(found, GraphCounterexample) or isinstance(self.store, Graph):
+                    continue
                 # A folder of databases takes plain names alone; beside a single file anything may stand.
                 name = Path(pair.database).stem if self.store.path.is_file() else records.database[row]
                 self.finds.setdefault(name, {})[pair] = found
@@ -106,6 +112,8 @@ class Agreements:
             return "with several gold queries"
         if self.scope == "vacuous" and scored.vacuous_kind not in (EMPTY, NOTHING_COUNTED):
             return "that agree on something"
+        if isinstance(self.store, Graph):
+            return Pair(gold, prediction, agreed=True)
         try:
             file = self.store.files(records.database[row])[0]
         except StoreError:
@@ -128,7 +136,7 @@ class Agreements:
         self.found += sum(found[pair].counterexample is not None for pair in pairs)
         return found
 
-    def _write(self, name: str, pair: Pair, found: Counterexample) -> None:
+    def _write(self, name: str, pair: Pair, found: Counterexample | GraphCounterexample) -> None:
         if self.folder is None:
             return
         self.folder.mkdir(exist_ok=True)
@@ -138,7 +146,7 @@ class Agreements:
             f"Load it: {'duckdb' if self.store.dialect == 'duckdb' else 'sqlite3'} :memory: -init FILE",
         ]
         text = found.script(pair.gold, pair.prediction, heading)
-        replace_file(self.folder / file_name(name), text.encode("utf-8", "replace"))
+        replace_file(self.folder / file_name(name, ".ttl" if isinstance(self.store, Graph) else ".sql"), text.encode("utf-8", "replace"))
 
     def notes(self) -> list[str]:
         """What is to be said at the end; a suite, where one was asked for, is written now."""
@@ -164,17 +172,24 @@ class Agreements:
 COLUMNS = ("correct_proven", "proven_different", "proven_hard", *(name for name, _ in CLASSES.values()), "not_searched")
 
 
-def file_name(record: str) -> str:
+def file_name(record: str, ending: str = ".sql") -> str:
     """A file name for a record of any name: no folder, no hidden file, and no other record's."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", record).lstrip(".")[:80]
     if plain and plain == record:
-        return f"{plain}.sql"
-    return f"{plain or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=4).hexdigest()}.sql"
+        return f"{plain}{ending}"
+    return f"{plain or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=4).hexdigest()}{ending}"
 
 
-def in_words(found: Counterexample) -> str:
-    """A find as a few lines of text: its tables, and both answers."""
+def in_words(found: Counterexample | GraphCounterexample) -> str:
+    """A find as a few lines of text: its tables or triples, and both answers."""
     lines = [found.difference, *found.marks]
+    if isinstance(found, GraphCounterexample):
+        lines += [*found.triples[:_SHOWN_ROWS]]
+        for owner, answer in (("gold", found.gold), ("prediction", found.prediction)):
+            verdict = "" if answer.boolean is None else f" {'yes' if answer.boolean else 'no'}"
+            lines.append(f"{owner} answers:{verdict or ('' if answer.rows else ' nothing')}")
+            lines += [f"    {' | '.join(map(term_text, row))}" for row in answer.rows[:_SHOWN_ROWS]]
+        return "\n".join(lines)
     for name, table in found.tables.items():
         if table.rows:
             lines.append(f"{name} ({', '.join(table.columns)})")

@@ -12,13 +12,13 @@ import orjson
 
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.reasons import Reason
-from sensecheck.stores import Answer, Failure, Limits, Request
+from sensecheck.stores import Answer, Failure, Graph, Limits, Request
 from sensecheck.stores.embedded import file_fingerprint
 from sensecheck.stores.outcomes import decode_outcome
 from sensecheck.stores.pool import WorkerPool
 
 from .judging import Difference
-from .writing import script
+from .writing import script, turtle
 
 BUDGET = 300
 """Databases that are tried for one pair."""
@@ -69,13 +69,35 @@ class Counterexample:
 
 
 @dataclass(slots=True)
+class GraphCounterexample:
+    """A small graph on which two queries differ."""
+
+    triples: list[str]
+    """As N-Triples, which are Turtle too."""
+    gold: Answer
+    prediction: Answer
+    difference: Difference
+    marks: list[str] = field(default_factory=list)
+    """What it holds that the data do not."""
+
+    @property
+    def hard(self) -> bool:
+        return True  # answers of SPARQL are compared as sets
+
+    def script(self, gold: str = "", prediction: str = "", heading: Sequence[str] = ()) -> str:
+        """The graph as Turtle. With the queries given, these and their answers are comments above it."""
+        queries = [("gold", gold, self.gold), ("prediction", prediction, self.prediction)]
+        return turtle(self.triples, queries if gold or prediction else (), heading)
+
+
+@dataclass(slots=True)
 class Telling:
     """What came of a search."""
 
     status: Status
     databases: int = 0
     """How many were tried."""
-    counterexample: Counterexample | None = None
+    counterexample: Counterexample | GraphCounterexample | None = None
     reason: str = ""
     """Why the pair was left out."""
     notes: list[str] = field(default_factory=list)
@@ -109,7 +131,7 @@ class Prover:
 
     def __init__(
         self, *, dialect: str = "sqlite", budget: int = BUDGET, seed: int = 0, limits: Limits | None = None,
-        workers: int | None = None,
+        workers: int | None = None, graph: Graph | None = None,
     ) -> None:  # fmt: skip
         if dialect not in ("sqlite", "duckdb"):
             raise InputError(field="dialect", expected="sqlite or duckdb", got=repr(dialect), reason=Reason.BAD_OPTION)
@@ -118,6 +140,9 @@ class Prover:
         self.budget, self.seed = budget, seed
         self.limits = limits or Limits(seconds=SECONDS, query_bytes=4 << 20)
         config = {"kind": "job", "module": "sensecheck.correct.proving.job", "dialect": dialect}
+        self.graph = graph
+        if graph is not None:
+            config = {**graph.config, "kind": "job", "module": "sensecheck.correct.proving.graphs.job"}
         self.pool = WorkerPool(config, self.limits, workers)
         self._contents: dict[str, str] = {}
 
@@ -147,6 +172,8 @@ class Prover:
         return Request(orjson.dumps(message).decode(), pair.database)
 
     def _content(self, pair: Pair) -> str:
+        if self.graph is not None:
+            self._contents.setdefault("", self.graph.content())
         place = pair.database or pair.schema
         if place not in self._contents:
             self._contents[place] = (
@@ -183,7 +210,11 @@ def _answer(data: dict[str, Any]) -> Answer:
     return outcome
 
 
-def _decoded(found: dict[str, Any]) -> Counterexample:
+def _decoded(found: dict[str, Any]) -> Counterexample | GraphCounterexample:
+    if "triples" in found:
+        return GraphCounterexample(
+            found["triples"], _answer(found["gold"]), _answer(found["predicted"]), found["difference"], found["marks"]
+        )
     tables = {}
     for name, data in found["tables"].items():
         answer = _answer(data)
@@ -200,6 +231,7 @@ def tell_apart(
     *,
     database: str | Path | None = None,
     schema: str | Path | None = None,
+    graph: str | Path | Sequence[str | Path] | None = None,
     dialect: str = "sqlite",
     budget: int = BUDGET,
     seed: int = 0,
@@ -208,10 +240,14 @@ def tell_apart(
     """Search a small database on which two queries differ.
 
     `database` is a file whose rows are drawn from; `schema` is statements that make the tables, or a file of them.
+    Two SPARQL queries are told apart by a small graph: `graph` is RDF files, or the folder of an Oxigraph store.
     The same arguments give the same result on any machine.
     """
-    if (database is None) == (schema is None):
-        raise InputError("tell_apart: expected a database or a schema, one of the two")
+    if sum(place is not None for place in (database, schema, graph)) != 1:
+        raise InputError("tell_apart: expected a database, a schema or a graph, one of the three")
+    if graph is not None:
+        with Graph(graph) as store, Prover(budget=budget, seed=seed, limits=limits, workers=1, graph=store) as prover:
+            return prover.tell_apart(Pair(gold, prediction))
     file, script = "", ""
     if database is not None:
         path = Path(database).resolve()

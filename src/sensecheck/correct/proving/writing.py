@@ -37,12 +37,12 @@ def literal(value: Any) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def comment(text: str, head: str = "") -> list[str]:
-    """Text of any kind as lines of comment: no line of it is ever read as SQL, or moves a terminal's cursor."""
+def comment(text: str, head: str = "", sign: str = "--") -> list[str]:
+    """Text of any kind as lines of comment: no line of it is ever read as a statement, or moves a terminal's cursor."""
     lines = []
     for line in text.splitlines() or [""]:
         shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line.expandtabs(4))
-        lines.append(f"-- {head}{shown}".rstrip())
+        lines.append(f"{sign} {head}{shown}".rstrip())
     return lines
 
 
@@ -85,6 +85,30 @@ def script(
         lines.append("COMMIT;")
     lines += [f"{statement.strip().rstrip(';')};" for statement in further]
     return "\n".join(lines) + "\n"
+
+
+def turtle(triples: Sequence[str], queries: Sequence[tuple[str, str, Answer]], heading: Sequence[str]) -> str:
+    """A small graph as Turtle, with both queries and both answers as comments."""
+    lines: list[str] = []
+    for text in heading:
+        lines += comment(text, sign="#")
+    for name, text, answer in queries:
+        lines += ["#", *comment(f"{name}:", sign="#"), *comment(text.strip(), "    ", sign="#")]
+        if answer.boolean is not None:
+            lines += comment(f"answers: {str(answer.boolean).lower()}", sign="#")
+            continue
+        lines += comment(f"answers ({len(answer.rows):,} row{'' if len(answer.rows) == 1 else 's'}):", sign="#")
+        lines += comment(_line(answer.columns), "    ", sign="#")
+        for row in answer.rows[:_SHOWN_ROWS]:
+            lines += comment(_line([term_text(cell) for cell in row]), "    ", sign="#")
+        if len(answer.rows) > _SHOWN_ROWS:
+            lines += comment(f"… {len(answer.rows) - _SHOWN_ROWS:,} more", "    ", sign="#")
+    return "\n".join([*lines, "", *triples]) + "\n"
+
+
+def term_text(cell: Any) -> str:
+    """A value of a graph's answer, for readers."""
+    return "" if cell is None else str(getattr(cell, "value", cell))
 
 
 def _line(cells: Sequence[Any]) -> str:

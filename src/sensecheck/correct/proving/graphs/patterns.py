@@ -64,7 +64,7 @@ class Asked:
 
 def read(query: Query) -> Asked:
     asked = Asked(query)
-    for part in _parts(query):
+    for part in parts(query):
         _look(part, asked)
     return asked
 
@@ -96,38 +96,38 @@ def _look(part: object, asked: Asked) -> None:
         asked.objection = asked.objection or "LIMIT in an inner query may cut rows that tie"
 
 
-def _parts(part: Query | Element | Expression | Values) -> Iterator[object]:
+def parts(part: Query | Element | Expression | Values) -> Iterator[object]:
     """Everything that a query holds, itself first."""
     yield part
     if isinstance(part, Query):
-        yield from _parts(part.where)
+        yield from parts(part.where)
         inner: list[Expression | None] = [column.expression for column in part.projection or ()]
         inner += [key.expression if isinstance(key, Projection) else key for key in part.group_by]
         inner += [*part.having, *(key.expression for key in part.order_by)]
         for expression in inner:
             if expression is not None:
-                yield from _parts(expression)
+                yield from parts(expression)
         if part.values is not None:
             yield part.values
     elif isinstance(part, Group):
         for element in part.elements:
-            yield from _parts(element)
+            yield from parts(element)
     elif isinstance(part, Optional | Minus | GraphPattern | Service | Exists):
-        yield from _parts(part.pattern)
+        yield from parts(part.pattern)
     elif isinstance(part, Union):
         for branch in part.branches:
-            yield from _parts(branch)
+            yield from parts(branch)
     elif isinstance(part, Filter):
-        yield from _parts(part.condition)
+        yield from parts(part.condition)
     elif isinstance(part, Bind):
-        yield from _parts(part.expression)
+        yield from parts(part.expression)
     elif isinstance(part, Call):
         for argument in part.arguments:
-            yield from _parts(argument)
+            yield from parts(argument)
 
 
 def _leaves(call: Call) -> list[Term]:
-    return [part for part in _parts(call) if isinstance(part, Var | Iri | Literal)]
+    return [part for part in parts(call) if isinstance(part, Var | Iri | Literal)]
 
 
 def _verbs(verb: Verb) -> Iterator[Iri | Var]:
@@ -169,7 +169,7 @@ class Way:
             if self.chance.random() < 0.5:
                 yield from self._of_group(element.pattern)
         elif isinstance(element, Filter):
-            for part in _parts(element.condition):
+            for part in parts(element.condition):
                 if isinstance(part, Exists) and self.chance.random() < 0.5:
                     yield from self._of_group(part.pattern)
 

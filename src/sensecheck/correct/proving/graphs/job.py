@@ -1,0 +1,126 @@
+"""The search over small graphs as the job of a worker process, which is bounded, killable and may write no file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from sensecheck.language.sparql import parse
+from sensecheck.language.sparql.total_order import text_in_total_order
+from sensecheck.language.sparql.tree import Iri, Triple
+from sensecheck.stores.engines import OxigraphEngine
+from sensecheck.stores.limits import Limits
+from sensecheck.stores.outcomes import Failure, Outcome, decode_outcome, encode_outcome
+from sensecheck.stores.sparql_gate import Admitted, admit
+
+from . import lore as lores
+from .patterns import Asked, parts, read
+from .searching import Search, same_answers
+
+
+def make(config: dict[str, Any], limits: Limits) -> GraphSearchEngine:
+    return GraphSearchEngine(config, limits)
+
+
+class GraphSearchEngine:
+    """What a worker process calls (`stores.engines.Engine`)."""
+
+    def __init__(self, config: dict[str, Any], limits: Limits) -> None:
+        self.given = OxigraphEngine(config, limits)
+        self.small = OxigraphEngine(config, limits)
+
+    def load(self) -> dict[str, Any]:
+        return self.given.load()
+
+    def start(self) -> None:
+        import pyoxigraph
+
+        self.given.start()
+        self.small.store, self.small.casts = pyoxigraph.Store(), self.given.casts
+
+    def places(self, database: str) -> list[str]:
+        return self.given.places(database)
+
+    def timed(self, text: str, database: str) -> dict[str, Any]:
+        return self.given.timed(text, database)
+
+    def answer(self, text: str, database: str) -> dict[str, Any]:
+        request = orjson.loads(text)
+        started = time.process_time()
+        reply = self._reply(request)
+        reply["seconds"] = time.process_time() - started
+        return {"columns": ["report"], "rows": [[orjson.dumps(reply).decode()]]}
+
+    def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        admitted: list[Admitted] = []
+        asked: list[Asked] = []
+        for owner in ("gold", "prediction"):
+            one = admit(request[owner], self.given.prefixes, self.given.limits, own_labels=True)
+            if isinstance(one, Failure):
+                return {"left_out": f"{owner}: it does not run: {one.message}"}
+            admitted.append(one)
+            asked.append(read(one.query))
+            if asked[-1].objection:
+                return {"left_out": f"{owner}: {asked[-1].objection}"}
+        if not request["agreed"]:
+            outcomes = [decode_outcome(self.given.run(one)) for one in admitted]
+            for owner, outcome in zip(("gold", "prediction"), outcomes, strict=True):
+                if isinstance(outcome, Failure):
+                    return {"left_out": f"{owner}: it does not run on the graph: {outcome.message}"}
+            if not same_answers(outcomes[0], outcomes[1]):  # type: ignore[arg-type]
+                return {"differ": True}
+        if not any(side.predicates for side in asked) and not any(side.compared for side in asked):
+            return {"left_out": "neither query names a predicate or a value"}
+        lore = lores.Lore(self.given.store, asked[0].predicates | asked[1].predicates, _classes(asked))
+        cuts = [cut for one in admitted for cut in self._cuts(one)]
+        search = Search(
+            lore, asked[0], asked[1], lambda triples: self._ask(triples, admitted), lambda: self._ties(cuts),
+            "\0".join((request["seed"], request["gold"], request["prediction"])),
+        )  # fmt: skip
+        found, tried = search.run(request["budget"])
+        reply: dict[str, Any] = {"tried": tried}
+        if found is not None:
+            reply["found"] = {
+                "triples": [f"{triple} ." for triple in found.triples], "gold": encode_outcome(found.gold),
+                "predicted": encode_outcome(found.predicted), "difference": found.difference, "marks": found.marks,
+            }  # fmt: skip
+        return reply
+
+    def _ask(self, triples: Iterable[Any], admitted: list[Admitted]) -> tuple[Outcome, Outcome]:
+        import pyoxigraph
+
+        # Made anew each time, so that every find has been replayed in a store that saw nothing else.
+        self.small.store = pyoxigraph.Store()
+        self.small.store.extend(pyoxigraph.Quad(*triple) for triple in triples)
+        gold, prediction = (decode_outcome(self.small.run(one)) for one in admitted)
+        return gold, prediction
+
+    def _cuts(self, admitted: Admitted) -> list[tuple[Admitted, Admitted]]:
+        """A query with LIMIT in two forms that show the same unless rows tie at the cut."""
+        query = admitted.query
+        if query.form != "SELECT" or (query.limit is None and not query.offset):
+            return []
+        parsed = parse(admitted.text, self.given.prefixes)
+        first, last = text_in_total_order(parsed), text_in_total_order(parsed, backwards=True)
+        if first is None or last is None:  # SELECT *: anything that is cut counts
+            first, last = admitted.text, parsed.text_without_limit()
+        return [(Admitted(first, query, admitted.hidden), Admitted(last, query, admitted.hidden))]
+
+    def _ties(self, cuts: list[tuple[Admitted, Admitted]]) -> bool:
+        for first, last in cuts:
+            one, other = decode_outcome(self.small.run(first)), decode_outcome(self.small.run(last))
+            if isinstance(one, Failure) or isinstance(other, Failure) or not same_answers(one, other):
+                return True
+        return False
+
+
+def _classes(asked: list[Asked]) -> set[str]:
+    triples = [part for side in asked for part in parts(side.query) if isinstance(part, Triple)]
+    return {
+        triple.object.value
+        for triple in triples
+        if triple.verb == Iri(lores.TYPE) and isinstance(triple.object, Iri)
+    }

@@ -186,7 +186,7 @@ def test_a_schema_may_be_a_file(tmp_path: Path) -> None:
     assert tell_apart("SELECT a FROM t", "SELECT b FROM t", schema=str(path)).status == "told apart"
     with pytest.raises(InputError, match="no such file; expected CREATE TABLE"):
         tell_apart("SELECT a FROM t", "SELECT b FROM t", schema=tmp_path / "other.sql")
-    with pytest.raises(InputError, match="one of the two"):
+    with pytest.raises(InputError, match="one of the three"):
         tell_apart("SELECT a FROM t", "SELECT b FROM t")
     with pytest.raises(InputError, match=r"database .*: no such file"):
         tell_apart("SELECT a FROM t", "SELECT b FROM t", database=tmp_path / "no.sqlite")

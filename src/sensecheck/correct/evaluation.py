@@ -191,8 +191,8 @@ def evaluate(
     prove: Annotated[
         Literal["all", "vacuous"] | None,
         _comparing(
-            "search a small database (SPARQL: a small graph) on which prediction and gold differ, for all agreements or for those on "
-            "nothing (no row, 0, NULL); finds are written to counterexamples/ in --out"
+            "search a small database (SPARQL: a small graph) on which prediction and gold differ, for all agreements "
+            "or for those on nothing (no row, 0, NULL); finds are written to counterexamples/ in --out"
         ),
     ] = None,
     prove_databases: Annotated[
@@ -270,7 +270,7 @@ def evaluate(
         )
         answered = reader.brings_answers(first_rows)
         _check_fitting(choices, store, answered=answered)
-        proving = _proving(prove, prove_databases, make_suite, store, asked_for, workers)
+        proving = _proving(prove, prove_databases, make_suite, store, asked_for, workers, ignore_labels)
         settings = {
             "limits": (Limits() if store is None else limits or store.limits).key(),
             "prefixes": _prefixes(prefixes),
@@ -575,6 +575,7 @@ def _proving(
     store: Store | None,
     asked_for: Asked,
     workers: int | None,
+    ignore_labels: bool,
 ) -> Agreements | None:
     """The search for databases that prove agreements different, where it was asked for and can be made."""
     if suite is not None and (scope is None or asked_for.resume):
@@ -596,7 +597,8 @@ def _proving(
         )
     if suite is not None and (isinstance(store, Graph) or store.dialect != "sqlite"):
         raise InputError("--make-suite (make_suite=) writes SQLite files: it needs such", reason=Reason.BAD_OPTION)
-    return Agreements(store, scope, databases, asked_for.out, workers, None if suite is None else Path(suite))
+    place = None if suite is None else Path(suite)
+    return Agreements(store, scope, databases, asked_for.out, workers, place, ignore_labels)
 
 
 def _check_conventions(names: Sequence[str]) -> None:

@@ -24,9 +24,11 @@ from .writing import term_text
 
 Scope: TypeAlias = Literal["all", "vacuous"]
 FOLDER = "counterexamples"
+SEARCHED = ("told apart", "not told apart")
 KEPT = 100_000
 """Pairs whose outcome is kept: many predictions are the same."""
 _SHOWN_ROWS = 12
+_SHELLS = {"sqlite": "sqlite3", "duckdb": "duckdb"}
 
 
 class Agreements:
@@ -40,10 +42,11 @@ class Agreements:
         out: Path | None,
         workers: int | None,
         suite: Path | None = None,
+        ignore_labels: bool = False,
     ) -> None:
         if suite is not None:
             check_place(suite)
-        self.store, self.scope, self.suite = store, scope, suite
+        self.store, self.scope, self.suite, self.ignore_labels = store, scope, suite, ignore_labels
         self.folder = None if out is None else out / FOLDER
         if isinstance(store, Graph):
             self.prover = Prover(budget=databases, workers=workers, graph=store)
@@ -77,7 +80,7 @@ class Agreements:
         for row, (pair, scored) in enumerate(zip(pairs, scores, strict=True)):
             telling = tellings[pair] if isinstance(pair, Pair) else None
             found = None if telling is None else telling.counterexample
-            searched = telling is not None and telling.status != "left out"
+            searched = telling is not None and telling.status in SEARCHED
             right = None if scored.unscored else scored.correct
             columns["correct_proven"].append(None if right is None else bool(right and found is None))
             columns["proven_different"].append(found is not None if searched else None)
@@ -88,15 +91,15 @@ class Agreements:
             if telling is None:
                 columns["not_searched"].append(pair if isinstance(pair, str) else None)
             else:
-                columns["not_searched"].append(None if searched else f"left out ({telling.reason})")
+                why = telling.reason or str(telling)
+                columns["not_searched"].append(None if searched else f"left out ({why})")
             texts.append(None if found is None else in_words(found))
             if found is not None and isinstance(pair, Pair):
                 self._write(records.id[row], pair, found)
-                if isinstance(found, GraphCounterexample) or isinstance(self.store, Graph):
-                    continue
-                # A folder of databases takes plain names alone; beside a single file anything may stand.
-                name = Path(pair.database).stem if self.store.path.is_file() else records.database[row]
-                self.finds.setdefault(name, {})[pair] = found
+                if isinstance(found, Counterexample) and isinstance(self.store, Databases):
+                    # A folder of databases takes plain names alone; beside a single file anything may stand.
+                    name = Path(pair.database).stem if self.store.path.is_file() else records.database[row]
+                    self.finds.setdefault(name, {})[pair] = found
         dtypes = {name: pl.String if name == "not_searched" else pl.Boolean for name in columns}
         rows = rows.with_columns(pl.Series(name, values, dtype=dtypes[name]) for name, values in columns.items())
         return rows, shown.with_columns(pl.Series("counterexample", texts, dtype=pl.String))
@@ -113,7 +116,9 @@ class Agreements:
         if self.scope == "vacuous" and scored.vacuous_kind not in (EMPTY, NOTHING_COUNTED):
             return "that agree on something"
         if isinstance(self.store, Graph):
-            return Pair(gold, prediction, agreed=True)
+            # Golds that stand in the file need not be what the gold query answers.
+            agreed = records.results[row] is None and row not in records.golds
+            return Pair(gold, prediction, agreed=agreed, comparison=(scored.kind, self.ignore_labels))
         try:
             file = self.store.files(records.database[row])[0]
         except StoreError:
@@ -132,7 +137,7 @@ class Agreements:
                 self.known[todo[number]] = telling
                 advance(1)
         found = {pair: self.known[pair] for pair in pairs}
-        self.searched += sum(found[pair].status != "left out" for pair in pairs)
+        self.searched += sum(found[pair].status in SEARCHED for pair in pairs)
         self.found += sum(found[pair].counterexample is not None for pair in pairs)
         return found
 
@@ -140,13 +145,21 @@ class Agreements:
         if self.folder is None:
             return
         self.folder.mkdir(exist_ok=True)
+        graph = isinstance(self.store, Graph)
+        load = "Turtle: any RDF store loads it."
+        if isinstance(self.store, Databases):
+            load = f"Load it: {_SHELLS[self.store.dialect]} :memory: -init FILE"
         heading = [
-            f"A database on which the gold and the prediction of {name} differ ({found.difference}).",
+            f"A {self.unit} on which the gold and the prediction of {name} differ ({found.difference}).",
             *found.marks,
-            f"Load it: {'duckdb' if self.store.dialect == 'duckdb' else 'sqlite3'} :memory: -init FILE",
+            load,
         ]
         text = found.script(pair.gold, pair.prediction, heading)
-        replace_file(self.folder / file_name(name, ".ttl" if isinstance(self.store, Graph) else ".sql"), text.encode("utf-8", "replace"))
+        replace_file(self.folder / file_name(name, ".ttl" if graph else ".sql"), text.encode("utf-8", "replace"))
+
+    @property
+    def unit(self) -> str:
+        return "graph" if isinstance(self.store, Graph) else "database"
 
     def notes(self) -> list[str]:
         """What is to be said at the end; a suite, where one was asked for, is written now."""
@@ -161,9 +174,9 @@ class Agreements:
 
     def _searched(self) -> list[str]:
         if not self.searched:
-            return ["no agreement was searched for a database that proves it wrong"]
+            return [f"no agreement was searched for a {self.unit} that proves it wrong"]
         what = "agreement" if self.searched == 1 else "agreements"
-        told = f"{self.found:,} of {self.searched:,} {what} proven different by a small database"
+        told = f"{self.found:,} of {self.searched:,} {what} proven different by a small {self.unit}"
         if self.folder is not None and self.found:
             told += f" ({FOLDER}/ holds each)"
         return [f"{told}; the others are not proven equal"]
@@ -177,7 +190,8 @@ def file_name(record: str, ending: str = ".sql") -> str:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", record).lstrip(".")[:80]
     if plain and plain == record:
         return f"{plain}{ending}"
-    return f"{plain or 'record'}-{hashlib.blake2b(record.encode('utf-8', 'replace'), digest_size=4).hexdigest()}{ending}"
+    digest = hashlib.blake2b(record.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    return f"{plain or 'record'}-{digest}{ending}"
 
 
 def in_words(found: Counterexample | GraphCounterexample) -> str:

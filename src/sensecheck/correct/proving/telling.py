@@ -100,6 +100,8 @@ class Telling:
     counterexample: Counterexample | GraphCounterexample | None = None
     reason: str = ""
     """Why the pair was left out."""
+    unit: str = "database"
+    """What was tried: databases, or graphs."""
     notes: list[str] = field(default_factory=list)
     seconds: float = field(default=0.0, compare=False)
     """Of the processor; no part of what is found depends on it."""
@@ -107,12 +109,12 @@ class Telling:
     def __str__(self) -> str:
         if self.counterexample is not None:
             marks = "".join(f"; {mark}" for mark in self.counterexample.marks)
-            return f"told apart by database {self.databases:,}: {self.counterexample.difference}{marks}"
+            return f"told apart by {self.unit} {self.databases:,}: {self.counterexample.difference}{marks}"
         if self.status == "differ already":
-            return "they differ on the given database"
+            return f"they differ on the given {self.unit}"
         if self.status == "left out":
             return f"left out: {self.reason}"
-        return f"not told apart by {self.databases:,} databases"
+        return f"not told apart by {self.databases:,} {self.unit}s"
 
 
 class Pair(NamedTuple):
@@ -124,6 +126,8 @@ class Pair(NamedTuple):
     schema: str = ""
     agreed: bool = False
     """They are known to agree on the database."""
+    comparison: tuple[str, bool] = ("", False)
+    """How answers of SPARQL are compared (`graphs.comparing.Comparison`)."""
 
 
 class Prover:
@@ -167,7 +171,8 @@ class Prover:
         content = self._content(pair)
         message = {
             "gold": _whole(pair.gold), "prediction": _whole(pair.prediction), "schema": pair.schema,
-            "agreed": pair.agreed, "content": content, "seed": f"{self.seed}\0{content}", "budget": self.budget,
+            "agreed": pair.agreed, "comparison": pair.comparison, "content": content,
+            "seed": f"{self.seed}\0{content}", "budget": self.budget,
         }  # fmt: skip
         return Request(orjson.dumps(message).decode(), pair.database)
 
@@ -183,7 +188,9 @@ class Prover:
 
     def _telling(self, outcome: Answer | Failure) -> Telling:
         if isinstance(outcome, Failure):
-            return Telling("left out", reason=f"the search ended: {outcome.message}", seconds=outcome.seconds)
+            unit = "database" if self.graph is None else "graph"
+            reason = f"the search ended: {outcome.message}"
+            return Telling("left out", reason=reason, unit=unit, seconds=outcome.seconds)
         reply = orjson.loads(str(outcome.rows[0][0]))
         telling = Telling(
             "not told apart", reply.get("tried", 0), reason=reply.get("left_out", ""), notes=reply.get("notes", []),
@@ -196,6 +203,8 @@ class Prover:
         elif "found" in reply:
             telling.status = "told apart"
             telling.counterexample = _decoded(reply["found"])
+        if self.graph is not None:
+            telling.unit = "graph"
         return telling
 
 
@@ -237,7 +246,7 @@ def tell_apart(
     seed: int = 0,
     limits: Limits | None = None,
 ) -> Telling:
-    """Search a small database on which two queries differ.
+    """Search a small database, or a small graph, on which two queries differ.
 
     `database` is a file whose rows are drawn from; `schema` is statements that make the tables, or a file of them.
     Two SPARQL queries are told apart by a small graph: `graph` is RDF files, or the folder of an Oxigraph store.
@@ -246,7 +255,8 @@ def tell_apart(
     if sum(place is not None for place in (database, schema, graph)) != 1:
         raise InputError("tell_apart: expected a database, a schema or a graph, one of the three")
     if graph is not None:
-        with Graph(graph) as store, Prover(budget=budget, seed=seed, limits=limits, workers=1, graph=store) as prover:
+        store = Graph(graph)
+        with store, Prover(budget=budget, seed=seed, limits=limits, workers=1, graph=store) as prover:
             return prover.tell_apart(Pair(gold, prediction))
     file, script = "", ""
     if database is not None:

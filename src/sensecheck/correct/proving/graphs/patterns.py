@@ -85,9 +85,9 @@ def _look(part: object, asked: Asked) -> None:
                 asked.compared.setdefault(variable, []).extend(constants)
     elif isinstance(part, Values):
         for row in part.rows:
-            for variable, value in zip(part.variables, row, strict=False):
+            for held, value in zip(part.variables, row, strict=False):
                 if isinstance(value, Iri | Literal):
-                    asked.compared.setdefault(variable.name, []).append(value)
+                    asked.compared.setdefault(held.name, []).append(value)
     elif isinstance(part, GraphPattern):
         asked.objection = asked.objection or "it asks named graphs (GRAPH)"
     elif isinstance(part, Service):

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
 
-from sensecheck.correct.answer_sets import best_column_order, number_of, row_set, verdict_of
-from sensecheck.language.answers import Answer, Term
+from sensecheck.inputs.guarding import OverBudgetError
+from sensecheck.language.answers import Answer
 from sensecheck.stores.outcomes import Outcome
 
+from .comparing import Comparison, says_nothing
 from .drawing import Draft, Drawer
 from .lore import Lore, Triple
 from .patterns import Asked
@@ -46,9 +47,10 @@ class Search:
         prediction: Asked,
         ask: Callable[[Iterable[Triple]], tuple[Outcome, Outcome]],
         ties: Callable[[], bool],
+        comparison: Comparison,
         seed: str,
     ) -> None:
-        self.lore, self.ask, self.ties = lore, ask, ties
+        self.lore, self.ask, self.ties, self.comparison = lore, ask, ties, comparison
         self.chance = random.Random(int.from_bytes(blake2b(seed.encode(), digest_size=16).digest(), "big"))
         self.drawer = Drawer(lore, gold, prediction, self.chance)
 
@@ -85,7 +87,13 @@ class Search:
 
     def _trial(self, draft: Draft) -> Trial | None:
         gold, predicted = self.ask(draft)
-        if not isinstance(gold, Answer) or not isinstance(predicted, Answer) or same_answers(gold, predicted):
+        if not isinstance(gold, Answer) or not isinstance(predicted, Answer):
+            return None
+        try:
+            same = self.comparison.same(gold, predicted)
+        except OverBudgetError:
+            return None  # too many look-alike columns to be compared: nothing is claimed
+        if same:
             return None
         if (says_nothing(gold) and says_nothing(predicted)) or self.ties():
             return None
@@ -113,21 +121,3 @@ class Search:
             elif next(self.lore.matching(None, triple.predicate, triple.object), None) is None:
                 marks.append(f"value absent from the data: {triple.object} of {name}")
         return sorted(set(marks))
-
-
-def same_answers(gold: Answer, predicted: Answer) -> bool:
-    """Whether two answers are the same by the comparison of `correct` (`measure.score_sparql`, of two queries)."""
-    if gold.boolean is not None:
-        return verdict_of(predicted) is gold.boolean
-    wanted = row_set(gold)
-    return predicted.boolean is None and best_column_order(wanted, predicted) == wanted
-
-
-def says_nothing(answer: Answer) -> bool:
-    """Whether an answer is a no, empty, or counts nothing."""
-    if answer.boolean is not None:
-        return not answer.boolean
-    return all(
-        cell is None or (isinstance(cell, Term) and cell.kind == "literal" and number_of(cell.value) == 0)
-        for row in answer.rows for cell in row
-    )  # fmt: skip

@@ -104,8 +104,12 @@ class Search:
         going = True
         while going:
             going = False
-            for triple in list(draft):
-                less = {one: None for one in draft if one != triple}
+            # What nodes of a kind always have goes with the node or not at all.
+            subjects = [{one for one in draft if one.subject == node} for node in {one.subject: None for one in draft}]
+            for part in [*subjects, *({triple} for triple in draft)]:
+                less = {one: None for one in draft if one not in part}
+                if len(less) == len(draft):
+                    continue
                 again = self._trial(less) if less and self.lore.is_sound(less) else None
                 if again is not None and again.difference == trial.difference:
                     draft, trial, going = less, again, True

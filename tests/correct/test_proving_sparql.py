@@ -290,9 +290,7 @@ def test_a_run_counts_writes_and_shows_what_is_proven(predictions: Path, films: 
     assert {figure.name: figure for figure in again.figures}["proven_different"].n == 2
 
 
-def test_the_command_line(
-    predictions: Path, films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line(predictions: Path, films: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "run"
     assert main(["correct", str(predictions), "--graph", str(films), "--prove", "all", "--out", str(out)]) == 0
     assert "proven different by a small graph" in " ".join(capsys.readouterr().out.split())

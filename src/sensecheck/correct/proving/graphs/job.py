@@ -147,7 +147,5 @@ class GraphSearchEngine:
 def _classes(asked: list[Asked]) -> set[str]:
     triples = [part for side in asked for part in parts(side.query) if isinstance(part, Triple)]
     return {
-        triple.object.value
-        for triple in triples
-        if triple.verb == Iri(lores.TYPE) and isinstance(triple.object, Iri)
+        triple.object.value for triple in triples if triple.verb == Iri(lores.TYPE) and isinstance(triple.object, Iri)
     }

@@ -10,6 +10,7 @@ import pytest
 
 from sensecheck.cli import main
 from sensecheck.correct import evaluate, tell_apart
+from sensecheck.correct.examples import example_page
 from sensecheck.correct.proving.graphs.comparing import Comparison
 from sensecheck.correct.proving.telling import GraphCounterexample, Pair, Prover, Telling
 from sensecheck.inputs.errors import InputError
@@ -280,6 +281,9 @@ def test_a_run_counts_writes_and_shows_what_is_proven(predictions: Path, films: 
     assert figures["proven_different"].value == pytest.approx(2 / 3)
     assert figures["proven_different"].n == 3
     assert any("2 of 3 agreements proven different by a small graph" in note for note in result.notes)
+    pages = example_page(result.examples(4))
+    shown = [part["parts"][-1] for part in pages if part["title"].endswith("proven another query")]
+    assert [part["label"] for part in shown] == ["a graph on which they differ"] * 2
     files = sorted((out / "counterexamples").iterdir())
     assert [file.suffix for file in files] == [".ttl", ".ttl"] and files[-1].name == "apart.ttl"
     for file in files:

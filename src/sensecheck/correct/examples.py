@@ -52,9 +52,9 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
             parts.append({"label": "tie", "spans": [[tied, "muted"]]})
         parts.append({"label": "answers", "head": ["gold", "predicted"], "rows": _answers(row)})
     if row.get("counterexample"):
-        parts.append(
-            {"label": "a database on which they differ", "spans": [[str(row["counterexample"])[:_LONGEST], ""]]}
-        )
+        where = "database" if row.get("kind", "table") == "table" else "graph"
+        shown = str(row["counterexample"])[:_LONGEST]
+        parts.append({"label": f"a {where} on which they differ", "spans": [[shown, ""]]})
     return {"title": f"{row['id']} · {_verdict(row)}", "parts": parts}
 
 

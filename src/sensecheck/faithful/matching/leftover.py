@@ -10,6 +10,7 @@ from __future__ import annotations
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.names import literal_positions, stands, synonym_positions
+from sensecheck.faithful.matching.signals import Signal
 
 _DEGREES = ("comparative", "superlative")
 _CUT_SHORT = ("n't", "'ve", "'re", "'ll", "'d", "'m")
@@ -64,6 +65,18 @@ def _other_instead(a: Alignment) -> bool:
         key not in generic and any(not a.owner[i] for i in by_stem[key])
         for key in a.reading.other_stems.intersection(by_stem)
     )
+
+
+def declined_words(a: Alignment, cue: Signal) -> list[int]:
+    """The columns that a denial of its own declines: just the plates, not the owners."""
+    lows, tokens = a.sentence.lows, a.sentence.tokens
+    if not a.reading.other_stems or a.sentence.low(cue.first - 1) not in (",", "-", ".", ";", "("):
+        return []
+    behind = range(cue.last, min(cue.last + 7, a.sentence.n))
+    end = next((i for i in behind if lows[i] in ".?!;:,)"), min(behind.stop, a.sentence.n))
+    named = [i for i in range(cue.last, end) if tokens[i].stem in a.reading.other_stems and not a.owner[i]]
+    rest = (lows[i] for i in range(cue.last, end) if i not in named)
+    return named if all(low in a.guards["talk"] for low in rest) else []
 
 
 def leftover(a: Alignment) -> list[int]:

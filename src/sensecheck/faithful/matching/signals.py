@@ -71,7 +71,11 @@ def read_signals(sentence: Sentence, owner: Sequence[str]) -> list[Signal]:
         phrase = _phrase_at(sentence, i) if info.phrases else info.alone
         end = i + 1 if phrase is None else i + len(phrase[0])
         if phrase is not None:
-            signals += [Signal(kind, i, end) for kind in phrase[1]]
+            extremes = sentence.vocabulary.extremes
+            signals += [
+                Signal("superlative", i, end, extremes[kind]) if kind in extremes else Signal(kind, i, end)
+                for kind in phrase[1]
+            ]
         if info.negative:
             signals.append(Signal("negation", i, i + 1))
         if info.degree and (end == i + 1 or _holds_degree(sentence.lows[i], phrase)):

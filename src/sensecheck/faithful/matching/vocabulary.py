@@ -38,6 +38,7 @@ KINDS: dict[str, Any] = {
     **{key: {"": [WORD]} for key in _WAYS},
     "comparative": {"": [WORD, ANYTHING]},
     "superlative": {"": [WORD, ANYTHING]},
+    "extremes": {"": [WORD]},
     **{key: {"words": [WORD]} for key in _ATTRIBUTES},
     "groups": [[WORD]],
     "abbreviations": {"": WORD},
@@ -83,6 +84,8 @@ class Vocabulary:
         self.known: dict[str, WordInfo] = {}
         self.phrases: dict[str, list[Phrase]] = {}
         self._compile_phrases(lexicon["signals"])
+        self.extremes = {f"extreme {word}": word for word in lexicon["extremes"]}  # kind of phrase → gradable word
+        self._compile_phrases({f"extreme {word}": forms for word, forms in lexicon["extremes"].items()})
         self.classes: dict[str, str] = {}
         self.about_stems: dict[str, frozenset[str]] = {}  # stem of a gradable word → what it speaks of
         for kind in _WAYS:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.degrees import best_known, comparators, pointing, way
+from sensecheck.faithful.matching.degrees import best_known, comparators, one_ahead, pointing, way
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.spelling import near
@@ -47,6 +47,8 @@ def _unsaid_extreme(a: Alignment, fact: Fact) -> bool:
             return True
     elif fact.role == "nth" and not _run_of(a, fact):
         ordinal = any(n.form == "ordinal" for n in a.sentence.numbers)
+        if fact.number == 2 and (a.says("second_place") or one_ahead(a)):
+            return True
         return ordinal or (fact.number == 1 and a.says("numbered"))
     elif _run_of(a, fact) or (fact.optional and a.first("sorting")):
         return True

@@ -53,7 +53,7 @@ def _unsaid_value(a: Alignment, fact: Fact) -> bool:
             return True
         denied = a.first("negation") is not None
         if _opposite_said(a, fact):
-            return denied == (low in vocabulary.yes)  # still outstanding: not paid
+            return denied == ((low in vocabulary.yes) == (fact.op == "="))  # still outstanding: not paid
         if low in vocabulary.yes and find_value(a.sentence, " ".join(fact.name.words)).score >= 0.9:
             return True  # here half the week: part time
         return denied == (low in vocabulary.no) and not a.weighed and spoken(a) and loosely_told(a, fact)

@@ -89,8 +89,8 @@ def _of_time(a: Alignment, adjective: str) -> bool:
 def one_ahead(a: Alignment) -> bool:
     """Only Ann is older than Bob; Bob is older than anyone bar Ann: Bob comes second."""
     lows, only = a.sentence.lows, a.first("only")
-    for signal in a.of("comparative"):
-        than = next((i for i in range(signal.last - 1, min(signal.last + 5, a.sentence.n)) if lows[i] == "than"), None)
+    for signal in comparators(a):
+        than = next((i for i in range(signal.first, min(signal.last + 5, a.sentence.n)) if lows[i] == "than"), None)
         if than is None:
             continue
         if only is not None and 0 < signal.first - only.last <= _ONLY_ONE:

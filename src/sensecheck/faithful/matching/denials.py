@@ -48,7 +48,9 @@ def _of_talk(sentence: Sentence, cue: Signal) -> bool:
     if low == "not" and after in guards["talk_after_not"]:
         return True  # not sure
     ahead = sentence.lows[cue.last : cue.last + 6]
-    if any(lemma(word) in guards["repeating"] for word in ahead[:4]) or ("same" in ahead and "twice" in ahead):
+    if any(lemma(word) in guards["repeating"] for word in ahead[:4]) or (
+        "twice" in ahead and not guards["any_twice"].isdisjoint(ahead)
+    ):
         return True  # don't repeat yourself: each of them once
     contracted = sentence.words[cue.first].negative
     if contracted and after in guards["pronouns"]:
@@ -104,7 +106,8 @@ def _opens(sentence: Sentence, cue: Signal) -> bool:
     low, after = sentence.low(cue.first), sentence.low(cue.last)
     if low in sentence.vocabulary.guards["nobody"] or (low == "not" and after in ("one", "any")):
         return True
-    return lemma(after) in sentence.vocabulary.guards["searching"]  # you won't find
+    searched = lemma(after) in sentence.vocabulary.guards["searching"]
+    return searched or sentence.low(cue.last + 1) == "any"  # you won't find older, they don't come any older
 
 
 def _end(sentence: Sentence, cue: Signal) -> int:

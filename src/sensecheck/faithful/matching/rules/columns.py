@@ -145,7 +145,10 @@ def _stands_for_thing(a: Alignment, name: Name, tables: Sequence[Name]) -> bool:
         table_stems = {k for t in tables for k in t.stems}
         if any(k in a.reading.entities and k not in table_stems for k in name.stems):
             return False  # the name of something else
-    elif not all(w in naming or _of_table(a, w, k) for w, k in zip(name.words, name.stems, strict=True)):
+    elif not all(
+        a.vocabulary.abbreviations.get(w, w) in naming or _of_table(a, w, k)
+        for w, k in zip(name.words, name.stems, strict=True)
+    ):
         return False
     if "who" not in sentence.by_low and not _asked_for(a, tables):
         return False

@@ -178,6 +178,8 @@ def _idle(a: Alignment, cue: Signal) -> bool:
         return True
     if low == "not" and (before == "or" or after in guards["idle_after_not"]):
         return True  # whether or not, not only
+    if a.first("hardly_any") is not None and a.first("most_quantifier") is not None:
+        return any(signal.first == cue.first for signal in a.of("hardly_any"))  # not many are red, most are blue
     if declined_words(a, cue):
         return True  # just the plates, not the owners
     if low == "not" and after in guards["everything"] and any(f.op == "most" for f in a.reading.of("quantifier")):

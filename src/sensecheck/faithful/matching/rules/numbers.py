@@ -81,7 +81,7 @@ def _some(a: Alignment, fact: Fact, number: float) -> bool:
 
 def _no_more_or_less(a: Alignment, fact: Fact) -> bool:
     """None, or a change that goes up or down: zero is the measure's own."""
-    if a.first("negation") is not None:
+    if a.first("negation") is not None or a.says("naught"):
         return True
     if not fact.direction:
         return False
@@ -158,7 +158,7 @@ def numbers_added(a: Alignment) -> Iterator[Finding]:
 
 def _values_said(a: Alignment) -> int:
     """How many different values the sentence gives, which it may count: those that did the two."""
-    return len({fact.value for fact in a.reading.texts if fact in a.said})
+    return len({fact.value for fact in a.reading.of("comparison") if fact in a.said})
 
 
 def _says_some(a: Alignment, number: Number) -> bool:
@@ -166,7 +166,7 @@ def _says_some(a: Alignment, number: Number) -> bool:
     if number.value > 1:
         near = (a.sentence.low(number.first - 1), a.sentence.low(number.last))
         given = near[0] in a.guards["both_of"] or near[1] in a.guards["results"]
-        return number.form == "word" and (given or (near[0] == "the" and number.value == _values_said(a)))
+        return number.form == "word" and (given or (near[0] in a.guards["counting_back"] and number.value == _values_said(a)))
     if number.value == 1 and not a.form and a.sentence.low(number.last) in a.guards["one_of_talk"]:
         return True
     governing = a.governing.get(number.first)

@@ -47,7 +47,8 @@ def _unsaid_extreme(a: Alignment, fact: Fact) -> bool:
             return True
     elif fact.role == "nth" and not _run_of(a, fact):
         ordinal = any(n.form == "ordinal" for n in a.sentence.numbers)
-        if fact.number == 2 and (a.says("second_place") or one_ahead(a)):
+        ahead = one_ahead(a) and bool(pointing(a, comparators(a), fact.name, fact.direction, 0))
+        if fact.number == 2 and (ahead or a.says("second_place")):
             return True
         return ordinal or (fact.number == 1 and a.says("numbered"))
     elif _run_of(a, fact) or (fact.optional and a.first("sorting")):

@@ -9,6 +9,7 @@ from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.leftover import loosely_told, spoken
 from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.values import denied_opposite, find_value, month_of
+from sensecheck.language.morphology import lemma
 
 
 @rule()
@@ -52,7 +53,7 @@ def _unsaid_value(a: Alignment, fact: Fact) -> bool:
         if a.form or not fact.name.words or not fact.also or a.told(fact):
             return True
         denied = a.first("negation") is not None
-        if _opposite_said(a, fact):
+        if _opposite_said(a, fact) or _unfinished(a, fact):
             return denied == ((low in vocabulary.yes) == (fact.op == "="))  # still outstanding: not paid
         if low in vocabulary.yes and find_value(a.sentence, " ".join(fact.name.words)).score >= 0.9:
             return True  # here half the week: part time
@@ -64,3 +65,8 @@ def _opposite_said(a: Alignment, fact: Fact) -> bool:
     """Whether a word says the opposite of the column of a yes or no."""
     opposites = (a.vocabulary.opposites.get(key, frozenset()) for key in fact.name.stems)
     return any(not words.isdisjoint(a.sentence.by_stem) for words in opposites)
+
+
+def _unfinished(a: Alignment, fact: Fact) -> bool:
+    """Still waiting, still to come: of what a participle says to be done (fixed, paid), the opposite."""
+    return a.says("unfinished") and any(word != lemma(word) and word[-1] != "s" for word in fact.name.words)

@@ -131,8 +131,13 @@ class Vocabulary:
         self.guards: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in lexicon["guards"].items()}
         self.yes = frozenset(lexicon["yes"])
         self.no = frozenset(lexicon["no"])
+        # A phrase of several words says nothing of its words elsewhere: not of the light in `from light to heavy`.
         self.operator_words = frozenset(
-            word for forms in lexicon["signals"].values() for form in forms for word in form.split()
+            word
+            for forms in lexicon["signals"].values()
+            for form in forms
+            for word in form.split()
+            if " " not in form or word in self.guards["talk"]
         )
 
     def _compile_phrases(self, signals: Mapping[str, list[str]]) -> None:

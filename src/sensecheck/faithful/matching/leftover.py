@@ -106,4 +106,9 @@ def spoken(a: Alignment) -> bool:
     """Whether a sentence sounds spoken: somebody speaks of himself or to somebody, or cuts words short."""
     if a.says("speaking"):
         return True
-    return "'" in a.sentence.text and any(low.endswith(_CUT_SHORT) for low in a.sentence.by_low)
+    text = a.sentence.text
+    if "'" not in text:
+        return False
+    if any(low.endswith(_CUT_SHORT) for low in a.sentence.by_low):
+        return True
+    return any(word in text.lower() for word in a.guards["cut_short"])

@@ -31,6 +31,8 @@ _LIMITS = {
     "plus": "at_least",
 }
 """What limits the number before it: ten minutes max."""
+_AHEAD = frozenset(("max", "maximum", "min", "minimum"))
+"""What may limit the number behind it too."""
 _BY_NEIGHBOURS = frozenset((*_LIMITS, "past", "other", "another"))
 
 
@@ -93,7 +95,8 @@ def _by_neighbours(sentence: Sentence, i: int) -> list[Signal] | None:
         return [] if sentence.low(i - 1) in ("the", "this") else None  # in the past 5 years
     if low in ("other", "another"):
         return [Signal("negation", i, i + 1)] if "than" in sentence.lows[i + 2 : i + 4] else None  # another thing than
-    return [Signal(_LIMITS[low], i, i + 1)] if _behind_number(sentence, i, 0 if low == "plus" else 1) else None
+    ahead = low in _AHEAD and _numeric(sentence, i + 1)  # minimum 4 stars
+    return [Signal(_LIMITS[low], i, i + 1)] if ahead or _behind_number(sentence, i, 0 if low == "plus" else 1) else None
 
 
 def _behind_number(sentence: Sentence, i: int, gap: int = 1) -> bool:

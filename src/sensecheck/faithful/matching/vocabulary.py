@@ -195,7 +195,7 @@ class Vocabulary:
                 return 0
             # In office for longest: since the earliest date.
             since = adjective == "long" and "time" in kinds and "duration" not in kinds
-            return 0 if since and name.words[0] not in self.guards["time_spans"] else way
+            return -way if since and self.guards["time_spans"].isdisjoint(name.words) else way
         if kind in ("time_up", "time_down"):
             if "age" in kinds:
                 return -way if adjective in self.guards["new"] else 0

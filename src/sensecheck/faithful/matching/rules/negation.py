@@ -93,8 +93,8 @@ def _surplus(a: Alignment, cues: list[Signal]) -> Iterator[Finding]:
 
 
 def _repeats(a: Alignment, cue: Signal) -> bool:
-    """Neither … nor; never, not one of them; nobody, no drivers at all; nothing spicy, what is there that isn't: the same
-    denial once more."""
+    """Neither … nor; never, not one of them; nobody, no drivers at all; nothing spicy, what is there that isn't: the
+    same denial once more."""
     if a.sentence.lows[cue.first] == "nor" or a.sentence.low(cue.first - 1) in (",", "-"):
         return True
     elliptic = a.sentence.words[cue.first].negative and a.sentence.low(cue.last) in ("", *".?!,")
@@ -184,6 +184,8 @@ def _idle(a: Alignment, cue: Signal) -> bool:
         return True  # just the plates, not the owners
     if low == "not" and after in guards["everything"] and any(f.op == "most" for f in a.reading.of("quantifier")):
         return True
+    if low == "outside" and after in ("", *".?!,"):
+        return True  # where can we sit outside
     if (low == "no" and after in guards["idle_after_no"]) or (low == "outside" and "top" in lows[cue.last :][:3]):
         return True
     return a.form and (low in guards["idle_in_forms"] or _turns_comparison(a, cue))

@@ -133,7 +133,7 @@ def _one_of(a: Alignment, fact: Fact, number: float) -> bool:
         return False
     if fact.aggregate == "count" and a.says("singly"):
         return True
-    if not a.vocabulary.kinds_of(fact.name).isdisjoint(("rank", "sequence")):
+    if not a.weighed and not a.vocabulary.kinds_of(fact.name).isdisjoint(("rank", "sequence")):
         leads = any(s.word in ("first", "top") for s in a.of("superlative"))
         if leads or a.says("winning"):
             return True  # what we opened with, who won
@@ -166,7 +166,8 @@ def _says_some(a: Alignment, number: Number) -> bool:
     if number.value > 1:
         near = (a.sentence.low(number.first - 1), a.sentence.low(number.last))
         given = near[0] in a.guards["both_of"] or near[1] in a.guards["results"]
-        return number.form == "word" and (given or (near[0] in a.guards["counting_back"] and number.value == _values_said(a)))
+        counted = near[0] in a.guards["counting_back"] and number.value == _values_said(a)
+        return number.form == "word" and (given or counted)
     if number.value == 1 and not a.form and a.sentence.low(number.last) in a.guards["one_of_talk"]:
         return True
     governing = a.governing.get(number.first)

@@ -9,7 +9,6 @@ from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.leftover import loosely_told, spoken
 from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.values import denied_opposite, find_value, month_of
-from sensecheck.language.morphology import lemma
 
 
 @rule()
@@ -69,4 +68,6 @@ def _opposite_said(a: Alignment, fact: Fact) -> bool:
 
 def _unfinished(a: Alignment, fact: Fact) -> bool:
     """Still waiting, still to come: of what a participle says to be done (fixed, paid), the opposite."""
-    return a.says("unfinished") and any(word != lemma(word) and word[-1] != "s" for word in fact.name.words)
+    name = fact.name
+    inflected = (word != key and word[-1] != "s" for word, key in zip(name.words, name.stems, strict=True))
+    return a.says("unfinished") and any(inflected)

@@ -14,6 +14,9 @@ BAKERY = """
     CREATE TABLE loaf (loaf_id INTEGER, lf_nm TEXT, flour TEXT, price REAL, weight_g INTEGER, baked_dt DATE, organic TEXT);
     CREATE TABLE baker (baker_id INTEGER, firm TEXT, town TEXT, phone TEXT, hired DATE, wage INTEGER);
     CREATE TABLE person (person_id INTEGER, first_name TEXT, last_name TEXT, town TEXT);
+    CREATE TABLE invoice (invoice_id INTEGER, buyer TEXT, amount REAL, paid TEXT, posted TEXT, printed_on DATE);
+    CREATE TABLE stall (stall_no INTEGER, market TEXT, shelf TEXT, size_sqm INTEGER, heated TEXT, part_time TEXT);
+    CREATE TABLE inn (inn_no INTEGER, owner TEXT, beds INTEGER, dogs_allowed TEXT);
 """
 
 
@@ -42,6 +45,9 @@ def test_labels_are_names_or_else_the_first_text() -> None:
         "loaf": ["loaf name"],
         "baker": ["firm"],
         "person": ["first_name", "last_name"],
+        "invoice": ["buyer"],
+        "stall": ["market"],
+        "inn": ["owner"],
     }
 
 
@@ -84,6 +90,41 @@ def test_labels_are_names_or_else_the_first_text() -> None:
         ("SELECT firm FROM baker WHERE town = 'Graz' AND town = 'Linz'", "Firms from Graz and Linz", ["fixed_twice"]),
         ("SELECT firm FROM baker WHERE town = 'Graz' OR town = 'Linz'", "Firms from Graz and Linz", []),
         ("SELECT firm FROM baker WHERE substr(town, 1, 1) = 'G' AND substr(town, 2, 1) = 'r'", "Firms from a town with G and then r", []),
+        # Yes and no by their opposites, and by what is still to do.
+        ("SELECT count(*) FROM invoice WHERE paid = 'no'", "How many invoices are outstanding?", []),
+        ("SELECT count(*) FROM invoice WHERE paid = 'yes'", "How many invoices are outstanding?", ["value_missing"]),
+        ("SELECT count(*) FROM invoice WHERE paid != 'no'", "How many invoices are outstanding?", ["value_missing"]),
+        ("SELECT count(*) FROM invoice WHERE posted = 'no'", "How many invoices are still lying about?", []),
+        ("SELECT count(*) FROM invoice WHERE posted = 'yes'", "How many invoices are still lying about?", ["value_missing"]),
+        ("SELECT market FROM stall WHERE part_time = 'yes'", "Which stalls are there half the week?", []),
+        # Each of them once.
+        ("SELECT DISTINCT town FROM person", "Which towns do they come from? Dont repeat urself.", []),
+        ("SELECT DISTINCT town FROM person", "Towns of the persons, and don't give me any of them twice.", []),
+        ("SELECT DISTINCT town FROM person", "Which towns do they not come from?", ["negation_added"]),
+        # The same denial once more; a denial of other columns; no denial.
+        ("SELECT market FROM stall WHERE heated = 'no'", "Nothing heated: which stalls are there that aren't?", []),
+        ("SELECT phone FROM baker", "Just the phone of each baker, not the wages.", []),
+        ("SELECT phone FROM baker", "The phone of each baker that does not have wages.", ["negation_added"]),
+        ("SELECT firm FROM baker WHERE town = 'Graz'", "Who in Graz can I meet outside?", []),
+        # As many as were named.
+        ("SELECT firm FROM baker WHERE town = 'Graz' OR town = 'Linz'", "Firms from Graz or Linz, the two of them", []),
+        ("SELECT firm FROM baker WHERE town = 'Graz' OR town = 'Linz'", "Firms from Graz or Linz, the five of them", ["number_added"]),
+        # Turns of phrase for extremes, and how long since.
+        ("SELECT max(amount) FROM invoice", "What's the high score among the invoices?", []),
+        ("SELECT min(amount) FROM invoice", "What's the high score among the invoices?", ["extreme_opposite"]),
+        ("SELECT firm FROM baker ORDER BY hired ASC LIMIT 1", "Which firm has been with us the longest?", []),
+        ("SELECT firm FROM baker ORDER BY hired DESC LIMIT 1", "Which firm has been with us the longest?", ["extreme_opposite"]),
+        ("SELECT firm FROM baker ORDER BY hired ASC", "The firms, longest serving first", []),
+        ("SELECT firm FROM baker ORDER BY hired DESC", "The firms, longest serving first", ["order_opposite"]),
+        # Sizes by their units, shares of time, limits before their number.
+        ("SELECT market FROM stall ORDER BY size_sqm ASC LIMIT 1", "Smallest stall, which is it?", []),
+        ("SELECT market FROM stall ORDER BY size_sqm DESC LIMIT 1", "Smallest stall, which is it?", ["extreme_opposite"]),
+        ("SELECT market FROM stall WHERE size_sqm >= 4", "Stalls of a size of minimum 4", []),
+        ("SELECT market FROM stall WHERE size_sqm <= 4", "Stalls of a size of minimum 4", ["comparison_opposite"]),
+        # Where asks for places, who for people.
+        ("SELECT inn_no FROM inn WHERE dogs_allowed = 'yes'", "Where are dogs okay?", []),
+        ("SELECT beds FROM inn WHERE dogs_allowed = 'yes'", "Where are dogs okay?", ["column_untold_select"]),
+        ("SELECT shelf FROM stall WHERE market = 'Naschmarkt'", "Where do I look in the Naschmarkt?", []),
     ],
 )  # fmt: skip
 def test_question(query: str, sentence: str, expected: list[str]) -> None:
@@ -103,6 +144,35 @@ def test_question(query: str, sentence: str, expected: list[str]) -> None:
         ("most_eq { all_rows ; open ; yes } = true", "All of them are open.", ["most_missing"]),
         ("all_eq { all_rows ; bar ; yes } = true", "There isn't a boat without a bar.", []),
         ("eq { hop { nth_argmax { all_rows ; age ; 3 } ; name } ; ann } = true", "Only two are older than Ann, so she is the third oldest.", []),
+        # Compared with everybody, who goes unsaid.
+        ("eq { hop { argmin { all_rows ; errors } ; name } ; ann } = true", "Ann made 3 errors, nobody made fewer.", []),
+        ("eq { hop { argmax { all_rows ; errors } ; name } ; ann } = true", "Ann made 3 errors, nobody made fewer.", ["extreme_opposite"]),
+        ("eq { hop { argmax { all_rows ; depth } ; cave } ; pit } = true", "You won't find a deeper cave than the pit.", []),
+        ("eq { hop { argmin { all_rows ; depth } ; cave } ; pit } = true", "You won't find a deeper cave than the pit.", ["extreme_opposite"]),
+        # One ahead.
+        ("eq { hop { nth_argmax { all_rows ; age ; 2 } ; name } ; bob } = true", "Only Ann is older than Bob.", []),
+        ("eq { hop { nth_argmin { all_rows ; age ; 2 } ; name } ; bob } = true", "Bob is older than anyone bar Ann.", ["extreme_missing"]),
+        ("eq { hop { nth_argmax { all_rows ; age ; 2 } ; name } ; bob } = true", "Bob is older than anyone bar Ann.", []),
+        ("eq { hop { nth_argmax { all_rows ; age ; 3 } ; name } ; bob } = true", "Bob is older than anyone bar Ann.", ["ordinal_missing", "extreme_missing"]),
+        # Most by parts, and by what hardly any are.
+        ("most_eq { all_rows ; open ; yes } = true", "Half of them and then some are open.", []),
+        ("all_eq { all_rows ; open ; yes } = true", "Half of them and then some are open.", ["all_opposite"]),
+        ("all_eq { all_rows ; open ; yes } = true", "The greater part of them is open.", ["all_opposite"]),
+        ("most_eq { all_rows ; open ; yes } = true", "Three quarters of them are open.", []),
+        ("most_greater_eq { all_rows ; age ; 16 } = true", "Hardly any of them are under 16.", []),
+        ("most_less_eq { all_rows ; age ; 16 } = true", "Hardly any of them are under 16.", ["comparison_opposite"]),
+        ("most_eq { all_rows ; fuel ; diesel } = true", "Not many run on petrol, most are diesel.", []),
+        # Turns of phrase for extremes.
+        ("eq { hop { argmin { all_rows ; age } ; name } ; kim } = true", "By age, Kim is the baby of the family.", []),
+        ("eq { hop { argmax { all_rows ; age } ; name } ; kim } = true", "By age, Kim is the baby of the family.", ["extreme_opposite"]),
+        ("eq { hop { argmin { all_rows ; date } ; opponent } ; city } = true", "The opener was against City.", []),
+        ("eq { hop { argmax { all_rows ; date } ; opponent } ; city } = true", "The opener was against City.", ["extreme_opposite"]),
+        # Values in other words.
+        ("eq { count { filter_eq { all_rows ; result ; loss } } ; 4 } = true", "They got hammered 4 times.", []),
+        ("eq { count { filter_eq { all_rows ; result ; win } } ; 4 } = true", "They got hammered 4 times.", ["value_missing"]),
+        ("most_eq { all_rows ; nationality ; australia } = true", "Most of them are Aussies.", []),
+        ("most_eq { all_rows ; nationality ; austria } = true", "Most of them are Aussies.", ["value_missing"]),
+        ("most_eq { all_rows ; party ; independent } = true", "Most of them belonged to no party.", []),
     ],
 )  # fmt: skip
 def test_description(form: str, sentence: str, expected: list[str]) -> None:

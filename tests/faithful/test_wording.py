@@ -120,6 +120,15 @@ def test_loose_wording(language: str, alarms: float, detection: float) -> None:
     assert sum(rates.values()) / len(rates) >= detection, rates
 
 
+@pytest.mark.parametrize(("language", "alarms", "detection"), [("sql", 0.02, 0.9), ("logic2text", 0.02, 0.88)])
+def test_wording_of_many_voices(language: str, alarms: float, detection: float) -> None:
+    """Farmers, fans, clerks and guests: turns of phrase, opposites, what is denied to say it once."""
+    flagged, n, rates = alarms_and_detection(language, f"wording_voices_{language}.txt")
+    assert n > 200
+    assert len(flagged) <= alarms * n, flagged
+    assert sum(rates.values()) / len(rates) >= detection, rates
+
+
 @pytest.mark.parametrize(("language", "alarms", "detection"), [("sql", 0.17, 0.93), ("logic2text", 0.12, 0.87)])
 def test_wording_that_was_kept_apart(language: str, alarms: float, detection: float) -> None:
     """What new sentences give: nobody who writes rules reads these, so a failure names only how many are flagged."""

@@ -150,6 +150,9 @@ def align(reading: Reading, sentence: Sentence, evidence: Evidence | None = None
     by_kind: dict[str, list[Signal]] = {}
     for signal in signals:
         by_kind.setdefault(signal.kind, []).append(signal)
+    if "hardly_any" in by_kind and any(fact.op == "most" for fact in reading.of("quantifier")):
+        signals = _with_few_denied(signals)  # hardly any are under 16: most are not
+        by_kind["negation"] = [s for s in signals if s.kind == "negation"]
     if "negation" in by_kind or "only" in by_kind:
         meant = turned(sentence, without_idle(sentence, signals, owner), reading)
         if meant != signals:
@@ -194,6 +197,13 @@ def align(reading: Reading, sentence: Sentence, evidence: Evidence | None = None
         evidence,
         weighed,
     )
+
+
+def _with_few_denied(signals: Sequence[Signal]) -> list[Signal]:
+    """The signals, with a denial for each that says hardly any."""
+    denied = {s.first for s in signals if s.kind == "negation"}
+    few = [Signal("negation", s.first, s.last) for s in signals if s.kind == "hardly_any" and s.first not in denied]
+    return sorted((*signals, *few), key=lambda s: s.first)
 
 
 def _say_by_evidence(reading: Reading, sentence: Sentence, evidence: Evidence, said: dict[Fact, Words]) -> None:

@@ -11,6 +11,8 @@ from sensecheck.faithful.matching.values import find_value
 
 _ADJECTIVAL = ("able", "ent", "ful", "ible", "ic", "ing", "ive", "ous")
 _COMPARING = (*DIRECTION, "comparative")
+_ONLY_ONE = 5
+"""How many words may name the only one that is ahead."""
 
 
 def way(a: Alignment, signal: Signal, name: Name) -> int:
@@ -82,3 +84,17 @@ def told_by_age(a: Alignment, fact: Fact) -> bool:
 
 def _of_time(a: Alignment, adjective: str) -> bool:
     return a.vocabulary.classes.get(adjective, "").startswith(("time", "age"))
+
+
+def one_ahead(a: Alignment) -> bool:
+    """Only Ann is older than Bob; Bob is older than anyone bar Ann: Bob comes second."""
+    lows, only = a.sentence.lows, a.first("only")
+    for signal in comparators(a):
+        than = next((i for i in range(signal.first, min(signal.last + 5, a.sentence.n)) if lows[i] == "than"), None)
+        if than is None:
+            continue
+        if only is not None and 0 < signal.first - only.last <= _ONLY_ONE:
+            return True
+        if lows[than + 1 : than + 2] and lows[than + 1] in a.guards["than_all"]:
+            return not a.guards["exceptions"].isdisjoint(lows[than + 2 : than + 6])
+    return False

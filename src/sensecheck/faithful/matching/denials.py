@@ -47,6 +47,11 @@ def _of_talk(sentence: Sentence, cue: Signal) -> bool:
         return True  # the ids, nothing more
     if low == "not" and after in guards["talk_after_not"]:
         return True  # not sure
+    ahead = sentence.lows[cue.last : cue.last + 6]
+    if any(lemma(word) in guards["repeating"] for word in ahead[:4]) or (
+        "twice" in ahead and not guards["any_twice"].isdisjoint(ahead)
+    ):
+        return True  # don't repeat yourself: each of them once
     contracted = sentence.words[cue.first].negative
     if contracted and after in guards["pronouns"]:
         behind = sentence.low(cue.last + 1)
@@ -99,7 +104,10 @@ def _denies(sentence: Sentence, signal: Signal) -> bool:
 def _opens(sentence: Sentence, cue: Signal) -> bool:
     """Whether nobody or nothing is what is spoken of: nobody, none of them, no hive, not one."""
     low, after = sentence.low(cue.first), sentence.low(cue.last)
-    return low in sentence.vocabulary.guards["nobody"] or (low == "not" and after in ("one", "any"))
+    if low in sentence.vocabulary.guards["nobody"] or (low == "not" and after in ("one", "any")):
+        return True
+    searched = lemma(after) in sentence.vocabulary.guards["searching"]
+    return searched or sentence.low(cue.last + 1) == "any"  # you won't find older, they don't come any older
 
 
 def _end(sentence: Sentence, cue: Signal) -> int:
@@ -144,19 +152,25 @@ def _next_comparison(sentence: Sentence, cue: Signal, signals: Sequence[Signal],
     """What compares next behind a denial, if it tells a direction on a column of the query; one word may give two."""
     end = _end(sentence, cue)
     for signal in signals:
-        if cue.last <= signal.first < end and _compares(sentence, signal, names):
-            return [s for s in signals if s.first == signal.first and _compares(sentence, s, names)]
+        if cue.last <= signal.first < end and _compares(sentence, cue, signal, names):
+            return [s for s in signals if s.first == signal.first and _compares(sentence, cue, s, names)]
     return []
 
 
-def _compares(sentence: Sentence, signal: Signal, names: Sequence[Name]) -> bool:
+def _compares(sentence: Sentence, cue: Signal, signal: Signal, names: Sequence[Name]) -> bool:
     if signal.turned or sentence.low(signal.last) == "-":
         return False  # under-21
     if signal.kind in DIRECTION:
         return signal.kind != "multiple"
-    if signal.kind != "comparative" or "than" not in sentence.lows[signal.last : signal.last + 5]:
+    than = "than" in sentence.lows[signal.last : signal.last + 5] or _with_all(sentence, cue, signal)
+    if signal.kind != "comparative" or not than:
         return False
     return any(sentence.vocabulary.points(signal.word, name) for name in names)
+
+
+def _with_all(sentence: Sentence, cue: Signal, signal: Signal) -> bool:
+    """Nobody missed fewer: what is compared with is everybody else, and goes unsaid."""
+    return _opens(sentence, cue) and sentence.low(signal.last) in ("", *".?!;:,-")
 
 
 def _turn(sentence: Sentence, cue: Signal, signal: Signal, ranks: bool) -> Signal:
@@ -167,7 +181,8 @@ def _turn(sentence: Sentence, cue: Signal, signal: Signal, ranks: bool) -> Signa
         places = range(signal.last - 1, min(signal.last + 5, sentence.n))
         than = next((i for i in places if sentence.lows[i] == "than"), -1)
         limit = _number_at(sentence, than + 1) or "average" in sentence.lows[than : than + 4]
-        if than >= 0 and (ranks or not limit):
+        alone = than < 0 and ranks and _with_all(sentence, cue, signal)
+        if alone or (than >= 0 and (ranks or not limit)):
             word = signal.word or ("many" if DIRECTION[signal.kind] > 0 else "few")
             return Signal("superlative", signal.first, signal.last, word, signal.sign)
     return signal._replace(turned=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.names import literal_positions, stands, synonym_positions
+from sensecheck.faithful.matching.signals import Signal
 
 _DEGREES = ("comparative", "superlative")
 _CUT_SHORT = ("n't", "'ve", "'re", "'ll", "'d", "'m")
@@ -66,6 +67,18 @@ def _other_instead(a: Alignment) -> bool:
     )
 
 
+def declined_words(a: Alignment, cue: Signal) -> list[int]:
+    """The columns that a denial of its own declines: just the plates, not the owners."""
+    lows, tokens = a.sentence.lows, a.sentence.tokens
+    if not a.reading.other_stems or a.sentence.low(cue.first - 1) not in (",", "-", ".", ";", "("):
+        return []
+    behind = range(cue.last, min(cue.last + 7, a.sentence.n))
+    end = next((i for i in behind if lows[i] in ".?!;:,)"), min(behind.stop, a.sentence.n))
+    named = [i for i in range(cue.last, end) if tokens[i].stem in a.reading.other_stems and not a.owner[i]]
+    rest = (lows[i] for i in range(cue.last, end) if i not in named)
+    return named if all(low in a.guards["talk"] for low in rest) else []
+
+
 def leftover(a: Alignment) -> list[int]:
     """Words that say no fact, give no signal, name nothing in the schema, and are not mere talk."""
     sentence, talk, operators = a.sentence, a.guards["talk"], a.vocabulary.operator_words
@@ -93,4 +106,9 @@ def spoken(a: Alignment) -> bool:
     """Whether a sentence sounds spoken: somebody speaks of himself or to somebody, or cuts words short."""
     if a.says("speaking"):
         return True
-    return "'" in a.sentence.text and any(low.endswith(_CUT_SHORT) for low in a.sentence.by_low)
+    text = a.sentence.text
+    if "'" not in text:
+        return False
+    if any(low.endswith(_CUT_SHORT) for low in a.sentence.by_low):
+        return True
+    return any(word in text.lower() for word in a.guards["cut_short"])

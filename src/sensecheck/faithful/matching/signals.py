@@ -31,6 +31,8 @@ _LIMITS = {
     "plus": "at_least",
 }
 """What limits the number before it: ten minutes max."""
+_AHEAD = frozenset(("max", "maximum", "min", "minimum"))
+"""What may limit the number behind it too."""
 _BY_NEIGHBOURS = frozenset((*_LIMITS, "past", "other", "another"))
 
 
@@ -71,7 +73,11 @@ def read_signals(sentence: Sentence, owner: Sequence[str]) -> list[Signal]:
         phrase = _phrase_at(sentence, i) if info.phrases else info.alone
         end = i + 1 if phrase is None else i + len(phrase[0])
         if phrase is not None:
-            signals += [Signal(kind, i, end) for kind in phrase[1]]
+            extremes = sentence.vocabulary.extremes
+            signals += [
+                Signal("superlative", i, end, extremes[kind]) if kind in extremes else Signal(kind, i, end)
+                for kind in phrase[1]
+            ]
         if info.negative:
             signals.append(Signal("negation", i, i + 1))
         if info.degree and (end == i + 1 or _holds_degree(sentence.lows[i], phrase)):
@@ -89,7 +95,8 @@ def _by_neighbours(sentence: Sentence, i: int) -> list[Signal] | None:
         return [] if sentence.low(i - 1) in ("the", "this") else None  # in the past 5 years
     if low in ("other", "another"):
         return [Signal("negation", i, i + 1)] if "than" in sentence.lows[i + 2 : i + 4] else None  # another thing than
-    return [Signal(_LIMITS[low], i, i + 1)] if _behind_number(sentence, i, 0 if low == "plus" else 1) else None
+    ahead = low in _AHEAD and _numeric(sentence, i + 1)  # minimum 4 stars
+    return [Signal(_LIMITS[low], i, i + 1)] if ahead or _behind_number(sentence, i, 0 if low == "plus" else 1) else None
 
 
 def _behind_number(sentence: Sentence, i: int, gap: int = 1) -> bool:

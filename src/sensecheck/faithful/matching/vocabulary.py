@@ -38,6 +38,7 @@ KINDS: dict[str, Any] = {
     **{key: {"": [WORD]} for key in _WAYS},
     "comparative": {"": [WORD, ANYTHING]},
     "superlative": {"": [WORD, ANYTHING]},
+    "extremes": {"": [WORD]},
     **{key: {"words": [WORD]} for key in _ATTRIBUTES},
     "groups": [[WORD]],
     "abbreviations": {"": WORD},
@@ -83,6 +84,8 @@ class Vocabulary:
         self.known: dict[str, WordInfo] = {}
         self.phrases: dict[str, list[Phrase]] = {}
         self._compile_phrases(lexicon["signals"])
+        self.extremes = {f"extreme {word}": word for word in lexicon["extremes"]}  # kind of phrase → gradable word
+        self._compile_phrases({f"extreme {word}": forms for word, forms in lexicon["extremes"].items()})
         self.classes: dict[str, str] = {}
         self.about_stems: dict[str, frozenset[str]] = {}  # stem of a gradable word → what it speaks of
         for kind in _WAYS:
@@ -128,8 +131,13 @@ class Vocabulary:
         self.guards: dict[str, frozenset[str]] = {name: frozenset(words) for name, words in lexicon["guards"].items()}
         self.yes = frozenset(lexicon["yes"])
         self.no = frozenset(lexicon["no"])
+        # A phrase of several words says nothing of its words elsewhere: not of the light in `from light to heavy`.
         self.operator_words = frozenset(
-            word for forms in lexicon["signals"].values() for form in forms for word in form.split()
+            word
+            for forms in lexicon["signals"].values()
+            for form in forms
+            for word in form.split()
+            if " " not in form or word in self.guards["talk"]
         )
 
     def _compile_phrases(self, signals: Mapping[str, list[str]]) -> None:
@@ -187,7 +195,7 @@ class Vocabulary:
                 return 0
             # In office for longest: since the earliest date.
             since = adjective == "long" and "time" in kinds and "duration" not in kinds
-            return 0 if since and name.words[0] not in self.guards["time_spans"] else way
+            return -way if since and self.guards["time_spans"].isdisjoint(name.words) else way
         if kind in ("time_up", "time_down"):
             if "age" in kinds:
                 return -way if adjective in self.guards["new"] else 0

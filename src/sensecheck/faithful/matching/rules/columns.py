@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sensecheck.faithful.facts import Fact, Name
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.degrees import names_things, told_by_adjective, told_by_age
-from sensecheck.faithful.matching.leftover import leftover, loosely_told
+from sensecheck.faithful.matching.leftover import declined_words, leftover, loosely_told
 from sensecheck.faithful.matching.names import literal_positions, share_told, told_by_kind
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.language.morphology import lemma
@@ -82,7 +82,9 @@ def _unsaid_column(a: Alignment, fact: Fact) -> bool:
         and any(a.mention(table).score >= 0.5 for table in tables)
     ):
         return True  # which song: its title
-    if fact.role == "select" and (_stands_for_thing(a, name, tables) or _row_asked_for(a, fact)):
+    if fact.role == "select" and (
+        _stands_for_thing(a, name, tables) or _row_asked_for(a, fact) or _place_asked_for(a, fact)
+    ):
         return True  # find the thinnest pipe: its id
     if vocabulary.amounts.issuperset(name.stems) and any(a.mention(table).literal > 0 for table in tables):
         return True  # the average fine: its amount
@@ -143,7 +145,10 @@ def _stands_for_thing(a: Alignment, name: Name, tables: Sequence[Name]) -> bool:
         table_stems = {k for t in tables for k in t.stems}
         if any(k in a.reading.entities and k not in table_stems for k in name.stems):
             return False  # the name of something else
-    elif not all(w in naming or _of_table(a, w, k) for w, k in zip(name.words, name.stems, strict=True)):
+    elif not all(
+        a.vocabulary.abbreviations.get(w, w) in naming or _of_table(a, w, k)
+        for w, k in zip(name.words, name.stems, strict=True)
+    ):
         return False
     if "who" not in sentence.by_low and not _asked_for(a, tables):
         return False
@@ -162,6 +167,13 @@ def _row_asked_for(a: Alignment, fact: Fact) -> bool:
     if a.says("row_words") or a.mention(fact.table).score >= 0.5:
         return True
     return not a.reading.of("group") and bool(leftover(a))  # suppliers from anywhere but Linz
+
+
+def _place_asked_for(a: Alignment, fact: Fact) -> bool:
+    """Whether a column tells which place is meant, and a place is asked for: where can I go with a dog."""
+    if a.weighed or not a.says("where_words") or a.guards["places_to_be"].isdisjoint(map(lemma, fact.table.words)):
+        return False
+    return fact.name.words[-1] in a.guards["keys"] or a.reading.is_label(fact)
 
 
 def _asked_for(a: Alignment, tables: Sequence[Name]) -> bool:
@@ -186,8 +198,11 @@ def _other_columns(a: Alignment) -> Iterator[tuple[Name, list[int]]]:
     if not said:
         return
     covered = {i for i, owner in enumerate(a.owner) if owner in ("value", "quote", "hint")}
+    covered.update(i for cue in a.of("negation") for i in declined_words(a, cue))
     covered.update(i for name in a.reading.names for w in name.words for i in literal_positions(a.sentence, w))
     for name in dict.fromkeys(said):
+        if name.words[-1] in a.guards["function_words"] and a.sentence.find(name.stems) < 0:
+            continue  # somebody on file: not what was filed on a day
         uncovered = {key: [i for i in by_stem[key] if i not in covered] for key in name.stems}
         telling = [key for key in name.stems if key not in generic]
         positions = [i for key in name.stems for i in uncovered[key]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.degrees import comparators, pointing, told_the_other_way, way
+from sensecheck.faithful.matching.degrees import comparators, one_ahead, pointing, told_the_other_way, way
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 
@@ -113,7 +113,7 @@ def _idle(a: Alignment, signal: Signal) -> bool:
     of_all = not a.guards["than_all"].isdisjoint(lows[signal.last : signal.last + 9])
     if of_all and "than" in lows[signal.last : signal.last + 6] and (a.form or a.reading.of("order")):
         return True  # more than any other: a superlative
-    if a.form and signal.word and _rank_by_those_ahead(a, signal):
+    if a.form and _rank_by_those_ahead(a, signal):
         return True  # only two are older, so the third oldest
     if signal.kind == "at_least":
         return after in a.guards["at_least_one"]
@@ -121,8 +121,9 @@ def _idle(a: Alignment, signal: Signal) -> bool:
 
 
 def _rank_by_those_ahead(a: Alignment, signal: Signal) -> bool:
-    ahead = {n.value + 1 for n in a.sentence.numbers if 0 <= signal.first - n.last <= 6}
-    return any(fact.number in ahead for fact in a.reading.of("ordinal"))
+    ordinals = {fact.number for fact in a.reading.of("ordinal")}
+    ahead = {n.value + 1 for n in a.sentence.numbers if signal.word and 0 <= signal.first - n.last <= 6}
+    return not ordinals.isdisjoint(ahead) or (2 in ordinals and one_ahead(a))
 
 
 def _added_as(a: Alignment, signal: Signal) -> str:

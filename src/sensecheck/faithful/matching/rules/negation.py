@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from sensecheck.faithful.facts import Fact, name_of
 from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.leftover import declined_words
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.values import denied_opposite
@@ -92,8 +93,12 @@ def _surplus(a: Alignment, cues: list[Signal]) -> Iterator[Finding]:
 
 
 def _repeats(a: Alignment, cue: Signal) -> bool:
-    """Neither … nor; never, not one of them; nobody, no drivers at all: the same denial once more."""
-    return a.sentence.lows[cue.first] == "nor" or a.sentence.low(cue.first - 1) in (",", "-")
+    """Neither … nor; never, not one of them; nobody, no drivers at all; nothing spicy, what is there that isn't: the
+    same denial once more."""
+    if a.sentence.lows[cue.first] == "nor" or a.sentence.low(cue.first - 1) in (",", "-"):
+        return True
+    elliptic = a.sentence.words[cue.first].negative and a.sentence.low(cue.last) in ("", *".?!,")
+    return elliptic and a.of("negation")[0] is not cue
 
 
 @rule("form")
@@ -173,8 +178,14 @@ def _idle(a: Alignment, cue: Signal) -> bool:
         return True
     if low == "not" and (before == "or" or after in guards["idle_after_not"]):
         return True  # whether or not, not only
+    if a.first("hardly_any") is not None and a.first("most_quantifier") is not None:
+        return any(signal.first == cue.first for signal in a.of("hardly_any"))  # not many are red, most are blue
+    if declined_words(a, cue):
+        return True  # just the plates, not the owners
     if low == "not" and after in guards["everything"] and any(f.op == "most" for f in a.reading.of("quantifier")):
         return True
+    if low == "outside" and after in ("", *".?!,"):
+        return True  # where can we sit outside
     if (low == "no" and after in guards["idle_after_no"]) or (low == "outside" and "top" in lows[cue.last :][:3]):
         return True
     return a.form and (low in guards["idle_in_forms"] or _turns_comparison(a, cue))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.degrees import one_ahead
 from sensecheck.faithful.matching.numerals import span_at
 from sensecheck.faithful.matching.ruling import Finding, added, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import DIRECTION
@@ -58,7 +59,7 @@ def _unsaid_number(a: Alignment, fact: Fact) -> bool:
     if fact.kind == "limit":
         return number == 1
     if fact.kind == "ordinal":
-        return number == 1 or (number == 2 and a.says("second_place"))
+        return number == 1 or (number == 2 and (a.says("second_place") or one_ahead(a)))
     return (
         _some(a, fact, number)
         or (number == 0 and _no_more_or_less(a, fact))
@@ -80,7 +81,7 @@ def _some(a: Alignment, fact: Fact, number: float) -> bool:
 
 def _no_more_or_less(a: Alignment, fact: Fact) -> bool:
     """None, or a change that goes up or down: zero is the measure's own."""
-    if a.first("negation") is not None:
+    if a.first("negation") is not None or a.says("naught"):
         return True
     if not fact.direction:
         return False
@@ -96,6 +97,9 @@ def _in_words(a: Alignment, fact: Fact, number: float) -> bool:
     if any(number in span_at(a.sentence, i + 1) for word in a.guards["one"] for i in by_low.get(word, ())):
         return True
     if any(number == share * k for i in by_low.get("half", ()) for share, k in _halves(a, i)):
+        return True
+    quarters = (i for word in ("quarter", "quarters") for i in by_low.get(word, ()))
+    if any(number == share * k for i in quarters for share, k in _quarters(a, i)):
         return True
     if month_of(a.sentence, fact):
         return True
@@ -114,6 +118,13 @@ def _halves(a: Alignment, i: int) -> Iterator[tuple[float, int]]:
         yield from ((1.5, k) for k in span_at(a.sentence, i - 3))
 
 
+def _quarters(a: Alignment, i: int) -> Iterator[tuple[float, int]]:
+    """A quarter of an hour, three quarters of a year."""
+    low = a.sentence.low
+    if low(i + 1) == "of" and low(i + 2) in a.guards["one"]:
+        yield from ((0.75 if low(i - 1) == "three" else 0.25, k) for k in span_at(a.sentence, i + 3))
+
+
 def _one_of(a: Alignment, fact: Fact, number: float) -> bool:
     """A single one, or one more than another; a yes that the column's name says."""
     if fact.aggregate == "diff" and abs(number) == 1 and a.says("one"):
@@ -122,6 +133,10 @@ def _one_of(a: Alignment, fact: Fact, number: float) -> bool:
         return False
     if fact.aggregate == "count" and a.says("singly"):
         return True
+    if not a.weighed and not a.vocabulary.kinds_of(fact.name).isdisjoint(("rank", "sequence")):
+        leads = any(s.word in ("first", "top") for s in a.of("superlative"))
+        if leads or a.says("winning"):
+            return True  # what we opened with, who won
     cardinals = any(n.form != "ordinal" for n in a.sentence.numbers)
     return not a.form and not cardinals and a.mention(fact.name).score >= 0.8
 
@@ -141,11 +156,18 @@ def numbers_added(a: Alignment) -> Iterator[Finding]:
             yield added(a.sentence, "number", "number_added_logic", words)
 
 
+def _values_said(a: Alignment) -> int:
+    """How many different values the sentence gives, which it may count: those that did the two."""
+    return len({fact.value for fact in a.reading.of("comparison") if fact in a.said})
+
+
 def _says_some(a: Alignment, number: Number) -> bool:
     """At least one, more than 0, one: that there is some. Two totals, those two years: what is given already."""
     if number.value > 1:
         near = (a.sentence.low(number.first - 1), a.sentence.low(number.last))
-        return number.form == "word" and (near[0] in a.guards["both_of"] or near[1] in a.guards["results"])
+        given = near[0] in a.guards["both_of"] or near[1] in a.guards["results"]
+        counted = near[0] in a.guards["counting_back"] and number.value == _values_said(a)
+        return number.form == "word" and (given or counted)
     if number.value == 1 and not a.form and a.sentence.low(number.last) in a.guards["one_of_talk"]:
         return True
     governing = a.governing.get(number.first)

@@ -10,6 +10,9 @@ from sensecheck.faithful.matching.degrees import comparators, told_the_other_way
 from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said
 from sensecheck.faithful.matching.signals import Signal
 
+_HALF_AND_MORE = 6
+"""How many words may stand between half and what goes beyond it."""
+
 
 @rule("form")
 def differences(a: Alignment) -> Iterator[Finding]:
@@ -33,7 +36,7 @@ def quantifiers(a: Alignment) -> Iterator[Finding]:
         if fact.op == "only":
             yield _only(a, fact)
         elif fact.op == "most":
-            most = a.first("most_quantifier")
+            most = a.first("most_quantifier", "hardly_any") or _over_half(a)
             yield said(fact, "most", most.words) if most is not None else missing(fact, "most_missing")
         elif fact.op == "all":
             opposite = a.first_free("few_quantifier") or _most_word(a)
@@ -58,5 +61,15 @@ def _lone_one(a: Alignment) -> int | None:
 
 
 def _most_word(a: Alignment) -> Signal | None:
-    majority = (s for s in a.of("most_quantifier") if a.sentence.lows[s.first] in a.guards["majority"])
-    return next((signal for signal in majority if a.free(signal)), None)
+    words, lows = a.guards["majority"], a.sentence.lows
+    majority = (s for s in a.of("most_quantifier") if not words.isdisjoint(lows[s.first : s.last]))
+    return next((signal for signal in majority if a.free(signal)), None) or _over_half(a)
+
+
+def _over_half(a: Alignment) -> Signal | None:
+    """Half the fields and then some."""
+    for number in a.sentence.numbers:
+        if number.form == "fraction":
+            behind = range(number.last, number.last + _HALF_AND_MORE)
+            return next((s for kind in ("greater", "at_least") for s in a.of(kind) if s.first in behind), None)
+    return None

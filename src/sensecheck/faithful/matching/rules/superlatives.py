@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.degrees import best_known, comparators, pointing, way
+from sensecheck.faithful.matching.degrees import best_known, comparators, one_ahead, pointing, way
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.spelling import near
@@ -47,6 +47,9 @@ def _unsaid_extreme(a: Alignment, fact: Fact) -> bool:
             return True
     elif fact.role == "nth" and not _run_of(a, fact):
         ordinal = any(n.form == "ordinal" for n in a.sentence.numbers)
+        ahead = one_ahead(a) and bool(pointing(a, comparators(a), fact.name, fact.direction, 0))
+        if fact.number == 2 and (ahead or a.says("second_place")):
+            return True
         return ordinal or (fact.number == 1 and a.says("numbered"))
     elif _run_of(a, fact) or (fact.optional and a.first("sorting")):
         return True

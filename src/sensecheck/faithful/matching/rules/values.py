@@ -52,5 +52,22 @@ def _unsaid_value(a: Alignment, fact: Fact) -> bool:
         if a.form or not fact.name.words or not fact.also or a.told(fact):
             return True
         denied = a.first("negation") is not None
+        if _opposite_said(a, fact) or _unfinished(a, fact):
+            return denied == ((low in vocabulary.yes) == (fact.op == "="))  # still outstanding: not paid
+        if low in vocabulary.yes and find_value(a.sentence, " ".join(fact.name.words)).score >= 0.9:
+            return True  # here half the week: part time
         return denied == (low in vocabulary.no) and not a.weighed and spoken(a) and loosely_told(a, fact)
     return len(low) == 1 and not low.isdigit() and a.mention(fact.name).score > 0.5
+
+
+def _opposite_said(a: Alignment, fact: Fact) -> bool:
+    """Whether a word says the opposite of the column of a yes or no."""
+    opposites = (a.vocabulary.opposites.get(key, frozenset()) for key in fact.name.stems)
+    return any(not words.isdisjoint(a.sentence.by_stem) for words in opposites)
+
+
+def _unfinished(a: Alignment, fact: Fact) -> bool:
+    """Still waiting, still to come: of what a participle says to be done (fixed, paid), the opposite."""
+    name = fact.name
+    inflected = (word != key and word[-1] != "s" for word, key in zip(name.words, name.stems, strict=True))
+    return a.says("unfinished") and any(inflected)

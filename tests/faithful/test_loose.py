@@ -66,7 +66,20 @@ def test_labels_are_names_or_else_the_first_text() -> None:
         # … unless they name a column in its place.
         ("SELECT firm, wage FROM baker", "Who are they, and which town do they hang out in?", ["column_swapped"]),
         # Yes and no.
-        ("SELECT lf_nm FROM loaf WHERE organic = 'yes'", "Which loaves have we got that nobody sprayed?", ["value_missing", "negation_added"]),
+        ("SELECT lf_nm FROM loaf WHERE organic = 'yes'", "Which loaves have we got that nobody sprayed?", []),
+        ("SELECT lf_nm FROM loaf WHERE organic = 'no'", "Which loaves haven't got no organic in them?", []),
+        # What is told after the question is of nothing in it; what goes on with it is.
+        ("SELECT firm FROM baker WHERE town = 'Graz'", "Who have we got over in Graz? My hip won't stand for the drive.", []),
+        ("SELECT firm FROM baker WHERE town = 'Graz'", "Who have we got over in Graz? Not pointing fingers", []),
+        ("SELECT firm FROM baker WHERE town = 'Graz'", "They all ask, don't they - who have we got in Graz?", []),
+        ("SELECT firm FROM baker WHERE town = 'Graz'", "Who have we got in Graz? Only those without a van.", ["negation_added"]),
+        # Once denied by two words.
+        ("SELECT firm FROM baker WHERE baker_id NOT IN (SELECT baker_id FROM loaf)", "Which bakers did nobody never take a loaf from?", []),
+        # From a day on; one that is no number; more or less that compares nothing.
+        ("SELECT firm FROM baker WHERE hired >= '2024-01-01'", "Who did we take on from New Year's Day 2024 on?", []),
+        ("SELECT firm FROM baker WHERE hired < '2024-01-01'", "Who did we take on from New Year's Day 2024 on?", ["comparison_missing"]),
+        ("SELECT avg(price) FROM loaf", "What does one pay on average for one loaf, more or less?", []),
+        ("SELECT firm FROM baker ORDER BY hired ASC LIMIT 1", "Which firm's been with us longest?", []),
         ("SELECT lf_nm FROM loaf WHERE organic = 'yes'", "Which loaves have we got from the hippy fields?", []),
         # Denials that turn a comparison round.
         ("SELECT lf_nm FROM loaf WHERE price <= 5", "Which loaves don't go above 5?", []),

@@ -154,7 +154,7 @@ def align(reading: Reading, sentence: Sentence, evidence: Evidence | None = None
         signals = _with_few_denied(signals)  # hardly any are under 16: most are not
         by_kind["negation"] = [s for s in signals if s.kind == "negation"]
     if "negation" in by_kind or "only" in by_kind:
-        meant = turned(sentence, without_idle(sentence, signals, owner), reading)
+        meant = turned(sentence, without_idle(sentence, signals, owner, reading), reading)
         if meant != signals:
             signals = meant
             by_kind = {kind: [s for s in signals if s.kind == kind] for kind in dict.fromkeys(s.kind for s in signals)}

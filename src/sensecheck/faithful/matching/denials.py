@@ -20,14 +20,20 @@ _MOST_DENIALS = 12
 """Nobody who means something denies more often; what does is taken as it stands, so that it takes no time."""
 
 
-def without_idle(sentence: Sentence, signals: Sequence[Signal], owner: Sequence[str]) -> list[Signal]:
+def without_idle(
+    sentence: Sentence, signals: Sequence[Signal], owner: Sequence[str], reading: Reading
+) -> list[Signal]:
     """The signals without denials that belong to the talk around a question: I can't remember, isn't it."""
     if sum(s.kind == "negation" for s in signals) > _MOST_DENIALS:
         return list(signals)
-    return [s for s in signals if s.kind != "negation" or not (_of_talk(sentence, s) or _apart(sentence, s, owner))]
+    return [
+        s
+        for s in signals
+        if s.kind != "negation" or not (_of_talk(sentence, s) or _apart(sentence, s, owner, reading))
+    ]
 
 
-def _apart(sentence: Sentence, cue: Signal, owner: Sequence[str]) -> bool:
+def _apart(sentence: Sentence, cue: Signal, owner: Sequence[str], reading: Reading) -> bool:
     """Whether a denial stands in a sentence of its own that says nothing of the query: I don't have all day."""
     ends = [i for i in range(sentence.n) if sentence.lows[i] in ".?!;"]
     first = max((i + 1 for i in ends if i < cue.first), default=0)
@@ -35,8 +41,14 @@ def _apart(sentence: Sentence, cue: Signal, owner: Sequence[str]) -> bool:
     inside = range(first, last)
     if not ends or len(inside) + 1 >= sentence.n:
         return False
-    said = any(owner[i] for i in inside) or any(number.first in inside for number in sentence.numbers)
-    return not said and sentence.lows[first] in sentence.vocabulary.guards["asides"]
+    if any(owner[i] for i in inside) or any(number.first in inside for number in sentence.numbers):
+        return False
+    guards, opening = sentence.vocabulary.guards, sentence.low(first)
+    if opening in guards["asides"] or (opening == "not" and sentence.low(first + 1).endswith("ing")):
+        return True
+    # Man never stops: told after a question, of nothing in the schema. But `the ones without` goes on with it.
+    told = sentence.low(last) != "?" and "?" in sentence.lows[:first] and opening not in guards["going_on"]
+    return told and all(sentence.tokens[i].stem not in reading.vocabulary for i in inside)
 
 
 def _of_talk(sentence: Sentence, cue: Signal) -> bool:
@@ -55,7 +67,7 @@ def _of_talk(sentence: Sentence, cue: Signal) -> bool:
     contracted = sentence.words[cue.first].negative
     if contracted and after in guards["pronouns"]:
         behind = sentence.low(cue.last + 1)
-        if behind in ("", "?", ",", ".", "!"):
+        if behind in ("", *"?,.!-–—"):
             return True  # isn't it?
         if after in ("you", "we") and sentence.low(cue.first - 1) in ("", "why", ",", ".", "?", "-"):
             return True  # couldn't you tell me

@@ -24,6 +24,15 @@ def loosely_told(a: Alignment, fact: Fact) -> bool:
     return not _row_instead(a, fact)
 
 
+def flag_loosely_told(a: Alignment, fact: Fact) -> bool:
+    """Whether the column of a yes or no may be told in words that no list has; then nobody knows which of them says yes:
+    who mustn't have a sip of water, for `nil_by_mouth = 'yes'`."""
+    flags = a.vocabulary.yes | a.vocabulary.no
+    if a.form or a.weighed or fact.plain_value not in flags or not fact.name.words or not fact.also:
+        return False
+    return spoken(a) and loosely_told(a, fact)
+
+
 def _enough_left(a: Alignment, fact: Fact) -> bool:
     if a.form:  # in a longer one that is written, words that nothing explains name the column in its place
         return spoken(a) or len(leftover(a)) < 2

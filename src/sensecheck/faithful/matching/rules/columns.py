@@ -24,7 +24,7 @@ def columns(a: Alignment) -> Iterator[Finding]:
                 yield said(fact, "column", mention.positions)
             else:
                 unmentioned.append(fact)
-    others = list(_other_columns(a))
+    others = [(name, positions) for name, positions in _other_columns(a) if _named_itself(a, name, positions)]
     keys = a.guards["keys"]
     # What groups are joined by, and the key of a self-evident condition, go unsaid.
     swappable = (f for f in unmentioned if not (f.kind == "group" and f.optional))
@@ -86,6 +86,9 @@ def _unsaid_column(a: Alignment, fact: Fact) -> bool:
         _stands_for_thing(a, name, tables) or _row_asked_for(a, fact) or _place_asked_for(a, fact)
     ):
         return True  # find the thinnest pipe: its id
+    extremes = (f for f in a.reading.of("aggregate") if f.aggregate in ("max", "min") and f.name == name)
+    if fact.role == "aggregate" and not a.weighed and any(told_by_adjective(a, f) for f in extremes):
+        return True  # the strongest lot of it: its dose
     if vocabulary.amounts.issuperset(name.stems) and any(a.mention(table).literal > 0 for table in tables):
         return True  # the average fine: its amount
     # For each investor: its id.
@@ -208,6 +211,13 @@ def _other_columns(a: Alignment) -> Iterator[tuple[Name, list[int]]]:
         positions = [i for key in name.stems for i in uncovered[key]]
         if positions and all(uncovered[key] for key in telling) and (telling or len(name.words) == 1):
             yield name, positions
+
+
+def _named_itself(a: Alignment, name: Name, positions: list[int]) -> bool:
+    """Whether the words are those of the name, and no verb made of the same stem: carded names no card."""
+    words, lemmas = name.words, set(map(lemma, name.words))
+    lows = (a.sentence.low(i) for i in positions)
+    return any(low in words or (lemma(low) in lemmas and not low.endswith("ed")) for low in lows)
 
 
 def _attribute_like(a: Alignment, name: Name, positions: list[int]) -> bool:

@@ -9,6 +9,7 @@ from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.degrees import comparators, one_ahead, pointing, told_the_other_way, way
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
+from sensecheck.language.numbers import Number
 
 
 @rule()
@@ -82,6 +83,11 @@ def _unsaid_comparison(a: Alignment, fact: Fact) -> bool:
             return fact.direction > 0 or a.first("negation") is not None
         if number == 2 and fact.op == ">=":
             return a.first("multiple") is not None or a.says("many")
+    words = a.said.get(fact)
+    if fact.op == ">=" and words is not None and words.positions:
+        first = min(words.positions)
+        if "from" in a.sentence.lows[max(0, first - 3) : first]:
+            return True  # from New Year's Day on
     # A superlative or a from … to says it too.
     if a.first("superlative") and fact.role in ("subquery", "values", "columns"):
         return True
@@ -135,7 +141,13 @@ def _added_as(a: Alignment, signal: Signal) -> str:
     ahead = a.sentence.lows[signal.last : signal.last + 3]
     if kind == "comparative":
         return "comparison_added" if "than" in ahead else ""
-    governs = any(0 <= n.first - signal.last <= 2 and n.form != "ordinal" for n in a.sentence.numbers)
+    governs = any(_limits(signal, n) for n in a.sentence.numbers)
     if kind in ("after", "before"):
         return "comparison_added_time" if governs else ""
     return "comparison_added" if governs or "average" in ahead else ""
+
+
+def _limits(signal: Signal, number: Number) -> bool:
+    """Whether a comparison word may bear on a number: `one` only right behind it, since it says `a` as well."""
+    reach = 0 if number.value == 1 and number.form == "word" else 2
+    return 0 <= number.first - signal.last <= reach and number.form != "ordinal"

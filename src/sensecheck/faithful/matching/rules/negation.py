@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from sensecheck.faithful.facts import Fact, name_of
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.leftover import declined_words
+from sensecheck.faithful.matching.leftover import declined_words, flag_loosely_told
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.values import denied_opposite
@@ -57,7 +57,7 @@ def negation_counts(a: Alignment) -> Iterator[Finding]:
     if not cues:
         return
     lows = a.sentence.lows
-    said_count = sum(1 for cue in cues if lows[cue.first] != "nor" and not _idle(a, cue))
+    said_count = sum(1 for cue in cues if lows[cue.first] != "nor" and not _in_concord(a, cue) and not _idle(a, cue))
     asked_count = len({(f.op, f.value) if f.op != "!=" else ("!=", "") for f in facts})
     value_count = len({f.value for f in facts if f.op == "!="})
     if asked_count >= 2 and said_count == 1 and "nor" not in lows:
@@ -97,8 +97,16 @@ def _repeats(a: Alignment, cue: Signal) -> bool:
     same denial once more."""
     if a.sentence.lows[cue.first] == "nor" or a.sentence.low(cue.first - 1) in (",", "-"):
         return True
+    if _in_concord(a, cue):
+        return True
     elliptic = a.sentence.words[cue.first].negative and a.sentence.low(cue.last) in ("", *".?!,")
     return elliptic and a.of("negation")[0] is not cue
+
+
+def _in_concord(a: Alignment, cue: Signal) -> bool:
+    """Nobody never, never nothing: where people deny twice to deny once."""
+    nobody, before, low = a.guards["nobody"], a.sentence.low(cue.first - 1), a.sentence.lows[cue.first]
+    return low in nobody and before in nobody and low != before
 
 
 @rule("form")
@@ -124,6 +132,8 @@ def negation_added(a: Alignment) -> Iterator[Finding]:
     if len(said) > 1:
         yield from _surplus(a, said)
     if a.reading.of("negation") or any(_denies(a, f) for f in a.reading.of("comparison")):
+        return
+    if any(f not in a.said and not a.told(f) and flag_loosely_told(a, f) for f in a.reading.of("comparison")):
         return
     if len(cues) == 2 and any(f.op == "all" for f in a.reading.of("quantifier")):
         return  # there is none without: all with
@@ -176,6 +186,8 @@ def _idle(a: Alignment, cue: Signal) -> bool:
     low, before, after = lows[cue.first], a.sentence.low(cue.first - 1), a.sentence.low(cue.last)
     if low in guards["idle_anywhere"] or before in guards["idle_before"] or a.owner[cue.first] == "name":
         return True
+    if any(a.owner[i] == "value" and lows[i] == "no" for i in range(cue.last, min(cue.last + 3, a.sentence.n))):
+        return True  # haven't got no heating
     if low == "not" and (before == "or" or after in guards["idle_after_not"]):
         return True  # whether or not, not only
     if a.first("hardly_any") is not None and a.first("most_quantifier") is not None:

@@ -166,11 +166,14 @@ def _says_some(a: Alignment, number: Number) -> bool:
     if number.value > 1:
         near = (a.sentence.low(number.first - 1), a.sentence.low(number.last))
         given = near[0] in a.guards["both_of"] or near[1] in a.guards["results"]
+        given = given or (near[1] == "of" and a.sentence.low(number.last + 1) == "us")
         counted = near[0] in a.guards["counting_back"] and number.value == _values_said(a)
         return number.form == "word" and (given or counted)
     if number.value == 1 and not a.form and a.sentence.low(number.last) in a.guards["one_of_talk"]:
         return True
     governing = a.governing.get(number.first)
+    if number.value == 1 and number.form == "word" and governing is not None and governing.last < number.first:
+        governing = None  # until they finish one round
     if governing is not None and (number.value == 0 or governing.kind == "at_least"):
         return True
     exactly = not a.form and a.sentence.low(number.first - 1) in a.guards["exactly"]

@@ -18,6 +18,8 @@ def _assigned(a: Alignment, signals: list[Signal]) -> list[tuple[Fact, bool, lis
     assigned = []
     for fact in facts:
         agreeing = pointing(a, signals, fact.name, fact.direction) or pointing(a, signals, fact.name, 0)
+        if not agreeing and fact.direction < 0 and fact.name in a.reading.timed and a.says("lasting"):
+            agreeing = [s for s in signals if s.word == "long"]  # what has been here longest came first
         opposing = [] if agreeing else pointing(a, signals, fact.name, -fact.direction)
         if any(f.direction == -fact.direction for f in facts if f is not fact):
             opposing = []  # they speak of the other end, which is asked for too

@@ -31,6 +31,7 @@ def capitalised_added(a: Alignment) -> Iterator[Finding]:
     if a.sentence.text[1:].islower():
         return
     known, vocabulary = a.guards["capitalised"], a.vocabulary
+    long_values = [words for fact in a.said if len(words := (fact.value or "").lower().split()) > 1]
     at_start = True
     for i, token in enumerate(a.sentence.tokens):
         if token.kind == "sign":
@@ -41,6 +42,8 @@ def capitalised_added(a: Alignment) -> Iterator[Finding]:
             continue
         if token.stem in a.reading.vocabulary or token.low in vocabulary.operator_words or token.low[:2] == "i'":
             continue
+        if any(token.low in words for words in long_values):
+            continue  # John Rutter, and then Rutter
         if a.weighed and any(token.low in name.text.lower() for name in a.reading.names):
             continue  # SAT in satscores
         if token.low not in known and token.low not in vocabulary.superlatives:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
-from sensecheck.faithful.matching.leftover import loosely_told, spoken
+from sensecheck.faithful.matching.leftover import flag_loosely_told, leftover
 from sensecheck.faithful.matching.ruling import Finding, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.values import denied_opposite, find_value, month_of
 
@@ -56,7 +56,7 @@ def _unsaid_value(a: Alignment, fact: Fact) -> bool:
             return denied == ((low in vocabulary.yes) == (fact.op == "="))  # still outstanding: not paid
         if low in vocabulary.yes and find_value(a.sentence, " ".join(fact.name.words)).score >= 0.9:
             return True  # here half the week: part time
-        return denied == (low in vocabulary.no) and not a.weighed and spoken(a) and loosely_told(a, fact)
+        return flag_loosely_told(a, fact) and (denied == (low in vocabulary.no) or len(leftover(a)) > 1)
     return len(low) == 1 and not low.isdigit() and a.mention(fact.name).score > 0.5
 
 

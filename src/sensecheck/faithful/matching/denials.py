@@ -20,16 +20,12 @@ _MOST_DENIALS = 12
 """Nobody who means something denies more often; what does is taken as it stands, so that it takes no time."""
 
 
-def without_idle(
-    sentence: Sentence, signals: Sequence[Signal], owner: Sequence[str], reading: Reading
-) -> list[Signal]:
+def without_idle(sentence: Sentence, signals: Sequence[Signal], owner: Sequence[str], reading: Reading) -> list[Signal]:
     """The signals without denials that belong to the talk around a question: I can't remember, isn't it."""
     if sum(s.kind == "negation" for s in signals) > _MOST_DENIALS:
         return list(signals)
     return [
-        s
-        for s in signals
-        if s.kind != "negation" or not (_of_talk(sentence, s) or _apart(sentence, s, owner, reading))
+        s for s in signals if s.kind != "negation" or not (_of_talk(sentence, s) or _apart(sentence, s, owner, reading))
     ]
 
 

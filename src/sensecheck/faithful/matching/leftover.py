@@ -25,8 +25,8 @@ def loosely_told(a: Alignment, fact: Fact) -> bool:
 
 
 def flag_loosely_told(a: Alignment, fact: Fact) -> bool:
-    """Whether the column of a yes or no may be told in words that no list has; then nobody knows which of them says yes:
-    who mustn't have a sip of water, for `nil_by_mouth = 'yes'`."""
+    """Whether the column of a yes or no may be told in words that no list has; then nobody knows which of them says
+    yes: who mustn't have a sip of water, for `nil_by_mouth = 'yes'`."""
     flags = a.vocabulary.yes | a.vocabulary.no
     if a.form or a.weighed or fact.plain_value not in flags or not fact.name.words or not fact.also:
         return False

@@ -132,6 +132,35 @@ def test_a_constant_that_the_data_lack_is_marked(prover: Prover, school: Path) -
     assert [row[3] for row in telling.counterexample.tables["pupil"].rows] == ["Mainz"]
 
 
+SHOPS = """
+CREATE TABLE shop (id INTEGER PRIMARY KEY, district TEXT, goods INT);
+INSERT INTO shop VALUES (1, 'Old Town', 900), (2, 'Harbour', 20000), (3, 'West', 2500), (4, 'Park', 12000), (5, 'Hill', 7000);
+"""
+SHARED = [
+    ("SELECT district FROM shop WHERE goods < 3000 INTERSECT SELECT district FROM shop WHERE goods > 10000", "SELECT district FROM shop WHERE goods < 3000 AND goods > 10000"),
+    ("SELECT district FROM shop WHERE 3 < goods GROUP BY district HAVING COUNT(*) > 1", "SELECT district FROM shop GROUP BY district HAVING COUNT(*) > 2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "prediction"), SHARED)
+def test_rows_share_a_value_where_the_gold_is_about_such_rows(prover: Prover, gold: str, prediction: str) -> None:
+    telling = tell(prover, gold, prediction, schema=SHOPS)
+    assert telling.counterexample is not None
+    assert telling.counterexample.marks == ["two rows with one shop.district, which the data do not have"]
+    replayed(telling, gold, prediction)
+
+
+def test_rows_share_no_value_that_is_unique_where_the_gold_is_about_single_rows(prover: Prover) -> None:
+    whole, declared = "SELECT district FROM shop WHERE goods < 3000", SHOPS.replace("district TEXT", "district TEXT UNIQUE")
+    for gold, prediction, schema in (
+        (whole, whole.replace("district", "DISTINCT district"), SHOPS),
+        (f"{whole} INTERSECT SELECT district FROM shop WHERE id > 1", f"{whole} AND id > 1", SHOPS),
+        (f"{whole} GROUP BY district", whole, SHOPS),
+        (SHARED[0][0], SHARED[0][1], declared),
+    ):
+        assert tell(prover, gold, prediction, schema=schema).status == "not told apart"
+
+
 def test_nothing_goes_below_zero_for_want_of_a_constant() -> None:
     schema = "CREATE TABLE t (id INTEGER PRIMARY KEY, n INT); INSERT INTO t VALUES (1, 0), (2, 3), (3, 5), (4, 9)"
     assert tell_apart("SELECT id FROM t WHERE n > 0", "SELECT id FROM t WHERE n <> 0", schema=schema).databases == 300

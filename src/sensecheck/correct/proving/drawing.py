@@ -75,6 +75,13 @@ class Drawer:
         for links in self.links.values():
             for link in links:
                 self.children[link.parent].append(link)
+        self.shared = [where for where in sorted(gold.repeated) if where[0] in inside and self._is_shared(*where)]
+        """Columns that hold no value twice in the data, though the gold is about rows that share one."""
+        self.unique = {
+            name: [key for key in self.lore[name].unique if (name, key[0]) not in self.shared or len(key) > 1]
+            for name in self.tables
+        }
+        """What no two rows of a table share."""
         self.linked = {(name, place) for name, links in self.links.items() for link in links for place in link.columns}
         self.tests: dict[str, list[Test]] = {name: [] for name in self.tables}
         for test in dict.fromkeys((*gold.tests, *prediction.tests)):
@@ -143,6 +150,12 @@ class Drawer:
                 else:
                     self.lacking.append((name, place, value))
 
+    def _is_shared(self, name: str, place: int) -> bool:
+        """Whether no key, but the data alone make a column hold no value twice."""
+        lore = self.lore[name]
+        named = any(place in link.targets for link in self.children[name])
+        return (place,) in lore.unique and (place,) not in lore.table.keys and not named
+
     def _usable(self, name: str) -> list[int]:
         """The rows whose parents are there; where most lack theirs, all rows, which then get other parents."""
         lore, links = self.lore[name], self.links[name]
@@ -208,7 +221,7 @@ class Drawer:
             if place is None or (name, place) in self.linked:
                 continue
             domain = lore.domains[place]
-            if any(place in key for key in lore.unique):
+            if any(place in key for key in self.unique[name]):
                 continue
             if domain.kind in ("number", "digits", "date"):
                 self.numbers.append((name, place))
@@ -465,7 +478,7 @@ class Drawer:
             return False
         # What is unique names its row: a row of the data that bears this name is not this one.
         taken = any(other[place] == value for other in draft.rows[name]) or (not links and value in domain.known)
-        if (place,) in lore.unique and taken:
+        if (place,) in self.unique[name] and taken:
             return False
         followers = self._followers(draft, name, place, line) if not links or self.children[name] else []
         if domain.tied and value in domain.known:
@@ -644,7 +657,7 @@ class Drawer:
             return False
         name, place = self.chance.choice(groups)
         lore = self.lore[name]
-        if not draft.rows[name] or (place,) in lore.unique or (name, place) in self.linked:
+        if not draft.rows[name] or (place,) in self.unique[name] or (name, place) in self.linked:
             return False
         value = self.chance.choice(draft.rows[name])[place]
         while sum(line[place] == value for line in draft.rows[name]) < wanted:
@@ -673,7 +686,7 @@ class Drawer:
         if line is None:
             return False
         lore = self.lore[name]
-        kept = {place for key in lore.unique for place in key}
+        kept = {place for key in self.unique[name] for place in key}
         done: set[int] = set()
         for place, domain in enumerate(lore.domains):
             if place in kept or place in done:
@@ -746,7 +759,7 @@ class Drawer:
     def _drop_repeated(self, draft: Draft) -> None:
         for name, lines in draft.rows.items():
             lore = self.lore[name]
-            keys = lore.unique or ([tuple(range(len(lore.table.columns)))] if lore.distinct else [])
+            keys = self.unique[name] or ([tuple(range(len(lore.table.columns)))] if lore.distinct else [])
             for key in keys:
                 if len(lines) < 2:
                     break
@@ -799,12 +812,12 @@ class Drawer:
                 present = {tuple([line[target] for target in link.targets]) for line in draft.rows[link.parent]}
                 if any(not self._loose(link, line) and self.key_of(link, line) not in present for line in lines):
                     return False
-            for key in lore.unique:
+            for key in self.unique[name]:
                 values = [tuple([line[place] for place in key]) for line in lines]
                 whole = [value for value in values if None not in value]
                 if len(set(whole)) < len(whole):
                     return False
-            if lore.distinct and not lore.unique and len(set(map(tuple, lines))) < len(lines):
+            if lore.distinct and not self.unique[name] and len(set(map(tuple, lines))) < len(lines):
                 return False
             for one, other in lore.apart:
                 if any(line[one] is not None and line[one] == line[other] for line in lines):

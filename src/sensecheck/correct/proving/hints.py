@@ -70,6 +70,9 @@ class Hints:
     counts: list[int] = field(default_factory=list)
     limits: list[int] = field(default_factory=list)
     limited: list[Limited] = field(default_factory=list)
+    repeated: set[tuple[str, int]] = field(default_factory=set)
+    """Columns that make sense in the query only where rows share a value: it counts the rows of their table by them,
+    or wants a value of rows that cannot be one row."""
     read: bool = True
 
 
@@ -197,11 +200,13 @@ class _Reader:
             if left is not None and right is not None:
                 for one, other in zip(left.expressions, right.expressions, strict=False):
                     self._match(one, other)
+                self._apart(left, right)
         elif isinstance(node, exp.Group):
-            for item in node.expressions:
-                found = self._column(item)
-                if found is not None:
-                    self.hints.groups.append((found[0].table, found[1]))
+            columns = [found for item in node.expressions if (found := self._column(item)) is not None]
+            self.hints.groups += [(slot.table, place) for slot, place in columns]
+            single = len(columns) == len(node.expressions) == 1 and node.parent.find(exp.AggFunc) is not None
+            if single and self._only_source(node.parent) is columns[0][0]:
+                self.hints.repeated.add((columns[0][0].table, columns[0][1]))
         elif isinstance(node, exp.Join) and node.args.get("using"):
             self._using(node)
         if isinstance(node, exp.Query) and node.args.get("limit") is not None:
@@ -210,6 +215,34 @@ class _Reader:
             number = self._constant(node.expression)
             if number is not None and isinstance(number[0], int):
                 self.hints.limits.append(number[0])
+
+    def _only_source(self, select: Any) -> Slot | None:
+        """The use of a table that is all that a SELECT reads from."""
+        sources = list(self.scopes.get(id(select), {}).values())
+        return sources[0] if len(sources) == 1 and not select.args.get("joins") else None
+
+    def _apart(self, left: Any, right: Any) -> None:
+        """Two arms show one column of one table, of rows that no row is both of: `x < 3` and `x > 10`."""
+        one, other = self._only_source(left), self._only_source(right)
+        if one is None or other is None or one.table != other.table or len(left.expressions) != 1:
+            return
+        shown = [self._column(arm.expressions[0]) for arm in (left, right) if arm.expressions]
+        if len(shown) == 2 and shown[0] is not None and shown[1] is not None and shown[0][1] == shown[1][1]:
+            tests = [list(self._conditions(arm)) for arm in (left, right)]
+            if any(_exclude(first, second) for first in tests[0] for second in tests[1]):
+                self.hints.repeated.add((one.table, shown[0][1]))
+                self.hints.groups.append((one.table, shown[0][1]))
+
+    def _conditions(self, select: Any) -> Iterator[Test]:
+        """The tests of columns that every row of a SELECT passes."""
+        where = select.args.get("where")
+        for node in where.this.flatten() if where is not None and isinstance(where.this, exp.And) else [where]:
+            test = node.this if isinstance(node, exp.Where) else node
+            operator = _OPERATORS.get(type(test))
+            found = self._column(test.this) if operator is not None else None
+            value = self._constant(test.expression) if operator is not None else None
+            if operator is not None and found is not None and value is not None:
+                yield Test(found[0], found[1], operator, value[0])
 
     def _limited(self, query: Any) -> None:
         number = self._constant(query.args["limit"].expression)
@@ -277,6 +310,17 @@ class _Reader:
         one, other = self._column(left), self._column(right)
         if one is not None and other is not None:
             self.hints.joins.append(Join(*one, *other))
+
+
+def _exclude(one: Test, other: Test) -> bool:
+    """Whether no value passes both tests."""
+    if one.column != other.column or one.value is None or type(one.value) is not type(other.value):
+        return False
+    if one.operator == other.operator == "=":
+        return one.value != other.value
+    if one.operator in (">", ">=") and other.operator in ("<", "<="):
+        one, other = other, one
+    return one.operator in ("<", "<=") and other.operator in (">", ">=") and one.value < other.value  # type: ignore[operator]
 
 
 def _tables(part: Any) -> Iterator[Any]:

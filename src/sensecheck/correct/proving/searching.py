@@ -263,6 +263,11 @@ class Search:
             if not self.drawer.is_usual(name, place, value) and any(line[place] == value for line in rows[name]):
                 column = self.knowledge.lore[name].table.columns[place].name
                 marks.append(f"constant absent from the data: {name}.{column}")
+        for name, place in self.drawer.shared if self.knowledge.data_given else ():
+            values = [line[place] for line in rows[name] if line[place] is not None]
+            if len(set(values)) < len(values):
+                column = self.knowledge.lore[name].table.columns[place].name
+                marks.append(f"two rows with one {name}.{column}, which the data do not have")
         for link in self.drawer.always_parents:
             lines = rows[link.child]
             keys = {self.drawer.key_of(link, line) for line in lines}

@@ -151,7 +151,10 @@ def test_rows_share_a_value_where_the_gold_is_about_such_rows(prover: Prover, go
 
 
 def test_rows_share_no_value_that_is_unique_where_the_gold_is_about_single_rows(prover: Prover) -> None:
-    whole, declared = "SELECT district FROM shop WHERE goods < 3000", SHOPS.replace("district TEXT", "district TEXT UNIQUE")
+    whole, declared = (
+        "SELECT district FROM shop WHERE goods < 3000",
+        SHOPS.replace("district TEXT", "district TEXT UNIQUE"),
+    )
     for gold, prediction, schema in (
         (whole, whole.replace("district", "DISTINCT district"), SHOPS),
         (f"{whole} INTERSECT SELECT district FROM shop WHERE id > 1", f"{whole} AND id > 1", SHOPS),

@@ -13,12 +13,13 @@ from sensecheck.stores.outcomes import Failure, Outcome, Reason, decode_cell, en
 from sensecheck.stores.sql_gate import is_reading, machinery, quoted
 
 from .sandbox import ANSWER_BYTES, QUERY_CHARACTERS, ROWS, answer_size
-from .schema import Affinity, Column, Link, Schema, Table, parents_first
+from .schema import Affinity, Column, Link, Schema, Table, parents_before, parents_first
 
 MEMORY = "256MB"
 _WHOLE = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|BOOLEAN")
 _PARTS = re.compile(r"FLOAT|DOUBLE|REAL|DECIMAL.*")
 _FOREIGN = re.compile(r"FOREIGN KEY \((.+?)\) REFERENCES (.+?)\((.+?)\)")
+_PIECES = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[(),]|[^'"(),]+""")
 _NOT_OF_THE_DATA = frozenset(
     """
     random setseed uuid gen_random_uuid uuidv4 uuidv7 now today get_current_time get_current_timestamp current_date
@@ -63,6 +64,10 @@ def read_duckdb_schema(connection: Any) -> Schema:
             "SELECT table_name, column_name FROM information_schema.columns WHERE is_generated = 'ALWAYS'"
         ).fetchall()
     )
+    schema.first = connection.execute(
+        "SELECT sequence_name, sql FROM duckdb_sequences() WHERE schema_name = 'main' AND NOT temporary "
+        "AND database_name = current_database() ORDER BY sequence_oid"
+    ).fetchall()
     for name, column, declared, nullable in connection.execute(
         f"SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() WHERE {where} "
         "ORDER BY table_oid, column_index"
@@ -128,9 +133,12 @@ class DuckdbSandbox:
 
     def __init__(self, schema: Schema, *, foreign_keys: bool = False) -> None:
         self.schema = schema
+        self._foreign_keys = foreign_keys
         self.connection = connect()
+        for _, statement in schema.first:
+            self.connection.execute(statement)
         for table in schema.tables.values():
-            self.connection.execute(table.ddl if foreign_keys else _without_links(table))
+            self.connection.execute(table.ddl if foreign_keys else _without_links(table.ddl))
         for _, statement in schema.further:
             self.connection.execute(statement)
         self._open = False
@@ -148,12 +156,16 @@ class DuckdbSandbox:
             self.connection.execute("BEGIN")
             self._open = True
             for name, lines in rows.items():
-                if lines:
-                    table = self.schema.tables[name]
+                table = self.schema.tables[name]
+                itself = self._foreign_keys and any(link.parent == name for link in table.links)
+                # Of one statement, no row can name another.
+                for at_once in (
+                    [[line] for line in parents_before(table, lines)] if itself else [lines] if lines else []
+                ):
                     columns = ", ".join(quoted(column.name) for column in table.columns)
                     places = f"({', '.join('?' * len(table.columns))})"
-                    statement = f"INSERT INTO {quoted(name)} ({columns}) VALUES {', '.join([places] * len(lines))}"
-                    self.connection.execute(statement, [cell for line in lines for cell in line])
+                    statement = f"INSERT INTO {quoted(name)} ({columns}) VALUES {', '.join([places] * len(at_once))}"
+                    self.connection.execute(statement, [cell for line in at_once for cell in line])
         except duckdb.Error as error:
             return str(error) or type(error).__name__
         return ""
@@ -230,9 +242,19 @@ class DuckdbSandbox:
         return outcome, read, words & _NOT_OF_THE_DATA
 
 
-def _without_links(table: Table) -> str:
-    """The statement that makes a table, with its keys and without foreign keys and checks."""
-    columns = [f"{quoted(c.name)} {c.declared}{' NOT NULL' if c.not_null else ''}" for c in table.columns]
-    computed = re.findall(r'((?:"[^"]+"|\w+) [\w(), ]+ GENERATED ALWAYS AS\s*\(.+?\)\)?)(?=, |\))', table.ddl)
-    keys = [f"UNIQUE ({', '.join(quoted(table.columns[p].name) for p in key)})" for key in table.keys if key]
-    return f"CREATE TABLE {quoted(table.name)} ({', '.join([*columns, *computed, *keys])})"
+def _without_links(ddl: str) -> str:
+    """The statement that makes a table, as DuckDB writes it, without its foreign keys: these stand by themselves.
+
+    >>> _without_links("CREATE TABLE c(n INTEGER CHECK((n < 3)), r INTEGER, FOREIGN KEY (r) REFERENCES p(id));")
+    'CREATE TABLE c(n INTEGER CHECK((n < 3)), r INTEGER)'
+    """
+    pieces = [""]
+    depth = 0
+    for token in _PIECES.findall(ddl.strip().rstrip(";")):
+        depth += (token == "(") - (token == ")")
+        if token == "," and depth == 1:
+            pieces.append("")
+        else:
+            pieces[-1] += token
+    kept = [piece for piece in pieces if not piece.lstrip().startswith("FOREIGN KEY (")]
+    return ",".join(kept) + (")" if len(kept) < len(pieces) and kept[-1] is not pieces[-1] else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .knowledge import Lore, Row, learn
@@ -14,6 +14,12 @@ ROWS = 8
 _NAME = re.compile(r"name|title|label|email|phone|url|address", re.I)
 _TRUTH = re.compile(r"BOOL", re.I)
 _DAY = re.compile(r"DATE|TIME", re.I)
+_PLAIN: Mapping[str, Callable[[int], Value]] = {
+    "BLOB": lambda number: bytes([number]),
+    "UUID": lambda number: f"00000000-0000-0000-0000-{number + 1:012}",
+    "TIME": lambda number: f"{8 + number:02}:00:00",
+    "INTERVAL": lambda number: f"{number + 1} days",
+}
 _FIRST_DAY = datetime.date(2020, 1, 1)
 
 
@@ -53,7 +59,13 @@ def invent(table: Table, lore: Mapping[str, Lore], listed: Mapping[int, Sequence
 def _value(column: Column, number: int, keyed: bool, listed: Sequence[Value] | None) -> Value:
     if listed:
         return listed[number % len(listed)]
-    if _TRUTH.search(column.declared):
+    declared = column.declared.upper()
+    if declared.startswith("ENUM("):
+        words = [word.replace("''", "'") for word in re.findall(r"'((?:[^']|'')*)'", column.declared)]
+        return words[number % len(words)]
+    if declared in _PLAIN:
+        return _PLAIN[declared](number)
+    if _TRUTH.search(declared):
         return number % 2
     if _DAY.search(column.declared):
         day = (_FIRST_DAY + datetime.timedelta(days=31 * number)).isoformat()

@@ -24,7 +24,7 @@ from .inventing import invent
 from .judging import Engine, compared
 from .knowledge import Knowledge, Lore, Row, learn, read_rows
 from .sandbox import Sandbox
-from .schema import Schema, read_sqlite_schema
+from .schema import Schema, parents_before, read_sqlite_schema
 from .searching import Report, Search
 
 Given: TypeAlias = "dict[str, list[Row]]"
@@ -58,7 +58,7 @@ class SearchEngine:
     def answer(self, text: str, database: str) -> dict[str, Any]:
         request = orjson.loads(text)
         started = time.process_time()
-        reply = self._reply(request, database)
+        reply = {"left_out": request["broken"]} if request["broken"] else self._reply(request, database)
         reply["seconds"] = time.process_time() - started
         return {"columns": ["report"], "rows": [[orjson.dumps(reply).decode()]]}
 
@@ -74,7 +74,7 @@ class SearchEngine:
         except errors as error:
             return {"left_out": f"the schema cannot be built in memory: {error}"}
         report = Search(knowledge, sandbox, gold, prediction, request["seed"], self.dialect).run(request["budget"])
-        return _encoded(report, knowledge)
+        return _encoded(report, knowledge, self.dialect)
 
     def _on_the_database(self, gold: str, prediction: str, database: str) -> dict[str, Any]:
         """What there is to say before any search: a query fails on the database, or the two differ there."""
@@ -155,24 +155,25 @@ def _built(script: str) -> sqlite3.Connection:
     return connection
 
 
-def _encoded(report: Report, knowledge: Knowledge) -> dict[str, Any]:
+def _encoded(report: Report, knowledge: Knowledge, dialect: str) -> dict[str, Any]:
     reply: dict[str, Any] = {"tried": report.tried, "left_out": report.left_out}
     reply["notes"] = [*knowledge.schema.notes, *report.notes]
     found = report.found
     if found is not None:
         tables = {}
+        schema = knowledge.schema
         for name, lines in found.rows.items():
             columns = [column.name for column in knowledge.lore[name].table.columns]
-            tables[name] = encode_outcome(Answer(columns, [tuple(line) for line in lines]))
-        schema = knowledge.schema
+            tables[name] = encode_outcome(Answer(columns, parents_before(schema.tables[name], lines)))
         reply["found"] = {
-            "ddl": [schema.tables[name].ddl for name in found.rows],
+            "ddl": schema.first_of(found.rows) + [schema.tables[name].ddl for name in found.rows],
             "further": schema.further_of(found.rows),
             "tables": tables,
             "gold": encode_outcome(found.trial.gold),
             "predicted": encode_outcome(found.trial.predicted),
             "difference": found.trial.difference,
-            "circular": schema.is_circular(list(found.rows)),
+            # DuckDB has no such circles: a table names those that are there, or itself.
+            "circular": dialect == "sqlite" and schema.is_circular(list(found.rows)),
             "marks": found.marks,
         }
     return reply

@@ -56,6 +56,10 @@ class Judge:
         self.plan = plan_gold(gold, dialect)
         self.limited = [_Limit(limited, dialect) for own in hints for limited in own.limited]
         self.failures = [0, 0]
+        self.built = 0
+        """Databases that could be made."""
+        self.refusal = ""
+        """Why the engine did not take the rows of the last one that could not."""
         self.reply: tuple[Answer, Answer] | None = None
         """What the queries answered last."""
 
@@ -63,8 +67,11 @@ class Judge:
         """How the queries differ on these rows; None where they do not, or where one of them fails."""
         self.reply = None
         try:
-            if self.engine.fill(rows):
+            refusal = self.engine.fill(rows)
+            if refusal:
+                self.refusal = refusal
                 return None
+            self.built += 1
             return self._differ()
         finally:
             self.engine.clear()

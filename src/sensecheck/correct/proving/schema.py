@@ -56,6 +56,8 @@ class Table:
 class Schema:
     tables: dict[str, Table]
     """By name, parents before their children as far as that goes."""
+    first: list[tuple[str, str]] = field(default_factory=list)
+    """Statements without which a table cannot be made, with the names that they make: sequences that number rows."""
     further: list[tuple[str, str]] = field(default_factory=list)
     """Statements that make what is no table: indexes without which a row could be there twice, with the table that
     they are of, and views."""
@@ -76,6 +78,11 @@ class Schema:
         places = {name: place for place, name in enumerate(names)}
         links = [link for name in names for link in self.tables[name].links]
         return any(places[link.child] <= places.get(link.parent, -1) for link in links)
+
+    def first_of(self, names: Iterable[str]) -> list[str]:
+        """What has to be made before these tables."""
+        ddl = [self.tables[name].ddl for name in names]
+        return [text for made, text in self.first if any(made in statement for statement in ddl)]
 
     def further_of(self, names: Iterable[str]) -> list[str]:
         """The views, and the indexes of these tables."""
@@ -237,6 +244,24 @@ def parents_first(tables: dict[str, Table]) -> list[str]:
                 open_names.add(parent)
                 path.append((parent, [link.parent for link in tables[parent].links]))
     return list(order)
+
+
+def parents_before(table: Table, lines: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """The rows of a table in an order in which each comes after those of the table that it names, where there is one."""
+    own = [link for link in table.links if link.parent == table.name]
+    todo, done = [tuple(line) for line in lines], list[tuple[Any, ...]]()
+    while todo and own:
+        free = [row for row in todo if not any(_names(row, other, link) for link in own for other in todo)]
+        if not free:
+            break
+        done += free
+        todo = [row for row in todo if row not in free]
+    return done + todo
+
+
+def _names(row: Sequence[Any], other: Sequence[Any], link: Link) -> bool:
+    named = [other[target] for target in link.targets]
+    return row is not other and [row[place] for place in link.columns] == named
 
 
 def insertion(table: Table) -> str:

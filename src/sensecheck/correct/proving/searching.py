@@ -99,6 +99,10 @@ class Search:
         except GivenUpError as reason:
             if report.found is None:
                 report.left_out = str(reason)
+        if report.found is None and not self.judge.built and not report.left_out:
+            # What was not looked at is not among the pairs that no database tells apart.
+            why = self.judge.refusal or "no rows keep to all that those of the data keep to"
+            report.left_out = f"no database could be made: {why}"
         return report
 
     def _objection(self, text: str) -> str:

@@ -171,7 +171,7 @@ class Prover:
         content = self._content(pair)
         message = {
             "gold": _whole(pair.gold), "prediction": _whole(pair.prediction), "schema": pair.schema,
-            "agreed": pair.agreed, "comparison": pair.comparison, "content": content,
+            "broken": _broken(pair), "agreed": pair.agreed, "comparison": pair.comparison, "content": content,
             "seed": f"{self.seed}\0{content}", "budget": self.budget,
         }  # fmt: skip
         return Request(orjson.dumps(message).decode(), pair.database)
@@ -209,8 +209,16 @@ class Prover:
 
 
 def _whole(text: str) -> str:
-    """The text without halves of characters, which no message can carry; the engine refuses what stands for them."""
+    """The text without halves of characters, which no message can carry."""
     return text.encode("utf-8", "replace").decode()
+
+
+def _broken(pair: Pair) -> str:
+    """Why there is nothing to search for: a text with half a character is no query."""
+    for owner, text in (("gold", pair.gold), ("prediction", pair.prediction)):
+        if text != _whole(text):
+            return f"{owner}: the query contains half a character (a lone surrogate)"
+    return ""
 
 
 def _answer(data: dict[str, Any]) -> Answer:

@@ -61,6 +61,8 @@ class GraphSearchEngine:
         return {"columns": ["report"], "rows": [[orjson.dumps(reply).decode()]]}
 
     def _reply(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["broken"]:
+            return {"left_out": request["broken"]}
         comparison = Comparison(*request["comparison"])
         admitted: list[Admitted] = []
         asked: list[Asked] = []

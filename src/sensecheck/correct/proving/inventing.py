@@ -61,7 +61,7 @@ def _value(column: Column, number: int, keyed: bool, listed: Sequence[Value] | N
         return listed[number % len(listed)]
     declared = column.declared.upper()
     if declared.startswith("ENUM("):
-        words = [word.replace("''", "'") for word in re.findall(r"'((?:[^']|'')*)'", column.declared)]
+        words: list[str] = [word.replace("''", "'") for word in re.findall(r"'((?:[^']|'')*)'", column.declared)]
         return words[number % len(words)]
     if declared in _PLAIN:
         return _PLAIN[declared](number)

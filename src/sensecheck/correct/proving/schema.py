@@ -247,7 +247,7 @@ def parents_first(tables: dict[str, Table]) -> list[str]:
 
 
 def parents_before(table: Table, lines: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """The rows of a table in an order in which each comes after those of the table that it names, where there is one."""
+    """The rows of a table, each after those of the same table that it names, where there is such an order."""
     own = [link for link in table.links if link.parent == table.name]
     todo, done = [tuple(line) for line in lines], list[tuple[Any, ...]]()
     while todo and own:

@@ -11,6 +11,7 @@ import pytest
 from sensecheck.correct import evaluate, tell_apart
 from sensecheck.correct.examples import example_page
 from sensecheck.correct.proving.agreements import file_name
+from sensecheck.correct.proving.schema import Link, Table, parents_before
 from sensecheck.correct.proving.telling import Pair, Prover, Telling
 from sensecheck.correct.proving.writing import comment, literal
 from sensecheck.inputs.errors import InputError
@@ -324,6 +325,20 @@ def test_the_number_of_a_row_is_not_its_content(prover: Prover) -> None:
     assert str(telling) == "left out: neither query reads a table"
 
 
+def test_rows_that_no_table_takes_are_not_counted_as_tried(prover: Prover) -> None:
+    schema = "CREATE TABLE t (a INT, s TEXT CHECK (s GLOB '[0-9]*'))"
+    telling = tell(prover, "SELECT a FROM t WHERE a > 1", "SELECT a FROM t WHERE a >= 1", schema=schema)
+    assert str(telling) == "left out: no database could be made: CHECK constraint failed: s GLOB '[0-9]*'"
+    strict = "CREATE TABLE t (a INTEGER PRIMARY KEY, b REAL NOT NULL, d BLOB) STRICT"
+    telling = tell(prover, "SELECT a FROM t WHERE b > 2", "SELECT a FROM t WHERE b >= 2", schema=strict)
+    assert telling.status == "told apart"
+
+
+def test_half_a_character_is_no_query(prover: Prover) -> None:
+    telling = tell(prover, "SELECT a FROM t", "SELECT '\ud800' FROM t", schema="CREATE TABLE t (a INT)")
+    assert str(telling) == "left out: prediction: the query contains half a character (a lone surrogate)"
+
+
 def test_a_schema_that_cannot_be_built_is_told() -> None:
     telling = tell_apart("SELECT 1", "SELECT 2", schema="CREATE TABLE t (")
     assert str(telling) == "left out: the schema cannot be built in memory: incomplete input"
@@ -463,6 +478,32 @@ def test_duckdb(gold: str, prediction: str, status: str, tmp_path: Path) -> None
     assert again.status in (status, "differ already") and telling == tell_apart(
         gold, prediction, schema=DUCKS, dialect="duckdb"
     )
+
+
+DUCK_TABLES = {
+    "generated": "CREATE TABLE t(a INT, b VARCHAR, c VARCHAR GENERATED ALWAYS AS (concat(b, '), x (', a))); INSERT INTO t VALUES (1, 'x'), (4, 'y')",
+    "sequence": "CREATE SEQUENCE q; CREATE TABLE t(id INT DEFAULT nextval('q'), a INT); INSERT INTO t(a) VALUES (3), (6), (9)",
+    "tree": "CREATE TABLE t(id INT PRIMARY KEY, a INT, boss INT REFERENCES t(id)); INSERT INTO t VALUES (1, 9, NULL); INSERT INTO t VALUES (2, 5, 1), (3, 4, 1)",
+    "types": "CREATE TABLE t(id UUID PRIMARY KEY, a INT, m ENUM('it''s', 'no'), d TIME, i INTERVAL, b BLOB)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", DUCK_TABLES.values(), ids=DUCK_TABLES)
+def test_duckdb_tables_of_every_kind(schema: str) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    gold, prediction = "SELECT a FROM t WHERE a > 3", "SELECT a FROM t WHERE a >= 3"
+    telling = tell_apart(gold, prediction, schema=schema, dialect="duckdb")
+    assert telling.counterexample is not None, telling
+    connection = duckdb.connect(":memory:")
+    connection.execute(telling.counterexample.script(gold, prediction))
+    assert connection.execute(prediction).fetchall() == telling.counterexample.prediction.rows
+    connection.close()
+
+
+def test_rows_of_a_tree_go_in_after_the_row_that_they_hang_below() -> None:
+    table = Table("t", [], "", links=[Link("t", (1,), "t", (0,))])
+    assert parents_before(table, [[3, 2], [2, 1], [1, None]]) == [(1, None), (2, 1), (3, 2)]
+    assert parents_before(table, [[1, 2], [2, 1]]) == [(1, 2), (2, 1)]
 
 
 def test_duckdb_without_end_is_ended_by_the_clock() -> None:

@@ -556,6 +556,7 @@ def test_agreements_of_a_run_are_proven_different(school: Path, tmp_path: Path) 
     first, third = page["../q:0"], page["../q:2"]
     assert first["title"].endswith("right, both empty, but proven another query")
     assert first["parts"][-1]["label"] == "a database on which they differ"
+    assert first["parts"][-2]["spans"][0][0] == "proven another query: "
     assert first["parts"][-1]["spans"][0][0].startswith("different rows\nclass (id, room, floor)\n")
     assert third["title"].endswith("right") and third["parts"][-1]["label"] == "answers"
     # A run in its place leaves nothing of it.

@@ -54,6 +54,8 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
     if row.get("counterexample"):
         where = "database" if row.get("kind", "table") == "table" else "graph"
         shown = str(row["counterexample"])[:_LONGEST]
+        told = f"The answers agree, but on the {where} below they do not: prediction or gold asks for something else."
+        parts.append({"label": "proof", "spans": [["proven another query: ", "bad"], [told, ""]]})
         parts.append({"label": f"a {where} on which they differ", "spans": [[shown, ""]]})
     return {"title": f"{row['id']} · {_verdict(row)}", "parts": parts}
 

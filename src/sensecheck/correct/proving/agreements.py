@@ -179,7 +179,7 @@ class Agreements:
         told = f"{self.found:,} of {self.searched:,} {what} proven different by a small {self.unit}"
         if self.folder is not None and self.found:
             told += f" ({FOLDER}/ holds each)"
-        return [f"{told}; the others are not proven equal"]
+        return [f"{told}; the others are not proven equal" if self.found < self.searched else told]
 
 
 COLUMNS = ("correct_proven", "proven_different", "proven_hard", *(name for name, _ in CLASSES.values()), "not_searched")

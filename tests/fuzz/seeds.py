@@ -596,6 +596,10 @@ SPARQL_REPLIES: list[Any] = [
 MODEL_REPLIES: list[Any] = [
     {"id": "1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "entailment"}}], "usage": {"total_tokens": 3}},
     {"choices": [{"text": "1. A man sits.\n2. He stands."}, {"text": "neutral"}]},
+    {"choices": [{"message": {"content": None, "reasoning_content": "Hm", "tool_calls": [{}]}, "finish_reason": "length", "logprobs": {"content": [{"token": "neut", "logprob": -0.1, "top_logprobs": [{"token": "ent", "logprob": -2}]}]}}], "usage": {"prompt_tokens": 3, "completion_tokens": 4}},
+    {"output": [{"type": "reasoning", "summary": [{"text": "Hm"}]}, {"type": "message", "content": [{"type": "output_text", "text": "neutral", "logprobs": []}]}], "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}},
+    {"content": [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": "entailment"}], "stop_reason": "end_turn", "usage": {"input_tokens": 3, "output_tokens": 1}},
+    {"error": {"code": 429, "message": "slow"}},
 ]  # fmt: skip
 ANSWERS: list[str] = [
     "entailment",
@@ -603,6 +607,8 @@ ANSWERS: list[str] = [
     "Label: 2",
     "I think it is not entailment but neutral",
     "**Neutral**",
+    '<think>Entailment? Neither.</think>\n{"label": "neutral"}',
+    "Premise and hypothesis agree.\n\n**Final Answer**\n\\boxed{\\text{entailment}}",
 ]
 OUTCOMES: list[Any] = [
     {"columns": ["x", "n"], "rows": [[["iri", "http://e/a"], {"n": "99999999999999999999"}], [["literal", "3", "http://e/int", ""], {"f": "nan"}], [{"b": "00ff"}, {"s": "1.5", "t": "Decimal"}]], "seconds": 0.5},

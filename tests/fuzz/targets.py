@@ -1258,21 +1258,27 @@ def _reply(path: Path, status: int = 200) -> Any:
 
 @target("model replies", lambda: [seeds.as_json("reply.json", one) for one in seeds.MODEL_REPLIES], owner="servers")
 def _model_replies(path: Path) -> None:
-    from sensecheck.models.classifiers import read_answer
-    from sensecheck.models.endpoint import Endpoint, _NoTextError, _PassingError
+    from sensecheck.models.dialects import DIALECTS
+    from sensecheck.models.endpoint import CallError, Endpoint, EndpointError
+    from sensecheck.models.nli_words import reader
+    from sensecheck.models.prompts import NLI_PROMPT
 
-    # Faults of one reply: the caller asks again, or tells them as an error of the endpoint.
-    with suppress(_PassingError, _NoTextError):
-        for text in Endpoint("http://localhost:9/v1", "m")._texts(_reply(path)):
-            read_answer(text)
+    for api in DIALECTS:
+        # Faults of one reply: the caller asks again, or tells them as an error of the endpoint.
+        with suppress(CallError, EndpointError):
+            reader(NLI_PROMPT)(Endpoint("http://localhost:9/v1", "m", api=api)._said(_reply(path)))
 
 
 @target("model answers", lambda: _texts("answer", seeds.ANSWERS), owner="servers")
 def _model_answers(path: Path) -> None:
-    from sensecheck.models.classifiers import LabelError, label_of, read_answer
+    from sensecheck.models.classifiers import LabelError, label_of
+    from sensecheck.models.nli_words import reader
+    from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT
+    from sensecheck.models.said import Said
 
     text = _safe_text(path)
-    read_answer(text)
+    for prompt in (NLI_PROMPT, FLAN_PROMPT):
+        reader(prompt)(Said(text))
     with suppress(LabelError):
         label_of(text)
 

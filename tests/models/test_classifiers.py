@@ -21,12 +21,13 @@ from sensecheck.models.classifiers import (
     SmallClassifier,
     TableClassifier,
     label_of,
-    read_answer,
 )
 from sensecheck.models.generators import Request, RuleGenerator, StoredStatements
 from sensecheck.models.listing import statements_in
+from sensecheck.models.nli_words import reader
 from sensecheck.models.probe import PROBE, judge, probe
-from sensecheck.models.prompts import FLAN_PROMPT, fill
+from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT, fill
+from sensecheck.models.said import Said
 from sensecheck.robust import original
 
 
@@ -57,37 +58,10 @@ def test_what_is_no_label(spelling: object) -> None:
         label_of(spelling)
 
 
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("yes", 0),
-        ("Yes.", 0),
-        (" no", 2),
-        ("No, it is not", 2),
-        ("it is not possible to tell", 1),
-        ("Entailment", 0),
-        ("**Contradiction**", 2),
-        ("The answer is neutral.", 1),
-        ("Answer: contradiction", 2),
-        ("Yes, it contradicts the premise", 2),
-        ("No contradiction here", 1),
-        ("This entails the hypothesis", 0),
-        ("not entailment", 1),
-        ("", None),
-        ("banana", None),
-        ("maybe", 1),
-        ("The hypothesis cannot be inferred from the premise", 1),
-        ("It does not contradict; it is entailed", 0),
-    ],
-)
-def test_answers_in_words(text: str, label: int | None) -> None:
-    assert read_answer(text) == label
-
-
 @given(st.text(max_size=300))
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_answer_is_survived(text: str) -> None:
-    assert read_answer(text) in (None, 0, 1, 2)
+    assert reader(NLI_PROMPT)(Said(text)).label in (None, 0, 1, 2)
     assert all(item.strip() for item in statements_in(text))
 
 
@@ -213,18 +187,3 @@ def test_the_small_model(shared: Path) -> None:
 def test_gold_labels_are_not_guessed(word: str) -> None:
     with pytest.raises(ValueError, match="not an NLI label"):
         label_of(word)
-
-
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("As an AI I cannot.", None),
-        ("I'm sorry, I can't help with that.", None),
-        ("It cannot be determined from the premise.", 1),
-        ("it is not possible to tell", 1),
-        ("There is not enough information.", 1),
-        ("I am unable to say.", 1),
-    ],
-)
-def test_a_refusal_is_no_label(text: str, label: int | None) -> None:
-    assert read_answer(text) == label

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 
 from sensecheck.models import classifiers, generators
+from sensecheck.models.by_prompt import EndpointClassifier, EndpointGenerator
 from sensecheck.models.calls import CallCache
-from sensecheck.models.endpoint import Endpoint, EndpointClassifier, EndpointError, EndpointGenerator
+from sensecheck.models.endpoint import Endpoint, EndpointError
 from sensecheck.models.generators import Request
 from sensecheck.models.prompts import LIST_PROMPTS, NLI_PROMPT, fill
+from sensecheck.models.said import Unreadable
 
 HERE = Path(__file__).parent
 PAIRS = [(f"Premise number {i}.", f"Hypothesis number {i % 7}.") for i in range(60)]
@@ -67,7 +69,7 @@ def test_faults_cost_no_answer(server: Any, tmp_path: Path) -> None:
     asked = classifiers.Asked(EndpointClassifier(endpoint))
     assert asked.answers(PAIRS) == calm
     assert asked.failures == {}
-    kinds = " ".join(endpoint.retries)
+    kinds = " ".join(endpoint.spending.retries)
     assert "429" in kinds and "500" in kinds and "connection failed" in kinds
     rough.shutdown()
 
@@ -199,7 +201,7 @@ def test_an_address_that_swallows_connections_is_told_soon(monkeypatch: pytest.M
     monkeypatch.setattr(socket, "create_connection", swallow)
     endpoint = Endpoint("http://192.0.2.1/v1", "m", timeout=600, longest_pause=0.01)
     with pytest.raises(EndpointError, match="cannot be reached: no connection in time"):
-        endpoint.complete("hello")
+        endpoint.ask("hello")
     assert waited == [10.0] * 3
 
 
@@ -243,7 +245,7 @@ ODD = [
     b'{"choices":[{"message":5}]}',
     b'{"choices":[{"message":null}]}',
     b'{"choices":[{"message":{"content":5}}]}',
-    b'{"choices":[{"message":{"content":[{"type":"text","text":"yes"}]}}]}',
+    b'{"choices":[{"message":{"content":[{"type":"text","text":5}]}}]}',
     b'{"choices":[{"message":{"content":false}}]}',
     b'{"choices":[{"text":5}]}',
     b"[" * 100_000,
@@ -262,29 +264,37 @@ def test_odd_answers_are_faults_of_their_call(server: Any, monkeypatch: pytest.M
     answers = asked.answers(PAIRS[:2])
     assert [answer.label for answer in answers] == [None, None]
     assert all((answer.failure or "").startswith("endpoint: answered") for answer in answers), answers
-    assert endpoint.requests == 4, "each is tried again"
+    assert endpoint.spending.requests == 4, "each is tried again"
     assert generators.Asked(EndpointGenerator(endpoint)).statements([Request("A dog runs.", True, 5)]) == [None]
 
 
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (b'{"choices":[{"message":{"content":null,"refusal":"I will not."}}]}', "refused"),
-        (b'{"choices":[{"message":{"content":null,"tool_calls":[{}]},"finish_reason":"tool_calls"}]}', "tool_calls"),
-        (b'{"choices":[{"message":{"content":null},"finish_reason":"length"}]}', "length"),
-        (b'{"choices":[{"message":{}}]}', "no reason given"),
-        (b'{"choices":[{"text":null}]}', "no reason given"),
-        (b'{"choices":[{}]}', "no reason given"),
+        (b'{"choices":[{"message":{"content":null,"refusal":"I will not."}}]}', Unreadable.REFUSED),
+        (b'{"choices":[{"message":{"content":null},"finish_reason":"content_filter"}]}', Unreadable.REFUSED),
+        (b'{"choices":[{"message":{"content":null,"tool_calls":[{}]},"finish_reason":"tool_calls"}]}', Unreadable.TOOL),
+        (b'{"choices":[{"message":{"content":null},"finish_reason":"length"}]}', Unreadable.CUT_OFF),
+        (b'{"choices":[{"message":{"content":"","reasoning":"Hm"},"finish_reason":"length"}]}', Unreadable.CUT_OFF),
+        (b'{"choices":[{"message":{"content":""}}]}', Unreadable.EMPTY),
+        (b'{"choices":[{"message":{}}]}', Unreadable.EMPTY),
+        (b'{"choices":[{"text":null}]}', Unreadable.EMPTY),
+        (b'{"choices":[{}]}', Unreadable.EMPTY),
     ],
 )
-def test_an_answer_without_text_is_named(server: Any, monkeypatch: pytest.MonkeyPatch, body: bytes, why: str) -> None:
-    """It is an answer: not asked for again, and however many there are, the endpoint is not dead."""
+def test_an_answer_without_text_is_named(
+    server: Any, monkeypatch: pytest.MonkeyPatch, body: bytes, why: Unreadable
+) -> None:
+    """It is an answer: kept, not asked for again, and however many there are, the endpoint is not dead."""
     _answering(monkeypatch, body)
     endpoint = Endpoint(url(server), "m", patience=3)
-    asked = classifiers.Asked(EndpointClassifier(endpoint))
-    assert {answer.label for answer in asked.answers(PAIRS)} == {None}
-    assert asked.failures == {f"endpoint: answered without text ({why})": len(PAIRS)}
-    assert endpoint.requests == len(PAIRS)
+    cache = CallCache()
+    for _ in range(2):
+        asked = classifiers.Asked(EndpointClassifier(endpoint), cache)
+        answers = asked.answers(PAIRS)
+        assert {(answer.label, answer.unread) for answer in answers} == {(None, why)}
+        assert asked.failures == {}
+    assert endpoint.spending.requests == len(PAIRS)
 
 
 def test_half_a_character_in_an_answer_is_replaced(

@@ -14,8 +14,9 @@ import pytest
 from tests.network.raw_server import Caller, RawServer, Script, always, once, reply
 
 from sensecheck import stores
+from sensecheck.models.by_prompt import EndpointClassifier
 from sensecheck.models.classifiers import Answer
-from sensecheck.models.endpoint import Endpoint, EndpointClassifier
+from sensecheck.models.endpoint import Endpoint
 from sensecheck.network.address import Address
 from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
 

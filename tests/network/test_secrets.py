@@ -17,8 +17,8 @@ import zstandard
 from tests.network.raw_server import Caller, RawServer, Script, reply
 
 from sensecheck.cli import main
+from sensecheck.models.by_prompt import EndpointClassifier
 from sensecheck.models.endpoint import Endpoint as ModelEndpoint
-from sensecheck.models.endpoint import EndpointClassifier
 from sensecheck.network.address import Address, is_key, is_secret, is_secret_header, public_address, public_text
 from sensecheck.network.exchange import Exchanges
 from sensecheck.network.scrubbing import MASK, REPEATED, Secrets

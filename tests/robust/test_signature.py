@@ -17,6 +17,7 @@ from sensecheck.inputs.errors import InputError
 from sensecheck.models.calls import Identity
 from sensecheck.models.classifiers import Answer, Batch, Pair
 from sensecheck.models.generators import Request, StatementBatch
+from sensecheck.models.said import Said
 from sensecheck.report.result import load
 from sensecheck.robust import evaluate
 from sensecheck.robust.systems import Access, classifier, generator
@@ -78,15 +79,18 @@ def test_flags_of_models_are_the_settings_of_access() -> None:
         "--device", "cpu", "--dtype", "float32", "--revision", "one", "--generator-revision", "two", "--label-order",
         "neutral, entailment,contradiction", "--prompt", "<premise> <hypothesis>", "--model-name", "m",
         "--key-variable", "KEY", "--concurrency", "2", "--timeout", "1.5", "--tries", "3", "--per-minute", "30",
-        "--max-tokens", "9", "--offline",
+        "--max-tokens", "9", "--offline", "--api", "messages", "--request", '{"top_k": 1}', "--structured", "off",
+        "--logprobs", "--max-calls", "5", "--max-tokens-total", "6", "--answer-words", "ja=entailment",
     ]  # fmt: skip
     command = cli.parser()
     given = values(command.parse_args(["pairs.jsonl", *flags, "--seed", "7"]), evaluate)
     assert given == {
         "data": "pairs.jsonl",
         "access": Access(
-            "cpu", "float32", "one", "two", ("neutral", "entailment", "contradiction"), "<premise> <hypothesis>", "m",
-            "KEY", 2, 1.5, 3, 30.0, 9, True,
+            "cpu", "float32", "one", "two", ("neutral", "entailment", "contradiction"), "<premise> <hypothesis>",
+            {"ja": "entailment"}, True, model_name="m", key_variable="KEY", concurrency=2, timeout=1.5, tries=3,
+            per_minute=30.0, max_tokens=9, api="messages", request='{"top_k": 1}', structured="off", logprobs=True,
+            max_calls=5, max_tokens_total=6,
         ),
         "options": IntervalOptions(seed=7),
     }  # fmt: skip
@@ -148,9 +152,10 @@ def test_answers_that_cannot_be_read_are_told() -> None:
             yield [(i, Answer(None, text="hm")) for i, _ in enumerate(pairs)]
 
     found = evaluate(PAIRS, model=Mumbling(), check_labels=False)
-    assert [n for n in found.notes if "held no label" in n] == [
-        "8 answers held no label that could be read, such as 'hm'"
-    ]
+    told = "100.0% of 8 answers hold no label that could be read: names no label (8)"
+    assert found.notes[0] == f"warning: {told}" and found.verdict()[1] == f"{told}."
+    assert "an answer from which no label could be read: 'hm'" in found.notes
+    assert found.to_dict()["extra"]["answers"] == {"answers": 8, "unreadable": {"names no label": 8}}
 
 
 # ---- parity ------------------------------------------------------------------------------------------------------
@@ -257,20 +262,21 @@ def test_parity_asks_a_generator_for_many_at_once() -> None:
 
 def test_a_generator_at_a_url_is_asked_many_times_at_once() -> None:
     """As many calls at once as --concurrency says, and no more; statements come in the order of the requests."""
-    from sensecheck.models.endpoint import Endpoint, EndpointGenerator
+    from sensecheck.models.by_prompt import EndpointGenerator
+    from sensecheck.models.endpoint import Endpoint
 
     lock, inside, most = threading.Lock(), [0], [0]
     together = threading.Barrier(3)
 
     class Slow(Endpoint):
-        def complete(self, prompt: str, **settings: Any) -> list[str]:
+        def ask(self, prompt: str, **settings: Any) -> Said:
             with lock:
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
             together.wait(timeout=30)  # nobody leaves before three are there
             with lock:
                 inside[0] -= 1
-            return [f"1. {prompt.splitlines()[-1]}"]
+            return Said(f"1. {prompt.splitlines()[-1]}")
 
     from sensecheck.models.generators import Asked
 

@@ -25,8 +25,13 @@ CREATE TABLE IF NOT EXISTS calls (
     model_id INTEGER NOT NULL REFERENCES models(id), text TEXT NOT NULL, answer TEXT NOT NULL,
     PRIMARY KEY (model_id, text)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spent (model_id INTEGER PRIMARY KEY REFERENCES models(id), counts TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS waiting (custom_id TEXT PRIMARY KEY, model_id INTEGER NOT NULL, text TEXT NOT NULL);
 """
-_TABLES = {"models": ("id", "model", "revision", "prompt"), "calls": ("model_id", "text", "answer")}
+_TABLES = {
+    "models": ("id", "model", "revision", "prompt"), "calls": ("model_id", "text", "answer"),
+    "spent": ("model_id", "counts"), "waiting": ("custom_id", "model_id", "text"),
+}  # fmt: skip
 _LOOKUP_SIZE = 500  # below SQLite's oldest limit on bound values
 
 
@@ -90,14 +95,29 @@ class CallCache:
                     self.unreadable += 1
         return answers
 
-    def put(self, identity: Identity, answers: Mapping[str, Any]) -> None:
-        """Record answers; when this returns they survive a kill."""
+    def put(self, identity: Identity, answers: Mapping[str, Any], spent: Mapping[str, int] | None = None) -> None:
+        """Record answers, and what was spent up to now on all that were asked of this model; when this returns they
+        survive a kill.
+        """
         model_id = self._id(identity)
         rows = [
             (model_id, text, json.dumps(whole_value(answer), ensure_ascii=False)) for text, answer in answers.items()
         ]
         with faults_of(self.path), self._db:
             self._db.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", rows)
+            if spent is not None:
+                self._db.execute("INSERT OR REPLACE INTO spent VALUES (?, ?)", (model_id, json.dumps(dict(spent))))
+
+    def spent(self, identity: Identity) -> dict[str, int]:
+        """What was spent on a model's answers, by all runs that kept them here."""
+        with faults_of(self.path):
+            row = self._db.execute("SELECT counts FROM spent WHERE model_id=?", (self._id(identity),)).fetchone()
+        try:
+            counts = json.loads(row[0]) if row is not None else {}
+        except (ValueError, TypeError, RecursionError):
+            counts = {}
+        counts = counts if isinstance(counts, dict) else {}
+        return {str(name): count for name, count in counts.items() if type(count) is int and count >= 0}
 
     def count(self, identity: Identity | None = None) -> int:
         with faults_of(self.path):

@@ -9,12 +9,15 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache, Identity
+from sensecheck.models.reading_answers import Reads
 from sensecheck.models.recorded import RecordedPairs
+from sensecheck.models.said import Said, Unreadable
+from sensecheck.models.spending import Spent
 
 LABELS = ("entailment", "neutral", "contradiction")
 Pair = tuple[str, str]
@@ -26,8 +29,6 @@ _SPELLINGS = {
     "unrelated": 1, "contradiction": 2, "contradict": 2, "contradicts": 2, "contradicted": 2, "c": 2, "2": 2,
     "refute": 2, "refutes": 2, "refuted": 2, "contradictory": 2,
 }  # fmt: skip
-# What models answer, and no file of gold labels should be taken to mean.
-_ANSWERS = _SPELLINGS | {"yes": 0, "true": 0, "maybe": 1, "no": 2, "false": 2}
 # What data sets call their labels beside these; words are joined by a line, a hyphen or a space.
 _NAMES = _SPELLINGS | {
     "entailing": 0, "implied": 0, "not_enough_info": 1, "not_enough_information": 1, "not_enough_evidence": 1,
@@ -42,6 +43,8 @@ NO_GOLD = frozenset({"-", "-1", "", "none", "null", "nan", "no gold", "_"})
 
 
 _LONGEST_NAME = 100
+_LONGEST_PART = 20_000
+"""Characters at either end of an answer that are kept."""
 
 
 class LabelError(ValueError):
@@ -89,23 +92,57 @@ class Answer:
     """in the order entailment, neutral, contradiction"""
     text: str | None = None
     failure: str | None = None
+    unread: Unreadable | None = None
+    """why no label could be read from the text"""
+    finish: str | None = None
+    """why a language model stopped writing"""
+    reasoned: bool = False
+    """whether it reasoned beside its text"""
+    refused: bool = False
+
+    @classmethod
+    def of(cls, said: Said, read: Reads) -> Answer:
+        """What a language model said of a pair."""
+        reading = read(said)
+        return cls(
+            reading.label, reading.scores, said.text, None, reading.why, said.finish or None, bool(said.reasoning),
+            said.refusal,
+        )  # fmt: skip
+
+    def read_again(self, read: Reads) -> Answer:
+        """The same by another rule, or by the rules of today where it was kept; what was not said in words stays."""
+        if self.text is None:
+            return self
+        reading = read(Said(self.text, "…" if self.reasoned else "", self.finish or "", self.refused))
+        return replace(self, label=reading.label, unread=reading.why)
 
     def stored(self) -> dict[str, Any]:
-        return {k: v for k, v in (("l", self.label), ("s", self.logits), ("t", self.text)) if v is not None}
+        text = self.text
+        if text is not None and len(text) > 2 * _LONGEST_PART:
+            text = f"{text[:_LONGEST_PART]}\n{text[-_LONGEST_PART:]}"
+        parts = (
+            ("l", self.label), ("s", self.logits), ("t", text), ("e", self.finish), ("r", self.reasoned or None),
+            ("n", self.refused or None),
+        )  # fmt: skip
+        return {name: part for name, part in parts if part is not None}
 
     @classmethod
     def restored(cls, value: Any) -> Answer | None:
         """An answer that was kept; None where it is none, as anybody may have written the file."""
         if not isinstance(value, Mapping):
             return None
-        label, logits, text, failure = (value.get(name) for name in "lstf")
+        label, logits, text, failure, finish, reasoned, refused = (value.get(name) for name in "lstfern")
         sound = (
             (label is None or (type(label) is int and label in (0, 1, 2)))
             and (logits is None or (isinstance(logits, list) and len(logits) == 3 and all(map(_is_number, logits))))
-            and all(words is None or isinstance(words, str) for words in (text, failure))
+            and all(words is None or isinstance(words, str) for words in (text, failure, finish))
+            and all(mark in (None, True) for mark in (reasoned, refused))
             and not (label is None and text is None and failure is None)
         )
-        return cls(label, None if logits is None else tuple(logits), text, failure) if sound else None
+        if not sound:
+            return None
+        scores = None if logits is None else tuple(logits)
+        return cls(label, scores, text, failure, None, finish, bool(reasoned), bool(refused))
 
 
 def _is_number(value: Any) -> bool:
@@ -137,12 +174,15 @@ class Asked:
         self.cache = cache if cache is not None else CallCache()
         # What is at hand is not held a second time; a file of calls has all that were made.
         self._keeps = self.cache.path is not None or not getattr(model, "at_hand", False)
+        self._read_again: Callable[[Answer], Answer] | None = getattr(model, "read_again", None)
+        self.spending = Spent(model, self.cache)
         self.asked = 0
         """pairs the model itself was asked about"""
+        self.kept = 0
+        """pairs whose answer was known"""
         self.failures: dict[str, int] = {}
-        self.unread: set[str] = set()
-        """pairs that were answered in words that no label could be read from, now or when the answer was kept"""
         self.example = ""
+        """an answer in words that no label could be read from"""
 
     @property
     def identity(self) -> Identity:
@@ -158,7 +198,8 @@ class Asked:
             if restored is None:
                 self.cache.unreadable += 1
             else:
-                answer_by_text[text] = restored
+                answer_by_text[text] = restored if self._read_again is None else self._read_again(restored)
+        self.kept += len(answer_by_text)
         if progress is not None:
             progress(sum(text in answer_by_text for text in texts))
         unanswered = [text for text in pair_by_text if text not in answer_by_text]
@@ -168,7 +209,7 @@ class Asked:
                 text: answer.stored() for text, answer in new_answers.items() if self._keeps and answer.failure is None
             }
             if storable:
-                self.cache.put(self.identity, storable)
+                self.cache.put(self.identity, storable, self.spending.counts())
             self.asked += len(new_answers)
             for answer in new_answers.values():
                 if answer.failure is not None:
@@ -176,10 +217,8 @@ class Asked:
             answer_by_text.update(new_answers)
             if progress is not None:
                 progress(len(new_answers))
-        for text, answer in answer_by_text.items():
-            if answer.label is None and answer.text is not None:
-                self.unread.add(text)
-                self.example = self.example or answer.text
+        if not self.example:
+            self.example = next((a.text for a in answer_by_text.values() if a.label is None and a.text), "")
         missing = Answer(None, failure="the model returned no answer")
         return [answer_by_text.get(text, missing) for text in texts]
 
@@ -281,51 +320,3 @@ class SmallClassifier:
                 (start + i, Answer(int(row.argmax()), tuple(round(float(x), 6) for x in row)))
                 for i, row in enumerate(logits)
             ]
-
-
-# ---- answers in words --------------------------------------------------------------------------------------------
-
-# "I cannot help with that" is no label, "it cannot be told" is.
-_TOLD = (
-    r"(?:tell|told|say|said|known?|infer(?:red)?|concluded?|determined?|decided?|judged?|established|verif(?:y|ied))\b"
-)
-# In order of trust: a word that only one label uses beats a bare yes or no.
-_NAMED = (
-    (re.compile(r"\bnot[ _-]?entail(?:ed|ment|s)?\b|\bneutral(?:ity)?\b|\bundetermined\b"), 1),
-    (re.compile(rf"\b(?:cannot|can't|can not|impossible to|not possible to|unable to)(?: \w+)? {_TOLD}"), 1),
-    (re.compile(r"\b(?:not enough|insufficient) (?:information|evidence|context|details?)\b"), 1),
-    (re.compile(r"\bcontradict(?:s|ed|ion|ory|ing)?\b"), 2),
-    (re.compile(r"\bentail(?:s|ed|ment|ing)?\b|\bcan be inferred\b|\bimpl(?:y|ies|ied)\b"), 0),
-)
-_FIRST_WORD = re.compile(r"[a-z]+|[012](?![0-9])")
-_NO_CONTRADICTION = re.compile(r"\b(?:not|no|n't|never)\s+(?:a\s+|any\s+)?contradict(?:s|ion|ory)?\b")
-
-
-def read_answer(text: str) -> int | None:
-    """The label in a model's own words, None if there is none to be read.
-
-    A bare yes, no or label name at the start counts first; then the first label word anywhere in the first 400 letters.
-    """
-    lowered = text[:400].lower().strip().strip("\"'`*_#> \n\t")
-    for mark in ("answer:", "label:", "verdict:"):
-        if mark in lowered:
-            lowered = lowered.split(mark, 1)[1].strip(" \"'`*_\n\t")
-    first_word = _FIRST_WORD.match(lowered)
-    if first_word is not None:
-        word = first_word.group()
-        if word in ("no", "not") and _NO_CONTRADICTION.match(lowered):
-            return 1
-        if (word in _ANSWERS and word not in ("e", "n", "c")) or lowered.rstrip(".") in _ANSWERS:
-            named = [(m.start(), label) for pattern, label in _NAMED if (m := pattern.search(lowered))]
-            # "Yes, it contradicts the premise": the label word says more than the yes before it
-            if word in ("yes", "no") and named:
-                return _first_named(lowered, named)
-            return _ANSWERS.get(word, _ANSWERS.get(lowered.rstrip(".")))
-    named = [(m.start(), label) for pattern, label in _NAMED if (m := pattern.search(lowered))]
-    return _first_named(lowered, named) if named else None
-
-
-def _first_named(lowered: str, named: list[tuple[int, int]]) -> int:
-    if _NO_CONTRADICTION.search(lowered):
-        named = [(at, label) for at, label in named if label != 2] or [(0, 1)]
-    return min(named)[1]

@@ -1,27 +1,27 @@
-"""Any OpenAI-compatible URL: chat or completions, many calls at once, patient.
+"""Any server of a language model: many calls at once, patient, within a budget. What is asked is the caller's affair.
 
 An endpoint answers 429 and 500, hangs up and stalls; none of that may stop a run or cost an answer twice. What can pass
 (429, 5xx, a broken or late connection) is tried again after a growing, jittered pause, and a 429 holds every worker
-back; what cannot (400, 401, 404) ends the run with the endpoint's own words.
+back; a field that the server does not take is left out or called otherwise (`adapting`); what is refused for good (400,
+401, 404) ends the run with the endpoint's own words.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from sensecheck.models.calls import Identity
-from sensecheck.models.classifiers import Answer, Batch, Pair, read_answer
-from sensecheck.models.generators import Request, StatementBatch
-from sensecheck.models.listing import statements_in
-from sensecheck.models.prompts import LIST_PROMPTS, NLI_PROMPT, fill
+from sensecheck.models.adapting import Adapting
+from sensecheck.models.dialects import NotSaidError, Question, dialect_of
+from sensecheck.models.said import Said
+from sensecheck.models.spending import Budget, SpentError
 from sensecheck.network.address import Address, public_address
 from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
 from sensecheck.network.scrubbing import REPEATED, without_secrets
@@ -37,6 +37,9 @@ _PROMPT_STATUSES = frozenset((400, 413, 422))
 """What may be wrong with one prompt alone; a run ends when nothing else comes."""
 _CONNECTION_TRIES = 3
 """How often a server that has never answered is tried when nobody listens at its address."""
+_MOST_MANNERS = 12
+"""Ways in which one call is asked; a server that refuses one after the other is not understood."""
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 
 
 class EndpointError(OSError):
@@ -47,7 +50,15 @@ class EndpointGoneError(EndpointError):
     """Nobody answers, or nothing but faults: it may be back later, and the run can go on then."""
 
 
-class _PassingError(Exception):
+class BudgetError(EndpointGoneError):
+    """As much was spent as the user allows: the run can go on."""
+
+
+class CallError(Exception):
+    """One call got no answer that can be kept, for good."""
+
+
+class _PassingError(CallError):
     """A fault that may pass: try again, not before `pause` seconds."""
 
     def __init__(self, reason: str, pause: float = 0.0, no_server: bool = False) -> None:
@@ -57,18 +68,18 @@ class _PassingError(Exception):
         """there is no server at the address at all"""
 
 
-class _PromptError(Exception):
+class _PromptError(CallError):
     """The endpoint takes no exception to us but to what it is asked: too long, filtered, malformed."""
 
 
-class _NoTextError(Exception):
-    """The model answered, but not in words that can be kept: it refused, called a tool, spent all its tokens before the
-    answer, or repeated a key."""
+class _SecretError(CallError):
+    """The answer repeats a key."""
 
 
 @dataclass
 class Endpoint:
-    """Where to ask and how. `url` ends in /chat/completions or /completions, or is the base (…/v1) of a chat API.
+    """Where to ask and how. `url` says by its ending how the server is spoken to (`dialects`), or is the base (…/v1) of
+    a chat API, or of what `api` names.
 
     User and password in it are sent in place of the key, and left out of `url` afterwards, as are secret parameters.
     """
@@ -87,7 +98,15 @@ class Endpoint:
     temperature: float = 0.0
     max_tokens: int = 512
     seed: int | None = None
-    extra: dict[str, Any] = field(default_factory=dict, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """fields of the body beside ours, which they replace"""
+    api: str = ""
+    """chat, completions, responses or messages"""
+    structured: str = "auto"
+    """how answers are held to a few choices: a structure of the dialect, `auto` (the first that is taken) or `off`"""
+    likely: bool = False
+    """whether log-probabilities are asked for, where there are choices"""
+    budget: Budget = field(default_factory=Budget, repr=False)
 
     def __post_init__(self) -> None:
         try:
@@ -97,10 +116,10 @@ class Endpoint:
                 f"{public_address(self.url)!r} is not an http(s) URL of an OpenAI-compatible endpoint"
             ) from None
         self.url = address.public
-        address.path = address.path.rstrip("/")
-        if not address.path.endswith("/completions"):
-            address.path += "/chat/completions"
-        self.chat = address.path.endswith("/chat/completions")
+        self.dialect, address.path = dialect_of(address.path, self.api)
+        self.path = address.path
+        self.adapting = Adapting(self.dialect, self.structured, self.likely)
+        self.spending = self.budget.opened()
         self._exchanges = Exchanges(address, connect_seconds=_CONNECT_SECONDS, most_bytes=_MOST_ANSWER_BYTES)
         self._exchanges.secrets.add_settings(self.extra)
         self._lock = threading.Lock()
@@ -109,57 +128,61 @@ class Endpoint:
         self._next_call_at = 0.0
         self._answered = False
         self._failures_in_a_row = 0
-        self.requests = 0
-        self.retries: dict[str, int] = {}
 
     @property
     def settings(self) -> str:
         """What an answer depends on besides the model and the prompt; the address is not of it."""
         extra = f" {json.dumps(without_secrets(self.extra), sort_keys=True)}" if self.extra else ""
         seed = "" if self.seed is None else f" seed={self.seed}"
-        kind = "chat" if self.chat else "completions"
-        return f"{kind} temperature={self.temperature} max_tokens={self.max_tokens}{seed}{extra}"
+        likely = " logprobs" if self.likely else ""
+        return f"{self.dialect.name} temperature={self.temperature} max_tokens={self.max_tokens}{seed}{likely}{extra}"
 
     # -- one call ---------------------------------------------------------------------------------------------
 
-    def complete(
-        self, prompt: str, *, n: int = 1, temperature: float | None = None, seed: int | None = None
-    ) -> list[str]:
-        """The endpoint's texts for a prompt, after as many tries as it takes; _PassingError when they ran out, and
-        _PromptError where the prompt is refused."""
-        body = self._body(prompt, n, temperature, seed)
-        for attempt in range(self.tries):
+    def ask(
+        self, prompt: str, *, choices: tuple[str, ...] = (), temperature: float | None = None, seed: int | None = None
+    ) -> Said:
+        """The answer to a prompt, after as many tries as it takes; a CallError where there is none."""
+        question = self.question(prompt, choices=choices, temperature=temperature, seed=seed)
+        manners, attempt = 0, 0
+        while True:
+            manner = self.adapting.manner
+            body = json.dumps(self.body(manner.of(question))).encode()
             self._wait_for_turn()
             try:
-                return self._texts(self._post(body))
+                return self._said(self._post(body))
+            except _PromptError as refusal:
+                manners += 1
+                if manners >= _MOST_MANNERS or not self.adapting.refused(str(refusal), manner):
+                    raise
+                self.spending.failed("a field was refused")
             except _PassingError as fault:
-                with self._lock:
-                    self.retries[str(fault)] = self.retries.get(str(fault), 0) + 1
-                if fault.no_server and not self._answered and attempt + 1 >= _CONNECTION_TRIES:
+                attempt += 1
+                self.spending.failed(str(fault))
+                if fault.no_server and not self._answered and attempt >= _CONNECTION_TRIES:
                     raise EndpointGoneError(
                         f"{self.url} cannot be reached: {fault}; check its address, and that the server is running"
                     ) from None
-                if attempt + 1 == self.tries:
+                if attempt >= self.tries:
                     raise
-                pause = min(self.longest_pause, 0.25 * 2**attempt) * (0.5 + random.random() / 2)
+                pause = min(self.longest_pause, 0.25 * 2 ** (attempt - 1)) * (0.5 + random.random() / 2)
                 if self._stopping.wait(max(pause, min(fault.pause, self.longest_pause))):
                     raise
-        raise AssertionError("unreachable")
 
-    def _body(self, prompt: str, n: int, temperature: float | None, seed: int | None) -> bytes:
-        body: dict[str, Any] = {
-            "model": self.model, "max_tokens": self.max_tokens,
-            "temperature": self.temperature if temperature is None else temperature,
-        }  # fmt: skip
-        if self.chat:
-            body["messages"] = [{"role": "user", "content": prompt}]
-        else:
-            body["prompt"] = prompt
-        if n > 1:
-            body["n"] = n
-        if seed is not None or self.seed is not None:
-            body["seed"] = self.seed if seed is None else seed
-        return json.dumps(body | self.extra).encode()
+    def question(
+        self, prompt: str, *, choices: tuple[str, ...] = (), temperature: float | None = None, seed: int | None = None
+    ) -> Question:
+        return Question(
+            prompt, self.max_tokens, self.temperature if temperature is None else temperature,
+            self.seed if seed is None else seed, choices,
+        )  # fmt: skip
+
+    def body(self, question: Question) -> dict[str, Any]:
+        """What is sent for a question, in the manner that it has."""
+        body = self.dialect.body(self.model, question)
+        if any(name in self.extra for name in _LIMITS):
+            body = {name: value for name, value in body.items() if name not in _LIMITS}
+        return body | dict(self.extra)
 
     def _wait_for_turn(self) -> None:
         """Keeps to the asked rate, and waits while the endpoint wants to be left alone."""
@@ -173,12 +196,9 @@ class Endpoint:
 
     def _post(self, body: bytes) -> Reply:
         """The endpoint's answer; what it may not give at once, or for good, is raised."""
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        key = os.environ.get(self.key_variable, "").strip()
-        if key and self._exchanges.address.authorization is None:
-            headers["Authorization"] = f"Bearer {key}"
-        with self._lock:
-            self.requests += 1
+        key = "" if self._exchanges.address.authorization else os.environ.get(self.key_variable, "").strip()
+        headers = {"Content-Type": "application/json", "Accept": "application/json", **self.dialect.headers(key)}
+        self.budget.take(self.spending)
         try:
             reply = self._exchanges.post(body, headers, self.timeout)
         except ExchangeError as error:
@@ -192,16 +212,19 @@ class Endpoint:
             }.get(error.fault, f"connection failed ({error.name})")
             no_server = error.fault in (Fault.NO_SERVER, Fault.NO_CONNECTION)
             raise _PassingError(reason, no_server=no_server) from error
-        if reply.status == 200:
-            return reply
-        if reply.status in _RETRIED_STATUSES:
+        if reply.status != 200:
+            self._refused(reply.status, reply)
+        return reply
+
+    def _refused(self, status: int, reply: Reply) -> None:
+        if status in _RETRIED_STATUSES:
             pause = reply.pause()
-            if reply.status == 429:
+            if status == 429:
                 with self._lock:
                     self._next_call_at = max(self._next_call_at, time.monotonic() + min(pause, self.longest_pause))
-            raise _PassingError(f"HTTP {reply.status}", pause)
-        words = f"HTTP {reply.status}: {reply.start(500)}{self._advice(reply.status)}"
-        if reply.status in _PROMPT_STATUSES:
+            raise _PassingError(f"HTTP {status}", pause)
+        words = f"HTTP {status}: {reply.start(500)}{self._advice(status)}"
+        if status in _PROMPT_STATUSES:
             raise _PromptError(words)
         raise EndpointError(f"{self.url} refused the call: {words}")
 
@@ -213,37 +236,32 @@ class Endpoint:
                 "--key-variable names another variable)"
             )
         if status == 404:
-            return f" (is {self._exchanges.address.path} the right path, and {self.model!r} the model's name there?)"
+            return f" (is {self.path} the right path, and {self.model!r} the model's name there?)"
         return ""
 
-    def _texts(self, reply: Reply) -> list[str]:
+    def _said(self, reply: Reply) -> Said:
         try:
             value = json.loads(reply.body)
         except (ValueError, RecursionError) as fault:
             raise _PassingError("answered with something that is not JSON") from fault
         if not isinstance(value, dict):
             raise _PassingError("answered with something that is not a JSON object")
+        error = value.get("error")
+        if error:
+            # Brokers of other servers' models say 200 and put what those said into the body.
+            code = error.get("code") if isinstance(error, dict) else None
+            if type(code) is int and 400 <= code < 600:
+                self._refused(code, reply)
+            raise _PassingError("answered with an error in place of an answer")
         self._answered = True
-        choices = value.get("choices")
-        if not isinstance(choices, list) or not choices:
-            raise _PassingError("answered without choices")
-        return [self._text(choice, reply) for choice in choices]
-
-    def _text(self, choice: Any, reply: Reply) -> str:
-        said = choice.get("message", choice) if isinstance(choice, dict) else None
-        if not isinstance(said, dict):
-            raise _PassingError("answered with a choice that is no object")
-        text = said.get("content", said.get("text"))
-        if text is None:
-            why = "refused" if said.get("refusal") else choice.get("finish_reason")
-            raise _NoTextError(f"answered without text ({reply.words(str(why or 'no reason given'), 40)})")
-        if not isinstance(text, str):
-            raise _PassingError("answered with a text that is none")
-        # Half a character (a lone surrogate) can be said in JSON, and be written nowhere.
-        whole = text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        if reply.has_secrets and reply.repeats_secret(whole):
-            raise _NoTextError(REPEATED)
-        return whole
+        try:
+            said = self.dialect.said(value)
+        except NotSaidError as fault:
+            raise _PassingError(f"answered {fault}") from fault
+        self.spending.answered(self.dialect.tokens(value))
+        if reply.has_secrets and reply.repeats_secret(said.text):
+            raise _SecretError(REPEATED)
+        return replace(said, finish=reply.words(said.finish, 40)) if said.finish else said
 
     def _lose_patience(self, errors: Sequence[Exception]) -> None:
         """End it all when nothing but faults comes."""
@@ -262,96 +280,87 @@ class Endpoint:
 
     def each(
         self, items: Sequence[Item], ask: Callable[[Item], Value]
-    ) -> Iterator[list[tuple[int, Value | Exception]]]:
+    ) -> Iterator[list[tuple[int, Value | CallError]]]:
         """Ask about every item, `concurrency` at a time; answers come in the order they arrive, and no call waits
-        for a slower one. A fault that would not pass becomes the item's value; a refusal ends it all."""
-        queue = iter(range(len(items)))
-        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="endpoint") as pool:
-            running: dict[Future[Value], int] = {}
-
-            def fill_up() -> None:
-                while len(running) < self.concurrency:
-                    index = next(queue, None)
-                    if index is None:
-                        return
-                    running[pool.submit(ask, items[index])] = index
-
-            try:
-                fill_up()
-                while running:
-                    completed, _ = wait(running, return_when=FIRST_COMPLETED)
-                    batch: list[tuple[int, Value | Exception]] = []
-                    for future in completed:
-                        index = running.pop(future)
-                        error = future.exception()
-                        if isinstance(error, _PassingError | _PromptError | _NoTextError):
-                            batch.append((index, error))
-                            failures = self._failures_in_a_row + 1
-                            self._failures_in_a_row = 0 if isinstance(error, _NoTextError) else failures
-                        elif error is not None:
-                            raise error
-                        else:
-                            batch.append((index, future.result()))
-                            self._failures_in_a_row = 0
+        for a slower one. A call without an answer becomes the item's value; a refusal of all calls ends it. When the
+        budget is spent, the calls under way are still waited for: what they bring was paid for.
+        """
+        workers = _Workers(min(self.concurrency, len(items)), lambda index: ask(items[index]))
+        waiting = iter(range(len(items)))
+        spent: SpentError | None = None
+        try:
+            workers.begin(waiting)
+            while workers.running:
+                batch: list[tuple[int, Value | CallError]] = []
+                for index, value in workers.done():
+                    if isinstance(value, SpentError):
+                        spent = value
+                    elif isinstance(value, BaseException) and not isinstance(value, CallError):
+                        raise value
+                    else:
+                        batch.append((index, value))
+                        failed = isinstance(value, _PassingError | _PromptError)
+                        self._failures_in_a_row = self._failures_in_a_row + 1 if failed else 0
+                if batch:
                     yield batch
-                    self._lose_patience([error for _, error in batch if isinstance(error, Exception)])
-                    # Only now: whoever takes the answers has put them on disk, so what a kill can cost is never more
-                    # than the calls that may run at once.
-                    fill_up()
-            finally:
-                for future in running:
-                    self._stopping.set()
-                    future.cancel()
-                pool.shutdown()
-                self._stopping.clear()
-                self._exchanges.close()
+                self._lose_patience([value for _, value in batch if isinstance(value, CallError)])
+                # Only now: whoever takes the answers has put them on disk, so what a kill can cost is never more
+                # than the calls that may run at once.
+                if spent is None:
+                    workers.begin(waiting)
+            if spent is not None:
+                raise BudgetError(str(spent))
+        finally:
+            self._stopping.set()
+            workers.end()
+            self._stopping.clear()
+            self._exchanges.close()
 
 
-class EndpointClassifier:
-    """An LLM behind a URL as M, by prompt."""
+class _Workers:
+    """Threads that each ask one thing after another. A queue each way: to wait for any of many futures takes time that
+    grows with their number, for every answer.
+    """
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        prompt: str = NLI_PROMPT,
-        read: Callable[[str], int | None] = read_answer,
-        revision: str = "",
-    ) -> None:
-        self.endpoint, self._prompt, self._read = endpoint, prompt, read
-        settings = f"{prompt}\n[{read.__name__} {endpoint.settings}]"
-        self.identity = Identity(endpoint.model, revision, settings)
+    def __init__(self, count: int, ask: Callable[[int], Any]) -> None:
+        self._ask = ask
+        self._count = count
+        self._threads: list[threading.Thread] = []
+        self._asked: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._answered: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+        self.running = 0
 
-    def stream(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
-        def ask(pair: Pair) -> Answer:
-            text = self.endpoint.complete(fill(self._prompt, *pair))[0]
-            return Answer(self._read(text), text=text)
+    def begin(self, items: Iterator[int]) -> None:
+        """As many calls as may run at once."""
+        while self.running < self._count and (index := next(items, None)) is not None:
+            self.running += 1
+            if len(self._threads) < self.running:
+                thread = threading.Thread(target=self._work, name="endpoint", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+            self._asked.put(index)
 
-        for batch in self.endpoint.each(pairs, ask):
-            yield [
-                (i, value if isinstance(value, Answer) else Answer(None, failure=f"endpoint: {value}"))
-                for i, value in batch
-            ]
+    def done(self) -> list[tuple[int, Any]]:
+        """What has come since the last look; at least one."""
+        found = [self._answered.get()]
+        while len(found) < self.running:
+            try:
+                found.append(self._answered.get_nowait())
+            except queue.Empty:
+                break
+        self.running -= len(found)
+        return found
 
+    def end(self) -> None:
+        for _ in self._threads:
+            self._asked.put(None)
+        for thread in self._threads:
+            thread.join()
 
-class EndpointGenerator:
-    """An LLM behind a URL as G: it is asked for a list of n statements."""
-
-    samples = True
-
-    def __init__(self, endpoint: Endpoint, prompts: dict[bool, str] | None = None, revision: str = "") -> None:
-        self.endpoint = endpoint
-        self._prompts = prompts or LIST_PROMPTS
-        settings = f"{self._prompts[True]}\n{self._prompts[False]}\n[{endpoint.settings}]"
-        self.identity = Identity(endpoint.model, revision, settings)
-
-    def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
-        def ask(request: Request) -> list[str]:
-            prompt = (
-                self._prompts[request.positive].replace("<n>", str(request.n)).replace("<hypothesis>", request.text)
-            )
-            temperature = 0.9 if request.mode == "sample" else None
-            text = self.endpoint.complete(prompt, temperature=temperature, seed=request.seed)[0]
-            return statements_in(text)[: request.n]
-
-        for batch in self.endpoint.each(requests, ask):
-            yield [(i, value if isinstance(value, list) else None) for i, value in batch]
+    def _work(self) -> None:
+        while (index := self._asked.get()) is not None:
+            try:
+                value = self._ask(index)
+            except BaseException as error:  # whoever takes the answers raises it
+                value = error
+            self._answered.put((index, value))

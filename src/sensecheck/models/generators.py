@@ -16,6 +16,7 @@ from sensecheck.inputs.half_characters import whole_value
 from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import name_of
+from sensecheck.models.spending import Spent
 from sensecheck.runs.databases import temporary_database
 
 
@@ -55,7 +56,9 @@ class Asked:
         self.cache = cache if cache is not None else CallCache()
         # What is at hand is not held a second time; a file of calls has all that were made.
         self._keeps = self.cache.path is not None or not getattr(model, "at_hand", False)
+        self.spending = Spent(model, self.cache)
         self.asked = 0
+        self.kept = 0
         self.failed = 0
 
     @property
@@ -74,6 +77,7 @@ class Asked:
                 statements_by_key[key] = kept
             else:
                 self.cache.unreadable += 1
+        self.kept += len(statements_by_key)
         if progress is not None:
             progress(sum(key in statements_by_key for key in keys))
         unanswered = [key for key in request_by_key if key not in statements_by_key]
@@ -81,7 +85,7 @@ class Asked:
             new_statements = {unanswered[i]: whole_value(texts) for i, texts in batch}
             storable = {key: texts for key, texts in new_statements.items() if texts is not None}
             if storable and self._keeps:
-                self.cache.put(self.identity, storable)
+                self.cache.put(self.identity, storable, self.spending.counts())
             self.asked += len(new_statements)
             self.failed += len(new_statements) - len(storable)
             statements_by_key.update(new_statements)

@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sensecheck.models import revisions
+from sensecheck.models import nli_words, revisions
 from sensecheck.models.calls import Identity
-from sensecheck.models.classifiers import Answer, Batch, Pair, label_of, read_answer
+from sensecheck.models.classifiers import Answer, Batch, Pair, label_of
 from sensecheck.models.device.encoder import SUPPORTED, PackedEncoder
 from sensecheck.models.device.packing import Ints, Packed, join, pack
 from sensecheck.models.device.planning import plan
 from sensecheck.models.generators import Request, StatementBatch
 from sensecheck.models.prompts import NLI_PROMPT, STATEMENT_PROMPTS, fill
+from sensecheck.models.reading_answers import Reads
+from sensecheck.models.said import Said
 
 Floats = npt.NDArray[np.float32]
 
@@ -382,7 +384,7 @@ class PromptedModel:
 
     def __init__(
         self, path: str, *, revision: str | None = None, device: str | None = None, dtype: str | None = None,
-        prompt: str = NLI_PROMPT, read: Callable[[str], int | None] = read_answer,
+        prompt: str = NLI_PROMPT, read: Reads | None = None,
         prompts: dict[bool, str] | None = None, batch: int = 16, max_new_tokens: int = 40, offline: bool = False,
     ) -> None:  # fmt: skip
         torch, transformers = libraries()
@@ -403,7 +405,7 @@ class PromptedModel:
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         self._model = model_class.from_pretrained(path, dtype=getattr(torch, dtype), **options).to(self.device).eval()
-        self._prompt, self._read = prompt, read
+        self._prompt, self.read = prompt, read or nli_words.reader(prompt)
         self.truncated = Truncated()
         self._prompts = prompts or STATEMENT_PROMPTS
         self._batch, self._max_new_tokens = batch, max_new_tokens
@@ -412,7 +414,7 @@ class PromptedModel:
         prompt_room = self._tokenizer.model_max_length if positions is None else max(1, positions - max_new_tokens)
         self._max_tokens = min(self._tokenizer.model_max_length, prompt_room)
         commit = _revision(path, config, revision)
-        settings = f"{prompt}\n[{read.__name__} greedy max_new_tokens={max_new_tokens} {dtype}]"
+        settings = f"{prompt}\n[greedy max_new_tokens={max_new_tokens} {dtype}]"
         self.identity = Identity(path, commit, settings)
         self._as_generator = Identity(
             path, commit, f"{self._prompts[True]}\n{self._prompts[False]}\n[max_new_tokens={max_new_tokens} {dtype}]"
@@ -446,7 +448,11 @@ class PromptedModel:
             with self._torch.inference_mode():
                 output = self._model.generate(**inputs, do_sample=False, max_new_tokens=self._max_new_tokens)
             texts = self._texts(output, inputs)
-            yield [(i, Answer(self._read(text), text=text)) for i, text in zip(rows, texts, strict=True)]
+            yield [(i, Answer.of(Said(text), self.read)) for i, text in zip(rows, texts, strict=True)]
+
+    def read_again(self, kept: Answer) -> Answer:
+        """An answer that was kept, by the rules of today."""
+        return kept.read_again(self.read)
 
     def generator(self) -> PromptedGenerator:
         """The same weights as G."""

@@ -7,7 +7,7 @@ NLI_PROMPT = (
     "Premise: <premise>\nHypothesis: <hypothesis>\n"
     "Answer with one word: entailment if it must be true, contradiction if it cannot be true, neutral otherwise."
 )
-"""What instruction-tuned models are asked by default; the answer is read by `read_answer`."""
+"""What instruction-tuned models are asked by default; the answer is read by `nli_words.reader`."""
 
 FLAN_PROMPT = (
     "Read the following and determine if the hypothesis can be inferred from the premise: "

@@ -17,6 +17,8 @@ from sensecheck.models.probe import probe
 from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, EveryQuestion, as_original, asked, evaluator
 from sensecheck.report.result import Result
+from sensecheck.robust.answers import read_share, unreadable_told
+from sensecheck.robust.cost import Cost, cost_told, costs
 from sensecheck.robust.instrument import ModelInstrument
 from sensecheck.robust.label_names import GivenNames
 from sensecheck.robust.measure import histograms, measure, whole_funnel
@@ -127,9 +129,10 @@ def evaluate(
         if parity not in VERSIONS:
             raise InputError(field="parity", expected=", ".join(VERSIONS), got=shown(parity), reason=Reason.BAD_OPTION)
     asked_for = asked(shared)
+    budget = (access or Access()).budget()
     systems = Systems(
-        classifier(model, access, ASKING if parity is not None else None),
-        generator_of(generator, access, wordnet),
+        classifier(model, access, ASKING if parity is not None else None, budget),
+        generator_of(generator, access, wordnet, budget),
         Path(cache) if cache is not None else asked_for.out / CALLS if asked_for.out is not None else None,
     )
     choices = Plan(
@@ -163,6 +166,7 @@ class Robust(ModelInstrument):
     ) -> None:
         super().__init__(data, asked, systems, choices, label_names)
         self.check_labels = check_labels
+        self.cost: Cost = {}
         if choices.cosine and not callable(getattr(systems.model, "embeddings", None)):
             raise InputError(
                 f"--cosine: {systems.model.identity.model} gives no embeddings",
@@ -207,6 +211,7 @@ class Robust(ModelInstrument):
                 of_pairs = (trials[at : at + each] for at in range(0, len(trials), each))
                 advance(0, unscored=sum(all(trial.reason for trial in of_pair) for of_pair in of_pairs))
                 yield measure(trials, self.pairs.sliced)
+            self.cost = costs(model, generator)
         self.notes += _notes(self.pairs, model, generator)
 
     def finish(self, result: Result) -> None:
@@ -219,6 +224,14 @@ class Robust(ModelInstrument):
         result.notes = list(dict.fromkeys([*lines, *result.notes]))
         distances = {} if result.texts is None else histograms(result.rows, result.texts)
         result.extra = {"funnel": steps, "distances": distances}
+        read = read_share(result.rows)
+        if read["unreadable"] or getattr(self.systems.model, "read", None) is not None:
+            result.extra["answers"] = read
+        if told := unreadable_told(read):
+            result.notes.insert(0, f"warning: {told}")
+        if self.cost:
+            result.extra["cost"] = self.cost
+            result.notes += cost_told(self.cost)
 
 
 def _label_order(model: classifiers.Asked) -> Iterator[str]:
@@ -247,9 +260,14 @@ def _notes(pairs: Pairs, model: classifiers.Asked, generator: generators.Asked) 
         yield f"{halved:,} batches did not fit in memory and were halved"
     for reason, count in model.failures.items():
         yield f"{count:,} calls got no answer: {reason}"
-    if model.unread:
-        yield f"{len(model.unread):,} answers held no label that could be read, such as {shown(model.example)}"
+    if model.example:
+        yield f"an answer from which no label could be read: {shown(model.example)}"
     if generator.failed:
-        yield f"{generator.failed:,} calls to the generator got no answer"
+        why = getattr(generator.model, "why_none", {})
+        told = f": {', '.join(f'{reason} ({count:,})' for reason, count in why.items())}" if why else ""
+        yield f"{generator.failed:,} calls to the generator got no answer{told}"
+    for part, system in (("model", model.model), ("generator", generator.model)):
+        adapting = getattr(getattr(system, "endpoint", None), "adapting", None)
+        yield from (f"{part}: {change}" for change in getattr(adapting, "changes", ()))
     if model.cache.unreadable:
         yield f"{model.cache.unreadable:,} kept answers in {model.cache.path} could not be read and were asked again"

@@ -77,6 +77,7 @@ class ModelInstrument(Instrument):
     def plan(self) -> Mapping[str, Any]:
         return {
             "model": astuple(self.systems.model.identity), "seed": self.choices.seed, **self.pairs.labels.plan(),
+            **self.systems.reading(),
         }  # fmt: skip
 
     def learnt(self) -> Method:

@@ -12,6 +12,7 @@ settles what it must say of (p, g):
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from sensecheck.models.said import Unreadable
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.list_columns import list_column
 from sensecheck.statistics.measurements import Measurements
@@ -39,6 +41,9 @@ NO_GENERATION = "the generator gave no answer"
 
 DISTANCES = ("js", "tv", "kl", "spread", "cosine")
 _KL_FLOOR = 1e-12
+
+UNREAD = {why: f"unread_{why.name.lower()}" for why in Unreadable}
+"""Why no label could be read from an answer → the column that counts such answers."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,6 +93,10 @@ class Trial:
     cluster: str = ""
     """the id that several pairs may share (default: the pair's own)"""
     """gold knows only entailment and not"""
+    answers: int = 0
+    """how often M was asked about it"""
+    unread: Counter[Unreadable] = field(default_factory=Counter)
+    """how many of those answers held no label, by why"""
     held: int | None = None
     """M's own label of (p, h), where the triangle is held against that: gold leaves it open, or does not matter"""
 
@@ -218,6 +227,7 @@ def _course(trial: Trial) -> dict[str, Any]:
         "candidates": trial.candidates, "distinct": len(trial.statements), "regenerated": trial.regenerated,
         "one_way": sum(s.forth == target(polarity) for s in trial.statements),
         "accepted": sum(s.accepted for s in trial.statements),
+        "answers": trial.answers, **{column: trial.unread[why] for why, column in UNREAD.items()},
     }  # fmt: skip
 
 
@@ -277,7 +287,8 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "id": pl.String, "cluster": pl.String, "scored": pl.Boolean, "reason": pl.String, "polarity": pl.String,
     "label": pl.String, "rule": pl.String, "left": pl.String, "correct": pl.Boolean, "eligible": pl.Boolean,
     "judged": pl.Boolean, "candidates": pl.Int64, "distinct": pl.Int64, "regenerated": pl.Int64, "one_way": pl.Int64,
-    "accepted": pl.Int64, "inequal": pl.Boolean, "statements_inequal": pl.Int64, "unsupported_inequal": pl.Boolean,
+    "accepted": pl.Int64, "answers": pl.Int64, **dict.fromkeys(UNREAD.values(), pl.Int64),
+    "inequal": pl.Boolean, "statements_inequal": pl.Int64, "unsupported_inequal": pl.Boolean,
     "strict": pl.Boolean, "statements_strict": pl.Int64, "unsupported_strict": pl.Boolean, "statements": pl.Int64,
     "statements_seen": pl.Int64, "mirrored": pl.Int64, "mirror_applies": pl.Int64, "mirror_broken": pl.Int64,
     "reflexive_broken": pl.Boolean, "n_same": pl.Int64, "n_changed": pl.Int64,

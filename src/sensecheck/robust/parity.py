@@ -14,6 +14,8 @@ import polars as pl
 
 from sensecheck.models import classifiers, generators
 from sensecheck.models.generators import Request, StoredStatements
+from sensecheck.models.reading_answers import Reading
+from sensecheck.models.said import Said, Unreadable
 from sensecheck.report.asking import Asked
 from sensecheck.report.result import Result
 from sensecheck.robust import original
@@ -29,7 +31,20 @@ from sensecheck.statistics.measurements import concatenated
 
 NO_INTERVAL = "parity with the original: it gives no interval"
 NO_PAIR = "the original raises ZeroDivisionError: no pair was selected"
-ASKING = Asking(original.NLI_PROMPT, original.flan_answer)
+
+
+class _OriginalsRule:
+    """The original's rule: yes, no, and neutral for all else."""
+
+    name = "flan_answer"
+
+    def __call__(self, said: Said) -> Reading:
+        if not said.text and said.finish:  # a server's answer without text, of which the original knows nothing
+            return Reading(None, Unreadable.EMPTY)
+        return Reading(original.flan_answer(said.text))
+
+
+ASKING = Asking(original.NLI_PROMPT, _OriginalsRule())
 VERSIONS: dict[str, original.Version] = {"breaknli": "2023-06", "breaknli-april": "2023-04"}
 
 _Schema = dict[str, pl.DataType | type[pl.DataType]]

@@ -10,6 +10,7 @@ import numpy as np
 
 from sensecheck.models import classifiers, generators
 from sensecheck.models.generators import Request
+from sensecheck.models.said import Unreadable
 from sensecheck.robust.measure import (
     ENTAILMENT,
     NEUTRAL,
@@ -160,6 +161,8 @@ class Pipeline:
             trials, self._ask([(t.premise, t.hypothesis) for t in trials], "classify", 2), strict=True
         ):
             trial.predicted, trial.logits = answer.label, answer.logits
+            if trial.counts_pair:
+                _count(trial, answer)
             if answer.label is None:
                 trial.reason = NO_ANSWER
                 continue
@@ -174,6 +177,8 @@ class Pipeline:
                 trials, self._ask([(t.hypothesis, t.hypothesis) for t in trials], "classify", 2), strict=True
             ):
                 trial.itself = answer.label
+                if trial.counts_pair:
+                    _count(trial, answer)
 
     def _generate(self, trials: list[Trial]) -> None:
         modes = ("beam", "diverse") if self.decodes else ("beam",)
@@ -197,6 +202,7 @@ class Pipeline:
         back = self._ask([(s.text, t.hypothesis) for t, s in items], "confirm", rounds)
         for (trial, statement), a, b in zip(items, forth, back, strict=True):
             statement.forth, statement.back = a.label, b.label
+            _count(trial, a, b)
             wanted = target(trial.polarity)
             statement.accepted = a.label == wanted and (self.plan.directions == 1 or b.label == wanted)
 
@@ -246,6 +252,7 @@ class Pipeline:
             items, self._ask([(t.premise, s.text) for t, s in items], "judge"), strict=True
         ):
             statement.label, statement.logits = answer.label, answer.logits
+            _count(trial, answer)
             if answer.label is None:
                 trial.reason = NO_JUDGEMENT
         for trial in trials:
@@ -260,6 +267,14 @@ class Pipeline:
             for trial in judged:
                 h = vectors[trial.hypothesis]
                 trial.cosine = tuple(_cosine_distance(h, vectors[s.text]) for s in trial.chosen)
+
+
+def _count(trial: Trial, *answers: classifiers.Answer) -> None:
+    """Answers of M, and those from which no label could be read; a call that failed is no answer."""
+    for answer in answers:
+        trial.answers += answer.failure is None
+        if answer.label is None and answer.failure is None:
+            trial.unread[answer.unread or Unreadable.NONE] += 1
 
 
 def _cosine_distance(a: np.ndarray, b: np.ndarray) -> float:

@@ -8,6 +8,7 @@ from math import isfinite
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 from sensecheck.robust import ASKS
+from sensecheck.robust.answers import unreadable_told
 from sensecheck.robust.examples import example_page
 from sensecheck.robust.figures import statistics
 from sensecheck.robust.plots import plots
@@ -27,6 +28,8 @@ def _sentences(result: Result) -> Iterator[str]:
         strict, inequal, covered = result["strictly_inequal"], result["inequal"], result["coverage"]
     except KeyError:  # the original has other figures
         return
+    if told := unreadable_told(result.extra.get("answers", {})):
+        yield f"{told}."
     if not isinstance(strict.value, float) or not isfinite(strict.value):
         yield "No triangle could be judged: see where the pairs were lost in the funnel."
         return

@@ -5,20 +5,23 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.reasons import Reason
-from sensecheck.models import classifiers, generators, revisions
+from sensecheck.models import classifiers, generators, nli_words, revisions
 from sensecheck.models.calls import CallCache, Identity
-from sensecheck.models.classifiers import CallableClassifier, Classifier, SmallClassifier, TableClassifier, read_answer
+from sensecheck.models.classifiers import LABELS, CallableClassifier, Classifier, SmallClassifier, TableClassifier
 from sensecheck.models.generators import CallableGenerator, Generator, RuleGenerator, StoredStatements
 from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT
-from sensecheck.network.address import public_address
+from sensecheck.models.reading_answers import Reads
+from sensecheck.models.server_options import ServerOptions
+from sensecheck.models.spending import Budget
 from sensecheck.options import Option
 from sensecheck.robust.statements import standardise
 from sensecheck.runs.signature import Method
@@ -38,12 +41,12 @@ class Asking:
     """What a language model is asked, and how its answer is read."""
 
     prompt: str
-    read: Callable[[str], int | None]
+    read: Reads
 
 
 @dataclass(frozen=True)
-class Access:
-    """How models are reached and run; none of it changes what they are asked."""
+class Access(ServerOptions):
+    """How models are reached and run; of it, only the prompt changes what they are asked."""
 
     device: Annotated[str | None, Option("cpu, cuda, cuda:1 … (default: a GPU if there is one)", metavar="DEVICE")] = (
         None
@@ -71,30 +74,14 @@ class Access:
     prompt: Annotated[
         str | None, Option("prompt for language models, with <premise> and <hypothesis>", metavar="TEXT")
     ] = None
-    model_name: Annotated[str | None, Option("the model's name at a URL", metavar="NAME")] = None
-    key_variable: Annotated[str, Option("environment variable with the endpoint's key", metavar="NAME")] = (
-        "OPENAI_API_KEY"
-    )
-    concurrency: Annotated[int, Option("calls at once to a URL", metavar="N", at_least=1)] = 8
-    timeout: Annotated[float, Option("seconds for one call", metavar="S")] = 60.0
-    tries: Annotated[int, Option("attempts per call", metavar="N", at_least=1)] = 8
-    per_minute: Annotated[float | None, Option("at most N calls a minute to a URL", metavar="N")] = None
-    max_tokens: Annotated[
-        int | None,
-        Option(
-            "longest answer of a language model (default: 64 at a URL, 1024 for lists; 40 from a folder)",
-            metavar="N",
-            at_least=1,
-        ),
+    answer_words: Annotated[
+        Mapping[str, str] | None,
+        Option("a word that stands for a label in a language model's answer (repeatable)", metavar="WORD=LABEL"),
     ] = None
     offline: Annotated[bool, Option("use only what is on this machine")] = False
 
     def __post_init__(self) -> None:
-        for option, value in (("timeout", self.timeout), ("per-minute", self.per_minute)):
-            if value is not None and not value > 0:
-                raise InputError(
-                    field=f"--{option}", expected="more than 0", got=f"{value:g}", reason=Reason.BAD_OPTION
-                )
+        super().__post_init__()
         for part in ("<premise>", "<hypothesis>"):
             if self.prompt is not None and part not in self.prompt:
                 raise InputError(
@@ -107,6 +94,25 @@ class Access:
             raise InputError(
                 field="--dtype", expected=", ".join(DTYPES), got=shown(self.dtype), reason=Reason.BAD_OPTION
             )
+        assert self.words is not None  # what is wrong with them is told now
+
+    @cached_property
+    def words(self) -> dict[str, int]:
+        """`answer_words` with their labels by number."""
+        words: dict[str, int] = {}
+        for word, label in (self.answer_words or {}).items():
+            if label not in LABELS or not word.strip():
+                raise InputError(
+                    field="--answer-words", expected=f"a word and one of {', '.join(LABELS)}",
+                    got=shown(f"{word}={label}"), reason=Reason.BAD_OPTION,
+                )  # fmt: skip
+            words[word.strip()] = LABELS.index(label)
+        return words
+
+    def asking(self, prompt: str) -> Asking:
+        """The prompt, or the user's, and the rule by which its answers are read."""
+        prompt = self.prompt or prompt
+        return Asking(prompt, nli_words.reader(prompt, self.words))
 
 
 def _check_device(access: Access) -> None:
@@ -128,10 +134,10 @@ def _check_device(access: Access) -> None:
 
 @contextmanager
 def faults_told(calls: CallCache, again: str = "--resume", keeping: str = "--cache FILE") -> Iterator[None]:
-    """An endpoint that is gone, or refuses after it has answered, stops a run that can go on later; one that refuses
-    the first call is asked in the wrong way.
+    """An endpoint that is gone, or refuses after it has answered, and a budget that is spent, stop a run that can go on
+    later; an endpoint that refuses the first call is asked in the wrong way.
     """
-    from sensecheck.models.endpoint import EndpointError, EndpointGoneError
+    from sensecheck.models.endpoint import BudgetError, EndpointError, EndpointGoneError
 
     try:
         yield
@@ -139,28 +145,15 @@ def faults_told(calls: CallCache, again: str = "--resume", keeping: str = "--cac
         kept = calls.count() if calls.path is not None else 0
         if not kept and not isinstance(error, EndpointGoneError):
             raise InputError(str(error), reason=Reason.ENDPOINT) from None
-        where = f"{kept:,} answers are kept in {calls.path}: fix this" if kept else "Fix this"
-        message = f"{error}. {where} and run the same command{' with ' + again if again else ' again'}"
+        where = f"{kept:,} answers are kept in {calls.path}: " if kept else ""
+        fix = "" if isinstance(error, BudgetError) else "fix this and "
+        message = f"{where}{fix}run the same command{' with ' + again if again else ' again'}"
+        message = f"{error}. {message[0].upper()}{message[1:]}"
+        if isinstance(error, BudgetError):
+            message += " to go on: what was answered is not asked again"
         raise Stopped(
             f"{message}." if calls.path is not None else f"{message}; with {keeping}, answers are kept."
         ) from None
-
-
-def _endpoint(url: str, access: Access, **settings: Any) -> Any:
-    from sensecheck.models.endpoint import Endpoint
-
-    url, _, fragment = url.partition("#")
-    name = fragment or access.model_name
-    if not name:
-        raise InputError(
-            f"which model of {public_address(url)}?",
-            hint="Name it after a #: https://host/v1#model-name, or with --model-name.",
-            reason=Reason.BAD_OPTION,
-        )
-    return Endpoint(
-        url, name, key_variable=access.key_variable, concurrency=access.concurrency, timeout=access.timeout,
-        tries=access.tries, per_minute=access.per_minute, **settings,
-    )  # fmt: skip
 
 
 def _function(spec: str, option: str) -> tuple[Callable[..., Any], str, str]:
@@ -208,10 +201,13 @@ def _is_sequence_classifier(path: str, access: Access) -> bool:
     return not any(word in kind for kind in kinds for word in generative)
 
 
-def classifier(spec: Any, access: Access | None = None, asking: Asking | None = None) -> Classifier:
+def classifier(
+    spec: Any, access: Access | None = None, asking: Asking | None = None, budget: Budget | None = None
+) -> Classifier:
     """M from: `small`, a Hugging Face name or folder, a URL, `table:FILE`, `py:module:function`, or a Python object.
 
-    `asking`: another prompt for language models, and another rule to read their answers by.
+    `asking`: another prompt for language models, and another rule to read their answers by. `budget`: what calls to a
+    URL may cost, shared with other models.
     """
     access = access or Access()
     if not isinstance(spec, str):
@@ -225,12 +221,11 @@ def classifier(spec: Any, access: Access | None = None, asking: Asking | None = 
     if spec in (SMALL, "sensecheck/small-nli"):
         return SmallClassifier()
     if spec.startswith(("http://", "https://")):
-        from sensecheck.models.endpoint import EndpointClassifier
+        from sensecheck.models.by_prompt import EndpointClassifier
 
-        endpoint = _endpoint(spec, access, max_tokens=access.max_tokens or 64)
-        if asking is not None:
-            return EndpointClassifier(endpoint, access.prompt or asking.prompt, asking.read, access.revision or "")
-        return EndpointClassifier(endpoint, access.prompt or NLI_PROMPT, revision=access.revision or "")
+        endpoint = access.endpoint(spec, budget or access.budget())
+        how = access.asking(NLI_PROMPT) if asking is None else Asking(access.prompt or asking.prompt, asking.read)
+        return EndpointClassifier(endpoint, how.prompt, how.read, access.revision or "")
     if spec.startswith("table:"):
         from sensecheck.robust.records import PredictionsInFile, predictions_in_file
 
@@ -249,13 +244,15 @@ def classifier(spec: Any, access: Access | None = None, asking: Asking | None = 
     if _is_sequence_classifier(path, access):
         return SequenceClassifier(path, label_names=access.label_names, **options)
     options["max_new_tokens"] = access.max_tokens or LONGEST
+    how = access.asking(FLAN_PROMPT if "flan" in path.lower() else NLI_PROMPT)
     if asking is not None:
-        return PromptedModel(path, prompt=access.prompt or asking.prompt, read=asking.read, **options)
-    prompt = access.prompt or (FLAN_PROMPT if "flan" in path.lower() else NLI_PROMPT)
-    return PromptedModel(path, prompt=prompt, read=read_answer, **options)
+        how = Asking(access.prompt or asking.prompt, asking.read)
+    return PromptedModel(path, prompt=how.prompt, read=how.read, **options)
 
 
-def generator(spec: Any, access: Access | None = None, wordnet: bool = False) -> Generator:
+def generator(
+    spec: Any, access: Access | None = None, wordnet: bool = False, budget: Budget | None = None
+) -> Generator:
     """G from: `rules`, a Hugging Face name or folder, a URL, `file:FILE`, `py:module:function`, or a Python object."""
     access = access or Access()
     if not isinstance(spec, str):
@@ -267,9 +264,9 @@ def generator(spec: Any, access: Access | None = None, wordnet: bool = False) ->
     if spec == RULES:
         return RuleGenerator(wordnet)
     if spec.startswith(("http://", "https://")):
-        from sensecheck.models.endpoint import EndpointGenerator
+        from sensecheck.models.by_prompt import EndpointGenerator
 
-        endpoint = _endpoint(spec, access, max_tokens=access.max_tokens or 1024)
+        endpoint = access.endpoint(spec, budget or access.budget())
         return EndpointGenerator(endpoint, revision=access.generator_revision or "")
     if spec.startswith("file:"):
         from sensecheck.robust.records import statements_in_file
@@ -311,7 +308,13 @@ class Systems:
     def of_model(self) -> dict[str, str]:
         """Who is measured, for the signature."""
         who = self.model.identity
-        return {"model": who.model, "revision": who.revision or "unknown", "settings": settings_line(who)}
+        found = {"model": who.model, "revision": who.revision or "unknown", "settings": settings_line(who)}
+        return {**found, **self.reading()}
+
+    def reading(self) -> dict[str, str]:
+        """By which rule the answers of a language model are read."""
+        read: Reads | None = getattr(self.model, "read", None)
+        return {} if read is None else {"answers": f"read by {read.name}"}
 
     def of_generator(self) -> Method:
         """Who made the statements: part of the method, as other statements give other figures."""

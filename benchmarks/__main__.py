@@ -17,7 +17,7 @@ BENCHMARKS = {
     "resampling": "", "interval_cost": "", "calibration": "", "calibration_figures": "", "adaptive_binning": "",
     "read_logits": "", "scale": "", "large_runs": "",
     "diverse_bench": "golden", "faithful_bench": "golden", "correct_bench": "",
-    "recognition": "",
+    "recognition": "", "endpoint_throughput": "",
     "nli_throughput": "transformers",
 }  # fmt: skip
 # They take long or a GPU, and are run by name.

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from sensecheck.models.adapting import Adapting
 from sensecheck.models.dialects import NotSaidError, Question, dialect_of
-from sensecheck.models.said import Said
+from sensecheck.models.said import FINISHES, Said
 from sensecheck.models.spending import Budget, SpentError
 from sensecheck.network.address import Address, public_address
 from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
@@ -143,7 +143,10 @@ class Endpoint:
         self, prompt: str, *, choices: tuple[str, ...] = (), temperature: float | None = None, seed: int | None = None
     ) -> Said:
         """The answer to a prompt, after as many tries as it takes; a CallError where there is none."""
-        question = self.question(prompt, choices=choices, temperature=temperature, seed=seed)
+        question = Question(
+            prompt, self.max_tokens, self.temperature if temperature is None else temperature,
+            self.seed if seed is None else seed, choices,
+        )  # fmt: skip
         manners, attempt = 0, 0
         while True:
             manner = self.adapting.manner
@@ -168,14 +171,6 @@ class Endpoint:
                 pause = min(self.longest_pause, 0.25 * 2 ** (attempt - 1)) * (0.5 + random.random() / 2)
                 if self._stopping.wait(max(pause, min(fault.pause, self.longest_pause))):
                     raise
-
-    def question(
-        self, prompt: str, *, choices: tuple[str, ...] = (), temperature: float | None = None, seed: int | None = None
-    ) -> Question:
-        return Question(
-            prompt, self.max_tokens, self.temperature if temperature is None else temperature,
-            self.seed if seed is None else seed, choices,
-        )  # fmt: skip
 
     def body(self, question: Question) -> dict[str, Any]:
         """What is sent for a question, in the manner that it has."""
@@ -261,7 +256,8 @@ class Endpoint:
         self.spending.answered(self.dialect.tokens(value))
         if reply.has_secrets and reply.repeats_secret(said.text):
             raise _SecretError(REPEATED)
-        return replace(said, finish=reply.words(said.finish, 40)) if said.finish else said
+        known = not said.finish or said.finish in FINISHES
+        return said if known else replace(said, finish=reply.words(said.finish, 40))
 
     def _lose_patience(self, errors: Sequence[Exception]) -> None:
         """End it all when nothing but faults comes."""

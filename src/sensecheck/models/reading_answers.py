@@ -201,6 +201,9 @@ class AnswerReader:
         answer = answer_of(said)
         if isinstance(answer, Unreadable):
             return Reading(None, answer)
+        alone = self.words.pattern.fullmatch(answer.strip().lower())
+        if alone is not None and not said.tokens:
+            return Reading(self.words.label_of(alone))
         seen = cleaned(answer if len(answer) <= _HEAD + _TAIL else f"{answer[:_HEAD]}\n{answer[-_TAIL:]}")
         text = _FENCE.sub("\n", seen.lower())
         if not text.strip():

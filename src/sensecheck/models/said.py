@@ -39,7 +39,7 @@ class Unreadable(StrEnum):
     TOOL = "called a tool instead"
 
 
-CUT_SHORT, FILTERED, TOOL = "length", "filtered", "tool"
+STOPPED, CUT_SHORT, FILTERED, TOOL = FINISHES = "stop", "length", "filtered", "tool"
 
 _NAMES = (
     "think|thinking|thought|thoughts|reasoning|reason|analysis|reflection|scratchpad|deliberation|inner_monologue"

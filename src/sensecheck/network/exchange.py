@@ -35,6 +35,11 @@ _NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?", re.ASCII)
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 _CHUNK_LINE = 1 << 12
 """Bytes that may say how long a chunk is."""
+_STATUS = re.compile(rb"HTTP/1\.([0-9])[ \t]+([1-9][0-9]{2})(?![0-9])")
+_LONGEST_LINE = 1 << 16
+_MOST_HEADERS = 100
+_UNBOUNDED = 0.01
+"""Seconds for which a socket need not be told anew how long it may wait."""
 _IN_HEADER = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
@@ -62,7 +67,7 @@ class Reply:
 
     status: int
     body: bytes
-    _headers: http.client.HTTPMessage
+    _headers: Headers
     _secrets: Secrets
 
     def header(self, name: str, limit: int = 300) -> str:
@@ -105,6 +110,44 @@ class Reply:
         return self._secrets.are_repeated_in(text)
 
 
+class Headers:
+    """The headers of an answer, by name in any case."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, list[str]] = {}
+        self._last: list[str] = []
+
+    def add(self, line: str) -> None:
+        """One line; one that begins with a space goes on with the value of the one before."""
+        if line[0] in " \t" and self._last:
+            self._last[-1] += f" {line.strip()}"
+            return
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            raise http.client.HTTPException(f"a header that is none: {line!r}")
+        self._last = self._values.setdefault(name.strip().lower(), [])
+        self._last.append(value.strip())
+
+    def get(self, name: str, missing: str | None = None) -> str | None:
+        """The first value of that name."""
+        values = self._values.get(name.lower())
+        return values[0] if values else missing
+
+    def get_all(self, name: str) -> list[str]:
+        return self._values.get(name.lower(), [])
+
+
+@dataclass(frozen=True)
+class _Response:
+    """An answer of which the head was read."""
+
+    status: int
+    headers: Headers
+    fp: io.BufferedReader
+    length: int | None
+    will_close: bool
+
+
 def _words(text: str, limit: int, secrets: Secrets) -> str:
     return escaped(" ".join(secrets.out_of(text).split())[:limit])[:limit]
 
@@ -137,7 +180,8 @@ class Exchanges:
             response = connection.ask(request, deadline)
             content = _body(response, self._most_bytes)
             self._says_more_than_asked |= connection.has_read_too_much(response)
-            is_reusable = not response.will_close and self._is_still_usable(connection)
+            # Whether it is quiet is looked at when it is used again.
+            is_reusable = not response.will_close and not self._says_more_than_asked
         except TimeoutError:
             raise ExchangeError(Fault.TIMEOUT, f"no answer within {seconds:g} s", "TimeoutError") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -191,8 +235,10 @@ class Exchanges:
         HTTP does not say which question a reply belongs to. Where a server was ever seen to say more than it was
         asked, each question gets a connection of its own.
         """
+        if connection.is_quiet():
+            return not self._says_more_than_asked
         self._says_more_than_asked |= connection.has_unasked_words()
-        return not self._says_more_than_asked and connection.is_quiet()
+        return False
 
     def _connected(self, deadline: float) -> _Connection:
         until = min(deadline, time.monotonic() + self._connect_seconds)
@@ -241,24 +287,31 @@ class _Connection(io.RawIOBase):
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
         self._deadline = math.inf
+        self._bounded_at = -math.inf
+        """When the socket was last told how long it may wait."""
         self._head_left = 0.0
         self._is_over = False
 
-    def ask(self, request: bytes, deadline: float) -> http.client.HTTPResponse:
+    def ask(self, request: bytes, deadline: float) -> _Response:
         """Send, and read the answer up to its body."""
         self._deadline, self._head_left, self._is_over = deadline, _HEAD_BYTES, False
+        self._bounded_at = -math.inf
         unsent = memoryview(request)
         while unsent:
-            self._socket.settimeout(_seconds_until(deadline))
+            self._bound()
             unsent = unsent[self._socket.send(unsent[:_PIECE]) :]
-        response = http.client.HTTPResponse(self, method="POST")  # type: ignore[arg-type]
-        response.begin()
+        response = _head(io.BufferedReader(self))
         self._head_left = math.inf
-        _check_head(response)
         return response
 
-    def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(self)
+    def _bound(self) -> None:
+        """Wait no longer than is left. To tell the socket takes a call of the system: once every few milliseconds will
+        do.
+        """
+        now = time.monotonic()
+        if now - self._bounded_at > _UNBOUNDED:
+            self._socket.settimeout(_seconds_until(self._deadline))
+            self._bounded_at = now
 
     def readable(self) -> bool:
         return True
@@ -266,7 +319,7 @@ class _Connection(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
         if self._is_over:
             return None
-        self._socket.settimeout(_seconds_until(self._deadline))
+        self._bound()
         received = self._socket.recv_into(buffer)
         self._head_left -= received
         if self._head_left < 0:
@@ -283,7 +336,7 @@ class _Connection(io.RawIOBase):
         waiting.register(self._socket, select.POLLIN)
         return not waiting.poll(0)
 
-    def has_read_too_much(self, response: http.client.HTTPResponse) -> bool:
+    def has_read_too_much(self, response: _Response) -> bool:
         """Whether more than the answer came with it."""
         self._is_over = True  # what was read is looked at; nothing is waited for
         return bool(response.fp.peek(1))
@@ -305,21 +358,58 @@ class _Connection(io.RawIOBase):
         self._socket.close()
 
 
-def _check_head(response: http.client.HTTPResponse) -> None:
-    """Refuse what http.client lets pass, and what would leave the connection with half an answer in it."""
-    if response.status < 200:
-        raise http.client.HTTPException(f"HTTP {response.status} is no answer")
-    lengths = [length.strip() for length in response.headers.get_all("Content-Length", [])]
+def _head(reader: io.BufferedReader) -> _Response:
+    """The status line and the headers of an answer; interim ones (100) are passed over."""
+    while True:
+        line = _line(reader)
+        if not line:
+            raise http.client.RemoteDisconnected("the server hung up before it answered")
+        found = _STATUS.match(line)
+        if found is None:
+            raise http.client.BadStatusLine(line.decode("latin-1"))
+        status, headers = int(found[2]), Headers()
+        for _ in range(_MOST_HEADERS):
+            line = _line(reader)
+            if line in (b"\r\n", b"\n", b""):
+                break
+            headers.add(line.decode("latin-1").rstrip("\r\n"))
+        else:
+            raise http.client.HTTPException(f"more than {_MOST_HEADERS} headers")
+        if status != 100:
+            break
+    if status < 200:
+        raise http.client.HTTPException(f"HTTP {status} is no answer")
+    length = _length(headers)
+    has_chunks = bool(headers.get_all("Transfer-Encoding"))
+    if status in (204, 304):
+        length, has_chunks = 0, False
+    stays = "keep-alive" if found[1] == b"0" else "close"
+    says = any(stays in value.lower() for value in headers.get_all("Connection"))
+    closes = not says if stays == "keep-alive" else says
+    return _Response(status, headers, reader, length, closes or (length is None and not has_chunks))
+
+
+def _line(reader: io.BufferedReader) -> bytes:
+    line = reader.readline(_LONGEST_LINE + 1)
+    if len(line) > _LONGEST_LINE:
+        raise http.client.LineTooLong("head")
+    return line
+
+
+def _length(headers: Headers) -> int | None:
+    """What a body's length is said to be; refused is what would leave the connection with half an answer in it."""
+    lengths = headers.get_all("Content-Length")
     if not all(map(_DIGITS.fullmatch, lengths)) or len(set(lengths)) > 1:
         raise http.client.HTTPException(f"a length that is none: {', '.join(lengths)}")
-    encodings = response.headers.get_all("Transfer-Encoding", [])
-    if encodings and [encoding.strip().lower() for encoding in encodings] != ["chunked"]:
+    encodings = headers.get_all("Transfer-Encoding")
+    if encodings and [encoding.lower() for encoding in encodings] != ["chunked"]:
         raise http.client.HTTPException(f"an encoding that is not known: {', '.join(encodings)}")
     if encodings and lengths:
         raise http.client.HTTPException("both a length and chunks")
+    return int(lengths[0]) if lengths else None
 
 
-def _body(response: http.client.HTTPResponse, most_bytes: int) -> bytes:
+def _body(response: _Response, most_bytes: int) -> bytes:
     reader = response.fp
     if response.headers.get("Transfer-Encoding") is not None and response.status not in (204, 304):
         pieces = _chunks(reader, most_bytes)

@@ -51,7 +51,15 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     if args.step in STEPS:
         return STEPS[args.step][1](args)
-    return question.run(args)
+    if not getattr(args, "dry_run", False):
+        return question.run(args)
+    from sensecheck.robust.ahead import DryRun
+
+    try:
+        return question.run(args)
+    except DryRun as counted:
+        sys.stdout.write(f"  {counted}\n")
+        return 0
 
 
 # ---- the steps on their own -------------------------------------------------------------------------------------

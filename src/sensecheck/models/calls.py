@@ -119,6 +119,28 @@ class CallCache:
         counts = counts if isinstance(counts, dict) else {}
         return {str(name): count for name, count in counts.items() if type(count) is int and count >= 0}
 
+    def wait_for(self, custom_id: str, identity: Identity, text: str) -> None:
+        """A call that was written into a batch file, so that its result is known by its id."""
+        model_id = self._id(identity)
+        with faults_of(self.path):
+            # Committed with the next answers, or by `commit`: calls are many.
+            self._db.execute("INSERT OR REPLACE INTO waiting VALUES (?, ?, ?)", (custom_id, model_id, text))
+
+    def commit(self) -> None:
+        with faults_of(self.path):
+            self._db.commit()
+
+    def waiting(self, custom_id: str) -> tuple[Identity, str] | None:
+        """The call that was written by that id."""
+        query = (
+            "SELECT model, revision, prompt, text FROM waiting JOIN models ON models.id = model_id WHERE custom_id=?"
+        )
+        with faults_of(self.path):
+            row = self._db.execute(query, (custom_id,)).fetchone()
+        if row is None or not all(isinstance(part, str) for part in row):
+            return None
+        return Identity(*row[:3]), row[3]
+
     def count(self, identity: Identity | None = None) -> int:
         with faults_of(self.path):
             if identity is None:

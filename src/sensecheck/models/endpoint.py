@@ -172,6 +172,16 @@ class Endpoint:
                 if self._stopping.wait(max(pause, min(fault.pause, self.longest_pause))):
                     raise
 
+    def body_of(
+        self, prompt: str, *, choices: tuple[str, ...] = (), temperature: float | None = None, seed: int | None = None
+    ) -> dict[str, Any]:
+        """What would be sent for a prompt, as far as the server has not refused it."""
+        question = Question(
+            prompt, self.max_tokens, self.temperature if temperature is None else temperature,
+            self.seed if seed is None else seed, choices,
+        )  # fmt: skip
+        return self.body(self.adapting.manner.of(question))
+
     def body(self, question: Question) -> dict[str, Any]:
         """What is sent for a question, in the manner that it has."""
         body = self.dialect.body(self.model, question)

@@ -34,6 +34,10 @@ class Request:
     def key(self) -> str:
         return json.dumps([self.text, self.positive, self.n, self.mode, self.seed], ensure_ascii=False)
 
+    @classmethod
+    def of(cls, key: str) -> Request:
+        return cls(*json.loads(key))
+
 
 StatementBatch = list[tuple[int, list[str] | None]]
 """(index of the request, its statements); None where the call failed"""

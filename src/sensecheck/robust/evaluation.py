@@ -17,7 +17,9 @@ from sensecheck.models.probe import probe
 from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, EveryQuestion, as_original, asked, evaluator
 from sensecheck.report.result import Result
+from sensecheck.robust.ahead import DryRun, calls_ahead
 from sensecheck.robust.answers import read_share, unreadable_told
+from sensecheck.robust.batches import BatchFiles
 from sensecheck.robust.cost import Cost, cost_told, costs
 from sensecheck.robust.instrument import ModelInstrument
 from sensecheck.robust.label_names import GivenNames
@@ -54,7 +56,18 @@ _judging = partial(Option, group="how statements are judged")
 
 
 @evaluator(
-    never_as_original=("directions", "keep", "candidates", "regenerate", "only_correct", "cosine", "slices"),
+    never_as_original=(
+        "directions",
+        "keep",
+        "candidates",
+        "regenerate",
+        "only_correct",
+        "cosine",
+        "slices",
+        "batch_out",
+        "batch_in",
+        "dry_run",
+    ),
     needs=Needs("robust", decided=[ALIASES["label"]]),
 )
 def evaluate(
@@ -82,6 +95,17 @@ def evaluate(
         str | os.PathLike[str] | None,
         _models("keep every model call here (default: calls.sqlite in --out)", metavar="FILE"),
     ] = None,
+    batch_out: Annotated[
+        str | os.PathLike[str] | None,
+        _models("write the calls to URLs into this file, for a batch endpoint, and stop", metavar="FILE"),
+    ] = None,
+    batch_in: Annotated[
+        str | os.PathLike[str] | None,
+        _models("read the results of such a batch, and make no call to a URL", metavar="FILE"),
+    ] = None,
+    dry_run: Annotated[
+        bool, _models("say how many calls to URLs the run would make at most, and make none")
+    ] = False,
     access: Annotated[Access | None, _models("how models are reached and run")] = None,
     label_names: Annotated[
         Sequence[str] | Mapping[str, str] | str | None,
@@ -117,6 +141,7 @@ def evaluate(
     Labels that are integers are read by the names that come with the data (Hugging Face data sets have them) or by
     `label_names`, `["contradiction", "entailment", "neutral"]` where 0 is contradiction; `{"yes": "entailment", …}`
     says what other labels mean.
+    With `dry_run`, nothing is asked and nothing written: `DryRun` is raised, whose `calls` bound what a run would ask.
     Every call to either is kept in `cache` (default: calls.sqlite inside `out`), so that nothing is asked twice.
     """
     if keep < 1 or candidates < 1:
@@ -134,7 +159,10 @@ def evaluate(
         classifier(model, access, ASKING if parity is not None else None, budget),
         generator_of(generator, access, wordnet, budget),
         Path(cache) if cache is not None else asked_for.out / CALLS if asked_for.out is not None else None,
+        BatchFiles.of(batch_out, batch_in),
     )
+    if systems.batch is not None:
+        systems.batch.check(systems.model, systems.generator, systems.kept_in)
     choices = Plan(
         ("positive", "negative") if polarity == "both" else (polarity,),
         directions,
@@ -145,6 +173,8 @@ def evaluate(
         cosine=cosine,
         seed=asked_for.intervals.seed if seed is None else seed,
     )
+    if dry_run:
+        raise DryRun(calls_ahead(Pairs(data, asked_for, label_names), systems, choices, check_labels))
     if parity is not None:
         return BreakNLI(data, asked_for, systems, choices, parity, label_names).run()
     return Robust(data, asked_for, systems, choices, check_labels, label_names).run()
@@ -201,6 +231,8 @@ class Robust(ModelInstrument):
             if self.check_labels:
                 self.notes += _label_order(model)
             advance = at_work(MEASURING, self.count(), "pairs")
+            if self.systems.batch is not None:
+                self._gone_ahead(model, generator)
             pipeline = Pipeline(model, generator, self.choices, self.advanced)
             for number, pairs in enumerate(in_batches(iter(self.pairs), ASKED_PAIRS * BATCH_ASKS)):
                 if number < done:
@@ -213,6 +245,18 @@ class Robust(ModelInstrument):
                 yield measure(trials, self.pairs.sliced)
             self.cost = costs(model, generator)
         self.notes += _notes(self.pairs, model, generator)
+
+    def _gone_ahead(self, model: classifiers.Asked, generator: generators.Asked) -> None:
+        """With calls that are written: as far as what is known reaches, over all pairs. A run is measured when nothing
+        is left to be written.
+        """
+        assert self.systems.batch is not None
+        if self.systems.batch.out is None:
+            return
+        pipeline = Pipeline(model, generator, self.choices)
+        for pairs in in_batches(iter(self.pairs), ASKED_PAIRS):
+            pipeline.trials(pairs)
+        self.systems.batch.stop_where_written("--resume" if self.asked.out is not None else "")
 
     def finish(self, result: Result) -> None:
         steps = whole_funnel(result.rows, self.choices.keep, self.choices.only_correct)

@@ -23,6 +23,7 @@ from sensecheck.models.reading_answers import Reads
 from sensecheck.models.server_options import ServerOptions
 from sensecheck.models.spending import Budget
 from sensecheck.options import Option
+from sensecheck.robust.batches import BatchFiles
 from sensecheck.robust.statements import standardise
 from sensecheck.runs.signature import Method
 from sensecheck.runs.stopping import Stopped
@@ -298,12 +299,18 @@ class Systems:
     generator: Generator
     kept_in: Path | None = None
     """A file of calls; None: in memory, for this run."""
+    batch: BatchFiles | None = None
+    """The files that calls go through in place of the network."""
 
     @contextmanager
     def asked(self, again: str) -> Iterator[tuple[classifiers.Asked, generators.Asked]]:
         """Both behind the calls that are kept; `again`: the option by which a stopped run goes on."""
         with CallCache(self.kept_in) as calls, faults_told(calls, again, "--out DIR"):
-            yield classifiers.Asked(self.model, calls), generators.Asked(self.generator, calls)
+            if self.batch is None:
+                yield classifiers.Asked(self.model, calls), generators.Asked(self.generator, calls)
+                return
+            with self.batch.opened(self.model, self.generator, calls) as (model, generator):
+                yield classifiers.Asked(model, calls), generators.Asked(generator, calls)
 
     def of_model(self) -> dict[str, str]:
         """Who is measured, for the signature."""

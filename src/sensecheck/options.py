@@ -125,9 +125,18 @@ def _keywords(hint: Any) -> dict[str, Parameter]:
 
 
 def settings_of(kind: type) -> dict[str, Parameter]:
-    """The fields of a dataclass of settings, as parameters."""
+    """The fields of a dataclass of settings, as parameters. Where it has a `prefix`, their flags begin with that."""
     hints = typing.get_type_hints(kind, include_extras=True)
-    return {f.name: _parameter(f.name, hints[f.name], _field_default(f)) for f in dataclasses.fields(kind)}
+    settings = {f.name: _parameter(f.name, hints[f.name], _field_default(f)) for f in dataclasses.fields(kind)}
+    prefix = getattr(kind, "prefix", "")
+    return {name: _prefixed(parameter, prefix) for name, parameter in settings.items()} if prefix else settings
+
+
+def _prefixed(parameter: Parameter, prefix: str) -> Parameter:
+    if parameter.option is None:
+        return parameter
+    flag = f"--{prefix}{parameter.flag.removeprefix('--')}"
+    return dataclasses.replace(parameter, option=dataclasses.replace(parameter.option, flag=flag))
 
 
 def _field_default(declared: Any) -> Any:

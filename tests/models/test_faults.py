@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
+from sensecheck.cli.options import Parser, add_parameters, values
+from sensecheck.inputs.errors import InputError
 from sensecheck.models.by_prompt import EndpointClassifier
 from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import Answer, Asked
 from sensecheck.models.endpoint import Endpoint, EndpointError
 from sensecheck.models.said import Unreadable
+from sensecheck.models.server_options import ServerOptions
+from sensecheck.models.spending import SpentError
+from sensecheck.options import Option
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs" / "robust.md"
@@ -41,6 +47,11 @@ _LARGE = (
     "This model's maximum context length is 2048 tokens and your request has 90 input tokens. 'max_tokens' or "
     "'max_completion_tokens' is too large: 4096."
 )
+
+
+@dataclass(frozen=True)
+class JudgeOptions(ServerOptions):
+    prefix = "judge-"
 
 
 @dataclass
@@ -171,6 +182,48 @@ def test_what_comes_of_a_fault(name: str) -> None:
         # What was answered is kept, readable or not; what failed is asked again.
         Asked(EndpointClassifier(endpoint), cache).answers(pairs)
         assert (len(server.bodies) > calls) == bool(fault.failure)
+
+
+def test_an_endpoint_serves_any_question() -> None:
+    """A judge, say: its options under names of its own, and nothing of NLI behind them."""
+    loaded = "import sys, sensecheck.models.endpoint, sensecheck.models.server_options; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout.split()
+    assert "sensecheck.models.dialects" in modules
+    assert not {f"sensecheck.models.{name}" for name in ("nli_words", "classifiers", "by_prompt")} & set(modules)
+
+    def judge(
+        data: Annotated[Any, Option("files")],
+        *,
+        judge: Annotated[JudgeOptions | None, Option("the judge", group="judge")] = None,
+    ) -> Any:
+        return judge
+
+    command = Parser(prog="judge")
+    add_parameters(command, judge)
+    flags = [
+        "--judge-timeout",
+        "7",
+        "--judge-max-calls",
+        "1",
+        "--judge-request",
+        '{"a": 1}',
+        "--judge-key-variable",
+        "J",
+    ]
+    options = values(command.parse_args(["x.jsonl", *flags]), judge)["judge"]
+    assert options == JudgeOptions(timeout=7.0, max_calls=1, request='{"a": 1}', key_variable="J")
+    for wrong, told in (
+        ({"request": "{"}, "--judge-request: expected"),
+        ({"timeout": 0.0}, "--judge-timeout: expected"),
+    ):
+        with pytest.raises(InputError, match=told):
+            JudgeOptions(**wrong)
+    with serving(always(chat("7 of 10"))) as server:
+        endpoint = options.endpoint(f"{server.url}#j", options.budget())
+        assert endpoint.ask("How good is this?").text == "7 of 10"
+        assert server.bodies[0]["a"] == 1 and "response_format" not in server.bodies[0]
+        with pytest.raises(SpentError, match="as many as --judge-max-calls allows"):
+            endpoint.ask("And this?")
 
 
 def test_every_row_of_the_table_is_tested() -> None:

@@ -142,6 +142,7 @@ def _accuracy() -> argparse.ArgumentParser:
 
 def _run_accuracy(args: argparse.Namespace) -> int:
     from sensecheck.report.asking import asked
+    from sensecheck.robust.answers import unreadable_told
     from sensecheck.robust.records import Pairs
     from sensecheck.robust.steps import accuracy
     from sensecheck.robust.systems import SMALL, classifier
@@ -159,6 +160,8 @@ def _run_accuracy(args: argparse.Namespace) -> int:
         f"accuracy {rate.value:.4f}  95% [{low:.4f}, {high:.4f}]  ({rate.right:,} of {rate.answered:,} pairs; "
         f"{len(pairs) - len(gold):,} without gold, {rate.unanswered:,} without an answer)\n"
     )
+    if told := unreadable_told({"answers": len(gold), "unreadable": rate.unread}):
+        sys.stdout.write(f"  warning: {told}\n")
     for note in source.label_notes():
         sys.stdout.write(f"  {visible(note)}\n")
     if not rate.answered:

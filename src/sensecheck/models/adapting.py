@@ -64,6 +64,8 @@ class Adapting:
         )
         self.changes: dict[str, None] = {}
         """what was changed, in words, in the order in which it happened"""
+        if likely and not dialect.tells_likely:
+            self.changes["this interface tells no log-probabilities"] = None
 
     def refused(self, words: str, manner: Manner) -> bool:
         """Whether a call that was asked in this manner and refused in these words can be asked in another one now."""

@@ -88,6 +88,8 @@ class Endpoint:
     model: str
     key_variable: str = "OPENAI_API_KEY"
     """the environment variable that holds the key; the key itself is never stored or shown"""
+    key_option: str = "--key-variable"
+    """by which the user names another one"""
     concurrency: int = 8
     timeout: float = 60.0
     tries: int = 8
@@ -238,7 +240,7 @@ class Endpoint:
             key_state = "is set" if os.environ.get(self.key_variable) else "is not set"
             return (
                 f" (the key is read from ${self.key_variable}, which {key_state}; "
-                "--key-variable names another variable)"
+                f"{self.key_option} names another variable)"
             )
         if status == 404:
             return f" (is {self.path} the right path, and {self.model!r} the model's name there?)"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.reasons import Reason
@@ -28,7 +28,13 @@ _OURS = ("model", "messages", "prompt", "input", "stream", "n")
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
-    """How a server is reached and asked, and what it may cost."""
+    """How a server is reached and asked, and what it may cost. Nothing here knows what is asked.
+
+    A question that has two of them gives one a `prefix`: `class JudgeOptions(ServerOptions): prefix = "judge-"`.
+    """
+
+    prefix: ClassVar[str] = ""
+    """what the flags begin with, on the command line and in messages"""
 
     model_name: Annotated[str | None, Option("the model's name at a URL", metavar="NAME")] = None
     key_variable: Annotated[str, Option("environment variable with the endpoint's key", metavar="NAME")] = (
@@ -79,18 +85,18 @@ class ServerOptions:
         for option, value in (("timeout", self.timeout), ("per-minute", self.per_minute)):
             if value is not None and not value > 0:
                 raise InputError(
-                    field=f"--{option}", expected="more than 0", got=f"{value:g}", reason=Reason.BAD_OPTION
+                    field=f"--{self.prefix}{option}", expected="more than 0", got=f"{value:g}", reason=Reason.BAD_OPTION
                 )
         if self.concurrency > MAX_CONCURRENCY:
             raise InputError(
-                field="--concurrency", expected=f"at most {MAX_CONCURRENCY}", got=str(self.concurrency),
+                field=f"--{self.prefix}concurrency", expected=f"at most {MAX_CONCURRENCY}", got=str(self.concurrency),
                 reason=Reason.BAD_OPTION,
             )  # fmt: skip
         for option, word, known in (("api", self.api, ("", *DIALECTS)), ("structured", self.structured, _STRUCTURES)):
             if word not in known:
                 raise InputError(
-                    field=f"--{option}", expected=f"one of {', '.join(filter(None, known))}", got=shown(word),
-                    reason=Reason.BAD_OPTION,
+                    field=f"--{self.prefix}{option}", expected=f"one of {', '.join(filter(None, known))}",
+                    got=shown(word), reason=Reason.BAD_OPTION,
                 )  # fmt: skip
         assert self.fields is not None  # what is wrong with it is told now
 
@@ -108,19 +114,21 @@ class ServerOptions:
         if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
             # Not what it holds: that may be a key.
             raise InputError(
-                field="--request", expected="an object of JSON", got="something else",
-                hint="Quote it for the shell: --request '{\"reasoning_effort\": \"low\"}'.", reason=Reason.BAD_OPTION,
+                field=f"--{self.prefix}request", expected="an object of JSON", got="something else",
+                hint=f"Quote it for the shell: --{self.prefix}request '{{\"reasoning_effort\": \"low\"}}'.",
+                reason=Reason.BAD_OPTION,
             )  # fmt: skip
         ours = [name for name in _OURS if name in value]
         if ours:
             raise InputError(
-                f"--request: {ours[0]!r} is set by other options, or makes answers that are not read here",
+                f"--{self.prefix}request: {ours[0]!r} is set by other options, or makes answers that are not read here",
                 reason=Reason.BAD_OPTION,
             )
         return value
 
     def budget(self) -> Budget:
-        return Budget(self.max_calls, self.max_tokens_total)
+        names = (f"--{self.prefix}max-calls", f"--{self.prefix}max-tokens-total")
+        return Budget(self.max_calls, self.max_tokens_total, names)
 
     def endpoint(self, spec: str, budget: Budget) -> Endpoint:
         """The endpoint behind URL#name."""
@@ -131,11 +139,12 @@ class ServerOptions:
         if not name:
             raise InputError(
                 f"which model of {public_address(url)}?",
-                hint="Name it after a #: https://host/v1#model-name, or with --model-name.",
+                hint=f"Name it after a #: https://host/v1#model-name, or with --{self.prefix}model-name.",
                 reason=Reason.BAD_OPTION,
             )
         return Endpoint(
-            url, name, key_variable=self.key_variable, concurrency=self.concurrency, timeout=self.timeout,
+            url, name, key_variable=self.key_variable, key_option=f"--{self.prefix}key-variable",
+            concurrency=self.concurrency, timeout=self.timeout,
             tries=self.tries, per_minute=self.per_minute, max_tokens=self.max_tokens or MAX_TOKENS, extra=self.fields,
             api=self.api, structured=self.structured, likely=self.logprobs, budget=budget,
         )  # fmt: skip

@@ -10,6 +10,7 @@ from sensecheck.models.probe import PROBE
 from sensecheck.robust.measure import NEUTRAL
 from sensecheck.robust.pipeline import Pair, Pipeline, Plan
 from sensecheck.robust.systems import Systems
+from sensecheck.runs.stopping import Stopped
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class CallsAhead:
         )
 
 
-class DryRun(Exception):  # noqa: N818 - it is no error: nothing was to be measured
+class DryRun(Stopped):
     """Raised in place of a run that was only to be counted."""
 
     def __init__(self, calls: CallsAhead) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -42,6 +43,8 @@ class Accuracy:
     right: int
     answered: int
     unanswered: int
+    unread: Mapping[str, int] = field(default_factory=dict)
+    """answers that held no label, by why; they are among the unanswered"""
 
     @property
     def value(self) -> float:
@@ -59,4 +62,5 @@ def accuracy(pairs: Sequence[Pair], model: Classifier, cache: str | Path | None,
         answers = classifiers.Asked(model, calls).answers(texts, progress)
     answered = [(pair, answer) for pair, answer in zip(pairs, answers, strict=True) if answer.label is not None]
     right = sum(pair.is_right(answer.label) for pair, answer in answered)
-    return Accuracy(right, len(answered), len(pairs) - len(answered))
+    unread = Counter(answer.unread.value for answer in answers if answer.unread is not None)
+    return Accuracy(right, len(answered), len(pairs) - len(answered), dict(unread))

@@ -1269,6 +1269,35 @@ def _model_replies(path: Path) -> None:
             reader(NLI_PROMPT)(Endpoint("http://localhost:9/v1", "m", api=api)._said(_reply(path)))
 
 
+def _batch_results() -> list[Case]:
+    responses = [{"status_code": 200, "body": body} for body in seeds.MODEL_REPLIES] + [{"status_code": 500}, None]
+    lines = [
+        json.dumps({"id": f"b{i}", "custom_id": _custom_id(i), "response": response, "error": None})
+        for i, response in enumerate(responses)
+    ]
+    return [seeds.text("results.jsonl", "\n".join(lines))]
+
+
+def _custom_id(number: int) -> str:
+    return f"{number:032x}"
+
+
+@target("batch results", _batch_results, owner="servers")
+def _batches(path: Path) -> None:
+    from sensecheck.models.batch_files import BatchClassifier, Calls, read_results
+    from sensecheck.models.by_prompt import EndpointClassifier
+    from sensecheck.models.calls import CallCache
+    from sensecheck.models.endpoint import Endpoint
+
+    endpoint = Endpoint("http://localhost:9/v1", "m")
+    with CallCache() as kept:
+        calls = Calls(kept)
+        model = BatchClassifier(EndpointClassifier(endpoint), calls)
+        for number in range(10):
+            kept.wait_for(_custom_id(number), model.identity, f"a\x1f{number}")
+        read_results(path, calls, [(model, endpoint)])
+
+
 @target("model answers", lambda: _texts("answer", seeds.ANSWERS), owner="servers")
 def _model_answers(path: Path) -> None:
     from sensecheck.models.classifiers import LabelError, label_of

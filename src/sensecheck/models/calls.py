@@ -135,6 +135,8 @@ class CallCache:
         query = (
             "SELECT model, revision, prompt, text FROM waiting JOIN models ON models.id = model_id WHERE custom_id=?"
         )
+        if not custom_id.isascii():  # half a character, say, of which SQLite knows nothing
+            return None
         with faults_of(self.path):
             row = self._db.execute(query, (custom_id,)).fetchone()
         if row is None or not all(isinstance(part, str) for part in row):

@@ -174,7 +174,8 @@ class Responses(Dialect):
         for item in output:
             if not isinstance(item, dict):
                 raise NotSaidError("with an output that is no object")
-            parts = [p for p in (item.get("content") or item.get("summary") or ()) if isinstance(p, dict)]
+            inside = item.get("content") or item.get("summary")
+            parts = [part for part in inside if isinstance(part, dict)] if isinstance(inside, list) else []
             if item.get("type") == "reasoning":
                 thoughts += [_text(part.get("text")) for part in parts]
             elif item.get("type") == "message":
@@ -255,6 +256,8 @@ def _text(value: object) -> str:
 
 
 _MOST_TOKENS = 100_000
+_LEAST = 1e6
+"""No log-probability is as far below 0, but numbers of JSON may be too long for any float."""
 
 
 def _likely_tokens(told: object) -> Sequence[Token]:
@@ -264,7 +267,7 @@ def _likely_tokens(told: object) -> Sequence[Token]:
     content = told.get("content")
     if isinstance(content, list):
         pairs = [
-            (item.get("token"), {one.get("token"): one.get("logprob") for one in others if isinstance(one, dict)})
+            (item.get("token"), {str(one.get("token")): one.get("logprob") for one in others if isinstance(one, dict)})
             for item in content[:_MOST_TOKENS]
             if isinstance(item, dict) and isinstance(others := item.get("top_logprobs"), list)
         ]
@@ -274,7 +277,7 @@ def _likely_tokens(told: object) -> Sequence[Token]:
             return ()
         pairs = [(token, beside) for token, beside in zip(tokens[:_MOST_TOKENS], others, strict=False)]
     return [
-        (token, {t: float(p) for t, p in beside.items() if isinstance(t, str) and type(p) in (int, float) and p <= 0})
+        (token, {t: float(p) for t, p in beside.items() if type(p) in (int, float) and -_LEAST < p <= 0})
         for token, beside in pairs
         if isinstance(token, str) and isinstance(beside, dict)
     ]

@@ -81,7 +81,8 @@ _CLAUSE = re.compile(
 )
 _DENIES = re.compile(
     r"(?<![^\W\d_])(?:not|no|non|never|neither|nor|without|cannot|nicht|keine?[nrms]?|weder|noch|pas|ni|né|nem|não|sin"
-    r"|aucune?|ninguna?|nessuna?|не|ни|incorrect|wrong|nothing|hardly|far from)(?![^\W\d_])|[a-z]n['’]t(?![a-z])|不是|没有|并非|不"
+    r"|aucune?|ninguna?|nessuna?|не|ни|incorrect|wrong|nothing|hardly|far from)(?![^\W\d_])"
+    r"|[a-z]n['’]t(?![a-z])|不是|没有|并非|不"
 )
 _NO_DENIAL = re.compile(r"(?:no|without(?: a)?) (?:doubt|question)|not (?:only|just|merely)")
 _DENIED_WORDS = 8

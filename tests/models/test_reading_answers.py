@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sensecheck.models.classifiers import Answer
 from sensecheck.models.nli_words import reader
 from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT
 from sensecheck.models.reading_answers import label_scores
@@ -115,6 +116,21 @@ def test_tokens_that_tell_nothing_give_no_scores() -> None:
     assert words(Said("neutral")).scores is None
     assert label_scores({}, LABELS) is None
     assert label_scores({"e": float("-inf"), "n": -1.0}, LABELS) is not None
+
+
+@pytest.mark.parametrize("long", ["x " * 30_000, "neutral? entailment? " * 3_000])
+def test_a_kept_answer_is_read_as_it_was_when_it_was_new(long: str) -> None:
+    words = reader(NLI_PROMPT)
+    for text in (
+        f"<think>{long}</think>contradiction", f"<think>{long}", f"{long}<think>", f"contradiction\n\n{long}",
+        f"<think>hm</think>contradiction\n{long}", f"{long}\nAnswer: contradiction", long, f"{long}</think>contradiction",
+    ):  # fmt: skip
+        new = Answer.of(Said(text, finish="stop"), words)
+        kept = Answer.restored(json.loads(json.dumps(new.stored())))
+        assert kept is not None and kept.read_again(words) == new
+        assert len(new.text or "") < 50_000
+        whole = words(Said(text, finish="stop"))
+        assert (new.label, new.unread) == (whole.label, whole.why), text[:20]
 
 
 def test_reasons_are_words_for_people() -> None:

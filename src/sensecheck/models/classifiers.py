@@ -16,7 +16,7 @@ from sensecheck.models import revisions
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.reading_answers import Reads
 from sensecheck.models.recorded import RecordedPairs
-from sensecheck.models.said import Said, Unreadable
+from sensecheck.models.said import Said, Unreadable, shortened
 from sensecheck.models.spending import Spent
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -43,8 +43,6 @@ NO_GOLD = frozenset({"-", "-1", "", "none", "null", "nan", "no gold", "_"})
 
 
 _LONGEST_NAME = 100
-_LONGEST_PART = 20_000
-"""Characters at either end of an answer that are kept."""
 
 
 class LabelError(ValueError):
@@ -103,6 +101,7 @@ class Answer:
     @classmethod
     def of(cls, said: Said, read: Reads) -> Answer:
         """What a language model said of a pair."""
+        said = shortened(said)
         reading = read(said)
         return cls(
             reading.label, reading.scores, said.text, None, reading.why, said.finish or None, bool(said.reasoning),
@@ -117,11 +116,8 @@ class Answer:
         return replace(self, label=reading.label, unread=reading.why)
 
     def stored(self) -> dict[str, Any]:
-        text = self.text
-        if text is not None and len(text) > 2 * _LONGEST_PART:
-            text = f"{text[:_LONGEST_PART]}\n{text[-_LONGEST_PART:]}"
         parts = (
-            ("l", self.label), ("s", self.logits), ("t", text), ("e", self.finish), ("r", self.reasoned or None),
+            ("l", self.label), ("s", self.logits), ("t", self.text), ("e", self.finish), ("r", self.reasoned or None),
             ("n", self.refused or None),
         )  # fmt: skip
         return {name: part for name, part in parts if part is not None}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 Token = tuple[str, Mapping[str, float]]
@@ -41,6 +41,8 @@ class Unreadable(StrEnum):
 
 STOPPED, CUT_SHORT, FILTERED, TOOL = FINISHES = "stop", "length", "filtered", "tool"
 
+_LONGEST_PART = 20_000
+"""Characters at either end of an answer that are kept."""
 _NAMES = (
     "think|thinking|thought|thoughts|reasoning|reason|analysis|reflection|scratchpad|deliberation|inner_monologue"
     "|seed:think"
@@ -111,6 +113,21 @@ def cleaned(text: str) -> str:
         return text
     text = unicodedata.normalize("NFKC", text)
     return "".join(sign for sign in text if sign in "\n\t" or unicodedata.category(sign) not in ("Cc", "Cf"))
+
+
+def shortened(said: Said) -> Said:
+    """What is kept of an answer: one that is very long without its reasoning, and without the middle of what is left.
+
+    It is read after this, so that a kept answer and a new one are read alike.
+    """
+    if len(said.text) <= 2 * _LONGEST_PART:
+        return said
+    text, cut_off = without_reasoning(said.text)
+    if cut_off:
+        return replace(said, text="", reasoning=said.reasoning or "…", finish=CUT_SHORT)
+    if len(text) > 2 * _LONGEST_PART:
+        text = f"{text[:_LONGEST_PART]}\n{text[-_LONGEST_PART:]}"
+    return replace(said, text=text, reasoning=said.reasoning or "…")
 
 
 def answer_of(said: Said) -> str | Unreadable:

@@ -16,9 +16,11 @@ import pytest
 
 from sensecheck.cli.options import Parser, add_parameters, values
 from sensecheck.inputs.errors import InputError
+from sensecheck.models.adapting import Adapting
 from sensecheck.models.by_prompt import EndpointClassifier
 from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import Answer, Asked
+from sensecheck.models.dialects import DIALECTS
 from sensecheck.models.endpoint import Endpoint, EndpointError
 from sensecheck.models.said import Unreadable
 from sensecheck.models.server_options import ServerOptions
@@ -182,6 +184,28 @@ def test_what_comes_of_a_fault(name: str) -> None:
         # What was answered is kept, readable or not; what failed is asked again.
         Asked(EndpointClassifier(endpoint), cache).answers(pairs)
         assert (len(server.bodies) > calls) == bool(fault.failure)
+
+
+@pytest.mark.parametrize(
+    ("api", "words", "most", "name"),
+    [
+        ("chat", "HTTP 400: Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead.", None,
+         "max_completion_tokens"),
+        ("chat", "max_tokens is too large: 100000. This model supports at most 16384 completion tokens", 16384, ""),
+        ("chat", "This model's maximum context length is 2048 tokens. However, you requested 4130 tokens (34 in the "
+         "messages, 4096 in the completion).", 1024, ""),
+        ("messages", "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens", 8192, ""),
+        # One prompt alone is too long: what others may have stays.
+        ("chat", "This model's maximum context length is 2048 tokens. However, your messages resulted in 3000 tokens.",
+         None, ""),
+        ("messages", "max_tokens: Extra inputs are not permitted", None, ""),
+    ],
+)  # fmt: skip
+def test_what_servers_say_of_the_limit_of_tokens(api: str, words: str, most: int | None, name: str) -> None:
+    adapting = Adapting(DIALECTS[api], "off")
+    assert adapting.refused(words, adapting.manner) == bool(most or name)
+    assert (adapting.manner.most_tokens, adapting.manner.limit_name) == (most, name)
+    assert not adapting.refused(words, adapting.manner), "the same again cannot be met"
 
 
 def test_an_endpoint_serves_any_question() -> None:

@@ -14,11 +14,9 @@ from sensecheck.models.dialects import GRAMMAR, GUIDED, SCHEMA, Dialect, Questio
 
 LIKELY = (20, 5, 0)
 """How many likely tokens are asked for: servers allow 20, or 5, or none."""
-_TOO_MANY = re.compile(
-    r"too (?:large|long|many|high)|context (?:length|window|size)|exceed|at most|less than|larger than"
-    r"|maximum (?:value|of)"
-)
-_CONTEXT = re.compile(r"(?:context (?:length|window|size)|maximum)[^0-9]{0,40}([0-9]{2,9})")
+_ABOUT_LIMIT = re.compile(r"max_(?:completion_|output_)?tokens|in the completion|completion tokens")
+_CONTEXT = re.compile(r"context (?:length|window|size)[^0-9]{0,40}([0-9]{2,9})")
+_ALLOWED = re.compile(r"(?:at most|less than or equal to|<=|>)\s{0,2}([0-9]{2,9})")
 _STRUCTURE_WORDS = {
     SCHEMA: ("response_format", "json_schema", "text.format", "structured output"),
     GUIDED: ("guided_choice",),
@@ -82,15 +80,12 @@ class Adapting:
 
     def _changed(self, words: str, manner: Manner) -> tuple[Manner, str] | None:
         limit = manner.limit_name or self._dialect.limit_name
-        other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}.get(limit)
-        too_many = _TOO_MANY.search(words)
-        if limit in words and other is not None and not too_many and manner.limit_name == "":
+        most = _most(words)
+        if most is not None and (manner.most_tokens is None or most < manner.most_tokens):
+            return replace(manner, most_tokens=most), f"answers may have {most:,} tokens at most: no more fit there"
+        other = self._dialect.other_limit_name
+        if limit in words and most is None and other and not manner.limit_name:
             return replace(manner, limit_name=other), f"{limit} was refused: {other} is sent"
-        if too_many and (context := _CONTEXT.search(words)):
-            # Half of what a model can read and write is left to the prompt.
-            most = max(_LEAST_TOKENS, int(context[1]) // 2)
-            if manner.most_tokens is None or most < manner.most_tokens:
-                return replace(manner, most_tokens=most), f"answers may have {most:,} tokens at most: no more fit there"
         if manner.structure and any(word in words for word in _STRUCTURE_WORDS[manner.structure]):
             following = self._left.pop(0) if self._left else ""
             instead = f"{following} is asked for" if following else "answers are free text"
@@ -106,3 +101,17 @@ class Adapting:
         if manner.takes_seed and re.search(r"\bseed\b", words):
             return replace(manner, takes_seed=False), "seed was refused and is not sent"
         return None
+
+
+def _most(words: str) -> int | None:
+    """The tokens that an answer may have, where a refusal says that it was to have too many.
+
+    >>> _most("max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens")
+    8192
+    """
+    if not _ABOUT_LIMIT.search(words):
+        return None  # a prompt that is too long by itself is no fault of the limit
+    if context := _CONTEXT.search(words):
+        return max(_LEAST_TOKENS, int(context[1]) // 2)  # the other half is left to the prompt
+    allowed = _ALLOWED.search(words)
+    return None if allowed is None else max(_LEAST_TOKENS, int(allowed[1]))

@@ -56,6 +56,8 @@ class Dialect(ABC):
     name: ClassVar[str]
     path: ClassVar[str]
     limit_name: ClassVar[str] = "max_tokens"
+    other_limit_name: ClassVar[str] = ""
+    """what the limit of tokens is called where it is not called that"""
     structures: ClassVar[tuple[str, ...]] = (SCHEMA, GUIDED, GRAMMAR)
     tells_likely: ClassVar[bool] = True
 
@@ -118,6 +120,7 @@ def _schema(choices: Sequence[str]) -> dict[str, Any]:
 
 class Chat(Dialect):
     name, path = "chat", "/chat/completions"
+    other_limit_name = "max_completion_tokens"
 
     def asked(self, prompt: str) -> dict[str, Any]:
         return {"messages": [{"role": "user", "content": prompt}]}

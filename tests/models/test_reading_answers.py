@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -80,17 +79,12 @@ def test_words_of_the_users_stand_for_labels() -> None:
         "neutral: ", "is answer", "\u202e", "İ", "\n- neutral", "neither ", "**", "＜think＞",
     ],
 )  # fmt: skip
-def test_no_answer_takes_long(piece: str) -> None:
-    """Linear: twenty times as much takes no more than some sixty times as long (two sizes in one run)."""
-
-    def seconds(size: int) -> float:
-        text = piece * (size // len(piece))
-        began = time.process_time()
-        for prompt in (NLI_PROMPT, PROMPTS["letters"]):
-            reader(prompt)(Said(text))
-        return time.process_time() - began
-
-    assert seconds(1_000_000) < 60 * max(min(seconds(50_000) for _ in range(2)), 0.005)
+def test_an_answer_of_any_length_is_read(piece: str) -> None:
+    """What hostile models write over and over; what took more than linear time would not come back."""
+    text = piece * (2_000_000 // len(piece))
+    for prompt in (NLI_PROMPT, PROMPTS["letters"]):
+        reading = reader(prompt)(Said(text))
+        assert (reading.label is None) == (reading.why is not None)
 
 
 def test_label_scores_are_those_of_the_word_that_decides() -> None:

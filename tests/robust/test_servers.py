@@ -178,6 +178,26 @@ def test_a_limit_stops_a_run_that_goes_on(
     assert repr(one.figures) == repr(other.figures) and one.extra["answers"] == other.extra["answers"]
 
 
+def test_the_steps_and_an_originals_run_tell_their_cost(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(plain) as server:
+        assert main(["robust", "accuracy", str(pairs), "--model", f"{server.url}#m"]) == 0
+        assert (
+            "cost of the model: 12 asked, 0 kept from before; 12 calls, 600 tokens in, 36 out"
+            in capsys.readouterr().out
+        )
+        assert run(pairs, server.url, "--as", "breaknli") == 2  # its own flags are refused
+        capsys.readouterr()
+        assert main(["robust", str(pairs), "--model", f"{server.url}#m", "--as", "breaknli", "--limit", "2"]) == 0
+        assert "cost of the model: " in capsys.readouterr().out
+
+
+def test_accuracy_tells_what_it_could_not_read(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(lambda body, number: chat("neutral" if number % 2 else "entailment or neutral")) as server:
+        assert main(["robust", "accuracy", str(pairs), "--model", f"{server.url}#m"]) == 0
+    told = capsys.readouterr().out
+    assert "warning: 50.0% of 12 answers hold no label that could be read: names several labels (6)" in told
+
+
 def test_a_limit_without_a_place_for_answers_says_so(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(plain) as server:
         assert run(pairs, server.url, "--max-calls", "3") == 3

@@ -162,7 +162,7 @@ def _run_accuracy(args: argparse.Namespace) -> int:
     )
     if told := unreadable_told({"answers": len(gold), "unreadable": rate.unread}):
         sys.stdout.write(f"  warning: {told}\n")
-    for note in source.label_notes():
+    for note in (*rate.cost, *source.label_notes()):
         sys.stdout.write(f"  {visible(note)}\n")
     if not rate.answered:
         why = f"{len(pairs) - len(gold):,} pairs have no gold label, {rate.unanswered:,} got no answer"

@@ -11,10 +11,10 @@ Cost = dict[str, dict[str, dict[str, int]]]
 NOW, EVER = "this run", "in all"
 
 
-def costs(model: classifiers.Asked, generator: generators.Asked) -> Cost:
-    """What was spent on those that are asked at a URL."""
+def costs(**systems: classifiers.Asked | generators.Asked) -> Cost:
+    """What was spent on those that are asked at a URL, by their names."""
     found: Cost = {}
-    for name, asked in (("model", model), ("generator", generator)):
+    for name, asked in systems.items():
         ever = asked.spending.counts()
         if asked.spending.now is not None and ever is not None:
             now = {"asked": asked.asked, "kept": asked.kept, **asked.spending.now.counts()}

@@ -243,7 +243,7 @@ class Robust(ModelInstrument):
                 of_pairs = (trials[at : at + each] for at in range(0, len(trials), each))
                 advance(0, unscored=sum(all(trial.reason for trial in of_pair) for of_pair in of_pairs))
                 yield measure(trials, self.pairs.sliced)
-            self.cost = costs(model, generator)
+            self.cost = costs(model=model, generator=generator)
         self.notes += _notes(self.pairs, model, generator)
 
     def _gone_ahead(self, model: classifiers.Asked, generator: generators.Asked) -> None:

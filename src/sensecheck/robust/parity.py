@@ -19,6 +19,7 @@ from sensecheck.models.said import Said, Unreadable
 from sensecheck.report.asking import Asked
 from sensecheck.report.result import Result
 from sensecheck.robust import original
+from sensecheck.robust.cost import Cost, cost_told, costs
 from sensecheck.robust.instrument import ModelInstrument
 from sensecheck.robust.label_names import GivenNames
 from sensecheck.robust.pipeline import Pair, Pipeline, Plan
@@ -69,6 +70,7 @@ class BreakNLI(ModelInstrument):
         super().__init__(data, asked, systems, choices, label_names)
         self.original = name
         self.funnel: list[dict[str, Any]] = []
+        self.cost: Cost = {}
 
     def method(self) -> Method:
         return {"polarity": self.choices.polarity, **self.systems.of_generator(), "seed": self.choices.seed}
@@ -79,6 +81,7 @@ class BreakNLI(ModelInstrument):
         self.notes += self.pairs.label_notes()
         with self.answers() as (model, generator):
             judged = self._judged(pairs, model, generator)
+            self.cost = costs(model=model, generator=generator)
         self.funnel = [
             {
                 "polarity": polarity, "pairs": len(pairs), "correct": evaluated["correct"],
@@ -129,7 +132,8 @@ class BreakNLI(ModelInstrument):
         ])  # fmt: skip
 
     def finish(self, result: Result) -> None:
-        result.extra = {"original_funnel": self.funnel}
+        result.extra = {"original_funnel": self.funnel, **({"cost": self.cost} if self.cost else {})}
+        result.notes += cost_told(self.cost)
 
 
 # ---- asking --------------------------------------------------------------------------------------

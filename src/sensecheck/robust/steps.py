@@ -13,6 +13,7 @@ from sensecheck.models import classifiers, generators
 from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import Classifier
 from sensecheck.models.generators import Generator, Request
+from sensecheck.robust.cost import cost_told, costs
 from sensecheck.robust.measure import wilson
 from sensecheck.robust.pipeline import Pair
 from sensecheck.robust.statements import distinct, standardise
@@ -45,6 +46,8 @@ class Accuracy:
     unanswered: int
     unread: Mapping[str, int] = field(default_factory=dict)
     """answers that held no label, by why; they are among the unanswered"""
+    cost: tuple[str, ...] = ()
+    """what the calls cost, in words"""
 
     @property
     def value(self) -> float:
@@ -59,8 +62,10 @@ def accuracy(pairs: Sequence[Pair], model: Classifier, cache: str | Path | None,
     """Of pairs with a gold label; `progress` is told pairs."""
     with CallCache(cache) as calls, faults_told(calls, ""):
         texts = [(standardise(pair.premise), standardise(pair.hypothesis)) for pair in pairs]
-        answers = classifiers.Asked(model, calls).answers(texts, progress)
+        asked = classifiers.Asked(model, calls)
+        answers = asked.answers(texts, progress)
+        cost = tuple(cost_told(costs(model=asked)))
     answered = [(pair, answer) for pair, answer in zip(pairs, answers, strict=True) if answer.label is not None]
     right = sum(pair.is_right(answer.label) for pair, answer in answered)
     unread = Counter(answer.unread.value for answer in answers if answer.unread is not None)
-    return Accuracy(right, len(answered), len(pairs) - len(answered), dict(unread))
+    return Accuracy(right, len(answered), len(pairs) - len(answered), dict(unread), cost)

@@ -142,7 +142,7 @@ FAULTS: dict[str, Fault] = {
         retries=("answered with something that is not JSON",),
     ),
     "an answer that drips": Fault(
-        always(Reply(body=b" " * 1000, drip=0.05)), None, failure="timed out", retries=("timed out",)
+        always(Reply(body=b" " * 3000, drip=0.05)), None, failure="timed out", retries=("timed out",)
     ),
     "connection reset": Fault(once(Reply(resets=True)), retries=("connection failed (RemoteDisconnected)",)),
     "200 with an error for a body": Fault(
@@ -159,8 +159,8 @@ def test_what_comes_of_a_fault(name: str) -> None:
     fault = FAULTS[name]
     with serving(fault.script) as server, CallCache() as cache:
         endpoint = Endpoint(
-            server.url, "m", concurrency=1, tries=2, timeout=0.5, longest_pause=0.3, max_tokens=4096,
-            likely="log-prob" in name,
+            server.url, "m", concurrency=1, tries=2, timeout=0.5 if "drips" in name else 30.0, longest_pause=0.3,
+            max_tokens=4096, likely="log-prob" in name,
         )  # fmt: skip
         asked = Asked(EndpointClassifier(endpoint), cache)
         pairs = PAIRS[:2]
@@ -170,7 +170,7 @@ def test_what_comes_of_a_fault(name: str) -> None:
             return
         began = time.monotonic()
         answers = asked.answers(pairs)
-        assert time.monotonic() - began < 10
+        assert "drips" not in name or time.monotonic() - began < 20, "a whole answer would take minutes"
         assert [answer.label for answer in answers] == [fault.label] * 2
         assert {answer.unread for answer in answers} == {fault.unread}
         assert {answer.failure for answer in answers} == {f"endpoint: {fault.failure}" if fault.failure else None}

@@ -138,6 +138,30 @@ def test_labels_are_names_or_else_the_first_text() -> None:
         ("SELECT inn_no FROM inn WHERE dogs_allowed = 'yes'", "Where are dogs okay?", []),
         ("SELECT beds FROM inn WHERE dogs_allowed = 'yes'", "Where are dogs okay?", ["column_untold_select"]),
         ("SELECT shelf FROM stall WHERE market = 'Naschmarkt'", "Where do I look in the Naschmarkt?", []),
+        # Either side of a yes or no has its own words, and a denial turns them round.
+        ("SELECT count(*) FROM invoice WHERE paid = 'no'", "How many of them still owe us?", []),
+        ("SELECT count(*) FROM invoice WHERE paid = 'yes'", "How many of them still owe us?", ["value_missing"]),
+        ("SELECT count(*) FROM invoice WHERE paid = 'yes'", "How many invoices are not outstanding?", []),
+        ("SELECT count(*) FROM invoice WHERE paid = 'no'", "How many invoices are paid?", ["value_missing"]),
+        # Talk in a clause of its own; numbers and alternatives in passing; what compares in words that no list has.
+        ("SELECT lf_nm FROM loaf WHERE price < 5", "Loaves under 5, please, my old purse won't stand for it", []),
+        ("SELECT price FROM loaf WHERE lf_nm = 'Rusk'", "What must I pay for Rusk if we are two?", []),
+        ("SELECT flour FROM loaf WHERE lf_nm = 'Rusk'", "What flour do they put in Rusk, proper or that daft stuff?", []),
+        ("SELECT lf_nm FROM loaf WHERE flour = 'rye'", "What have we got of rye or wheat?", ["or_added"]),
+        ("SELECT lf_nm FROM loaf WHERE price < 5", "What have I got that leaves change of 5?", []),
+        ("SELECT lf_nm FROM loaf WHERE price < 5", "Which loaves are 5?", ["comparison_missing"]),
+        # What is left out, and what a denial stands beside.
+        ("SELECT firm FROM baker WHERE town = 'Linz'", "Firms from anywhere but Linz", ["value_excluded"]),
+        ("SELECT firm FROM baker WHERE town != 'Linz'", "Firms from anywhere but Linz", []),
+        ("SELECT lf_nm FROM loaf WHERE flour != 'rye' AND organic = 'no'", "Loaves of rye flour that aren't organic", ["negation_misplaced"]),
+        ("SELECT lf_nm FROM loaf WHERE flour = 'rye' AND organic = 'no'", "Loaves of rye flour that aren't organic", []),
+        ("SELECT firm FROM baker WHERE town = 'Graz' AND town != 'Linz'", "Firms neither from Graz nor from Linz", ["fixed_twice"]),
+        ("SELECT lf_nm FROM loaf WHERE weight_g != 0", "Loaves we are clean out of by weight", ["nothing_denied"]),
+        # Longer than anyone; less than one of a measure; a decade of dates; one more denial.
+        ("SELECT firm FROM baker ORDER BY hired ASC LIMIT 1", "Which firm has been with us longer than anyone?", []),
+        ("SELECT lf_nm FROM loaf WHERE price < 1", "Which loaves cost less than a pound?", []),
+        ("SELECT firm FROM baker WHERE hired BETWEEN '1990-01-01' AND '1999-12-31'", "Which firms did we hire in the nineties?", []),
+        ("SELECT firm FROM baker WHERE hired BETWEEN '2023-06-01' AND '2023-08-31'", "Who did we hire from June to August 2023?", []),
     ],
 )  # fmt: skip
 def test_question(query: str, sentence: str, expected: list[str]) -> None:
@@ -186,6 +210,12 @@ def test_question(query: str, sentence: str, expected: list[str]) -> None:
         ("most_eq { all_rows ; nationality ; australia } = true", "Most of them are Aussies.", []),
         ("most_eq { all_rows ; nationality ; austria } = true", "Most of them are Aussies.", ["value_missing"]),
         ("most_eq { all_rows ; party ; independent } = true", "Most of them belonged to no party.", []),
+        # Second by the only one ahead; an average by each; nothing that isn't.
+        ("eq { hop { nth_argmax { all_rows ; age ; 2 } ; name } ; bob } = true", "The oldest but one is Bob.", []),
+        ("eq { hop { nth_argmax { all_rows ; age ; 3 } ; name } ; bob } = true", "The oldest but one is Bob.", ["ordinal_missing"]),
+        ("round_eq { avg { all_rows ; errors } ; 4 } = true", "He made 4 errors a game.", []),
+        ("all_less { all_rows ; price ; 5 } = true", "There's nothing on that list that isn't under a price of 5.", []),
+        ("all_greater { all_rows ; price ; 5 } = true", "There's nothing on that list that isn't under a price of 5.", ["comparison_opposite"]),
     ],
 )  # fmt: skip
 def test_description(form: str, sentence: str, expected: list[str]) -> None:

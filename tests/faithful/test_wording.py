@@ -129,7 +129,7 @@ def test_wording_of_many_voices(language: str, alarms: float, detection: float) 
     assert sum(rates.values()) / len(rates) >= detection, rates
 
 
-@pytest.mark.parametrize(("language", "alarms", "detection"), [("sql", 0.17, 0.93), ("logic2text", 0.12, 0.87)])
+@pytest.mark.parametrize(("language", "alarms", "detection"), [("sql", 0.09, 0.92), ("logic2text", 0.08, 0.91)])
 def test_wording_that_was_kept_apart(language: str, alarms: float, detection: float) -> None:
     """What new sentences give: nobody who writes rules reads these, so a failure names only how many are flagged."""
     flagged, n, rates = alarms_and_detection(language, f"wording_kept_apart_{language}.txt")

@@ -180,19 +180,23 @@ class Reading:
 
     @cached_property
     def fixed_twice(self) -> Fact | None:
-        """What a column must be equal to beside another value, in one row: no table is read twice, and nothing is
-        denied or said of one of two."""
+        """What a column must be equal to, or not, beside another value in one row: no table is read twice, and nothing
+        is said of one of two."""
         compared = self.of("comparison")
-        if len(compared) < 2 or any(self.of(kind) for kind in ("connective", "setop", "negation")):
+        if len(compared) < 2 or self.of("connective") or self.of("setop"):
+            return None
+        if any(fact.value is None for fact in self.of("negation")):
             return None
         tables = [fact.name for fact in self.of("table")]
         fixed: dict[tuple[Name, Name], Fact] = {}
-        for fact in compared if len(set(tables)) == len(tables) else ():
-            if fact.op == "=" and fact.role == "where" and fact.value is not None and fact.whole:
+        alone = [f for f in compared if f.role == "where" and f.value is not None and f.whole]
+        for fact in alone if len(set(tables)) == len(tables) else ():
+            if fact.op == "=":
                 first = fixed.setdefault((fact.table, fact.name), fact)
                 if first.value != fact.value:
                     return fact
-        return None
+        # In Linz and not in Wels: the second follows from the first.
+        return next((f for f in alone if f.op == "!=" and f.value and (f.table, f.name) in fixed), None)
 
     @cached_property
     def other_stems(self) -> frozenset[str]:

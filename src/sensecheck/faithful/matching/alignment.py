@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from sensecheck.faithful.evidence import Evidence, Hint
 from sensecheck.faithful.facts import Fact, Name, Reading, name_of
-from sensecheck.faithful.matching.dates import period_words, read_dates, says_date, written_dates
+from sensecheck.faithful.matching.dates import decade_begun, period_words, read_dates, says_date, written_dates
 from sensecheck.faithful.matching.denials import turned, without_idle
 from sensecheck.faithful.matching.names import literal_positions, mention, share_told, told_by_kind
 from sensecheck.faithful.matching.numerals import says_number
@@ -259,6 +259,12 @@ def _say_periods(
     if not unsaid:
         return
     years = [(int(n.value), n.first) for n in sentence.numbers if 1000 <= n.value <= 2999 and n.form == "digits"]
+    decades = [(i, number) for i, number in enumerate(sentence.numbers) if number.form == "decade"]
+    for fact in unsaid if decades else ():
+        for i, number in decades:
+            if decade_begun(fact.value or "", number.value):
+                said[fact] = Words(range(number.first, number.last), number)
+                used.add(i)
     for fact in unsaid if years else ():
         words = period_words(fact.value or "", sentence.lows, years)
         if words is not None:

@@ -83,7 +83,33 @@ def period_words(value: str, lows: Sequence[str], years: Sequence[tuple[int, int
         for first, last, start in _periods(year, place, lows):
             if date in (first, last, _day_before(first), _day_after(last)):
                 return range(start, place + 1)
+    for words in _without_year(date, lows):
+        if any(place >= words.stop + 1 or place < words.start for year, place in years if year == date[0]):
+            return words  # from New Year's Day to the end of March 2024
     return None
+
+
+def decade_begun(date: str, decade: float) -> bool:
+    """Whether a stored date begins or ends a decade: the nineties, the 1990s."""
+    stored = _STORED.fullmatch(date.strip())
+    if stored is None or not stored[3]:
+        return False
+    first = int(decade) if decade >= 1000 else int(decade) + (2000 if decade < 30 else 1900)
+    day = (int(stored[1]), int(stored[2]), int(stored[3]))
+    return day in ((first, 1, 1), (first + 9, 12, 31), (first - 1, 12, 31), (first + 10, 1, 1))
+
+
+def _without_year(date: Date, lows: Sequence[str]) -> Iterator[range]:
+    """Where a feast or a month stands that begins, ends or is a date, with no day before it."""
+    for i, low in enumerate(lows):
+        for size in (3, 2, 1):
+            named = _NAMED_DAYS.get(" ".join(lows[i : i + size]))
+            if named is not None and named == date[1:]:
+                yield range(i, i + size)
+        month = _MONTH_OF.get(low, 0)
+        dated = any(word.isdecimal() or word in ("st", "nd", "rd", "th") for word in lows[max(0, i - 3) : i])
+        if month and not dated and date[1:] in ((month, 1), (month, _length(date[0], month))):
+            yield range(i, i + 1)
 
 
 def _periods(year: int, place: int, lows: Sequence[str]) -> Iterator[tuple[Date, Date, int]]:

@@ -79,7 +79,15 @@ def told_by_age(a: Alignment, fact: Fact) -> bool:
     """The oldest, the latest, for longest, in chronological order: any column of times."""
     if fact.name not in a.reading.timed and a.vocabulary.kinds_of(fact.name).isdisjoint(("time", "age")):
         return False
-    return a.says("chronological") or any(s.word == "long" or _of_time(a, s.word) for s in a.of("superlative"))
+    if a.says("chronological") or any(s.word == "long" or _of_time(a, s.word) for s in a.of("superlative")):
+        return True
+    return any((s.word == "long" or _of_time(a, s.word)) and _than_all(a, s) for s in a.of("comparative"))
+
+
+def _than_all(a: Alignment, signal: Signal) -> bool:
+    """Longer than anyone."""
+    behind = a.sentence.lows[signal.last : signal.last + 5]
+    return "than" in behind and not a.guards["than_all"].isdisjoint(behind)
 
 
 def _of_time(a: Alignment, adjective: str) -> bool:
@@ -87,7 +95,7 @@ def _of_time(a: Alignment, adjective: str) -> bool:
 
 
 def one_ahead(a: Alignment) -> bool:
-    """Only Ann is older than Bob; Bob is older than anyone bar Ann: Bob comes second."""
+    """Only Ann is older than Bob; Bob is older than anyone bar Ann; after Ann, Bob is the oldest: Bob comes second."""
     lows, only = a.sentence.lows, a.first("only")
     for signal in comparators(a):
         than = next((i for i in range(signal.first, min(signal.last + 5, a.sentence.n)) if lows[i] == "than"), None)
@@ -97,4 +105,8 @@ def one_ahead(a: Alignment) -> bool:
             return True
         if lows[than + 1 : than + 2] and lows[than + 1] in a.guards["than_all"]:
             return not a.guards["exceptions"].isdisjoint(lows[than + 2 : than + 6])
+    if lows[0] in ("after", "behind", "bar", "barring") or lows[:2] in (["apart", "from"], ["next", "to"]):
+        return bool(a.of("superlative"))  # after Ann, Bob scored the most
+    if any(lows[i - 1] in a.guards["exceptions"] for i in a.sentence.by_low.get("one", ())):
+        return bool(a.of("superlative"))  # the newest but one
     return False

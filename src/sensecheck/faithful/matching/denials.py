@@ -25,7 +25,10 @@ def without_idle(sentence: Sentence, signals: Sequence[Signal], owner: Sequence[
     if sum(s.kind == "negation" for s in signals) > _MOST_DENIALS:
         return list(signals)
     return [
-        s for s in signals if s.kind != "negation" or not (_of_talk(sentence, s) or _apart(sentence, s, owner, reading))
+        s
+        for s in signals
+        if s.kind != "negation"
+        or not (_of_talk(sentence, s) or _apart(sentence, s, owner, reading) or _of_repeats(sentence, s, reading))
     ]
 
 
@@ -47,8 +50,16 @@ def _apart(sentence: Sentence, cue: Signal, owner: Sequence[str], reading: Readi
     return told and all(sentence.tokens[i].stem not in reading.vocabulary for i in inside)
 
 
+def _of_repeats(sentence: Sentence, cue: Signal, reading: Reading) -> bool:
+    """Do not say the same one two times, of what is given once each."""
+    behind = sentence.lows[cue.last : cue.last + _REACH]
+    return bool(reading.of("distinct")) and not sentence.vocabulary.guards["again"].isdisjoint(behind)
+
+
 def _of_talk(sentence: Sentence, cue: Signal) -> bool:
     guards, low, after = sentence.vocabulary.guards, sentence.low(cue.first), sentence.low(cue.last)
+    if low == "no" and after in (",", "-") and sentence.low(cue.first - 1) in ("", *",-.?!"):
+        return True  # no, how many I mean
     if low in ("no", "nothing", "never") and after in guards["talk_after_no"]:
         return True  # no rush
     if low == "nothing" and after == "more" and sentence.low(cue.last + 1) != "than":
@@ -91,12 +102,23 @@ def turned(sentence: Sentence, signals: Sequence[Signal], reading: Reading) -> l
                 inside = range(made.first, made.last)
                 found = [s for s in found if s is not cue and (s.first not in inside or _denies(sentence, s))] + [made]
                 continue
+            twice = _turned_already(sentence, cue, found)
+            if twice is not None:
+                found = [s._replace(turned=False) if s is twice else s for s in found if s is not cue]
+                continue
             after = _next_comparison(sentence, cue, [s for s in found if s not in makes], names)
             ranks = _opens(sentence, cue) and not reading.directed
             found = [
                 s if s not in after else _turn(sentence, cue, s, ranks) for s in found if s is not cue or not after
             ]
     return sorted(found, key=lambda s: s.first)
+
+
+def _turned_already(sentence: Sentence, cue: Signal, found: Sequence[Signal]) -> Signal | None:
+    """What a second denial turns back: nothing that isn't under a fiver."""
+    if not _opens(sentence, cue):
+        return None
+    return next((s for s in found if s.turned and cue.last <= s.first < _end(sentence, cue)), None)
 
 
 def _denied(reading: Reading) -> int:

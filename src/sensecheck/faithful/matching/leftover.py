@@ -13,6 +13,9 @@ from sensecheck.faithful.matching.names import literal_positions, stands, synony
 from sensecheck.faithful.matching.signals import Signal
 
 _DEGREES = ("comparative", "superlative")
+_CLAUSE_ENDS = frozenset((".", ",", ";", ":", "?", "!", "(", ")", "-"))
+_LEAST_ASIDE = 4
+"""How many words a clause of mere talk has at least."""
 _CUT_SHORT = ("n't", "'ve", "'re", "'ll", "'d", "'m")
 
 
@@ -52,7 +55,7 @@ def _asked_by_kind(a: Alignment, fact: Fact) -> bool:
 
 def _row_instead(a: Alignment, fact: Fact) -> bool:
     """Whether the rows themselves are asked for, and the query gives something of theirs and not their name."""
-    if fact.kind != "column" or fact.role != "select" or not (a.says("who_words") or _asked_by_noun(a, fact)):
+    if fact.kind != "column" or fact.role != "select" or not (a.says("who_words") or asked_by_noun(a, fact)):
         return False
     if not a.reading.labels_of(fact.table):
         return False
@@ -60,7 +63,7 @@ def _row_instead(a: Alignment, fact: Fact) -> bool:
     return not any(a.reading.is_label(f) or a.told(f) for f in selected)
 
 
-def _asked_by_noun(a: Alignment, fact: Fact) -> bool:
+def asked_by_noun(a: Alignment, fact: Fact) -> bool:
     """Which members, what animals."""
     places = {i for word in fact.table.words for i in literal_positions(a.sentence, word)}
     asking = (i for word in a.guards["question_words"] for i in a.sentence.by_low.get(word, ()))
@@ -70,10 +73,9 @@ def _asked_by_noun(a: Alignment, fact: Fact) -> bool:
 def _other_instead(a: Alignment) -> bool:
     """Whether a word tells of a column of the tables that the query does not use."""
     by_stem, generic = a.sentence.by_stem, a.vocabulary.generic
-    return any(
-        key not in generic and any(not a.owner[i] for i in by_stem[key])
-        for key in a.reading.other_stems.intersection(by_stem)
-    )
+    rows = {key for _, names in a.reading.labelled for name in names for key in name.stems}  # going over all the firms
+    telling = (key for key in a.reading.other_stems.intersection(by_stem) if key not in generic and key not in rows)
+    return any(not a.owner[i] for key in telling for i in by_stem[key])
 
 
 def declined_words(a: Alignment, cue: Signal) -> list[int]:
@@ -109,6 +111,44 @@ def leftover(a: Alignment) -> list[int]:
             taken.update(literal_positions(sentence, word), synonym_positions(sentence, word))
         left = [i for i in left if i not in taken]
     return left
+
+
+def talk_beside(a: Alignment) -> set[int]:
+    """Words of what sounds spoken that stand in a clause which neither asks nor says anything of the query: my hip
+    won't stand for them."""
+    if not spoken(a):
+        return set()
+    lows, telling = a.sentence.lows, _telling_words(a)
+    talk: set[int] = set()
+    first = 0
+    for last in (*(i for i, low in enumerate(lows) if low in _CLAUSE_ENDS), len(lows)):
+        clause, first = range(first, last), last + 1
+        if len(clause) < _LEAST_ASIDE or not telling.isdisjoint(clause):
+            continue
+        again = lows[last : last + 1] == [","] and " ".join(lows[last + 1 : last + 3]) in a.guards["said_again"]
+        if again or not _asks_or_goes_on(a, clause):
+            talk.update(clause)
+    return talk
+
+
+def _telling_words(a: Alignment) -> set[int]:
+    """Words that say something of the query or name something of the schema."""
+    sentence, known, vague = a.sentence, a.reading.vocabulary, a.guards["parts_of_names"]
+    found = {number.first for i, number in enumerate(sentence.numbers) if i in a.used_numbers}
+    found.update(i for fact in a.reading.of("table") for i in a.mention(fact.name).positions)
+    found.update(signal.first for kind in _DEGREES for signal in a.of(kind))
+    found.update(
+        i for i, token in enumerate(sentence.tokens) if a.owner[i] or (token.stem in known and token.low not in vague)
+    )
+    return found
+
+
+def _asks_or_goes_on(a: Alignment, clause: range) -> bool:
+    """Whether a clause asks, or tells more of the rows: anything nobody wants; only those without."""
+    lows = a.sentence.lows[clause.start : clause.stop]
+    if lows[0] in a.guards["row_words"] or (clause.start and lows[0] in a.guards["going_on"]):
+        return True
+    return not a.guards["asking"].isdisjoint(lows)
 
 
 def spoken(a: Alignment) -> bool:

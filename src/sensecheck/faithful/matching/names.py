@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sensecheck.faithful.facts import Name
 from sensecheck.faithful.matching.sentence import Mention, Sentence
 from sensecheck.faithful.matching.spelling import near
+from sensecheck.faithful.matching.vocabulary import Tellings
 from sensecheck.language.morphology import root, stem
 
 
@@ -109,17 +112,33 @@ def told_by_kind(sentence: Sentence, name: Name) -> bool:
     return any(stands(sentence, keys) for keys in phrases)
 
 
+def runs(sentence: Sentence, tellings: Tellings) -> Iterator[range]:
+    """Where the words and phrases stand that tell of something."""
+    for words, places in ((tellings.words, sentence.by_low), (tellings.stems, sentence.by_stem)):
+        for key in words.intersection(places):
+            yield from (range(i, i + 1) for i in places[key])
+    if not (tellings.openings.isdisjoint(sentence.by_low) and tellings.openings.isdisjoint(sentence.by_stem)):
+        for keys in tellings.phrases:
+            yield from (range(i, i + len(keys)) for i in _starts(sentence, keys))
+
+
 def stands(sentence: Sentence, keys: tuple[str, ...]) -> bool:
     """Whether a phrase stands in a sentence; `~stem` stands for inflections, `*` for any word."""
+    return any(True for _ in _starts(sentence, keys))
+
+
+def _starts(sentence: Sentence, keys: tuple[str, ...]) -> Iterator[int]:
+    """Where a phrase begins."""
     first = keys[0]
     starts = sentence.by_stem.get(first[1:], ()) if first[0] == "~" else sentence.by_low.get(first, ())
-    return any(
-        i + len(keys) <= sentence.n
+    return (
+        i
+        for i in starts
+        if i + len(keys) <= sentence.n
         and all(
             key == "*" or key == sentence.lows[i + k] or (key[0] == "~" and key[1:] == sentence.tokens[i + k].stem)
             for k, key in enumerate(keys)
         )
-        for i in starts
     )
 
 

@@ -26,8 +26,12 @@ OFFERS = frozenset(
 and descriptions of a schema; evidence beside the question; whether findings are weighed together; the values of a
 database."""
 
-CONFIDENCE: dict[str, float] = read_package_lexicon("sensecheck.faithful", "lexicon", "confidence.json")["rules"]
+_LEXICON = read_package_lexicon("sensecheck.faithful", "lexicon", "confidence.json")
+CONFIDENCE: dict[str, float] = _LEXICON["rules"]
 """How sure a finding against the sentence is on its own, by the name it goes by."""
+
+BESIDE: float = _LEXICON["beside"]
+"""How sure an addition is at most that stands in a clause of mere talk."""
 
 
 class Finding(NamedTuple):

@@ -118,7 +118,12 @@ def _phrase_at(sentence: Sentence, i: int) -> Phrase | None:
         else:
             if keys[-1] == "a" and phrase[1][0] == "multiple" and _numeric(sentence, i + len(keys)):
                 continue  # more than a hundred
-            return _as_meant(sentence, i, phrase) if phrase[1][0] in INCLUSIVE else phrase
+            if phrase[1][0] not in INCLUSIVE:
+                return phrase
+            meant, others = _as_meant(sentence, i, phrase), phrase[1][1:]
+            if meant is phrase:
+                return keys, phrase[1][:1]  # 5 at the most
+            return (keys, others) if meant is None and others else meant  # at the most: how much
     return info.alone
 
 
@@ -130,7 +135,8 @@ def _as_meant(sentence: Sentence, i: int, phrase: Phrase) -> Phrase | None:
         if after == i + 2 and (numeric or sentence.low(after) == "than"):
             return (low,), (low,)  # below 100 and above 500
     elif low in ("not", "no"):
-        if not any(_numeric(sentence, k) or sentence.low(k) == "average" for k in range(after, after + 4)):
+        amounts = sentence.vocabulary.guards["amounts"]
+        if not any(_numeric(sentence, k) or sentence.low(k) in amounts for k in range(after, after + 4)):
             return (low,), ("negation",)  # not under the label of
     elif low == "at":
         starts = sentence.vocabulary.guards["amount_starts"]

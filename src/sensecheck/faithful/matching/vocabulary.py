@@ -16,7 +16,7 @@ from sensecheck.language.tokens import tokenize
 
 FILES = (
     "operators", "adjectives", "irregular_degrees", "attributes", "synonyms", "columns", "values", "guards", "wordings",
-    "tellings",
+    "tellings", "flags",
 )  # fmt: skip
 
 _WAYS = {
@@ -32,6 +32,8 @@ _SCALES = {
 """Classes of gradable words → the kind of column that runs their way, and the kind that runs the other way."""
 
 _ATTRIBUTES = ("time", "sequence", "age", "rank", "duration", "speed", "adverse")
+_CALENDAR = frozenset(("date", "day", "month", "on", "time", "year"))
+_NUMBERS = frozenset(("count", "num", "number", "total"))
 _STEMMED = ("generic", "amounts", "measured", "named", "dated", "nouns", "units")
 KINDS: dict[str, Any] = {
     "signals": {"": [WORD]},
@@ -48,6 +50,7 @@ KINDS: dict[str, Any] = {
     "opposites": {"": [WORD]},
     "guards": {"": [TEXT]},
     "tellings": {"": {"columns": [WORD], "words": [TEXT]}},
+    "flags": {"": {"columns": [WORD], "yes": [TEXT], "no": [TEXT]}},
 }
 """What each key of a lexicon holds."""
 
@@ -77,15 +80,22 @@ class Tellings(NamedTuple):
     openings: frozenset[str]  # the first words of those phrases, or their stems
 
 
+class Flag(NamedTuple):
+    """What tells that the column of a yes or no holds, and that it does not."""
+
+    yes: Tellings
+    no: Tellings
+
+
 class Vocabulary:
     """Everything the matching asks of the lexicon."""
 
     def __init__(self, lexicon: Mapping[str, Any]) -> None:
         self.known: dict[str, WordInfo] = {}
         self.phrases: dict[str, list[Phrase]] = {}
-        self._compile_phrases(lexicon["signals"])
         self.extremes = {f"extreme {word}": word for word in lexicon["extremes"]}  # kind of phrase → gradable word
-        self._compile_phrases({f"extreme {word}": forms for word, forms in lexicon["extremes"].items()})
+        extremes = {f"extreme {word}": forms for word, forms in lexicon["extremes"].items()}
+        self._compile_phrases({**lexicon["signals"], **extremes})
         self.classes: dict[str, str] = {}
         self.about_stems: dict[str, frozenset[str]] = {}  # stem of a gradable word → what it speaks of
         for kind in _WAYS:
@@ -121,6 +131,14 @@ class Vocabulary:
         }
         self.tellings = [
             (_stems(kind["columns"]), [_keys(form) for form in kind["words"]]) for kind in lexicon["tellings"].values()
+        ]
+        self.flags = [
+            (
+                [_stems(column.split("_")) for column in kind["columns"]],
+                [_keys(form) for form in kind["yes"]],
+                [_keys(form) for form in kind["no"]],
+            )
+            for kind in lexicon["flags"].values()
         ]
         self.opposites: dict[str, frozenset[str]] = {}  # what is said by denying each word
         for one, others in lexicon["opposites"].items():
@@ -186,6 +204,10 @@ class Vocabulary:
         """What tells of columns of the kinds that a name is of."""
         return _tellings(self, name)
 
+    def flag_of(self, name: Name) -> Flag:
+        """What tells of either side of a yes or no that a name is of."""
+        return _flag(self, name)
+
     def points(self, adjective: str, name: Name) -> int:
         """Which way a gradable word points on a column: 1 to the large end, -1 to the small, 0 cannot tell."""
         kind, kinds = self.classes.get(adjective, ""), self.kinds_of(name)
@@ -194,7 +216,7 @@ class Vocabulary:
             if "rank" in kinds and adjective in self.guards["unranked"]:
                 return 0
             # In office for longest: since the earliest date.
-            since = adjective == "long" and "time" in kinds and "duration" not in kinds
+            since = adjective in ("long", "short") and "time" in kinds and "duration" not in kinds
             return -way if since and self.guards["time_spans"].isdisjoint(name.words) else way
         if kind in ("time_up", "time_down"):
             if "age" in kinds:
@@ -218,13 +240,30 @@ def _stems(words: Iterable[str]) -> frozenset[str]:
 @lru_cache(maxsize=65_536)
 def _kinds(vocabulary: Vocabulary, name: Name) -> frozenset[str]:
     stems = frozenset(name.stems)
-    return frozenset(kind for kind, words in vocabulary.attributes.items() if stems & words)
+    kinds = {kind for kind, words in vocabulary.attributes.items() if stems & words}
+    if len(name.words) > 1 and name.words[-1] in ("on", "at"):
+        kinds.add("time")  # raised on
+    if name.words[:1] and name.words[0] in _NUMBERS:
+        kinds.discard("time")  # a number of moves
+    if "start" in stems and "time" in kinds and stems & _CALENDAR:
+        kinds.discard("rank")  # the year of a start, not the place on a grid
+    return frozenset(kinds)
 
 
 @lru_cache(maxsize=65_536)
 def _tellings(vocabulary: Vocabulary, name: Name) -> Tellings:
     stems = frozenset((*name.stems, *(stem(vocabulary.abbreviations.get(word, word)) for word in name.words)))
-    forms = [keys for columns, phrases in vocabulary.tellings if stems & columns for keys in phrases]
+    return _told_by([keys for columns, phrases in vocabulary.tellings if stems & columns for keys in phrases])
+
+
+@lru_cache(maxsize=65_536)
+def _flag(vocabulary: Vocabulary, name: Name) -> Flag:
+    stems = frozenset(name.stems)
+    kinds = [(yes, no) for columns, yes, no in vocabulary.flags if any(column <= stems for column in columns)]
+    return Flag(_told_by([k for yes, _ in kinds for k in yes]), _told_by([k for _, no in kinds for k in no]))
+
+
+def _told_by(forms: list[tuple[str, ...]]) -> Tellings:
     single = [keys[0] for keys in forms if len(keys) == 1]
     return Tellings(
         frozenset(key for key in single if key[0] != "~"),

@@ -13,7 +13,8 @@ from pkgutil import iter_modules
 from sensecheck.faithful.evidence import Evidence
 from sensecheck.faithful.facts import Reading
 from sensecheck.faithful.matching.alignment import align
-from sensecheck.faithful.matching.ruling import Finding, rules_for
+from sensecheck.faithful.matching.leftover import talk_beside
+from sensecheck.faithful.matching.ruling import BESIDE, Finding, rules_for
 from sensecheck.faithful.matching.sentence import Sentence
 
 _ORDER = (
@@ -21,6 +22,9 @@ _ORDER = (
     "unknown_names", "tables", "quantifiers", "form_columns",
 )  # fmt: skip
 """The order in which findings are told; modules that are not named come last."""
+
+_TALKED_OF = frozenset(("negation", "number", "comparison", "connective", "entity"))
+"""Kinds of additions that talk beside a question may hold; `on average` is a clause that belongs to it."""
 
 _found = {module.name: len(_ORDER) for module in iter_modules(__path__)} | {n: i for i, n in enumerate(_ORDER)}
 for _module in sorted(_found, key=lambda name: (_found[name], name)):
@@ -43,4 +47,13 @@ def check(
     alignment = align(reading, sentence, evidence)
     offers = offered(reading, evidence)
     findings = [finding for rule in rules_for(offers, without) for finding in rule.find(alignment)]
+    if not alignment.form and not alignment.weighed and any(_may_be_talk(finding) for finding in findings):
+        talk = talk_beside(alignment)
+        findings = [
+            f._replace(confidence=BESIDE) if _may_be_talk(f) and talk.issuperset(f.positions) else f for f in findings
+        ]
     return [finding for finding in findings if finding.rule not in without] if without else findings
+
+
+def _may_be_talk(finding: Finding) -> bool:
+    return finding.status == "added" and finding.kind in _TALKED_OF and finding.confidence > BESIDE

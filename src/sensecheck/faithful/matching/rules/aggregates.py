@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.leftover import leftover, spoken
 from sensecheck.faithful.matching.ruling import Finding, added, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
+
+_PER = frozenset(("each", "per", "apiece"))
 
 
 @rule()
@@ -15,7 +18,12 @@ def aggregates(a: Alignment) -> Iterator[Finding]:
     """What the query counts, adds up or averages must be said."""
     for fact in a.reading.of("aggregate"):
         if fact.aggregate == "avg":
-            yield _finding(fact, "average", a.first("average", "average_soft"), False)
+            yield _finding(
+                fact,
+                "average",
+                a.first("average", "average_soft"),
+                a.form and a.first("sum", "count") is None and _each(a),
+            )
         elif fact.aggregate == "ratio":
             yield _ratio(a, fact)
         elif fact.aggregate == "sum":
@@ -26,7 +34,11 @@ def aggregates(a: Alignment) -> Iterator[Finding]:
                 or fact.optional
                 or a.first("superlative") is not None
             )
-            yield _finding(fact, "sum", a.first("sum", "count", "sum_soft"), implied)
+            word = a.first("sum", "count", "sum_soft")
+            if word is None and not implied and _loosely_told(a):
+                yield missing(fact, "sum_loosely_told")
+            else:
+                yield _finding(fact, "sum", word, implied)
         elif fact.aggregate == "count" and fact.role == "select":
             word = _count_word(a)
             if word is None and _counted_to_rank(a):
@@ -40,6 +52,22 @@ def _finding(fact: Fact, rule: str, signal: Signal | None, implied: bool) -> Fin
     if signal is not None:
         return said(fact, rule, signal.words)
     return unsaid(fact, rule) if implied else missing(fact, f"{rule}_missing")
+
+
+def _loosely_told(a: Alignment) -> bool:
+    """Whether a total may be told in words that no list has: what did each of them clock up."""
+    other = a.first("average", "average_soft", "superlative", "maximum", "minimum")
+    return not a.weighed and other is None and spoken(a) and len(leftover(a)) > 0
+
+
+def _each(a: Alignment) -> bool:
+    """Four a game, 30 for each of them."""
+    lows = a.sentence.lows
+    return any(
+        "a" in lows[number.last : number.last + 2] or not _PER.isdisjoint(lows[number.last : number.last + 3])
+        for i, number in enumerate(a.sentence.numbers)
+        if i in a.used_numbers
+    )
 
 
 def _ratio(a: Alignment, fact: Fact) -> Finding:

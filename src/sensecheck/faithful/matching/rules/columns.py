@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from sensecheck.faithful.facts import Fact, Name
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.degrees import names_things, told_by_adjective, told_by_age
-from sensecheck.faithful.matching.leftover import declined_words, leftover, loosely_told
+from sensecheck.faithful.matching.leftover import asked_by_noun, declined_words, leftover, loosely_told, spoken
 from sensecheck.faithful.matching.names import literal_positions, share_told, told_by_kind
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.language.morphology import lemma
@@ -25,11 +25,13 @@ def columns(a: Alignment) -> Iterator[Finding]:
             else:
                 unmentioned.append(fact)
     others = [(name, positions) for name, positions in _other_columns(a) if _named_itself(a, name, positions)]
+    if others and not a.weighed and spoken(a):
+        others = [(name, positions) for name, positions in others if _attribute_spoken_of(a, name, positions)]
     keys = a.guards["keys"]
     # What groups are joined by, and the key of a self-evident condition, go unsaid.
     swappable = (f for f in unmentioned if not (f.kind == "group" and f.optional))
     swapped = next((f for f in swappable if f.role != "where" or f.name.words[-1] not in keys), None)
-    if swapped is not None and others and (a.weighed or not told_by_kind(a.sentence, swapped.name)):
+    if swapped is not None and others and _in_place_of(a, swapped, others):
         yield contradicted(swapped, "column_swapped", others[0][1])
         return
     untold = _untold_column(a)
@@ -44,6 +46,23 @@ def columns(a: Alignment) -> Iterator[Finding]:
             first, last = min(positions), max(positions) + 1
             yield added(a.sentence, "column", "column_added", range(first, last if last - first < 5 else first + 1))
             return
+
+
+def _in_place_of(a: Alignment, fact: Fact, others: Sequence[tuple[Name, list[int]]]) -> bool:
+    """Whether columns that are named may stand in the place of one that is not."""
+    if a.weighed:
+        return True
+    if told_by_kind(a.sentence, fact.name):
+        return False
+    if a.reading.is_label(fact) and a.says("who_words") and spoken(a):  # who worked that day, any of the slots
+        return any(_asked_itself(a, positions) for _, positions in others)
+    return True
+
+
+def _asked_itself(a: Alignment, positions: list[int]) -> bool:
+    """Whether a word that asks stands right before words: what slot, which of the slots."""
+    before = a.sentence.lows[max(0, min(positions) - 3) : min(positions)]
+    return not a.guards["asking"].isdisjoint(before)
 
 
 def _untold_column(a: Alignment) -> Fact | None:
@@ -82,17 +101,28 @@ def _unsaid_column(a: Alignment, fact: Fact) -> bool:
         and any(a.mention(table).score >= 0.5 for table in tables)
     ):
         return True  # which song: its title
+    if fact.role == "select" and not a.weighed and _only_numbers(a, fact) and spoken(a) and asked_by_noun(a, fact):
+        return True  # which line goes there: its number
     if fact.role == "select" and (
         _stands_for_thing(a, name, tables) or _row_asked_for(a, fact) or _place_asked_for(a, fact)
     ):
         return True  # find the thinnest pipe: its id
     extremes = (f for f in a.reading.of("aggregate") if f.aggregate in ("max", "min") and f.name == name)
-    if fact.role == "aggregate" and not a.weighed and any(told_by_adjective(a, f) for f in extremes):
+    if fact.role == "aggregate" and not a.weighed and any(told_by_adjective(a, f) or _by_time(a, f) for f in extremes):
         return True  # the strongest lot of it: its dose
     if vocabulary.amounts.issuperset(name.stems) and any(a.mention(table).literal > 0 for table in tables):
         return True  # the average fine: its amount
     # For each investor: its id.
     return any(f.name == name for f in a.reading.of("group")) and a.mention(name).literal > 0
+
+
+def _by_time(a: Alignment, fact: Fact) -> bool:
+    """The earliest anybody was booked: in which minute."""
+    times = ("time_up", "time_down")
+    kinds = a.vocabulary.kinds_of(fact.name)
+    return not kinds.isdisjoint(("duration", "sequence")) and any(
+        a.vocabulary.classes.get(s.word) in times for s in a.of("superlative")
+    )
 
 
 def _unsaid_compared(a: Alignment, fact: Fact) -> bool:
@@ -111,11 +141,18 @@ def _unsaid_compared(a: Alignment, fact: Fact) -> bool:
 
 
 def _counts_as_name(a: Alignment, fact: Fact) -> bool:
-    """Whether a word of the column stands right before its number: line 9."""
+    """Whether a word of the column stands right before its number (line 9), or the number stands for the thing (on the
+    43)."""
     words = a.said.get(fact)
-    if words is None or not words.positions or fact.name.words[-1] not in a.guards["keys"]:
+    if words is None or not words.positions:
         return False
-    before = min(words.positions) - 1
+    before, after = min(words.positions) - 1, a.sentence.low(max(words.positions) + 1)
+    if a.sentence.low(before) == "the" and (not after.isalpha() or after in a.guards["talk"]) and not a.weighed:
+        return True
+    if fact.name.words[-1] not in a.guards["keys"]:
+        return False
+    if spoken(a) and (before in leftover(a) or before in a.mention(fact.table).positions):
+        return True  # drop 17
     return any(before in literal_positions(a.sentence, word) for word in fact.name.words)
 
 
@@ -125,8 +162,9 @@ def _unsaid_ordered(a: Alignment, fact: Fact) -> bool:
         return True
     if told_by_adjective(a, fact) or told_by_age(a, fact):
         return True
-    # All films alphabetically: by their title.
-    return bool(a.of("alphabetical")) and name.words[-1] in a.guards["identity"]
+    # All films alphabetically, A to Z: by their title.
+    lettered = bool(a.of("alphabetical")) or "z" in a.sentence.by_low
+    return lettered and (name.words[-1] in a.guards["identity"] or a.reading.is_label(fact))
 
 
 def _unsaid_grouped(a: Alignment, fact: Fact) -> bool:
@@ -162,7 +200,7 @@ def _stands_for_thing(a: Alignment, name: Name, tables: Sequence[Name]) -> bool:
 def _row_asked_for(a: Alignment, fact: Fact) -> bool:
     """Whether the column is the one by which people mean a row of its table, and rows are asked for: who, which inns,
     everything we sell."""
-    if a.weighed or not a.reading.is_label(fact):
+    if a.weighed or not (a.reading.is_label(fact) or _only_key(a, fact)):
         return False
     others = (name for name in a.reading.labels_of(fact.table) if name != fact.name and len(name.words) > 1)
     if any(a.mention(name).literal == 1 for name in others) or "id" in a.sentence.by_stem:
@@ -170,6 +208,22 @@ def _row_asked_for(a: Alignment, fact: Fact) -> bool:
     if a.says("row_words") or a.mention(fact.table).score >= 0.5:
         return True
     return not a.reading.of("group") and bool(leftover(a))  # suppliers from anywhere but Linz
+
+
+def _only_numbers(a: Alignment, fact: Fact) -> bool:
+    """Whether a column only numbers the rows of its table."""
+    return fact.name.words[-1] in ("id", "no", "number") and len(fact.name.words) > 1 and _of_table_itself(a, fact)
+
+
+def _only_key(a: Alignment, fact: Fact) -> bool:
+    """Whether the rows of a table have no name and are meant by their number: any games that nobody came to."""
+    return (
+        fact.name.words[-1] == "id" and not a.reading.labels_of(fact.table) and _of_table_itself(a, fact) and spoken(a)
+    )
+
+
+def _of_table_itself(a: Alignment, fact: Fact) -> bool:
+    return all(_of_table(a, w, k) for w, k in zip(fact.name.words[:-1], fact.name.stems[:-1], strict=True))
 
 
 def _place_asked_for(a: Alignment, fact: Fact) -> bool:
@@ -218,6 +272,21 @@ def _named_itself(a: Alignment, name: Name, positions: list[int]) -> bool:
     words, lemmas = name.words, set(map(lemma, name.words))
     lows = (a.sentence.low(i) for i in positions)
     return any(low in words or (lemma(low) in lemmas and not low.endswith("ed")) for low in lows)
+
+
+def _attribute_spoken_of(a: Alignment, name: Name, positions: list[int]) -> bool:
+    """Whether words that name a column ask for it: not all the firms, where a firm is what a row is called, nor so much
+    as a crate of the crates."""
+    before = a.sentence.low(min(positions) - 1)
+    labels = {label for _, labels in a.reading.labelled for label in labels}
+    if name in labels and len(name.words) == 1:
+        return not a.guards["asking"].isdisjoint((before, a.sentence.low(min(positions) - 2)))
+    if before in a.guards["one"] or before in a.guards["any"] or a.sentence.low(max(positions) + 1) == "-":
+        return False
+    verb = name.words[0]
+    if verb == lemma(verb) or verb.endswith("s"):
+        return True
+    return told_by_kind(a.sentence, name)  # a ship came in: nobody asks when
 
 
 def _attribute_like(a: Alignment, name: Name, positions: list[int]) -> bool:

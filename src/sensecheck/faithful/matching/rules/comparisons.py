@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.degrees import comparators, one_ahead, pointing, told_the_other_way, way
+from sensecheck.faithful.matching.leftover import spoken
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 from sensecheck.language.numbers import Number
@@ -61,7 +62,16 @@ def _by_words(a: Alignment, fact: Fact, facts: Sequence[Fact], signals: Sequence
         return None if _negated(a, opposing[0]) else contradicted(fact, "comparison_opposite", opposing[0].words)
     if _unsaid_comparison(a, fact):
         return unsaid(fact, "comparison")
-    return missing(fact, "comparison_missing_logic" if a.form else "comparison_missing")
+    if a.form:
+        return missing(fact, "comparison_missing_logic")
+    return missing(fact, "comparison_loosely_told" if _loosely_told(a, fact, signals) else "comparison_missing")
+
+
+def _loosely_told(a: Alignment, fact: Fact, signals: Sequence[Signal]) -> bool:
+    """Whether a comparison may be told in words that no list has: nothing else compares, and nothing limits it."""
+    if a.weighed or signals or a.first("only") is not None or "from" in a.sentence.by_low:
+        return False
+    return spoken(a)
 
 
 def _negated(a: Alignment, signal: Signal) -> bool:

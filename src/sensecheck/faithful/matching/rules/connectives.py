@@ -6,8 +6,13 @@ from collections.abc import Iterator
 
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.degrees import comparators
+from sensecheck.faithful.matching.leftover import spoken
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
+
+_NEAR_OR = 4
+"""How far from an `or` stands what it joins."""
 
 
 def _alternatives(a: Alignment) -> list[Fact]:
@@ -46,7 +51,17 @@ def or_added(a: Alignment) -> Iterator[Finding]:
     if signal is None or _alternatives(a) or any(f.op == "union" for f in a.reading.of("setop")):
         return
     if not _harmless(a, signal):
-        yield added(a.sentence, "connective", "or_added", signal.words)
+        name = "or_in_passing" if not a.weighed and not _joins_conditions(a, signal) and spoken(a) else "or_added"
+        yield added(a.sentence, "connective", name, signal.words)
+
+
+def _joins_conditions(a: Alignment, signal: Signal) -> bool:
+    """Whether a value, a number or a comparison stands beside an `or`: not grass or that plastic stuff."""
+    beside = range(max(0, signal.first - _NEAR_OR), min(signal.last + _NEAR_OR, a.sentence.n))
+    if any(a.owner[i] in ("value", "quote") or a.sentence.tokens[i].kind == "number" for i in beside):
+        return True
+    starts = {number.first for number in a.sentence.numbers} | {s.first for s in comparators(a)}
+    return not starts.isdisjoint(beside)
 
 
 def _harmless(a: Alignment, signal: Signal) -> bool:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from sensecheck.faithful.facts import Fact, name_of
 from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.flags import is_flag, side_told, wanted
 from sensecheck.faithful.matching.leftover import declined_words, flag_loosely_told
+from sensecheck.faithful.matching.names import stands
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.values import denied_opposite
 from sensecheck.language.morphology import lemma
+
+_AROUND = 7
+"""How many words around a denial tell what is left out."""
+_EXCLUDED = 3
+"""How many words may stand between `anything but` and the value that is left out."""
+_MISPLACED = 4
+"""How many words may stand between a denial and the value that it denies."""
 
 
 @rule()
@@ -50,6 +59,42 @@ def _sounds_negative(a: Alignment, openings: str, longer_than: int = 0) -> bool:
 
 
 @rule("query")
+def negation_misplaced(a: Alignment) -> Iterator[Finding]:
+    """A grade of B but not from Brno: the town is denied, not the grade."""
+    if a.weighed or len(a.reading.of("negation")) != 1 or "negation_soft" in a.signals:
+        return
+    compared = [f for f in a.reading.of("comparison") if f.op in ("=", "!=") and a.worded(f) and a.said[f].positions]
+    denied, cues = [f for f in compared if f.op == "!="], _cues(a)
+    if len(denied) != 1 or not cues:
+        return
+    asserted = [f for f in compared if f.op == "=" and f.name != denied[0].name]
+    last = max(a.said[denied[0]].positions)
+    if all(cue.first > last and (_of_flag(a, cue) or _before_any(a, cue, asserted)) for cue in cues):
+        yield contradicted(denied[0], "negation_misplaced", cues[0].words)
+
+
+def _before_any(a: Alignment, cue: Signal, facts: Sequence[Fact]) -> bool:
+    """Whether a denial stands right before the value of one of the facts."""
+    reach = range(cue.last, cue.last + _MISPLACED)
+    return not _idle(a, cue) and any(min(a.said[fact].positions) in reach for fact in facts)
+
+
+@rule("query")
+def value_excluded(a: Alignment) -> Iterator[Finding]:
+    """From anywhere but Linz, where the query asks for Linz."""
+    if "negation_soft" not in a.signals or a.weighed or a.reading.of("negation"):
+        return
+    for cue in a.of("negation_soft"):
+        if " ".join(a.sentence.lows[cue.first : cue.last]) not in a.guards["excluding"]:
+            continue
+        for fact in a.reading.of("comparison"):
+            positions = a.said[fact].positions if fact.op == "=" and a.worded(fact) else ()
+            if positions and 0 <= min(positions) - cue.last < _EXCLUDED and not _denies(a, fact):
+                yield contradicted(fact, "value_excluded", cue.words)
+                return
+
+
+@rule("query")
 def negation_counts(a: Alignment) -> Iterator[Finding]:
     """Two denials are not one."""
     facts = _required(a)
@@ -66,6 +111,18 @@ def negation_counts(a: Alignment) -> Iterator[Finding]:
         asked_count == 1 and said_count > max(1, value_count) and any(y.first - x.last <= 1 for x, y in pairwise(cues))
     ):
         yield added(a.sentence, "negation", "negation_doubled", cues[-1].words)
+
+
+@rule("query")
+def naught_denied(a: Alignment) -> Iterator[Finding]:
+    """Out of stock, free: there is none, and the query asks for what there is some of."""
+    if 0 not in a.reading.numbers or a.weighed or _cues(a) or "negation_soft" in a.signals:
+        return
+    if 0 in {number.value for number in a.sentence.numbers}:
+        return
+    fact = next((f for f in a.reading.of("comparison") if f.op == "!=" and f.number == 0), None)
+    if fact is not None and any(stands(a.sentence, tuple(phrase.split())) for phrase in a.guards["none_left"]):
+        yield contradicted(fact, "nothing_denied")
 
 
 def _nothing_denied(a: Alignment, cues: list[Signal]) -> Iterator[Finding]:
@@ -138,7 +195,8 @@ def negation_added(a: Alignment) -> Iterator[Finding]:
     if len(cues) == 2 and any(f.op == "all" for f in a.reading.of("quantifier")):
         return  # there is none without: all with
     for cue in cues:
-        if not _idle(a, cue) and not _failure(a, cue) and not _opposite(a, cue) and a.owner[cue.first] != "hint":
+        explained = _idle(a, cue) or _failure(a, cue) or _opposite(a, cue) or _of_flag(a, cue)
+        if not explained and a.owner[cue.first] != "hint":
             yield added(a.sentence, "negation", "negation_added", cue.words)
             return
 
@@ -150,7 +208,7 @@ def _denies(a: Alignment, fact: Fact) -> bool:
     low = fact.plain_value
     return (
         not low
-        or (low in a.vocabulary.no and (a.form or not a.worded(fact)))
+        or (low in a.vocabulary.no and (a.form or low == "no" or not a.worded(fact)))
         or denied_opposite(a.sentence, low)
         or fact.number == 0
         or (fact.op == "<" and fact.number == 1)
@@ -174,10 +232,20 @@ def _opposite(a: Alignment, cue: Signal) -> bool:
     """`Do not open on Monday` for a closed day."""
     stems = (token.stem for token in a.sentence.tokens[cue.last : cue.last + 4])
     denied = {opposite for key in stems for opposite in a.vocabulary.opposites.get(key, ())}
+    given = () if a.weighed else (f for f in a.reading.of("column") if f.role == "select")  # the day it is closed
+    compared = (f for f in a.reading.of("comparison") if f.op == "=")
     return bool(denied) and any(
-        fact.op == "=" and not denied.isdisjoint((*fact.name.stems, *name_of(fact.value or "").stems))
-        for fact in a.reading.of("comparison")
+        not denied.isdisjoint((*fact.name.stems, *name_of(fact.value or "").stems)) for fact in (*compared, *given)
     )
+
+
+def _of_flag(a: Alignment, cue: Signal) -> bool:
+    """What the kids can't have is age restricted; what is not free is taken."""
+    for fact in a.reading.of("comparison"):
+        side, words = side_told(a, fact) if is_flag(a, fact) else (0, frozenset())
+        if side and side == wanted(a, fact) and cue.first in words:
+            return True
+    return False
 
 
 def _idle(a: Alignment, cue: Signal) -> bool:
@@ -194,6 +262,8 @@ def _idle(a: Alignment, cue: Signal) -> bool:
         return any(signal.first == cue.first for signal in a.of("hardly_any"))  # not many are red, most are blue
     if declined_words(a, cue):
         return True  # just the plates, not the owners
+    if _of_empty_groups(a, cue):
+        return True
     if low == "not" and after in guards["everything"] and any(f.op == "most" for f in a.reading.of("quantifier")):
         return True
     if low == "outside" and after in ("", *".?!,"):
@@ -201,6 +271,14 @@ def _idle(a: Alignment, cue: Signal) -> bool:
     if (low == "no" and after in guards["idle_after_no"]) or (low == "outside" and "top" in lows[cue.last :][:3]):
         return True
     return a.form and (low in guards["idle_in_forms"] or _turns_comparison(a, cue))
+
+
+def _of_empty_groups(a: Alignment, cue: Signal) -> bool:
+    """Leaving out any with none at all: a join leaves them out by itself."""
+    if not a.reading.joins or not a.reading.of("group"):
+        return False
+    around = a.sentence.lows[max(0, cue.first - _AROUND) : cue.last + _AROUND]
+    return not a.guards["leaving_out"].isdisjoint(around) and not a.guards["emptiness"].isdisjoint(around)
 
 
 def _turns_comparison(a: Alignment, cue: Signal) -> bool:

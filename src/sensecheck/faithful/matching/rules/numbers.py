@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.degrees import one_ahead
+from sensecheck.faithful.matching.leftover import spoken
 from sensecheck.faithful.matching.numerals import span_at
 from sensecheck.faithful.matching.ruling import Finding, added, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import DIRECTION
@@ -96,6 +97,12 @@ def _in_words(a: Alignment, fact: Fact, number: float) -> bool:
     by_low = a.sentence.by_low
     if any(number in span_at(a.sentence, i + 1) for word in a.guards["one"] for i in by_low.get(word, ())):
         return True
+    if (
+        number == 1
+        and fact.direction
+        and any(_unit(a, i + 1) for word in a.guards["one"] for i in by_low.get(word, ()))
+    ):
+        return True  # less than a pound
     if any(number == share * k for i in by_low.get("half", ()) for share, k in _halves(a, i)):
         return True
     quarters = (i for word in ("quarter", "quarters") for i in by_low.get(word, ()))
@@ -107,6 +114,10 @@ def _in_words(a: Alignment, fact: Fact, number: float) -> bool:
         word in by_low and number in (limit, limit - 1) and fact.direction == way
         for word, (limit, way) in _DIGITS.items()
     )
+
+
+def _unit(a: Alignment, i: int) -> bool:
+    return a.sentence.low(i) in a.guards["measures"]
 
 
 def _halves(a: Alignment, i: int) -> Iterator[tuple[float, int]]:
@@ -151,9 +162,16 @@ def numbers_added(a: Alignment) -> Iterator[Finding]:
             continue
         words = range(number.first, number.last)
         if not a.form and not (a.reading.opaque and number.form == "digits"):
-            yield added(a.sentence, "number", "number_added", words)
+            counted = number.first in a.governing or a.sentence.low(number.last) == "of"
+            in_passing = number.form == "word" and not counted and _all_told(a) and spoken(a)  # what must I pay for two
+            yield added(a.sentence, "number", "number_in_passing" if in_passing else "number_added", words)
         elif a.reading.numerals and not _year(number.value) and number.form in ("digits", "word"):
             yield added(a.sentence, "number", "number_added_logic", words)
+
+
+def _all_told(a: Alignment) -> bool:
+    """Whether every number of the query is said, so that one too many stands in the place of none."""
+    return not a.weighed and all(fact in a.said or _unsaid_number(a, fact) for fact in a.reading.numerals)
 
 
 def _values_said(a: Alignment) -> int:
@@ -167,6 +185,7 @@ def _says_some(a: Alignment, number: Number) -> bool:
         near = (a.sentence.low(number.first - 1), a.sentence.low(number.last))
         given = near[0] in a.guards["both_of"] or near[1] in a.guards["results"]
         given = given or (near[1] == "of" and a.sentence.low(number.last + 1) == "us")
+        given = given or (near[1] == "times" and bool(a.reading.of("distinct")))  # not the same one two times
         counted = near[0] in a.guards["counting_back"] and number.value == _values_said(a)
         return number.form == "word" and (given or counted)
     if number.value == 1 and not a.form and a.sentence.low(number.last) in a.guards["one_of_talk"]:

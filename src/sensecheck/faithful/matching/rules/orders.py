@@ -12,6 +12,7 @@ from sensecheck.faithful.matching.signals import Signal
 
 _MOST_ENDS = 20  # of a sentence that goes from one thing to another
 _PLACED = frozenset(("at", "on"))
+_HEADS = frozenset(("top", "head"))
 Runs = tuple[Signal | None, Signal | None]  # what says that rows ascend, and that they descend
 
 
@@ -93,7 +94,7 @@ def _first_comes(a: Alignment, name: Name) -> Signal | None:
         if not direction or signal.word == "first":
             continue
         behind, before = lows[signal.last : signal.last + 5], lows[max(0, signal.first - 4) : signal.first]
-        leads = "first" in behind[:3] or ("top" in behind and not _PLACED.isdisjoint(behind))
+        leads = "first" in behind[:3] or (not _HEADS.isdisjoint(behind) and not _PLACED.isdisjoint(behind))
         if leads or not a.guards["beginnings"].isdisjoint(before):
             return Signal("order", signal.first, signal.last, signal.word, direction)
         if (

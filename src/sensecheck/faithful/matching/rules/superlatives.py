@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sensecheck.faithful.facts import Fact
 from sensecheck.faithful.matching.alignment import Alignment
 from sensecheck.faithful.matching.degrees import best_known, comparators, one_ahead, pointing, way
+from sensecheck.faithful.matching.leftover import leftover, spoken
 from sensecheck.faithful.matching.ruling import Finding, added, contradicted, missing, rule, said, unsaid
 from sensecheck.faithful.matching.signals import Signal
 from sensecheck.faithful.matching.spelling import near
@@ -39,7 +40,7 @@ def superlatives(a: Alignment) -> Iterator[Finding]:
         elif (not signals or _misspelt(a, fact)) and _unsaid_extreme(a, fact):
             yield unsaid(fact, "extreme")
         else:
-            yield missing(fact, "extreme_missing")
+            yield missing(fact, "extreme_loosely_told" if _loosely_told(a, signals) else "extreme_missing")
 
 
 def _unsaid_extreme(a: Alignment, fact: Fact) -> bool:
@@ -61,6 +62,13 @@ def _unsaid_extreme(a: Alignment, fact: Fact) -> bool:
         return True  # before all other units
     most = fact.direction > 0 and a.first("most_quantifier") and "most" in a.sentence.by_low
     return bool(most) or "limit" in a.sentence.by_low
+
+
+def _loosely_told(a: Alignment, signals: list[Signal]) -> bool:
+    """Whether an extreme may be told in words that no list has: how hot did anybody run."""
+    if a.form or a.weighed or signals or comparators(a) or a.first("average", "average_soft", "sum") is not None:
+        return False
+    return spoken(a) and len(leftover(a)) > 0
 
 
 def _run_of(a: Alignment, fact: Fact) -> bool:

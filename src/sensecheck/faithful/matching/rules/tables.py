@@ -55,7 +55,12 @@ def _requests(a: Alignment) -> bool:
     names."""
     if a.sentence.low(1) == "you" or a.sentence.low(1) in a.guards["requests"]:
         return True  # do let me have
+    given = [fact for fact in a.reading.of("column") if fact.role == "select"]
+    if not a.weighed and any(any(a.vocabulary.flag_of(fact.name).yes) for fact in given):
+        return True  # has the inn breakfast
     if not a.weighed and not a.guards["some"].isdisjoint(a.sentence.lows[1:5]):
         return True  # is there any ground: which
-    ends = (i for sign in "?.!" for i in a.sentence.by_low.get(sign, ()))
+    ends = [i for sign in "?.!," for i in a.sentence.by_low.get(sign, ())]
+    if not a.weighed and any(a.sentence.low(i + 1) in a.guards["asking"] for i in ends):
+        return True  # is there a museum with it, which one
     return any(a.sentence.low(i + 1) in a.guards["requests"] for i in ends)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sensecheck.faithful.matching.alignment import Alignment
+from sensecheck.faithful.matching.leftover import spoken
 from sensecheck.faithful.matching.ruling import Finding, added, rule
 
 
@@ -31,7 +32,8 @@ def capitalised_added(a: Alignment) -> Iterator[Finding]:
     if a.sentence.text[1:].islower():
         return
     known, vocabulary = a.guards["capitalised"], a.vocabulary
-    long_values = [words for fact in a.said if len(words := (fact.value or "").lower().split()) > 1]
+    said = [(fact.value or "").lower().strip("%").split() for fact in a.said]
+    values = [words for words in said if len(words) > 1 or (words and spoken(a))]
     at_start = True
     for i, token in enumerate(a.sentence.tokens):
         if token.kind == "sign":
@@ -42,7 +44,7 @@ def capitalised_added(a: Alignment) -> Iterator[Finding]:
             continue
         if token.stem in a.reading.vocabulary or token.low in vocabulary.operator_words or token.low[:2] == "i'":
             continue
-        if any(token.low in words for words in long_values):
+        if any(token.low in words for words in values):
             continue  # John Rutter, and then Rutter
         if a.weighed and any(token.low in name.text.lower() for name in a.reading.names):
             continue  # SAT in satscores

@@ -13,7 +13,7 @@ from sensecheck.language.morphology import indefinite_article
 from sensecheck.language.rewriting.lexicon import Lexicon, listed
 
 _CLOSING = re.compile(r" ([,;:.!?%)\]”])")
-_OPENING = re.compile(r"([(\[“$#]) ")
+_OPENING = re.compile(r"([(\[“$£€#]) ")
 _QUOTED = re.compile(r'" ([^"]*) "')
 _CLAUSE_SIGNS = listed("conjunctions", "relatives") | {",", ";", ":"}
 
@@ -60,6 +60,8 @@ class Clause:
     """the noun the subject is about, as written"""
     tokens: tuple[str, ...] = ()
     """the words of what could not be read"""
+    shortened: bool = False
+    """the sentence says more: what is said here follows from it, not the other way round"""
 
     def but(self, **changes: object) -> Clause:
         return replace(self, **changes)  # type: ignore[arg-type]

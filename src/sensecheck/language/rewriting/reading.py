@@ -4,20 +4,30 @@ read one.
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case
 from sensecheck.language.rewriting.lexicon import Lexicon, listed, table_of
+from sensecheck.language.rewriting.plain import is_safe_adverb, plainly
 
-# One alternative per class of character, none nested: linear on any input.
-_TOKEN = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*|[^\s\w]|_+")
+# One alternative per class of character, none nested: linear on any input. A title, an initial and an abbreviation such as
+# "U.S." keep their full stop, a number its commas, a time of day its colon.
+_TITLE = r"(?:Mrs?|Ms|Dr|St|Jr|Sr|Prof|Gen|Sen|Rev|Lt|Col|Capt|Mt|Bros|Inc|Ltd|Co|No|vs|etc)\.(?!\w)"
+_TOKEN = re.compile(
+    rf"{_TITLE}|[A-Z]\.(?=\s[A-Z])|(?:[A-Z]\.){{2,8}}(?!\w)|\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|\d+:\d+"
+    r"|[^\W_]+(?:[-'’.&–][^\W_]+)*|[^\s\w]|_+"
+)
 _FINAL = ".!?…\"'”’ "
-_SENTENCE_INSIDE = re.compile(r"[.!?]\s+[A-Z]")
-_PLAIN_WORD = re.compile(r"[\w,'’-]+$")
+_PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£€°\"“”/_])$")
 _COMPARED = frozenset(table_of("compared"))
 _OPENERS = listed("determiners", "pronouns", "prepositions", "adverbs", "numbers", "openers")
 _AUXILIARIES = listed("be", "have", "modals", "do")
-MAX_WORDS = 60
+_JOINS_NOUNS = listed("prepositions", "conjunctions", "determiners", "numbers", "be") | {",", "most", "not", "than", "as"}
+MAX_WORDS = 80
+MAX_RELATIVE = 9
+"""A relative further on belongs to no subject."""
 
 
 def tokens_of(text: str) -> list[str]:
@@ -43,9 +53,10 @@ def _uncontracted(token: str, first: bool) -> list[str]:
         return [token[:-3], "not"]
     if first and lower in listed("contracted with is"):
         return [token[:-2], "is"]
-    if lower in listed("contracted with are"):
-        return [token[:-3], "are"]
-    return ["I", "am"] if lower == "i'm" else [token]
+    for ending, auxiliary in (("'ve", "have"), ("'ll", "will"), ("'m", "am"), ("'re", "are")):
+        if lower.endswith(ending) and lower.removesuffix(ending) in listed("pronouns"):
+            return [token[: -len(ending)], auxiliary]
+    return [token]
 
 
 def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
@@ -53,6 +64,8 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if not words or words[0] == "I":
         return words
     lower = words[0].lower()
+    if lower in listed("always with a capital"):
+        return words
     common_word = (
         lower in _OPENERS or lower in lexicon.nouns or lexicon.describes(lower) or lower in lexicon.verb_of["ing"]
     )
@@ -90,7 +103,9 @@ def _subject_head(words: list[str], lexicon: Lexicon) -> str:
             break
         else:
             phrase.append(word)
-    return next((w for w in reversed(phrase) if lexicon.is_noun(w.lower()) or w.lower() in listed("pronouns")), "")
+    nouns = (w for w in reversed(phrase) if lexicon.is_noun(w.lower()) or w.lower() in listed("pronouns"))
+    names = (w for w in reversed(phrase) if w[:1].isalnum() and (_ends_name(w) or w.endswith("ing")))
+    return next(nouns, "") or next(names, "")
 
 
 def _hangs_on(noun: str, lower: str, lexicon: Lexicon) -> bool:
@@ -121,9 +136,20 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
     lower = in_lower_case(words)
     if lower[0] in listed("conjunctions", "question words") or not listed("relatives").isdisjoint(lower[1:]):
         return False
-    if not listed("marks of another clause", "modals").isdisjoint(lower):
+    if not listed("marks of another clause", "modals").isdisjoint(lower) or _begins_again(words, lexicon):
         return False
-    return any(lexicon.is_noun(w) or w in listed("pronouns") for w in lower)
+    return any(lexicon.is_noun(w) or w in listed("pronouns") or _ends_name(w) for w in [*lower, words[-1]]) or (
+        len(words) < 5 and lower[0].endswith("ing")
+    )
+
+
+def _begins_again(words: list[str], lexicon: Lexicon) -> bool:
+    """ "The way the islands": a second noun phrase that nothing joins to the first is the subject of another clause."""
+    for before, word in itertools.pairwise(words):
+        if word in listed("begins a noun phrase") and before.lower() not in _JOINS_NOUNS:
+            if not (before in lexicon.verb_of["ing"] or before in lexicon.verb_of["past"] or before in lexicon.forms):
+                return True
+    return False
 
 
 def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
@@ -131,10 +157,39 @@ def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
     for i in range(1, len(words)):
         # A capital is part of a name: "Chapel Steps".
         if not words[i][:1].isupper() and lexicon.base_of(lower[i], "third", "base", "past"):
-            before = lower[i - 2] if i >= 2 and lower[i - 1] in listed("adverbs") else lower[i - 1]
-            if _may_end_subject(lower, i, before, lexicon) and _is_finite(words, lower, i, before, lexicon):
+            end = i
+            while end > 1 and _is_adverb(lower[end - 1]):
+                end -= 1
+            before = lower[end - 1]
+            ends_subject = _ends_name(words[end - 1]) or _may_end_subject(lower, i, before, lexicon)
+            if ends_subject and _is_finite(words, lower, i, end, lexicon):
                 return i
     return None
+
+
+_ADVERBS = listed("adverbs", "safe adverbs")
+
+
+def _is_adverb(word: str) -> bool:
+    return word in _ADVERBS or is_safe_adverb(word)
+
+
+def _ends_name(word: str) -> bool:
+    return word[:1].isupper() or word[:1].isdigit() or word in ('"', "”")
+
+
+def _is_noun_here(words: list[str], lower: list[str], i: int, lexicon: Lexicon) -> bool:
+    """ "The research reports were lost": another verb follows before the clause ends, so that this is none."""
+    if lower[i + 1 : i + 2] and lower[i + 1] in listed("determiners", "object pronouns"):
+        return False
+    if lower[i] in lexicon.verb_of["third"] and lower[i + 1 : i + 2] and lower[i + 1] in lexicon.verb_of["past"]:
+        return lower[i + 1] not in lexicon.nouns  # "no major changes occurred"
+    for word in lower[i + 1 :]:
+        if word in listed("conjunctions", "relatives", "question words", "pronouns") or word == ",":
+            return False
+        if word in _AUXILIARIES:
+            return True
+    return False
 
 
 def _may_end_subject(lower: list[str], i: int, before: str, lexicon: Lexicon) -> bool:
@@ -146,29 +201,47 @@ def _may_end_subject(lower: list[str], i: int, before: str, lexicon: Lexicon) ->
     return lower[i] not in listed("relatives")
 
 
-def _is_finite(words: list[str], lower: list[str], i: int, before: str, lexicon: Lexicon) -> bool:
-    plural = _subject_plural(words[:i], _subject_head(words[:i], lexicon), lexicon)
+def _is_finite(words: list[str], lower: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
+    before = lower[end - 1]
+    plural = _subject_plural(words[:end], _subject_head(words[:end], lexicon), lexicon)
+    if _is_noun_here(words, lower, i, lexicon):
+        return False
     if not plural and lower[i] in lexicon.verb_of["third"]:
         # "the dog walks" but "two dog walks": a noun reading needs a verb later on
         return lower[i] not in lexicon.nouns or listed("be", "have").isdisjoint(lower[i + 1 :])
     if lower[i] in lexicon.verb_of["base"]:
         many_before = lexicon.is_plural(before)
-        if plural and (many_before or "and" in lower[:i]):
+        if plural and (many_before or "and" in lower[:i] or lower[i] not in lexicon.nouns):
             return True
         if before in listed("collectives", "takes a base form") or (many_before and "of" in lower[:i]):
             return True
-    return _is_past(lower[i], lower[i + 1] if i + 1 < len(words) else "", lexicon)
+    return _is_past(words, i, end, lexicon)
 
 
-def _is_past(word: str, after: str, lexicon: Lexicon) -> bool:
+def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     """A past form after a noun may be a participle ("a man dressed in blue"): asked of verbs where both differ, or
     where an object or place follows and nothing else can be the verb.
     """
+    word, after = words[i].lower(), words[i + 1] if i + 1 < len(words) else ""
     base = lexicon.verb_of["past"].get(word)
-    if base is None or base in listed("verbs of one form"):
+    if base is None:
         return False
+    certain = words[0].lower() in listed("surely a subject") and end == 1  # "he"
+    follows = after.lower()
+    if base in listed("verbs of one form"):
+        return certain and words[0].lower() in ("he", "she", "it")
     forms = lexicon.forms[base]
-    return forms.past != forms.participle or not after or after in listed("determiners", "after a past form")
+    if forms.past != forms.participle or not after or certain:
+        return True
+    if follows in listed("determiners", "numbers", "after a past form") or _ends_name(after):
+        return True
+    if follows == "by" or word in listed("participles of a state"):
+        return False
+    if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
+        return follows not in lexicon.verb_of["ing"] and not follows.endswith("ly")  # an object
+    # A name, or something certain, has come to its verb; "a man" may go on.
+    named = all(map(_ends_name, words[1:end])) and (end > 1 or _ends_name(words[0]))
+    return named or words[0].lower() in listed("opens a certain subject") or words[0].endswith(("'s", "’s"))
 
 
 def read(text: str, lexicon: Lexicon) -> Clause:
@@ -176,14 +249,22 @@ def read(text: str, lexicon: Lexicon) -> Clause:
     words = lower_first(tokens_of(text.lower() if text.isupper() else text), lexicon)
     if _lacks_article(words, lexicon):
         words = ["a", *words]
-    clause = None if _is_no_sentence(text, words) else _read(words, in_lower_case(words), lexicon)
-    return clause or Clause("unreadable", lexicon, tokens=tuple(lower_first(tokens_of(text), lexicon)))
+    said = lower_first(plainly(words, lexicon), lexicon)
+    clause = None if _is_no_sentence(text, said) else _read(said, in_lower_case(said), lexicon)
+    if clause is None:
+        return Clause("unreadable", lexicon, tokens=tuple(lower_first(tokens_of(text), lexicon)))
+    return clause.but(shortened=True) if said != words else clause
 
 
 def _is_no_sentence(text: str, words: list[str]) -> bool:
-    if not words or len(words) > MAX_WORDS or text.strip().endswith("?") or _SENTENCE_INSIDE.search(text):
+    if not words or len(words) > MAX_WORDS or is_question(text):
         return True
     return not all(map(_PLAIN_WORD.match, words))
+
+
+def is_question(text: str) -> bool:
+    """It says nothing that could follow or be contradicted."""
+    return text.rstrip(" \"'”’.!").endswith("?")
 
 
 def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
@@ -191,6 +272,10 @@ def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None
         return None
     if lower[0] == "there" and len(words) > 2 and lower[1] in listed("be") and lower[1] != "am":
         return _read_existential(words, lower, lexicon)
+    if not listed("relatives").isdisjoint(lower[1:MAX_RELATIVE]):
+        clause = _read_with_relative(words, lower, lexicon)
+        if clause is not None:
+            return clause
     auxiliary_position = next((i for i, w in enumerate(lower) if i and w in _AUXILIARIES), None)
     verb_position = _finite(words, lower, lexicon)
     if auxiliary_position is not None and (verb_position is None or auxiliary_position <= verb_position):
@@ -198,6 +283,24 @@ def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None
     if verb_position is not None and _is_phrase(words[:verb_position], lexicon):
         return _read_simple(words, lower, verb_position, lexicon)
     return _read_fragment(words, lower, lexicon)
+
+
+def _read_with_relative(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
+    """ "People who read are happy": the auxiliary behind the verb of the relative clause, if nothing else opens between
+    the two.
+    """
+    start = next(i for i, word in enumerate(lower) if i and word in listed("relatives"))
+    verbs = [i for i in range(start + 1, len(words)) if lower[i] in _AUXILIARIES or _is_verb(lower[i], lexicon)]
+    if not verbs or not _is_phrase(words[:start], lexicon) or lower[start - 1] in listed("prepositions"):
+        return None
+    if any(i for i in range(1, start) if lower[i] in _AUXILIARIES or _is_verb(lower[i], lexicon)):
+        return None
+    for i in range(verbs[0] + 1, len(words)):
+        if lower[i] in listed("conjunctions", "relatives", "question words") or lower[i] in (",", "to"):
+            return None
+        if lower[i] in _AUXILIARIES and lower[i - 1] not in _AUXILIARIES and i > verbs[0] + 1:
+            return _with_auxiliary(words, lower, i, words[:start], lexicon)
+    return None
 
 
 def _opens_otherwise(lower: list[str], lexicon: Lexicon) -> bool:
@@ -233,14 +336,34 @@ def _ends_noun_phrase(lower: list[str], i: int, lexicon: Lexicon) -> bool:
 
 
 def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
-    subject, auxiliary, after = words[:position], lower[position], lower[position + 1 :]
-    rest = tuple(words[position + 2 :] if after[:1] == ["not"] else words[position + 1 :])
-    head = _subject_head(subject, lexicon) if _is_phrase(subject, lexicon) else ""
+    subject, adverbs = _adverbs_parted(words[:position])
+    if not all(map(is_safe_adverb, adverbs)):
+        subject, adverbs = words[:position], []
+    if not _is_phrase(subject, lexicon):
+        return None
+    return _with_auxiliary(words, lower, position, subject, lexicon, adverbs)
+
+
+def _with_auxiliary(
+    words: list[str], lower: list[str], position: int, noun_phrase: list[str], lexicon: Lexicon, left: Sequence[str] = ()
+) -> Clause | None:
+    """`noun_phrase`: the part of the subject that says what it is about."""
+    auxiliary, after, adverbs = lower[position], lower[position + 1 :], list(left)
+    subject = words[: position - len(adverbs)]
+    start = position + 2 if after[:1] == ["not"] else position + 1
+    while len(words) > start + 1 and after[:1] != ["not"] and _may_go(lower, start, lexicon):
+        adverbs.append(lower[start])
+        start += 1
+    rest = tuple(words[start:])
+    head = _subject_head(noun_phrase, lexicon)
     if not rest or not head:
         return None
     negated = after[0] in ("not", "never") or lower[0] in listed("no subject")
-    plural = _subject_plural(subject, head, lexicon)
-    clause = Clause("", lexicon, tuple(subject), auxiliary, rest=rest, plural=plural, head=head, negated=negated)
+    plural = _subject_plural(noun_phrase, head, lexicon)
+    clause = Clause(
+        "", lexicon, tuple(subject), auxiliary, rest=rest, plural=plural, head=head, negated=negated,
+        shortened=bool(adverbs),
+    )  # fmt: skip
     if auxiliary in listed("be"):
         return _read_be(clause)
     if auxiliary in listed("have"):
@@ -250,6 +373,11 @@ def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: 
     if not negated or clause.first not in lexicon.forms:
         return None
     return clause.but(kind="do", verb=clause.first, rest=clause.thing, past=auxiliary == "did")
+
+
+def _may_go(lower: list[str], i: int, lexicon: Lexicon) -> bool:
+    """ "is also a nurse", "has quickly run": the adverb is not all that is said, nor does it measure an adjective."""
+    return is_safe_adverb(lower[i]) and lower[i + 1] not in listed("conjunctions", "prepositions")
 
 
 def _read_be(clause: Clause) -> Clause:
@@ -271,19 +399,35 @@ def _read_have(clause: Clause) -> Clause:
 
 
 def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
-    subject, form, forms = words[:position], lower[position], lexicon.verb_of
+    subject, adverbs = _adverbs_parted(words[:position])
+    form, forms = lower[position], lexicon.verb_of
     head = _subject_head(subject, lexicon)
-    if lower[position - 1] in listed("adverbs") or not head:
+    never = adverbs == ["never"]
+    if not head or not (never or all(map(is_safe_adverb, adverbs))):
         return None
     plural = _subject_plural(subject, head, lexicon)
     if form in forms["base"] and form not in forms["past"]:
         plural = plural or lower[0] not in ("i", "you")  # "a couple eat": the verb knows the number
     past = form in forms["past"] and form not in forms["base"] and form not in forms["third"]
+    if never:  # what never happened did not happen
+        does = "did" if past else "do" if plural or lower[0] in ("i", "you") else "does"
+        return Clause(
+            "do", lexicon, tuple(subject), does, lexicon.base_of(form, "third", "base", "past") or "",
+            tuple(words[position + 1 :]), plural=plural, past=past, head=head, negated=True, shortened=True,
+        )  # fmt: skip
     return Clause(
         "simple", lexicon, tuple(subject), verb=lexicon.base_of(form, "third", "base", "past") or "",
         rest=tuple(words[position + 1 :]), plural=plural, past=past, head=head,
-        negated=lower[0] in listed("no subject"),
+        negated=lower[0] in listed("no subject"), shortened=bool(adverbs),
     )  # fmt: skip
+
+
+def _adverbs_parted(subject: list[str]) -> tuple[list[str], list[str]]:
+    """ "he also": he, also."""
+    end = len(subject)
+    while end > 1 and _is_adverb(subject[end - 1]):
+        end -= 1
+    return subject[:end], subject[end:]
 
 
 def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:

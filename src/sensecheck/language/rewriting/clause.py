@@ -59,7 +59,7 @@ class Clause:
     head: str = ""
     """the noun the subject is about, as written"""
     tokens: tuple[str, ...] = ()
-    """the words of what could not be read"""
+    """the words of the whole sentence, as they came"""
     shortened: bool = False
     """the sentence says more: what is said here follows from it, not the other way round"""
 
@@ -195,10 +195,33 @@ class Clause:
     @cached_property
     def human(self) -> bool:
         if self.head[:1].isupper():
-            return False  # a name may be anything
+            return self.named_person
         if self.noun in listed("human pronouns"):
             return True
         return self.lexicon.is_person(self.noun) and self.noun not in listed("not human")
+
+    @cached_property
+    def named(self) -> bool:
+        """The subject is a name, and nothing else."""
+        return all(word[:1].isupper() for word in self.subject) and self.determiner != "i"
+
+    @cached_property
+    def named_person(self) -> bool:
+        """A name that begins as people's do; any other may be anything: a town, a book, a company."""
+        if not 1 < len(self.subject) < 5 or not all(word[:1].isupper() for word in self.subject[1:]):
+            return False
+        if not listed("no last name").isdisjoint(in_lower_case(self.subject)):
+            return False
+        return self.determiner in listed("first names", "titles")
+
+    @property
+    def of_a_scene(self) -> bool:
+        """Of someone or something in view, not of what somebody does in general: "a man eats", not "he eats"."""
+        return not (self.named or self.determiner in listed("pronouns") or (self.plural and not self.counted))
+
+    @property
+    def counted(self) -> bool:
+        return self.determiner in listed("determiners", "numbers") or self.determiner.isdigit()
 
     @cached_property
     def animal(self) -> bool:

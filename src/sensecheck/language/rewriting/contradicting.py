@@ -510,7 +510,7 @@ def no_longer_there(clause: Clause) -> Iterator[str]:
         yield clause.say("{subject} {auxiliary} no longer {rest}")
 
 
-@rule(CONTRADICTS, "far from", "copular")
+@rule(CONTRADICTS, "denying adverb", "copular")
 def by_no_means(clause: Clause) -> Iterator[str]:
     """is dressed in blue: is by no means dressed in blue."""
     if _said(clause) == "condition":
@@ -549,7 +549,7 @@ def lacks(clause: Clause) -> Iterator[str]:
         yield clause.say("{subject} never {has} {rest}")
 
 
-@saying(CONTRADICTS, "far from", "simple", "{subject} certainly {does} not {verb} {rest}", past=False)
+@saying(CONTRADICTS, "denying adverb", "simple", "{subject} certainly {does} not {verb} {rest}", past=False)
 def certainly_not(clause: Clause) -> bool:
     """likes tea: certainly does not like tea."""
     return clause.stative and clause.verb != "have" and not clause.partial
@@ -561,7 +561,7 @@ def no_longer_so(clause: Clause) -> bool:
     return clause.stative and clause.verb != "have" and not clause.partial
 
 
-@rule(CONTRADICTS, "far from", "progressive simple", past=True)
+@rule(CONTRADICTS, "denying adverb", "progressive simple", past=True)
 def never_did(clause: Clause) -> Iterator[str]:
     """ate: never ate; was eating: was never eating."""
     if not clause.partial:
@@ -572,7 +572,7 @@ def never_did(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "refusal", "simple", past=True)
 def refused(clause: Clause) -> Iterator[str]:
     """ate: refused to eat; failed to eat."""
-    if clause.animate and clause.verb != "have" and not clause.partial:
+    if clause.animate and not clause.stative and not clause.partial and not clause.coordinated:
         yield clause.say("{subject} refused to {verb} {rest}")
         yield clause.say("{subject} failed to {verb} {rest}")
 
@@ -584,7 +584,7 @@ def _may_be_denied_whole(clause: Clause) -> bool:
     return not clause.partial and not clause.universal and clause.words[1:2] != ["than"]
 
 
-@rule(CONTRADICTS, "far from", "copular perfect")
+@rule(CONTRADICTS, "denying adverb", "copular perfect")
 def in_no_way(clause: Clause) -> Iterator[str]:
     """was founded: was never founded; is a teacher: is certainly not a teacher."""
     if _may_be_denied_whole(clause) and clause.first not in listed("says when"):
@@ -593,7 +593,7 @@ def in_no_way(clause: Clause) -> Iterator[str]:
         yield from _with(clause, "never so" if never else "certainly not so")
 
 
-@rule(CONTRADICTS, "far from", "modal")
+@rule(CONTRADICTS, "denying adverb", "modal")
 def under_no_circumstances(clause: Clause) -> Iterator[str]:
     """can swim: can under no circumstances swim."""
     if _may_be_denied_whole(clause) and not _may_be_so(clause):
@@ -612,7 +612,7 @@ def _goes_on_by_itself(clause: Clause) -> bool:
     return not clause.stative and clause.verb not in ("have", "be")
 
 
-@saying(CONTRADICTS, "far from", "simple", "{subject} never {finite} {rest}", past=False)
+@saying(CONTRADICTS, "denying adverb", "simple", "{subject} never {finite} {rest}", past=False)
 def never_does(clause: Clause) -> bool:
     """The bus runs: the bus never runs."""
     return _goes_on_by_itself(clause)
@@ -624,7 +624,7 @@ def no_longer_does(clause: Clause) -> bool:
     return _goes_on_by_itself(clause)
 
 
-@saying(CONTRADICTS, "far from", "simple", "{subject} in no way {finite} {rest}", past=False)
+@saying(CONTRADICTS, "denying adverb", "simple", "{subject} in no way {finite} {rest}", past=False)
 def in_no_way_does(clause: Clause) -> bool:
     """The bus runs: the bus in no way runs."""
     return _goes_on_by_itself(clause)

@@ -2,58 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 # Imported for their rules, which are listed in this order.
-from sensecheck.language.rewriting import contradicting, following  # noqa: F401
+from sensecheck.language.rewriting import contradicting, following, turning, subjects, counting  # noqa: F401, I001
+from sensecheck.language.rewriting.clause import Clause
+from sensecheck.language.rewriting.leaving_out import shorter
 from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
-from sensecheck.language.rewriting.reading import read, tokens_of
+from sensecheck.language.rewriting.reading import read
 from sensecheck.language.rewriting.rules import RULES, Rewrite
 
 MAX_LETTERS = 2_000
+MAX_SHORTER = 3
+INSERTED = frozenset(("adverb", "emphasis", "denying adverb"))
+"""Families whose rules put in a word, or a few, that say nothing of their own: "in fact", "by no means"."""
 _DENIALS = listed("negatives") - {"without"}
 _RULES = {positive: [rule for rule in RULES if rule.positive is positive] for positive in (True, False)}
 
 
 def _key(text: str) -> str:
-    return " ".join(tokens_of(text.lower()))
+    return " ".join(_PARTS.findall(text.lower().replace("’", "'")))
 
 
-def _all(text: str, positive: bool, lexicon: Lexicon) -> Iterator[Rewrite]:
+_PARTS = re.compile(r"[\w']+|[^\w\s.!?]")
+
+
+def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
+    """The sentence as read, then without its end: what follows from that follows, and what contradicts it does too."""
     if len(text) > MAX_LETTERS:
         return  # no sentence, and every rule would walk through it
     clause = read(text, lexicon)
+    yield clause
+    yield from islice(shorter(clause), MAX_SHORTER)
+
+
+def _made_of(clause: Clause, positive: bool) -> Iterator[Rewrite]:
     half_denied = not clause.negated and not _DENIALS.isdisjoint(clause.lower)
-    for rule in _RULES[bool(positive)]:
+    for rule in _RULES[positive]:
         # Denying what is half denied already is seldom the opposite.
         if rule.half_denied or not half_denied:
             yield from rule.rewrites(clause)
 
 
+class _Distinct:
+    """Statements, none of them twice, and none that repeats the sentence."""
+
+    def __init__(self, text: str) -> None:
+        self._known = {"", _key(text)}
+        self.found: list[Rewrite] = []
+
+    def add(self, statements: Iterable[Rewrite]) -> None:
+        for statement in statements:
+            key = _key(statement.text)
+            if key not in self._known:
+                self._known.add(key)
+                self.found.append(statement)
+
+
 def rewrites(text: str, positive: bool, lexicon: Lexicon | None = None) -> list[Rewrite]:
-    """Every distinct rewrite of a sentence, equivalents before consequences, in the order of the rules."""
-    distinct: dict[str, Rewrite] = {}
-    for rewrite in _all(text, positive, lexicon or english()):
-        distinct.setdefault(_key(rewrite.text), rewrite)
-    return [rewrite for key, rewrite in distinct.items() if key not in ("", _key(text))]
+    """Every distinct rewrite of a sentence, equivalents before consequences, in the order of the rules; then those of
+    the sentence without its end.
+    """
+    distinct = _Distinct(text)
+    for clause in _readings(text, lexicon or english()):
+        distinct.add(_made_of(clause, bool(positive)))
+    return distinct.found
 
 
 def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
-    """Up to n rewrites, taking the families of rules in turn; one sentence frame at most, and last."""
+    """Up to n rewrites, taking the families of rules in turn. Of five, one at most is a sentence frame, and one a word
+    put in that says nothing of its own; both come last.
+    """
     by_family: dict[str, list[Rewrite]] = {}
     for rewrite in candidates:
-        by_family.setdefault(rewrite.family, []).append(rewrite)
-    frames = by_family.pop("frame", [])[:1]
+        by_family.setdefault("inserted" if rewrite.family in INSERTED else rewrite.family, []).append(rewrite)
+    at_most = -(-n // 5)
+    frames = by_family.pop("frame", [])[:at_most]
+    inserted = by_family.pop("inserted", [])[:at_most]
     chosen: list[Rewrite] = []
     while len(chosen) < n and any(by_family.values()):
         for queue in by_family.values():
             if queue and len(chosen) < n:
                 chosen.append(queue.pop(0))
-    return (chosen + frames)[:n]
+    return (chosen + inserted + frames)[:n]
 
 
 def rewrite(text: str, positive: bool, n: int = 5, lexicon: Lexicon | None = None) -> list[Rewrite]:
     """n different statements that follow from a sentence (positive) or contradict it; fewer where the rules
     have no more.
     """
-    return pick(rewrites(text, positive, lexicon), n)
+    distinct = _Distinct(text)
+    chosen: list[Rewrite] = []
+    for clause in _readings(text, lexicon or english()):
+        distinct.add(_made_of(clause, bool(positive)))
+        chosen = pick(distinct.found, n)
+        if len(chosen) >= n:
+            break
+    return chosen

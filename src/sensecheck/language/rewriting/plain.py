@@ -69,7 +69,7 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     """ "In 1998, it opened": it opened in 1998; "When it rains, we read": we read when it rains."""
     lower = _lower(words[: MAX_OPENING + 2])
     first = lower[0] if lower else ""
-    if first == "in" and len(words) > 4 and _is_year(words[1]) and words[2] != ",":
+    if first == "in" and len(words) > 4 and is_year(words[1]) and words[2] != ",":
         return [*words[2:], *words[:2]] if words[2].lower() not in listed("prepositions", "conjunctions") else words
     if first not in listed("opens a phrase of time or place", "opens a clause") or "," not in lower:
         return words
@@ -87,7 +87,7 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     return [*after, first, *opening[1:]]
 
 
-def _is_year(word: str) -> bool:
+def is_year(word: str) -> bool:
     return len(word) == 4 and word.isdigit() and word[0] in "12"
 
 

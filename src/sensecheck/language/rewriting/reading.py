@@ -251,9 +251,10 @@ def read(text: str, lexicon: Lexicon) -> Clause:
         words = ["a", *words]
     said = lower_first(plainly(words, lexicon), lexicon)
     clause = None if _is_no_sentence(text, said) else _read(said, in_lower_case(said), lexicon)
+    tokens = tuple(lower_first(tokens_of(text), lexicon))
     if clause is None:
-        return Clause("unreadable", lexicon, tokens=tuple(lower_first(tokens_of(text), lexicon)))
-    return clause.but(shortened=True) if said != words else clause
+        return Clause("unreadable", lexicon, tokens=tokens)
+    return clause.but(tokens=tokens, shortened=clause.shortened or said != words)
 
 
 def _is_no_sentence(text: str, words: list[str]) -> bool:

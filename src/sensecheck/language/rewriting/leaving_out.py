@@ -1,0 +1,128 @@
+"""What still follows when the end of a sentence is left out: "it opened in 1998, when I was six": it opened in 1998; it
+opened.
+
+What contradicts the shorter sentence contradicts the whole, so every rule may work on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sensecheck.language.rewriting.clause import Clause, written
+from sensecheck.language.rewriting.lexicon import listed
+from sensecheck.language.rewriting.plain import is_year
+from sensecheck.language.rewriting.rules import FOLLOWS, rule
+
+_CLOSED = listed("prepositions", "determiners", "conjunctions", "relatives", "be", "have", "modals", "no last word")
+_NEW_CLAUSE = listed("determiners", "pronouns", "be", "have", "modals", "do")
+
+
+def shorter(clause: Clause) -> Iterator[Clause]:
+    """The clause without its end, the longest first."""
+    if clause.negated or clause.kind in ("unreadable", "existential") or not clause.rest:
+        return
+    rest, lower = clause.rest, clause.lower_rest
+    ends = [end for end in range(len(rest) - 1, 0, -1) if _may_end(clause, end) and _may_go(clause, end)]
+    for end in ends:
+        if _NOTHING_GOES.isdisjoint(lower[:end]) and _SUBJECT_KEEPS.isdisjoint(clause.lower[: len(clause.subject)]):
+            yield clause.but(rest=rest[:end], shortened=True)
+
+
+_NOTHING_GOES = listed("negatives", "nothing may go behind")
+_SUBJECT_KEEPS = listed("negatives") | {"if", "whether", "unless"}
+
+
+_NOTHING_WEAKER = listed("negatives", "no weaker word")
+
+
+def may_be_weakened(clause: Clause) -> bool:
+    """Nothing stands in it under which a weaker word would say more: not, few, only, if, than."""
+    return not clause.negated and _NOTHING_WEAKER.isdisjoint(clause.lower)
+
+
+def _may_end(clause: Clause, end: int) -> bool:
+    """Are the words before it whole?"""
+    kept, lower, lexicon = clause.rest[:end], clause.lower_rest[:end], clause.lexicon
+    last = lower[-1]
+    if last in _CLOSED or last.endswith("ly") or kept.count('"') % 2:
+        return False
+    if clause.kind in ("copular", "perfect", "modal") and end == 1:
+        return lexicon.describes(last) or last in lexicon.verb_of["participle"]
+    first = lower[0]
+    if first in ("a", "an") and clause.kind == "copular" and end > 1 and _is_adjective(last, clause):
+        return False
+    return clause.kind == "copular" or clause.verb not in listed("verbs that need their end") or end > 2
+
+
+def _is_adjective(word: str, clause: Clause) -> bool:
+    if word in clause.lexicon.nouns:
+        return False
+    return clause.lexicon.describes(word) or word.endswith(
+        ("ous", "ful", "al", "ic", "ive", "able", "ible", "ary", "less", "ish", "ed", "an")
+    )
+
+
+def _may_go(clause: Clause, end: int) -> bool:
+    """May everything from here on be left out?"""
+    lower, lexicon = clause.lower_rest, clause.lexicon
+    word, before = lower[end], lower[end - 1]
+    after = lower[end + 1] if end + 1 < len(lower) else ""
+    if not after:
+        return False
+    if word == ",":
+        return _opens_more(clause, end + 1)
+    if word in listed("opens what may go") or f"{word} {after}" in listed("opens what may go"):
+        return True
+    if word in ("who", "which") and before != "," and not _is_adjective(before, clause):
+        return lexicon.is_noun(before) and before not in lexicon.forms
+    if word == "and":
+        return _second_may_go(clause, end)
+    if word in listed("before a time") and is_time(clause.lower_rest[end + 1 :]):
+        return True
+    if clause.kind == "copular" and end == 1 and _base(clause) in lexicon.transitive:
+        return word in listed("after a participle") and _base(clause) not in listed("verbs that need their end")
+    if clause.kind == "copular" and lower[0] in ("a", "an", "the") and word in lexicon.verb_of["participle"]:
+        return after in listed("prepositions") and not _is_adjective(before, clause)
+    return False
+
+
+def _base(clause: Clause) -> str:
+    return clause.lexicon.verb_of["participle"].get(clause.first, "")
+
+
+def _opens_more(clause: Clause, start: int) -> bool:
+    word = clause.lower_rest[start]
+    if clause.lower_rest[start - 2] in clause.lexicon.adjectives or "between" in clause.lower_rest:
+        return False
+    named = clause.rest[start][:1].isupper() and clause.rest[start - 2][:1].isupper()
+    return named or word in listed("goes on behind a comma", "prepositions", "pronouns", "articles")
+
+
+def _second_may_go(clause: Clause, position: int) -> bool:
+    """ "and the dog", "and he left", "and left": not "black and white", nor what two do together."""
+    lower, lexicon = clause.lower_rest, clause.lexicon
+    before, after = lower[position - 1], lower[position + 1]
+    if not listed("takes two together").isdisjoint(lower[:position]) or clause.verb in listed("takes two together"):
+        return False
+    if _is_adjective(before, clause) or before.isdigit() or after.isdigit():
+        return False
+    if after in _NEW_CLAUSE:
+        return True
+    return clause.kind == "simple" and clause.form_of(clause.verb) in lexicon.verb_of["past"] and (
+        after in lexicon.verb_of["past"] and after not in lexicon.nouns
+    )
+
+
+def is_time(words: Sequence[str]) -> bool:
+    """Nothing but a time: a year, a date, "the last two years"."""
+    if len(words) == 1 and is_year(words[0]):
+        return True
+    timely = all(word.isdigit() or word in listed("words of time") for word in words)
+    return timely and any(word in listed("names of a time") for word in words)
+
+
+@rule(FOLLOWS, "left out", negated=None)
+def plainly_said(clause: Clause) -> Iterator[str]:
+    """However, the bus (a red one) also stops: the bus stops."""
+    if clause.shortened:
+        yield written(clause.words)

@@ -1,0 +1,315 @@
+"""Rules that turn a sentence without new words: passives, short and full forms, modals, comparisons, and what comes
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
+from sensecheck.language.rewriting.leaving_out import is_time, may_be_weakened
+from sensecheck.language.rewriting.lexicon import listed, table_of
+from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, EQUIVALENT, FOLLOWS, READABLE, rule
+
+_OBJECT_FORMS = table_of("object forms")
+_SHORT_FORMS = table_of("short forms")
+_SHORT_NOT = table_of("short forms with not")
+_MODALS = table_of("modals said otherwise")
+_TO = table_of("said otherwise before to")
+_ASSERTED = "progressive copular perfect modal simple"
+
+
+# -- short and full forms ------------------------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "contraction", READABLE, negated=None)
+def in_full(clause: Clause) -> Iterator[str]:
+    """It's late: it is late."""
+    yield written(clause.words)
+
+
+@rule(EQUIVALENT, "contraction", _ASSERTED)
+def in_short(clause: Clause) -> Iterator[str]:
+    """It is late: it's late."""
+    short = _SHORT_FORMS.get(clause.auxiliary)
+    if short and len(clause.subject) == 1 and clause.determiner in listed("takes short forms"):
+        if clause.auxiliary != "is" or clause.determiner not in ("i", "we", "they", "you"):
+            yield written([clause.subject[0] + short, *clause.words[2:]])
+
+
+@rule(EQUIVALENT, "contraction", "modal perfect copular", negated=True)
+def short_not(clause: Clause) -> Iterator[str]:
+    """will not rain: won't rain."""
+    short = _SHORT_NOT.get(clause.auxiliary)
+    if short and clause.denied_by_not:
+        yield written([*clause.subject, short, *clause.rest])
+
+
+@rule(EQUIVALENT, "that", "simple")
+def with_that(clause: Clause) -> Iterator[str]:
+    """I think he sings: I think that he sings."""
+    if clause.verb not in listed("takes that") or len(clause.rest) < 3:
+        return
+    first, second = clause.lower_rest[:2]
+    if first == "that" and second in listed("pronouns") - {"that", "this", "those", "these"}:
+        yield clause.say("{subject} {finite} {thing}")
+    elif first in listed("surely subjects of a clause") and _is_verb(clause, second):
+        yield clause.say("{subject} {finite} that {rest}")
+
+
+def _is_verb(clause: Clause, word: str) -> bool:
+    if word in listed("be", "have", "modals", "do") or word.endswith("n't"):
+        return True
+    return clause.lexicon.base_of(word, "third", "past", "base") is not None and word not in clause.lexicon.nouns
+
+
+# -- modals and what stands before "to" ----------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "modal", "modal")
+def modal_otherwise(clause: Clause) -> Iterator[str]:
+    """can swim: is able to swim; must go: has to go."""
+    said = _MODALS.get(clause.auxiliary)
+    if said and clause.first not in listed("no verb behind a modal") and not clause.first.endswith("ly"):
+        slots = {"are": "{be}", "has": "{has}"}
+        yield clause.say(" ".join(slots.get(word, word) for word in ["{subject}", *said.split(), "{rest}"]))
+
+
+@rule(EQUIVALENT, "modal", "modal")
+def it_is_possible(clause: Clause) -> Iterator[str]:
+    """may rain: it is possible that it rains."""
+    if clause.auxiliary in ("might", "may") and clause.first not in listed("no verb behind a modal"):
+        yield clause.say("it is possible that {subject} will {rest}")
+        yield clause.say("perhaps {subject} will {rest}")
+
+
+@rule(EQUIVALENT, "verb synonym", "simple")
+def to_otherwise(clause: Clause) -> Iterator[str]:
+    """began to rain: started to rain."""
+    if clause.first == "to" and clause.verb in _TO and not clause.coordinated:
+        base, *tail = _TO[clause.verb].split()
+        yield written(clause.but(verb=base, rest=(*tail, *clause.rest)).words)
+
+
+@rule(EQUIVALENT, "modal", "simple", past=False)
+def must(clause: Clause) -> Iterator[str]:
+    """has to go: must go."""
+    if clause.verb in ("have", "need") and clause.first == "to":
+        yield clause.say("{subject} must {thing}")
+
+
+# -- passive and active --------------------------------------------------------------------------------------------
+
+
+def _participle(clause: Clause) -> str:
+    """The base of the verb of a passive: "was built" is of build."""
+    base = clause.lexicon.verb_of["participle"].get(clause.first, "")
+    return base if base in clause.lexicon.transitive else ""
+
+
+def _as_object(clause: Clause) -> tuple[str, ...]:
+    pronoun = _OBJECT_FORMS.get(clause.determiner) if len(clause.subject) == 1 else None
+    return (pronoun,) if pronoun else clause.subject
+
+
+def _agent_end(clause: Clause) -> int:
+    """Where the one who did it ends: "by Ann Lee | in 1998"; 0 where nobody is named."""
+    rest, lower = clause.rest, clause.lower_rest
+    if lower[1:2] != ["by"] or len(rest) < 3:
+        return 0
+    end = 2
+    while end < len(rest) and lower[end] not in listed("prepositions", "relatives") and lower[end] != ",":
+        end += 1
+    agent = lower[2:end]
+    if not agent or agent[0] in listed("possessives") or agent[0].endswith("ing") or agent[0][0].isdigit():
+        return 0
+    named = rest[2][:1].isupper() or agent[0] in listed("determiners", "numbers")
+    if not named or is_time(agent) or "and" in agent[:-1] and rest[end - 1][:1].islower() or "to" in agent:
+        return 0
+    return end if end == len(rest) or lower[end] in listed("prepositions") and lower[end] not in ("of", "to") else 0
+
+
+@rule(EQUIVALENT, "passive", "copular", past=True)
+def active(clause: Clause) -> Iterator[str]:
+    """The book was written by Ann: Ann wrote the book."""
+    base, end = _participle(clause), _agent_end(clause)
+    if base and end and clause.single and not _looks_back(clause):
+        did = clause.lexicon.forms[base].past
+        yield written([*clause.rest[2:end], did, *_as_object(clause), *clause.rest[end:]])
+
+
+def _looks_back(clause: Clause) -> bool:
+    return not listed("possessives", "reflexives").isdisjoint(clause.lower_rest)
+
+
+@rule(FOLLOWS, "passive", "copular", past=True)
+def somebody_did(clause: Clause) -> Iterator[str]:
+    """The bridge was built in 1900: someone built the bridge in 1900."""
+    base = _participle(clause)
+    if base in listed("done by people") and clause.lower_rest[1:2] != ["by"] and _may_be_told(clause):
+        did = clause.lexicon.forms[base].past
+        yield clause.say("someone {did} {it} {thing}", did=did, it=_as_object(clause))
+
+
+def _may_be_told(clause: Clause) -> bool:
+    return clause.single and may_be_weakened(clause) and "by" not in clause.lower_rest and not _looks_back(clause)
+
+
+@rule(CONTRADICTS, "nobody", "copular", past=True)
+def nobody_did(clause: Clause) -> Iterator[str]:
+    """The bridge was built in 1900: nobody built the bridge in 1900."""
+    base = _participle(clause)
+    if base in listed("done by people") and clause.single and not clause.partial and not _looks_back(clause):
+        did = clause.lexicon.forms[base].past
+        end = _agent_end(clause)
+        if end or "by" not in clause.lower_rest:
+            yield clause.say("nobody {did} {it} {after}", did=did, it=_as_object(clause), after=clause.rest[end or 1 :])
+
+
+def _object_end(clause: Clause) -> int:
+    """Where a plain object ends that may come first: "the Sun | in 1998"; 0 where there is none."""
+    rest, lower = clause.rest, clause.lower_rest
+    end = 0
+    while end < len(rest) and lower[end] not in listed("prepositions", "conjunctions", "relatives") and lower[end] != ",":
+        end += 1
+    named = bool(end) and all(word[:1].isupper() or word[:1].isdigit() for word in rest[:end])
+    described = bool(end) and lower[0] in ("a", "an", "the", "this") and clause.lexicon.noun_phrase_end(rest) in (0, end)
+    if not (named or described) or any(_is_verb(clause, w) or w.endswith(("ing", "ly")) for w in lower[1:end]):
+        return 0
+    after = lower[end : end + 1]
+    return end if not after or after[0] in ("in", "on", "at", "for", "from", "during", "after", "before") else 0
+
+
+@rule(EQUIVALENT, "passive", "simple", past=True)
+def passive_past(clause: Clause) -> Iterator[str]:
+    """Ann wrote the book: the book was written by Ann."""
+    end = _object_end(clause)
+    if not end or clause.verb not in clause.lexicon.transitive or not clause.single or clause.coordinated:
+        return
+    if not _joined(clause) or _looks_back(clause) or clause.verb in listed("acts without an actor"):
+        return
+    moved, last = clause.rest[:end], clause.lower_rest[end - 1]
+    many = clause.rest[0][:1].islower() and clause.lexicon.is_plural(last)
+    yield clause.say(
+        "{moved} {was} {participle} by {actor} {after}",
+        moved=moved,
+        was="were" if many else "was",
+        participle=clause.lexicon.forms[clause.verb].participle,
+        actor=_as_object(clause),
+        after=clause.rest[end:],
+    )
+
+
+def _joined(clause: Clause) -> bool:
+    """A subject that may stand behind "by": no phrase hangs on it that would be read with what follows."""
+    return listed("prepositions").isdisjoint(in_lower_case(clause.subject[1:])) or clause.named
+
+
+# -- comparisons ---------------------------------------------------------------------------------------------------
+
+
+def _compared(clause: Clause) -> tuple[str, tuple[str, ...]] | None:
+    """("larger", the other one) of "is larger than Rome"."""
+    rest, lower = clause.rest, clause.lower_rest
+    if len(rest) < 3 or lower[1] != "than" or not lower[0].endswith("er") or not clause.single:
+        return None
+    other = rest[2:]
+    named = all(word[:1].isupper() for word in other)
+    whole = clause.lexicon.noun_phrase_end(other) == len(other)
+    if not (named or whole) or other[0].lower() in listed("no other side", "pronouns", "possessives", "numbers"):
+        return None
+    return lower[0], other
+
+
+def _is_of(other: tuple[str, ...], clause: Clause) -> str:
+    many = other[0].islower() and clause.lexicon.is_plural(other[-1].lower())
+    return (("is", "are"), ("was", "were"))[clause.past][many]
+
+
+@rule(EQUIVALENT, "comparison", "copular")
+def the_other_way_round(clause: Clause) -> Iterator[str]:
+    """Rome is larger than Pisa: Pisa is smaller than Rome."""
+    found = _compared(clause)
+    for less in clause.lexicon.opposites.get(found[0], ())[:1] if found else ():
+        is_ = _is_of(found[1], clause) if found else ""
+        yield clause.say(
+            "{other} {is_} {less} than {subject}", other=found[1] if found else "", is_=is_, less=less
+        )
+
+
+@rule(CONTRADICTS, "comparison", "copular")
+def the_other_is_more(clause: Clause) -> Iterator[str]:
+    """Rome is larger than Pisa: Pisa is larger than Rome."""
+    found = _compared(clause)
+    if found:
+        more, other = found
+        yield clause.say("{other} {is_} {more} than {subject}", other=other, is_=_is_of(other, clause), more=more)
+
+
+@rule(CONTRADICTS, "opposite", "copular")
+def less_not_more(clause: Clause) -> Iterator[str]:
+    """is more popular than tea: is less popular than tea."""
+    if "than" in clause.lower_rest and clause.first in ("more", "less") and clause.lower_rest[1] not in ("than", "of"):
+        if clause.lexicon.describes(clause.lower_rest[1]) or not clause.lexicon.is_plural(clause.lower_rest[1]):
+            yield clause.say("{subject} {be} {less} {thing}", less="less" if clause.first == "more" else "more")
+
+
+# -- what comes first ----------------------------------------------------------------------------------------------
+
+
+def time_at_the_end(clause: Clause) -> int:
+    """Where the last words begin, if they say when or in which named place: "in 1998", "in Rome"; 0 if they do not."""
+    lower = clause.lower_rest
+    for i in range(len(lower) - 2, 0, -1):
+        if lower[i] in ("in", "on", "during"):
+            named = lower[i] == "in" and all(word[:1].isupper() for word in clause.rest[i + 1 :])
+            return i if (is_time(lower[i + 1 :]) or named) and lower[i - 1] not in listed("prepositions") else 0
+        if lower[i] in listed("prepositions") and lower[i] not in ("of",):
+            return 0
+    return 0
+
+
+@rule(EQUIVALENT, "adjunct cleft", "copular simple", past=True)
+def it_was_then(clause: Clause) -> Iterator[str]:
+    """The bridge was built in 1900: it was in 1900 that the bridge was built."""
+    start = time_at_the_end(clause)
+    if start and clause.verb not in listed("verbs that need their end") and _ends_whole(clause, start):
+        main = clause.but(rest=clause.rest[:start])
+        yield written(["it", "was", *clause.rest[start:], "that", *main.words])
+
+
+def _ends_whole(clause: Clause, start: int) -> bool:
+    """Does the time belong to the whole, and not to the last noun of a list or of an aside?"""
+    lower = clause.lower_rest[:start]
+    if not listed("conjunctions", "relatives").isdisjoint(lower) or "," in lower:
+        return False
+    if lower[-1] in listed("no last word", "articles"):
+        return False
+    return clause.kind == "simple" or _participle_base(clause) not in (None, *listed("verbs that need their end"))
+
+
+def _participle_base(clause: Clause) -> str | None:
+    return clause.lexicon.verb_of["participle"].get(clause.first)
+
+
+@rule(EQUIVALENT, "fronting", "copular simple", past=True)
+def time_first(clause: Clause) -> Iterator[str]:
+    """The bridge was built on May 8: on May 8, the bridge was built."""
+    start = time_at_the_end(clause)
+    if start and is_time(clause.lower_rest[start + 1 :]) and _ends_whole(clause, start):
+        yield written([*clause.rest[start:], ",", *clause.but(rest=clause.rest[:start]).words])
+
+
+@rule(EQUIVALENT, "fronting", ANY_KIND, negated=None)
+def clause_first(clause: Clause) -> Iterator[str]:
+    """We read because it rains: because it rains, we read."""
+    lower = clause.lower_rest
+    openers = [i for i, word in enumerate(lower) if word in listed("clause that may come first")]
+    if len(openers) != 1 or clause.kind == "unreadable" or not listed("relatives").isdisjoint(lower) or "," in lower:
+        return
+    start = openers[0]
+    begun = start and start + 2 < len(lower) and lower[start + 1] in listed("surely subjects of a clause")
+    if begun and any(_is_verb(clause, word) for word in lower[start + 2 :]) and not clause.lower[0] == "it":
+        if clause.verb not in listed("takes that", "asks") and "that" not in lower[:start]:
+            main = clause.but(rest=clause.rest[:start])
+            yield written([*clause.rest[start:], ",", *main.words])

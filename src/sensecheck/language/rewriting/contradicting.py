@@ -16,6 +16,7 @@ _OTHER_GENDER = table_of("other gender")
 _AT_PLACES = table_of("at another place")
 _SINGULAR_FORMS = table_of("singular forms")
 _PLURAL_FORMS = {singular: plural for plural, singular in _SINGULAR_FORMS.items()}
+MAX_OF_SCENE = 14
 _ASSERTED = "progressive copular perfect modal simple"
 _NOT = {
     "progressive": "{subject} {auxiliary} not {ing} {rest}",
@@ -54,6 +55,30 @@ def is_not(clause: Clause) -> Iterator[str]:
 
 
 # -- denied already ------------------------------------------------------------------------------------------------
+
+
+def affirmation(clause: Clause) -> Clause | None:
+    """The clause without its "not"; None where other words need it: "did not move until noon"."""
+    if not clause.denied_by_not or not listed("needs a denial").isdisjoint(clause.lower_rest):
+        return None
+    rest = list(clause.rest)
+    if clause.lower_rest[-2:] == ["at", "all"]:
+        rest = rest[:-2]
+    rest = ["some" if word == "any" else word for word in rest]
+    kind = "simple" if clause.kind == "do" else clause.kind
+    auxiliary = "" if clause.kind == "do" else clause.auxiliary
+    if not rest and kind != "simple":
+        return None
+    return clause.but(kind=kind, auxiliary=auxiliary, rest=tuple(rest), negated=False)
+
+
+def denial(clause: Clause) -> Clause | None:
+    """The clause with "not", where that contradicts it."""
+    if clause.universal or clause.partial or _may_be_so(clause) or clause.kind in ("existential", "unreadable"):
+        return None
+    if clause.kind != "simple":
+        return clause.but(negated=True)
+    return None if clause.coordinated else clause.but(kind="do", auxiliary=clause.does, negated=True)
 
 
 @rule(CONTRADICTS, "affirmation", "existential", negated=True)
@@ -113,10 +138,10 @@ def affirmed_state(clause: Clause) -> Iterator[str]:
 def affirmed_act(clause: Clause) -> Iterator[str]:
     """does not eat: eats."""
     if clause.denied_by_not:
-        rest = ("some", *clause.thing) if clause.rest[:1] == ("any",) else clause.rest
-        yield clause.say("{subject} {finite} {rest}", rest=rest)
-        yield clause.say("{subject} clearly {finite} {rest}", rest=rest)
-        yield clause.say("{subject} {auxiliary} indeed {verb} {rest}", rest=rest)
+        affirmed = affirmation(clause)
+        if affirmed is not None:
+            yield affirmed.say("{subject} {finite} {rest}")
+            yield affirmed.say("{subject} {does} indeed {verb} {rest}")
 
 
 # -- no, nobody: there is … ----------------------------------------------------------------------------------------
@@ -375,6 +400,8 @@ def four_not_one(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "exclusive word", ANY_KIND)
 def exclusive_word(clause: Clause) -> Iterator[str]:
     """red, blue; soccer, tennis; beach, kitchen."""
+    if clause.past or not (clause.of_a_scene or clause.kind == "progressive") or len(clause.lower) > MAX_OF_SCENE:
+        return  # what is one thing today may be another tomorrow, and reports tell of many days
     for swap in swaps("exclusive word", clause, clause.lexicon.exclusive):
         if swap.old in clause.lexicon.places:
             at = f"{_AT_PLACES[swap.two_before]} {swap.new}"
@@ -388,6 +415,8 @@ def exclusive_act(clause: Clause) -> Iterator[str]:
     """is eating: is fast asleep."""
     if not clause.animate or clause.partial or clause.determiner in ("every", "each", "only"):
         return
+    if clause.kind == "simple" and not clause.of_a_scene:
+        return  # he works, and sleeps at night
     if not listed("half asleep").isdisjoint(clause.lower) or (clause.verb == "play" and "dead" in clause.lower):
         return
     by_default = ["fast asleep"] if clause.verb in clause.lexicon.animate_acts else []

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 
 # Imported for their rules, which are listed in this order.
 from sensecheck.language.rewriting import contradicting, following, turning, subjects, counting  # noqa: F401, I001
 from sensecheck.language.rewriting.clause import Clause
+from sensecheck.language.rewriting.contradicting import affirmation, denial
 from sensecheck.language.rewriting.leaving_out import shorter
 from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
-from sensecheck.language.rewriting.reading import read
-from sensecheck.language.rewriting.rules import RULES, Rewrite
+from sensecheck.language.rewriting.reading import is_question, read
+from sensecheck.language.rewriting.rules import CONTRADICTS, EQUIVALENT, RULES, Rewrite
 
 MAX_LETTERS = 2_000
 MAX_SHORTER = 3
-INSERTED = frozenset(("adverb", "emphasis", "denying adverb"))
+OF_THE_OPPOSITE = ("contraction", "cleft", "among", "adjunct cleft", "fronting", "modal")
+"""Families of rules that say the same of a denied sentence too: what they make of a sentence's opposite contradicts it."""
+INSERTED = {"adverb": "inserted", "emphasis": "inserted", "denying adverb": "inserted"}
 """Families whose rules put in a word, or a few, that say nothing of their own: "in fact", "by no means"."""
 _DENIALS = listed("negatives") - {"without"}
+_OF_THE_OPPOSITE = [rule for rule in RULES if rule.family in OF_THE_OPPOSITE and rule.positive]
 _RULES = {positive: [rule for rule in RULES if rule.positive is positive] for positive in (True, False)}
 
 
@@ -33,17 +38,26 @@ def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
     """The sentence as read, then without its end: what follows from that follows, and what contradicts it does too."""
     if len(text) > MAX_LETTERS:
         return  # no sentence, and every rule would walk through it
+    if is_question(text):
+        return
     clause = read(text, lexicon)
     yield clause
     yield from islice(shorter(clause), MAX_SHORTER)
 
 
 def _made_of(clause: Clause, positive: bool) -> Iterator[Rewrite]:
+    other = None if positive else affirmation(clause) if clause.negated else denial(clause)
     half_denied = not clause.negated and not _DENIALS.isdisjoint(clause.lower)
     for rule in _RULES[positive]:
         # Denying what is half denied already is seldom the opposite.
         if rule.half_denied or not half_denied:
             yield from rule.rewrites(clause)
+    if other is not None and not half_denied:
+        # What says the same as the opposite contradicts as well.
+        for rule in _OF_THE_OPPOSITE:
+            for made in rule.rewrites(other):
+                if made.relation == EQUIVALENT:
+                    yield replace(made, rule=f"{rule.name}, denied", relation=CONTRADICTS)
 
 
 class _Distinct:
@@ -77,10 +91,12 @@ def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
     """
     by_family: dict[str, list[Rewrite]] = {}
     for rewrite in candidates:
-        by_family.setdefault("inserted" if rewrite.family in INSERTED else rewrite.family, []).append(rewrite)
+        by_family.setdefault(INSERTED.get(rewrite.family, rewrite.family), []).append(rewrite)
     at_most = -(-n // 5)
     frames = by_family.pop("frame", [])[:at_most]
     inserted = by_family.pop("inserted", [])[:at_most]
+    if "contraction" in by_family:
+        by_family["contraction"] = by_family["contraction"][:at_most]
     chosen: list[Rewrite] = []
     while len(chosen) < n and any(by_family.values()):
         for queue in by_family.values():

@@ -81,7 +81,8 @@ def simple_present(clause: Clause) -> bool:
 @saying(EQUIVALENT, "aspect", "simple", "{subject} {be} {ing} {rest}", past=False)
 def present_progressive(clause: Clause) -> bool:
     """eats, is eating."""
-    return not clause.momentary and not clause.coordinated and not clause.stative
+    in_view = clause.of_a_scene and (clause.animate or clause.indefinite)
+    return in_view and not clause.momentary and not clause.coordinated and not clause.stative
 
 
 # -- there is ------------------------------------------------------------------------------------------------------
@@ -168,10 +169,10 @@ def there_is(clause: Clause) -> Iterator[str]:
             yield clause.say("there {be} {subject} {rest}")
 
 
-@rule(EQUIVALENT, "relative clause", "progressive copular simple", past=False)
+@rule(EQUIVALENT, "relative clause", "progressive copular simple")
 def there_is_who(clause: Clause) -> Iterator[str]:
     """A man is eating: there is a man who is eating."""
-    if _may_be_new(clause) and clause.single:
+    if _may_be_new(clause) and clause.single and len(clause.subject) > clause.past:
         act = {"progressive": "{be} {ing}", "copular": "{be}", "simple": "{finite}"}[clause.kind]
         yield clause.say(f"there {{be}} {{subject}} {{who}} {act} {{rest}}")
 
@@ -481,12 +482,6 @@ def year_first(clause: Clause) -> Iterator[str]:
         yield written([*words[-2:], ",", *words[:-2]])
 
 
-@saying(EQUIVALENT, "cleft", "perfect", "it is {subject} {who} {predicate}")
-def it_is_who_has(clause: Clause) -> bool:
-    """The man has left: it is the man who has left."""
-    return clause.single and clause.determiner not in listed("pronouns")
-
-
 @rule(EQUIVALENT, "relative clause", "perfect")
 def there_is_who_has(clause: Clause) -> Iterator[str]:
     """A man has left: there is a man who has left."""
@@ -554,7 +549,7 @@ def _is_act(clause: Clause) -> bool:
 @saying(EQUIVALENT, "seen", "progressive simple", "{subject} can be seen {ing} {rest}", past=False)
 def can_be_seen(clause: Clause) -> bool:
     """The man is eating: the man can be seen eating."""
-    return _is_act(clause) and clause.animate
+    return _is_act(clause) and clause.animate and (clause.kind == "progressive" or clause.of_a_scene)
 
 
 @saying(EQUIVALENT, "adverb", "progressive", "{subject} {be} currently {ing} {rest}", past=False)
@@ -575,12 +570,38 @@ def seated(clause: Clause) -> bool:
     return clause.verb == "sit" and clause.rest[:1] != ("down",)
 
 
-@rule(EQUIVALENT, "cleft", "progressive copular simple")
+@rule(EQUIVALENT, "cleft", "progressive copular simple perfect modal do", negated=None)
 def it_is_who(clause: Clause) -> Iterator[str]:
     """The men are tall: it is the men who are tall."""
-    first = clause.determiner
-    if clause.single and first not in listed("pronouns", "negatives") and first not in ("every", "each"):
-        yield clause.say("it {was} {subject} {who} {predicate}", was="was" if clause.past else "is")
+    if not _may_be_singled_out(clause) or clause.determiner in ("it", "this", "that", "these", "those", "there"):
+        return
+    of_people = clause.human or clause.determiner in ("i", "you")
+    yield clause.say(
+        "it {was} {subject} {who} {predicate}", was="was" if clause.past else "is", who="who" if of_people else "that"
+    )
+
+
+def _may_be_singled_out(clause: Clause) -> bool:
+    if not clause.single or clause.determiner in listed("not singled out") or clause.noun in listed("everyone"):
+        return False
+    return not clause.negated or clause.denied_by_not
+
+
+@rule(EQUIVALENT, "among", "progressive copular simple perfect modal do", negated=None)
+def one_who(clause: Clause) -> Iterator[str]:
+    """The boss left: one person who left is the boss."""
+    short = len(clause.predicate) < 13 and not clause.fragment
+    if not short or not _may_be_singled_out(clause) or clause.noun in listed("pronouns") or clause.indefinite:
+        return
+    slots = {"was": "was" if clause.past else "is", "were": "were" if clause.past else "are"}
+    if clause.plural and clause.human:
+        yield clause.say("among those who {predicate} {were} {subject}", **slots)
+    elif clause.plural and clause.lexicon.is_plural(clause.noun):
+        yield clause.say("among the things that {predicate} {were} {subject}", **slots)
+    elif not clause.plural and clause.human:
+        yield clause.say("one person who {predicate} {was} {subject}", **slots)
+    elif not clause.plural and clause.noun and not clause.animal:
+        yield clause.say("one thing that {predicate} {was} {subject}", **slots)
 
 
 # -- less said -----------------------------------------------------------------------------------------------------

@@ -59,6 +59,9 @@ def _uncontracted(token: str, first: bool) -> list[str]:
     return [token]
 
 
+_COMMON_ENDINGS = ("tions", "ments", "ings", "ers", "ors", "ists", "ities", "ages", "ances", "ences", "tion", "ment", "ness", "ity", "ism")
+
+
 def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     """The first word without its capital, unless it looks like a name."""
     if not words or words[0] == "I":
@@ -66,6 +69,9 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     lower = words[0].lower()
     if lower in listed("always with a capital"):
         return words
+    ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
+    if ending and not (words[1:2] and words[1][:1].isupper()):
+        return [lower, *words[1:]]
     common_word = (
         lower in _OPENERS or lower in lexicon.nouns or lexicon.describes(lower) or lower in lexicon.verb_of["ing"]
     )

@@ -27,7 +27,7 @@ def written(words: Sequence[str]) -> str:
             said[i] = article.capitalize() if word[:1].isupper() else article
     if said.count('"') % 2:
         said.append('"')  # the closing one went with the final punctuation
-    text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", " ".join(said))).replace(" / ", "/")
+    text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", " ".join(said))).replace(" / ", "/").replace(" can not ", " cannot ")
     text = _QUOTED.sub(r'"\1"', text).strip()
     return text[:1].upper() + text[1:] + "." if text else ""
 

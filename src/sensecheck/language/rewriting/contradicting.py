@@ -128,10 +128,11 @@ def affirmed_progressive(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", "copular perfect modal", negated=True)
 def affirmed_state(clause: Clause) -> Iterator[str]:
     """is not tall: is tall."""
-    if clause.denied_by_not and not _may_be_so(clause):
-        yield clause.say("{subject} {auxiliary} {rest}")
+    affirmed = affirmation(clause)
+    if affirmed is not None and not _may_be_so(clause):
+        yield affirmed.say("{subject} {auxiliary} {rest}")
         if clause.kind == "copular":
-            yield from _with(clause, "affirmed")
+            yield from _with(affirmed, "affirmed")
 
 
 @rule(CONTRADICTS, "affirmation", "do", negated=True)
@@ -302,16 +303,36 @@ def no_such(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "opposite", ANY_KIND)
 def opposite(clause: Clause) -> Iterator[str]:
     """tall, short; inside, outside; happy, sad."""
-    return map(spliced, swaps("opposite", clause, clause.lexicon.opposites))
+    in_view = len(clause.lower) <= MAX_OF_SCENE and '"' not in clause.lower and _in_view(clause)
+    said = len(clause.subject) + 1
+    for swap in swaps("opposite", clause, clause.lexicon.opposites):
+        # What a report says of many things is not told by the word before one of them.
+        if in_view or (clause.kind == "copular" and said <= swap.position < said + 3):
+            yield spliced(swap)
+
+
+def _in_view(clause: Clause) -> bool:
+    if clause.kind == "unreadable":
+        return all(word.isalpha() and word.islower() for word in clause.words)
+    return clause.kind == "progressive" or (clause.of_a_scene and not clause.past)
 
 
 @rule(CONTRADICTS, "opposite verb", "progressive simple")
 def opposite_verb(clause: Clause) -> Iterator[str]:
     """is sitting: is standing."""
     new = clause.lexicon.opposite_verbs.get(clause.verb)
+    if not _in_view(clause) and not (clause.verb in listed("opposites for good") and _of_a_certain_one(clause)):
+        return
     if new and allowed("opposite verb", Swap(clause, clause.verb, new, "", clause.first)):
         particle = clause.verb in ("sit", "stand") and clause.first in ("down", "up")
         yield written(clause.but(verb=new, rest=clause.thing if particle else clause.rest).words)
+
+
+def _of_a_certain_one(clause: Clause) -> bool:
+    """ "approved the plan", not "approved some plans": others may have been rejected."""
+    if clause.plural and not clause.counted and clause.noun not in listed("pronouns"):
+        return False
+    return clause.first in ("the", "it", "him", "her", "them", "that", "to", "this", "") or clause.rest[0][:1].isupper()
 
 
 def _swapped_gender(words: Sequence[str]) -> list[str]:
@@ -400,7 +421,7 @@ def four_not_one(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "exclusive word", ANY_KIND)
 def exclusive_word(clause: Clause) -> Iterator[str]:
     """red, blue; soccer, tennis; beach, kitchen."""
-    if clause.past or not (clause.of_a_scene or clause.kind == "progressive") or len(clause.lower) > MAX_OF_SCENE:
+    if clause.past or '"' in clause.lower or not (clause.of_a_scene or clause.kind == "progressive") or len(clause.lower) > MAX_OF_SCENE:
         return  # what is one thing today may be another tomorrow, and reports tell of many days
     for swap in swaps("exclusive word", clause, clause.lexicon.exclusive):
         if swap.old in clause.lexicon.places:
@@ -482,6 +503,8 @@ def no_group(clause: Clause) -> Iterator[str]:
 def she_not_he(clause: Clause) -> Iterator[str]:
     """He rides his bike: she rides her bike."""
     other = {"he": "she", "she": "he"}.get(clause.lower[0])
+    if clause.past and clause.kind != "progressive":
+        return  # both may have done so
     if other and listed("of one sex beside a pronoun").isdisjoint(clause.lower):
         yield clause.say("{other} {after}", other=other, after=_swapped_gender(clause.words[1:]))
 
@@ -593,7 +616,7 @@ def no_longer_so(clause: Clause) -> bool:
 @rule(CONTRADICTS, "denying adverb", "progressive simple", past=True)
 def never_did(clause: Clause) -> Iterator[str]:
     """ate: never ate; was eating: was never eating."""
-    if not clause.partial:
+    if not clause.partial and not clause.coordinated:
         verb = "{auxiliary} never {ing}" if clause.auxiliary else "never {finite}"
         yield clause.say(f"{{subject}} {verb} {{rest}}")
 
@@ -601,6 +624,8 @@ def never_did(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "refusal", "simple", past=True)
 def refused(clause: Clause) -> Iterator[str]:
     """ate: refused to eat; failed to eat."""
+    if clause.verb in listed("not refused before"):
+        return
     if clause.animate and not clause.stative and not clause.partial and not clause.coordinated:
         yield clause.say("{subject} refused to {verb} {rest}")
         yield clause.say("{subject} failed to {verb} {rest}")
@@ -665,6 +690,8 @@ def in_no_way_does(clause: Clause) -> bool:
 def _may_not_begin(clause: Clause) -> bool:
     if clause.stative or not clause.animate or clause.partial or clause.universal or clause.determiner == "only":
         return False
+    if clause.kind == "simple" and not clause.of_a_scene:
+        return False
     return clause.kind == "progressive" or not clause.coordinated
 
 
@@ -688,7 +715,8 @@ def refuses(clause: Clause) -> bool:
 def has_some(clause: Clause) -> Iterator[str]:
     """has no arms: has some arms."""
     if clause.verb == "have" and clause.first == "no" and clause.thing:
-        plural = clause.lexicon.is_plural(clause.rest[-1].lower())
+        end = clause.lexicon.noun_phrase_end(clause.thing) or len(clause.thing)
+        plural = clause.lexicon.is_plural(clause.thing[end - 1].lower())
         yield from clause.say_each(said("some arms") if plural else ("a",), "{subject} {has} {each} {thing}")
 
 

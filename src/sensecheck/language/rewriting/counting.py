@@ -35,7 +35,7 @@ def _counts(clause: Clause) -> Iterator[tuple[int, int]]:
 
 
 def _is_counted(clause: Clause, after: str) -> bool:
-    if after in listed("no count before") or not after.isalpha():
+    if after in listed("no count before", "be", "have", "prepositions", "pronouns", "modals") or not after.isalpha():
         return False
     return clause.lexicon.is_plural(after)
 
@@ -43,7 +43,7 @@ def _is_counted(clause: Clause, after: str) -> bool:
 def _written(value: int, like: str) -> str:
     if not like[0].isdigit() and value in _WORDS:
         return _WORDS[value]
-    return f"{value:,}" if value >= 10_000 else str(value)
+    return f"{value:,}" if value >= 10_000 or "," in like else str(value)
 
 
 @rule(FOLLOWS, "number")
@@ -62,7 +62,7 @@ def other_count(clause: Clause) -> Iterator[str]:
     """has 12 members: has 25 members."""
     for i, value in _counts(clause):
         if clause.lower[i][0].isdigit():
-            yield clause.with_words(i, i + 1, _written(2 * value + 1, "1"))
+            yield clause.with_words(i, i + 1, _written(2 * value + 1, clause.lower[i]))
 
 
 def _shares(clause: Clause) -> Iterator[tuple[int, int]]:

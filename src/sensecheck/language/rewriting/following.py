@@ -13,6 +13,8 @@ from sensecheck.language.rewriting.wordnet import WordNet
 
 _DIGITS = {str(value): word for word, value in NUMBERS.items() if 2 <= value <= 6}
 _OBJECT_FORMS = table_of("object forms")
+MAX_PREDICATE = 20
+"""What is singled out and what is said of it should be seen together."""
 _LOOK_ELSEWHERE = listed("possessives", "conjunctions", "relatives")
 # In their scope a narrower word does not give way to a wider one, and nothing may be left out.
 _DOWNWARD = listed("negatives", "downward")
@@ -206,6 +208,8 @@ def passive(clause: Clause) -> Iterator[str]:
     """A man walks a dog: a dog is walked by a man."""
     if clause.verb not in clause.lexicon.transitive or not clause.single or not clause.animate:
         return
+    if "by" in clause.lower_rest:
+        return
     object_and_rest = _split_object(clause)
     if object_and_rest is None or not listed("prepositions").isdisjoint(in_lower_case(clause.subject[1:])):
         return
@@ -305,6 +309,8 @@ def indeed_has(clause: Clause) -> bool:
 def fronting(clause: Clause) -> Iterator[str]:
     """A man is running in the park: in the park, a man is running."""
     words, lower, lexicon = clause.words, clause.lower, clause.lexicon
+    if len(words) > 14 or not listed("relatives", "question words").isdisjoint(clause.lower_rest):
+        return
     position = _last_preposition(clause, len(clause.subject))
     if position is None or position + 1 + lexicon.noun_phrase_end(words[position + 1 :]) != len(words):
         return
@@ -584,14 +590,19 @@ def it_is_who(clause: Clause) -> Iterator[str]:
 def _may_be_singled_out(clause: Clause) -> bool:
     if not clause.single or clause.determiner in listed("not singled out") or clause.noun in listed("everyone"):
         return False
+    if "," in clause.predicate or len(clause.predicate) > MAX_PREDICATE:
+        return False
     return not clause.negated or clause.denied_by_not
 
 
 @rule(EQUIVALENT, "among", "progressive copular simple perfect modal do", negated=None)
 def one_who(clause: Clause) -> Iterator[str]:
     """The boss left: one person who left is the boss."""
-    short = len(clause.predicate) < 13 and not clause.fragment
+    short = len(clause.predicate) < 10 and not clause.fragment and clause.kind != "progressive"
     if not short or not _may_be_singled_out(clause) or clause.noun in listed("pronouns") or clause.indefinite:
+        return
+    known = clause.named_person or clause.noun in clause.lexicon.nouns
+    if not known or (clause.kind == "copular" and clause.first in listed("determiners", "pronouns", "numbers")):
         return
     slots = {"was": "was" if clause.past else "is", "were": "were" if clause.past else "are"}
     if clause.plural and clause.human:
@@ -651,7 +662,7 @@ def wider_verb(clause: Clause) -> Iterator[str]:
 def without_adjective(clause: Clause) -> Iterator[str]:
     """A tall man runs: a man runs."""
     lower, lexicon = clause.lower, clause.lexicon
-    for i, word in enumerate(lower[:-1] if _monotone(clause) else ()):
+    for i, word in enumerate(lower[:-1] if _monotone(clause) and '"' not in lower else ()):
         if not lexicon.describes(word) or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
             continue
         # The first word may go only where no article would be missed.
@@ -672,12 +683,20 @@ def without_place(clause: Clause) -> Iterator[str]:
     if position is None or not _monotone(clause):
         return
     words, before = clause.words, clause.lower[position - 1]
+    inner = clause.lower[start:position]
+    if not listed("relatives", "question words").isdisjoint(inner) or _needs_place(inner, clause):
+        return
     if position + 1 + clause.lexicon.noun_phrase_end(words[position + 1 :]) != len(words):
         return
     if clause.lower[position] in listed("not only of place") or before in listed("prepositions", "needs a place"):
         return
     if position > start + 1 or clause.verb not in listed("verbs that need a place"):
         yield written(words[:position])
+
+
+def _needs_place(inner: list[str], clause: Clause) -> bool:
+    """ "by putting the troops in harm's way"."""
+    return any(clause.lexicon.verb_of["ing"].get(word, "") in listed("verbs that need a place") for word in inner)
 
 
 @rule(FOLLOWS, "left out", "progressive simple")

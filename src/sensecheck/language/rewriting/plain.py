@@ -50,8 +50,23 @@ def _one_statement(words: list[str]) -> list[str]:
     """The first of two sentences, or of two that a semicolon or a dash parts; not where one is the condition of the
     other.
     """
-    end = next((i for i, word in enumerate(words) if i and word in listed("ends a statement")), len(words))
+    end = next((i for i, word in enumerate(words) if i and _ends_statement(words, i)), len(words))
     return words if end == len(words) or not _CONDITIONS.isdisjoint(_lower(words[:end])) else words[:end]
+
+
+def _ends_statement(words: list[str], i: int) -> bool:
+    if words[i] in listed("ends a statement"):
+        return True
+    after = [word.lower() for word in words[i + 1 : i + 3]]
+    if words[i] == "," and len(after) == 2 and after[0] in ("but", "so") and i > 2:
+        return True
+    joins = words[i] == "," or words[i] in ("and", "but")
+    if not joins or len(after) < 2 or i < 3:
+        return False
+    return after[0] in listed("surely subjects of a clause") and after[1] in _VERBS_OF_CLAUSES
+
+
+_VERBS_OF_CLAUSES = _AUXILIARIES | {"also", "didn't", "don't", "wasn't", "never", "just", "still", "had"}
 
 
 def _without_link(words: list[str]) -> list[str]:

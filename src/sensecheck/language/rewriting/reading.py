@@ -62,6 +62,16 @@ def _uncontracted(token: str, first: bool) -> list[str]:
 _COMMON_ENDINGS = ("tions", "ments", "ings", "ers", "ors", "ists", "ities", "ages", "ances", "ences", "tion", "ment", "ness", "ity", "ism")
 
 
+_ADJECTIVE_ENDINGS = ("al", "ous", "ive", "ic", "able", "ible", "ful", "less", "ary")
+
+
+def _goes_on_as_noun(after: list[str], lexicon: Lexicon) -> bool:
+    """ "Capital goods", not "Montreal has"."""
+    if not after or not after[0].isalpha() or after[0][:1].isupper():
+        return False
+    return lexicon.is_noun(after[0]) and lexicon.base_of(after[0], "third", "past", "base") is None
+
+
 def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     """The first word without its capital, unless it looks like a name."""
     if not words or words[0] == "I":
@@ -70,6 +80,10 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if lower in listed("always with a capital"):
         return words
     ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
+    before_a_noun = lower.endswith(_ADJECTIVE_ENDINGS) and _goes_on_as_noun(words[1:2], lexicon)
+    of_a_noun = lower.endswith(("'s", "’s")) and lexicon.is_noun(lower[:-2]) and lower[:-2] in lexicon.nouns
+    if before_a_noun or of_a_noun:
+        return [lower, *words[1:]]
     if ending and not (words[1:2] and words[1][:1].isupper()):
         return [lower, *words[1:]]
     common_word = (
@@ -140,7 +154,9 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
     if not words or len(words) > 14:
         return False
     lower = in_lower_case(words)
-    if lower[0] in listed("conjunctions", "question words") or not listed("relatives").isdisjoint(lower[1:]):
+    if "," in lower and listed("conjunctions").isdisjoint(lower):
+        return False
+    if lower[0] in listed("conjunctions", "question words") or lower[1:2] == [","] or not listed("relatives").isdisjoint(lower[1:]):
         return False
     if not listed("marks of another clause", "modals").isdisjoint(lower) or _begins_again(words, lexicon):
         return False
@@ -344,7 +360,7 @@ def _ends_noun_phrase(lower: list[str], i: int, lexicon: Lexicon) -> bool:
 
 def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
     subject, adverbs = _adverbs_parted(words[:position])
-    if not all(map(is_safe_adverb, adverbs)):
+    if not _all_safe(adverbs, lower):
         subject, adverbs = words[:position], []
     if not _is_phrase(subject, lexicon):
         return None
@@ -384,7 +400,7 @@ def _with_auxiliary(
 
 def _may_go(lower: list[str], i: int, lexicon: Lexicon) -> bool:
     """ "is also a nurse", "has quickly run": the adverb is not all that is said, nor does it measure an adjective."""
-    return is_safe_adverb(lower[i]) and lower[i + 1] not in listed("conjunctions", "prepositions")
+    return _all_safe([lower[i]], lower) and lower[i + 1] not in listed("conjunctions", "prepositions")
 
 
 def _read_be(clause: Clause) -> Clause:
@@ -406,11 +422,13 @@ def _read_have(clause: Clause) -> Clause:
 
 
 def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
+    if lower[position : position + 2] == ["used", "to"]:
+        return None  # what was so once, which is none of the tenses
     subject, adverbs = _adverbs_parted(words[:position])
     form, forms = lower[position], lexicon.verb_of
     head = _subject_head(subject, lexicon)
     never = adverbs == ["never"]
-    if not head or not (never or all(map(is_safe_adverb, adverbs))):
+    if not head or not (never or _all_safe(adverbs, lower)):
         return None
     plural = _subject_plural(subject, head, lexicon)
     if form in forms["base"] and form not in forms["past"]:
@@ -427,6 +445,16 @@ def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lex
         rest=tuple(words[position + 1 :]), plural=plural, past=past, head=head,
         negated=lower[0] in listed("no subject"), shortened=bool(adverbs),
     )  # fmt: skip
+
+
+def _all_safe(adverbs: list[str], lower: list[str]) -> bool:
+    """ "only pays" is "pays", but "only pays if asked" is not "pays if asked"."""
+    if not _CONDITIONS.isdisjoint(lower) and not listed("of a condition").isdisjoint(adverbs):
+        return False
+    return all(map(is_safe_adverb, adverbs))
+
+
+_CONDITIONS = listed("opens a clause") | {"to", "for"}
 
 
 def _adverbs_parted(subject: list[str]) -> tuple[list[str], list[str]]:

@@ -203,6 +203,8 @@ def how_often(clause: Clause) -> Iterator[str]:
     found = [i for i, word in enumerate(lower) if word in _OFTEN]
     if len(found) != 1 or not _NO_OTHER_DENIAL.isdisjoint(lower) or clause.kind == "unreadable":
         return
+    if lower[found[0]] == "never" and not listed("needs a denial").isdisjoint(lower):
+        return
     i = found[0]
     after = lower[i + 1] if i + 1 < len(lower) else ""
     if i == 0 or after in listed("fixed behind how often", "determiners") or lower[i - 1] in listed("determiners", "prepositions"):

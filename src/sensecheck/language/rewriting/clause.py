@@ -290,6 +290,9 @@ class Clause:
         if rest[start] in listed("be") or rest[start] in ("has", "have"):
             return True
         following = [w for w in rest[start : start + 2] if w not in listed("before a second verb")]
-        if not following or not self.lexicon.base_of(following[0], "third", "ing", "base", "past"):
+        forms = ("past",) if self.kind == "simple" and self.past else ("third", "base", "past")
+        if self.kind not in ("simple", "do"):
+            forms = ("third", "ing", "base", "past")
+        if not following or not self.lexicon.base_of(following[0], *forms):
             return False
         return following[0] not in self.lexicon.nouns or following[0] in self.lexicon.verb_of["ing"]

@@ -59,7 +59,7 @@ def is_not(clause: Clause) -> Iterator[str]:
 
 def affirmation(clause: Clause) -> Clause | None:
     """The clause without its "not"; None where other words need it: "did not move until noon"."""
-    if not clause.denied_by_not or not listed("needs a denial").isdisjoint(clause.lower_rest):
+    if not clause.denied_by_not or _may_be_so(clause) or not listed("needs a denial").isdisjoint(clause.lower_rest):
         return None
     rest = list(clause.rest)
     if clause.lower_rest[-2:] == ["at", "all"]:
@@ -378,7 +378,7 @@ def _only_one_with_a_sex(clause: Clause) -> int | None:
 
 
 def _number_position(clause: Clause) -> int | None:
-    plain = listed("numbers") - {"hundred"} if "least" not in clause.lower else ()
+    plain = listed("numbers") - {"hundred"} if listed("compares numbers").isdisjoint(clause.lower) else ()
     neighbours, no_number = enumerate(itertools.pairwise(clause.lower)), listed("after no plain number")
     return next((i for i, (word, after) in neighbours if word in plain and after not in no_number), None)
 

@@ -8,10 +8,11 @@ from sensecheck.language.rewriting.clause import Clause
 from sensecheck.language.rewriting.leaving_out import may_be_weakened
 from sensecheck.language.rewriting.lexicon import NUMBERS, listed, table_of
 from sensecheck.language.rewriting.plain import is_year
-from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, FOLLOWS, rule
+from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, EQUIVALENT, FOLLOWS, rule
 
 _WORDS = {value: word for word, value in NUMBERS.items()}
 _OTHER_MONTHS = table_of("another month")
+_BOUNDS = table_of("bounds")
 _OTHER_DAYS = table_of("another day")
 
 
@@ -63,6 +64,38 @@ def other_count(clause: Clause) -> Iterator[str]:
     for i, value in _counts(clause):
         if clause.lower[i][0].isdigit():
             yield clause.with_words(i, i + 1, _written(2 * value + 1, clause.lower[i]))
+
+
+def _bounds(clause: Clause) -> Iterator[tuple[int, str, int]]:
+    """(place of its first word, the words, the number) of "more than 400"."""
+    for i in range(len(clause.lower) - 2):
+        opening = f"{clause.at(i)} {clause.at(i + 1)}"
+        value = _value(clause.at(i + 2))
+        if value is not None and value > 2 and opening in listed("bounds") and clause.at(i - 1) not in ("no", "not"):
+            yield i, opening, value
+
+
+@rule(EQUIVALENT, "number", ANY_KIND)
+def bound_otherwise(clause: Clause) -> Iterator[str]:
+    """more than 400: over 400."""
+    for i, opening, _ in _bounds(clause):
+        yield clause.with_words(i, i + 2, _BOUNDS[opening])
+
+
+@rule(FOLLOWS, "number")
+def wider_bound(clause: Clause) -> Iterator[str]:
+    """more than 400: more than 200; fewer than 20: fewer than 40."""
+    for i, opening, value in _bounds(clause):
+        other = value // 2 if opening in ("more than", "at least") else value * 2
+        yield clause.with_words(i + 2, i + 3, _written(other, "1"))
+
+
+@rule(CONTRADICTS, "number", ANY_KIND)
+def outside_the_bound(clause: Clause) -> Iterator[str]:
+    """more than 400: exactly 200; at most three: exactly six."""
+    for i, opening, value in _bounds(clause):
+        other = value // 2 if opening in ("more than", "at least") else value * 2
+        yield clause.with_words(i, i + 3, f"exactly {_written(other, clause.lower[i + 2])}")
 
 
 def _shares(clause: Clause) -> Iterator[tuple[int, int]]:

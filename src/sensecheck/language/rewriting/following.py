@@ -44,6 +44,8 @@ def verb_synonym(clause: Clause) -> Iterator[str]:
         if not allowed("verb synonym", Swap(clause, clause.verb, new, "", clause.first)):
             continue
         base, *tail = new.split()
+        if base == "be" and clause.kind == "do":
+            continue
         rest = (*tail, *clause.rest)
         if "…" in tail:
             end = clause.lexicon.noun_phrase_end(clause.rest)
@@ -521,7 +523,7 @@ def contracted(clause: Clause) -> Iterator[str]:
         yield clause.say(f"{{subject}} {{auxiliary_not}} {verb} {{rest}}", auxiliary_not=clause.auxiliary + "n't")
 
 
-@rule(EQUIVALENT, "adverb", "progressive copular", negated=True)
+@rule(EQUIVALENT, "adverb", "progressive copular", negated=True, past=False)
 def not_currently(clause: Clause) -> Iterator[str]:
     """is not eating: is not currently eating."""
     if clause.denied_by_not:
@@ -663,12 +665,19 @@ def without_adjective(clause: Clause) -> Iterator[str]:
     """A tall man runs: a man runs."""
     lower, lexicon = clause.lower, clause.lexicon
     for i, word in enumerate(lower[:-1] if _monotone(clause) and '"' not in lower else ()):
-        if not lexicon.describes(word) or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
+        known = lexicon.describes(word) or (word.endswith(_OF_KIND) and word not in lexicon.nouns and i)
+        if not known or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
             continue
+        if clause.at(i + 2) in lexicon.nouns or clause.at(i + 2) in lexicon.verb_of["ing"]:
+            continue  # "white water rafting"
         # The first word may go only where no article would be missed.
         needed = lower[i - 1] in listed("before what is not left out") if i else not lexicon.is_plural(lower[i + 1])
         if not needed:
             yield clause.with_words(i, i + 1, "")
+
+
+_OF_KIND = ("ical", "ional", "ous", "ible", "ental", "istic")
+"""Endings of adjectives that leave a thing what it is."""
 
 
 def _verb_end(clause: Clause) -> int:

@@ -18,12 +18,12 @@ _NEW_CLAUSE = listed("determiners", "pronouns", "be", "have", "modals", "do")
 
 
 def shorter(clause: Clause) -> Iterator[Clause]:
-    """The clause without its end, the longest first."""
+    """The clause without its end: the shortest, the longest, then those between."""
     if clause.negated or clause.kind in ("unreadable", "existential") or not clause.rest:
         return
     rest, lower = clause.rest, clause.lower_rest
-    ends = [end for end in range(len(rest) - 1, 0, -1) if _may_end(clause, end) and _may_go(clause, end)]
-    for end in ends:
+    ends = [end for end in range(1, len(rest)) if _may_go(clause, end) and _may_end(clause, end)]
+    for end in ends[:1] + ends[:1:-1] if ends else ():
         if _NOTHING_GOES.isdisjoint(lower[:end]) and _SUBJECT_KEEPS.isdisjoint(clause.lower[: len(clause.subject)]):
             yield clause.but(rest=rest[:end], shortened=True)
 
@@ -77,6 +77,12 @@ def _may_go(clause: Clause, end: int) -> bool:
         return lexicon.is_noun(before) and before not in lexicon.forms
     if word == "and":
         return _second_may_go(clause, end)
+    if word in ("when", "after", "before") and after in _NEW_CLAUSE:
+        return clause.past and clause.verb not in listed("asks") and clause.kind != "modal"
+    if word == "by" and after in lexicon.verb_of["ing"]:
+        return clause.kind != "copular" or end > 1
+    if word == "that" and (after in _AUXILIARIES or after in lexicon.verb_of["past"] or after in lexicon.verb_of["third"]):
+        return _brings_in(clause, end)
     if word in listed("before a time") and is_time(clause.lower_rest[end + 1 :]):
         return True
     if clause.kind == "copular" and end == 1 and _base(clause) in lexicon.transitive:
@@ -84,6 +90,23 @@ def _may_go(clause: Clause, end: int) -> bool:
     if clause.kind == "copular" and lower[0] in ("a", "an", "the") and word in lexicon.verb_of["participle"]:
         return after in listed("prepositions") and not _is_adjective(before, clause)
     return False
+
+
+_AUXILIARIES = listed("be", "have", "modals", "do")
+
+
+def _brings_in(clause: Clause, end: int) -> bool:
+    """ "a dog that barks", "winds that blow": what is told of them may go."""
+    before = clause.lower_rest[end - 1]
+    if before not in clause.lexicon.nouns or before in clause.lexicon.forms:
+        return False
+    start = end - 1
+    while start and (clause.lexicon.describes(clause.lower_rest[start - 1])):
+        start -= 1
+    determiner = clause.lower_rest[start - 1] if start else ""
+    return determiner in ("a", "an", "some") or (
+        clause.lexicon.is_plural(before) and determiner in listed("prepositions")
+    )
 
 
 def _base(clause: Clause) -> str:
@@ -94,8 +117,12 @@ def _opens_more(clause: Clause, start: int) -> bool:
     word = clause.lower_rest[start]
     if clause.lower_rest[start - 2] in clause.lexicon.adjectives or "between" in clause.lower_rest:
         return False
+    if word == "and":
+        return "," not in clause.lower_rest[max(0, start - 6) : start - 1]
     named = clause.rest[start][:1].isupper() and clause.rest[start - 2][:1].isupper()
-    return named or word in listed("goes on behind a comma", "prepositions", "pronouns", "articles")
+    return named or word in listed("goes on behind a comma", "prepositions", "pronouns", "articles") or (
+        word in clause.lexicon.verb_of["ing"] and word not in clause.lexicon.nouns
+    )
 
 
 def _second_may_go(clause: Clause, position: int) -> bool:

@@ -63,9 +63,12 @@ def _ends_statement(words: list[str], i: int) -> bool:
     joins = words[i] == "," or words[i] in ("and", "but")
     if not joins or len(after) < 2 or i < 3:
         return False
+    if after[0] in listed("determiners") and words[i] != ",":
+        return any(word.lower() in _BE for word in words[i + 3 : i + 5])
     return after[0] in listed("surely subjects of a clause") and after[1] in _VERBS_OF_CLAUSES
 
 
+_BE = listed("be")
 _VERBS_OF_CLAUSES = _AUXILIARIES | {"also", "didn't", "don't", "wasn't", "never", "just", "still", "had"}
 
 
@@ -95,7 +98,8 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     opening, after = words[:end], words[end + 1 :]
     if end < 2 or len(after) < 3 or after[0].lower() in listed("conjunctions", "opens a phrase of time or place"):
         return words
-    if "," in after[:-1] and first in listed("opens a clause"):
+    short = end < 5 and _AUXILIARIES.isdisjoint(lower[:end])  # "after the war"
+    if "," in after[:-1] and first in listed("opens a clause") and not short:
         return words  # which of the commas ends it is anybody's guess
     if first not in listed("opens a clause") and any(word in _AUXILIARIES or word == "that" for word in lower[:end]):
         return words

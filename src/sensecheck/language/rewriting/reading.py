@@ -19,6 +19,7 @@ _TOKEN = re.compile(
     rf"{_TITLE}|[A-Z]\.(?=\s[A-Z])|(?:[A-Z]\.){{2,8}}(?!\w)|\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|\d+:\d+"
     r"|[^\W_]+(?:[-'’.&–][^\W_]+)*|[^\s\w]|_+"
 )
+_FOOTNOTE = re.compile(r"\[(?:citation needed|\d{1,3})\]|(?<=\.):\d{1,4}")
 _FINAL = ".!?…\"'”’ "
 _PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£€°\"“”/_])$")
 _COMPARED = frozenset(table_of("compared"))
@@ -30,11 +31,16 @@ MAX_RELATIVE = 9
 """A relative further on belongs to no subject."""
 
 
+_SHORT_WITHOUT_MARK = listed("written without its apostrophe") | {"cannot"}
+
+
 def tokens_of(text: str) -> list[str]:
     """Words and marks, final punctuation left off, n't and 's split from the auxiliary they hang on."""
     words: list[str] = []
+    if "[" in text or ".:" in text:
+        text = _FOOTNOTE.sub("", text)
     for token in _TOKEN.findall(text.strip().rstrip(_FINAL)):
-        if "'" in token or "’" in token or token.lower() == "cannot":
+        if "'" in token or "’" in token or token.lower() in _SHORT_WITHOUT_MARK:
             words += _uncontracted(token, first=not words)
         else:
             words.append(token)
@@ -47,6 +53,8 @@ def _uncontracted(token: str, first: bool) -> list[str]:
     lower = token.lower().replace("’", "'")
     if lower == "won't":
         return ["will", "not"]
+    if lower in listed("written without its apostrophe"):
+        return [{"cant": "can", "wont": "will"}.get(lower, token[:-2]), "not"]
     if lower in ("can't", "cannot"):
         return [token[:3], "not"]
     if lower.endswith("n't"):
@@ -156,7 +164,7 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
     lower = in_lower_case(words)
     if "," in lower and listed("conjunctions").isdisjoint(lower):
         return False
-    if lower[0] in listed("conjunctions", "question words") or lower[1:2] == [","] or not listed("relatives").isdisjoint(lower[1:]):
+    if lower[0] in listed("conjunctions", "question words") or lower[1:2] == [","] or not listed("relatives").isdisjoint(words[1:]):
         return False
     if not listed("marks of another clause", "modals").isdisjoint(lower) or _begins_again(words, lexicon):
         return False
@@ -206,6 +214,8 @@ def _is_noun_here(words: list[str], lower: list[str], i: int, lexicon: Lexicon) 
         return False
     if lower[i] in lexicon.verb_of["third"] and lower[i + 1 : i + 2] and lower[i + 1] in lexicon.verb_of["past"]:
         return lower[i + 1] not in lexicon.nouns  # "no major changes occurred"
+    if lexicon.base_of(lower[i], "base", "third", "past") in listed("takes that"):
+        return False
     for word in lower[i + 1 :]:
         if word in listed("conjunctions", "relatives", "question words", "pronouns") or word == ",":
             return False
@@ -257,6 +267,10 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
         return True
     if follows in listed("determiners", "numbers", "after a past form") or _ends_name(after):
         return True
+    if follows == "by" and " ".join(words[i + 2 : i + 4]).lower() in listed("by how much"):
+        return True
+    if follows == "by" and words[i + 2 : i + 3] and (words[i + 2] in ("about", "around") or words[i + 2][0].isdigit()):
+        return True
     if follows == "by" or word in listed("participles of a state"):
         return False
     if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
@@ -291,7 +305,7 @@ def is_question(text: str) -> bool:
 
 
 def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
-    if _opens_otherwise(lower, lexicon):
+    if _opens_otherwise(words, lower, lexicon):
         return None
     if lower[0] == "there" and len(words) > 2 and lower[1] in listed("be") and lower[1] != "am":
         return _read_existential(words, lower, lexicon)
@@ -326,12 +340,17 @@ def _read_with_relative(words: list[str], lower: list[str], lexicon: Lexicon) ->
     return None
 
 
-def _opens_otherwise(lower: list[str], lexicon: Lexicon) -> bool:
+def _opens_otherwise(words: list[str], lower: list[str], lexicon: Lexicon) -> bool:
     """With no subject: "When …", "In the park …", "Run …"."""
     first = lower[0]
     if first in listed("prepositions") and " ".join(lower[:2]) not in _COMPARED:
         return True
-    return first in listed("conjunctions") or (first in lexicon.forms and first not in lexicon.nouns)
+    if first in listed("conjunctions"):
+        return True
+    if first not in lexicon.forms or first in lexicon.nouns:
+        return False
+    second = lower[1] if lower[1:] else ""
+    return not (second == "of" or second in _AUXILIARIES or _ends_name(words[1])) if second else True
 
 
 def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
@@ -372,9 +391,12 @@ def _with_auxiliary(
 ) -> Clause | None:
     """`noun_phrase`: the part of the subject that says what it is about."""
     auxiliary, after, adverbs = lower[position], lower[position + 1 :], list(left)
-    subject = words[: position - len(adverbs)]
-    start = position + 2 if after[:1] == ["not"] else position + 1
-    while len(words) > start + 1 and after[:1] != ["not"] and _may_go(lower, start, lexicon):
+    subject = words[: position - len(left)]
+    denied = after[:1] in (["not"], ["never"])
+    if after[:1] == ["never"]:
+        adverbs.append("never")  # what never was was not
+    start = position + 2 if denied else position + 1
+    while len(words) > start + 1 and not denied and _may_go(lower, start, lexicon):
         adverbs.append(lower[start])
         start += 1
     rest = tuple(words[start:])

@@ -93,6 +93,18 @@ def something(clause: Clause) -> Iterator[str]:
         yield clause.say("something {predicate}")
 
 
+@rule(FOLLOWS, "wider subject", _ASSERTED)
+def something_known(clause: Clause) -> Iterator[str]:
+    """The bridge was long: something was long."""
+    if not may_be_weakened(clause) or _speaks_of_itself(clause) or clause.plural or not clause.single:
+        return
+    lexicon = clause.lexicon
+    known = clause.determiner in listed("a certain determiner") and clause.noun in lexicon.nouns
+    of_things = clause.kind == "copular" and clause.first in listed("said of things alone")
+    if (known and not clause.human and not clause.animal and clause.noun not in listed("of people")) or of_things:
+        yield clause.say("something {predicate}")
+
+
 def _says_nothing_of_it(clause: Clause) -> bool:
     """ "it is raining", "it is late", "it is clear that"."""
     if clause.first in listed("said of no thing", "prepositions", "adverbs") or _speaks_of_itself(clause):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
 from sensecheck.language.rewriting.leaving_out import is_time, may_be_weakened
 from sensecheck.language.rewriting.lexicon import listed, table_of
+from sensecheck.language.rewriting.plain import is_year
 from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, EQUIVALENT, FOLLOWS, READABLE, rule
 
 _OBJECT_FORMS = table_of("object forms")
@@ -313,3 +314,168 @@ def clause_first(clause: Clause) -> Iterator[str]:
         if clause.verb not in listed("takes that", "asks") and "that" not in lower[:start]:
             main = clause.but(rest=clause.rest[:start])
             yield written([*clause.rest[start:], ",", *main.words])
+
+
+@rule(EQUIVALENT, "adjunct cleft", "copular simple", past=True)
+def the_year_in_which(clause: Clause) -> Iterator[str]:
+    """The bridge was built in 1900: 1900 was the year in which the bridge was built."""
+    start = time_at_the_end(clause)
+    if start and len(clause.rest) == start + 2 and is_year(clause.rest[-1]) and _ends_whole(clause, start):
+        main = clause.but(rest=clause.rest[:start])
+        yield written([clause.rest[-1], "was", "the", "year", "in", "which", *main.words])
+
+
+# -- what one does, what one is ------------------------------------------------------------------------------------
+
+
+@rule(EQUIVALENT, "what", "simple do modal", negated=None)
+def what_one_did(clause: Clause) -> Iterator[str]:
+    """Ann wrote a book: what Ann did was write a book."""
+    if clause.kind == "modal":
+        if clause.auxiliary not in ("can", "will", "should", "must"):
+            return
+        verb, rest = clause.first, clause.thing
+    else:
+        verb, rest = clause.verb, clause.rest
+    if verb not in clause.lexicon.forms or verb in listed("nothing one does") or not clause.single or not rest:
+        return
+    if clause.coordinated or "," in clause.rest or (clause.negated and not clause.denied_by_not):
+        return
+    if clause.determiner in listed("not singled out") or len(clause.predicate) > 20:
+        return
+    never = ["not"] if clause.negated else []
+    if clause.kind == "modal":
+        yield clause.say("what {subject} {auxiliary} {never} do is {act}", never=never, act=clause.rest)
+    else:
+        did = [clause.does, *never, "do"] if clause.negated else [clause.form_of("do")]
+        was = "was" if clause.past else "is"
+        yield clause.say("what {subject} {did} {was} {verb} {rest}", did=did, was=was)
+
+
+@rule(FOLLOWS, "what", "simple", past=True)
+def was_able_to(clause: Clause) -> Iterator[str]:
+    """Ann wrote a book: Ann was able to write a book."""
+    acts = clause.human or clause.named or clause.determiner == "i"
+    if acts and clause.verb not in listed("nothing one does") and not clause.coordinated and may_be_weakened(clause):
+        if clause.verb not in listed("nothing one is able to"):
+            yield clause.say("{subject} {be} able to {verb} {rest}")
+
+
+@rule(EQUIVALENT, "described", "copular", negated=None)
+def can_be_described(clause: Clause) -> Iterator[str]:
+    """The soup is hot: the soup can be described as hot."""
+    of_it = clause.determiner in listed("not singled out") or clause.lower[0] in ("it", "what", "there")
+    if not clause.single or of_it or (clause.negated and not clause.denied_by_not):
+        return
+    if not _is_quality(clause) or len(clause.rest) > 12 or "," in clause.rest:
+        return
+    can = "could" if clause.past else "can"
+    yield clause.say("{subject} {can} {not_} be described as {rest}", can=can, not_=["not"] if clause.negated else [])
+
+
+def _is_quality(clause: Clause) -> bool:
+    """ "hot", "a good singer": not "outside", "ready to go", "a week long"."""
+    lexicon, first = clause.lexicon, clause.first
+    if first in ("a", "an"):
+        end = lexicon.noun_phrase_end(clause.rest)
+        return end > 1 and clause.lower_rest[end - 1] not in listed("names of a time", "no kind of thing")
+    if not lexicon.describes(first) or first in listed("no quality of its own") or first in listed("prepositions"):
+        return False
+    return len(clause.rest) == 1 or clause.lower_rest[1] in ("and", "in", "for") and "to" not in clause.lower_rest
+
+
+@rule(EQUIVALENT, "identity", "copular", negated=None)
+def the_one_is(clause: Clause) -> Iterator[str]:
+    """Rome is the capital: the capital is Rome."""
+    if clause.first != "the" or not clause.single or clause.noun in listed("pronouns") or "," in clause.rest:
+        return
+    if clause.plural or len(clause.rest) < 2 or len(clause.rest) > 12 or clause.determiner in listed("not singled out"):
+        return
+    if clause.negated and not clause.denied_by_not or not listed("no kind of thing").isdisjoint(clause.lower_rest[:3]):
+        return
+    if not listed("relatives", "be", "have").isdisjoint(clause.lower_rest) or clause.lexicon.is_plural(clause.lower_rest[1]):
+        return
+    yield clause.say("{rest} {be} {not_} {subject}", not_=["not"] if clause.negated else [])
+
+
+@rule(FOLLOWS, "wider word", "copular")
+def one_of_many(clause: Clause) -> Iterator[str]:
+    """is one of the three rivers: is a river."""
+    lower = clause.lower_rest
+    if lower[:2] != ["one", "of"] or clause.plural or not may_be_weakened(clause.but(rest=clause.rest[2:])):
+        return
+    end = next((i for i in range(2, len(lower)) if lower[i] in clause.lexicon.plural_forms), 0)
+    inside = lower[2:end]
+    if end and all(word in listed("determiners", "numbers") or clause.lexicon.describes(word) for word in inside):
+        kept = [word for word in clause.rest[2:end] if clause.lexicon.describes(word.lower())]
+        if end + 1 == len(lower) or lower[end + 1] in listed("prepositions"):
+            yield clause.say("{subject} {be} a {kept} {one}", kept=kept, one=clause.lexicon.nouns[lower[end]])
+
+
+# -- less said of what is acted on ---------------------------------------------------------------------------------
+
+
+@rule(FOLLOWS, "wider word", "simple progressive")
+def did_something(clause: Clause) -> Iterator[str]:
+    """Ann wrote a book in Rome: Ann wrote something in Rome."""
+    if not may_be_weakened(clause) or clause.coordinated:
+        return
+    verb = "{auxiliary} {ing}" if clause.kind == "progressive" else "{finite}"
+    if clause.first == "that" and clause.verb in listed("says something") and len(clause.rest) > 3:
+        yield clause.say(f"{{subject}} {verb} something")
+        return
+    end = _object_end(clause)
+    noun = clause.lower_rest[end - 1] if end else ""
+    if not end or clause.verb not in clause.lexicon.transitive or noun not in clause.lexicon.nouns:
+        return
+    if clause.lower_rest[end : end + 1] in (["of"], ["to"], ["for"]) or clause.lexicon.is_animal(noun):
+        return
+    what = "someone" if clause.lexicon.is_person(noun) and not clause.lexicon.is_plural(noun) else "something"
+    if what == "something" and clause.lexicon.is_person(noun) or clause.rest[end - 1][:1].isupper():
+        return
+    yield clause.say(f"{{subject}} {verb} {{what}} {{after}}", what=what, after=clause.rest[end:])
+
+
+@rule(FOLLOWS, "left out", "copular simple perfect")
+def one_of_two(clause: Clause) -> Iterator[str]:
+    """Ann and Bob left: Ann left."""
+    lower = in_lower_case(clause.subject)
+    if lower.count("and") != 1 or "," in lower or not may_be_weakened(clause) or lower[0] == "both":
+        return
+    if clause.verb in listed("takes two together") or not listed("of several").isdisjoint(clause.lower_rest):
+        return
+    position = lower.index("and")
+    first, second = clause.subject[:position], clause.subject[position + 1 :]
+    for side in (first, second):
+        plain = all(word[:1].isupper() for word in side) or (
+            side[0].lower() in listed("articles", "possessives") and clause.lexicon.noun_phrase_end(side) == len(side)
+        )
+        if not side or not plain:
+            return
+    many = clause.lexicon.is_plural(in_lower_case(first)[-1])
+    if clause.kind == "copular" and clause.lexicon.is_plural(clause.lower_rest[-1]) or "of" in lower:
+        return
+    if not many:
+        forms = {"are": "is", "were": "was", "have": "has"}
+        yield written(clause.but(subject=first, plural=False, auxiliary=forms.get(clause.auxiliary, clause.auxiliary)).words)
+
+
+@rule(FOLLOWS, "tense", "perfect", past=False)
+def past_of_perfect(clause: Clause) -> Iterator[str]:
+    """Ann has written a book: Ann wrote a book."""
+    base = clause.lexicon.verb_of["participle"].get(clause.first, "")
+    if not base or not may_be_weakened(clause) or not listed("goes with the perfect").isdisjoint(clause.lower_rest):
+        return
+    if base == "be" and len(clause.rest) > 1:
+        yield clause.say("{subject} {was} {thing}", was="were" if clause.plural or clause.determiner == "you" else "was")
+    elif base not in ("be", "have", "get", "become") and clause.thing:
+        yield clause.say("{subject} {did} {thing}", did=clause.lexicon.forms[base].past)
+
+
+@rule(EQUIVALENT, "modal", "modal")
+def it_is_possible_for(clause: Clause) -> Iterator[str]:
+    """can swim: it is possible for her to swim."""
+    necessary = {"can": "possible", "must": "necessary"}.get(clause.auxiliary)
+    if necessary and clause.first not in listed("no verb behind a modal") - {"be"} and not clause.first.endswith("ly"):
+        if clause.determiner not in ("one", "there", "that", "this", "it") and clause.single:
+            yield clause.say("it is {how} for {them} to {rest}", how=necessary, them=_as_object(clause))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
 from sensecheck.language.rewriting.lexicon import NUMBERS, listed, said, table_of
+from sensecheck.language.rewriting.opposing import affirmation, may_be_so
 from sensecheck.language.rewriting.replacing import Swap, allowed, spliced, swaps
 from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, rule, saying
 
@@ -32,21 +33,16 @@ def _with(clause: Clause, name: str) -> Iterator[str]:
 # -- not -----------------------------------------------------------------------------------------------------------
 
 
-def _may_be_so(clause: Clause) -> bool:
-    """It may be so and it may not: both can be true."""
-    return clause.auxiliary in ("might", "may")
-
-
 @saying(CONTRADICTS, "negation", _ASSERTED, "not {words}")
 def not_all(clause: Clause) -> bool:
     """Everyone is happy: not everyone is happy."""
-    return clause.universal and not _may_be_so(clause)
+    return clause.universal and not may_be_so(clause)
 
 
 @rule(CONTRADICTS, "negation", _ASSERTED)
 def is_not(clause: Clause) -> Iterator[str]:
     """is eating: is not eating; eats: does not eat."""
-    if clause.universal or clause.partial or _may_be_so(clause):
+    if clause.universal or clause.partial or may_be_so(clause):
         return
     if clause.auxiliary == "can":
         yield clause.say("{subject} cannot {rest}")
@@ -55,30 +51,6 @@ def is_not(clause: Clause) -> Iterator[str]:
 
 
 # -- denied already ------------------------------------------------------------------------------------------------
-
-
-def affirmation(clause: Clause) -> Clause | None:
-    """The clause without its "not"; None where other words need it: "did not move until noon"."""
-    if not clause.denied_by_not or _may_be_so(clause) or not listed("needs a denial").isdisjoint(clause.lower_rest):
-        return None
-    rest = list(clause.rest)
-    if clause.lower_rest[-2:] == ["at", "all"]:
-        rest = rest[:-2]
-    rest = ["some" if word == "any" else word for word in rest]
-    kind = "simple" if clause.kind == "do" else clause.kind
-    auxiliary = "" if clause.kind == "do" else clause.auxiliary
-    if not rest and kind != "simple":
-        return None
-    return clause.but(kind=kind, auxiliary=auxiliary, rest=tuple(rest), negated=False)
-
-
-def denial(clause: Clause) -> Clause | None:
-    """The clause with "not", where that contradicts it."""
-    if clause.universal or clause.partial or _may_be_so(clause) or clause.kind in ("existential", "unreadable"):
-        return None
-    if clause.kind != "simple":
-        return clause.but(negated=True)
-    return None if clause.coordinated else clause.but(kind="do", auxiliary=clause.does, negated=True)
 
 
 @rule(CONTRADICTS, "affirmation", "existential", negated=True)
@@ -98,7 +70,7 @@ def there_are_some(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
-    if not _may_be_so(clause):
+    if not may_be_so(clause):
         who = {"nobody": said("somebody"), "nothing": said("something")}
         yield from clause.say_each(who.get(clause.determiner, ()), "{each} {predicate}")
 
@@ -106,7 +78,7 @@ def somebody_does(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def some_do(clause: Clause) -> Iterator[str]:
     """No dog is here: a dog is here."""
-    if clause.determiner == "no" and not _may_be_so(clause):
+    if clause.determiner == "no" and not may_be_so(clause):
         some = said("some men" if clause.plural else "a man")
         yield from clause.say_each(some, "{each} {those} {predicate}", those=clause.subject[1:])
 
@@ -129,7 +101,7 @@ def affirmed_progressive(clause: Clause) -> Iterator[str]:
 def affirmed_state(clause: Clause) -> Iterator[str]:
     """is not tall: is tall."""
     affirmed = affirmation(clause)
-    if affirmed is not None and not _may_be_so(clause):
+    if affirmed is not None and not may_be_so(clause):
         yield affirmed.say("{subject} {auxiliary} {rest}")
         if clause.kind == "copular":
             yield from _with(affirmed, "affirmed")
@@ -159,7 +131,7 @@ def _none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     elif not clause.plural or clause.determiner in listed("determiners"):
         return None
     lower = in_lower_case(there)
-    if not lower or "of" in lower or lower[0] in listed("no longer a number") or not clause.single:
+    if not lower or lower[0] in listed("measures") or ("of" in lower and clause.determiner not in ("a", "an")) or lower[0] in listed("no longer a number") or not clause.single:
         return None
     return {"none": there, "be": be}
 
@@ -181,6 +153,14 @@ def there_is_none(clause: Clause) -> Iterator[str]:
         yield clause.say("there {be} no {none} {rest}", **parts)
         single = "not any" if parts["be"] == "are" else "not a single"
         yield clause.say("there {be} {single} {none} {rest}", single=single, **parts)
+
+
+@rule(CONTRADICTS, "contraction", "existential")
+def there_is_not(clause: Clause) -> Iterator[str]:
+    """There is a man eating: there isn't a man eating."""
+    if clause.determiner in ("a", "an") and clause.auxiliary in listed("contracts with not"):
+        yield clause.say("there {isnt} {subject} {rest}", isnt=clause.auxiliary + "n't")
+        yield clause.say("there {auxiliary} not {subject} {rest}")
 
 
 @rule(CONTRADICTS, "no", "existential")
@@ -650,7 +630,7 @@ def in_no_way(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "denying adverb", "modal")
 def under_no_circumstances(clause: Clause) -> Iterator[str]:
     """can swim: can under no circumstances swim."""
-    if _may_be_denied_whole(clause) and not _may_be_so(clause):
+    if _may_be_denied_whole(clause) and not may_be_so(clause):
         yield from _with(clause, "never can")
 
 

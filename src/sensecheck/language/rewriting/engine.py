@@ -10,15 +10,15 @@ from itertools import islice
 # Imported for their rules, which are listed in this order.
 from sensecheck.language.rewriting import contradicting, following, turning, subjects, counting  # noqa: F401, I001
 from sensecheck.language.rewriting.clause import Clause
-from sensecheck.language.rewriting.contradicting import affirmation, denial
 from sensecheck.language.rewriting.leaving_out import shorter
 from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
+from sensecheck.language.rewriting.opposing import affirmation, denial
 from sensecheck.language.rewriting.reading import is_question, read
 from sensecheck.language.rewriting.rules import CONTRADICTS, EQUIVALENT, RULES, Rewrite
 
 MAX_LETTERS = 2_000
 MAX_SHORTER = 3
-OF_THE_OPPOSITE = ("contraction", "cleft", "among", "adjunct cleft", "fronting", "modal", "what", "described", "identity")
+OF_THE_OPPOSITE = ("contraction", "cleft", "among", "adjunct cleft", "fronting", "modal", "what", "described", "identity", "object cleft")
 """Families of rules that say the same of a denied sentence too: what they make of a sentence's opposite contradicts it."""
 INSERTED = {"adverb": "inserted", "emphasis": "inserted", "denying adverb": "inserted"}
 """Families whose rules put in a word, or a few, that say nothing of their own: "in fact", "by no means"."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from sensecheck.language.morphology import plural_phrase
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
 from sensecheck.language.rewriting.lexicon import NUMBERS, Lexicon, listed, said, table_of
+from sensecheck.language.rewriting.opposing import affirmation
 from sensecheck.language.rewriting.replacing import Swap, allowed, in_compound, spliced, swaps
-from sensecheck.language.rewriting.rules import ANY_KIND, EQUIVALENT, FOLLOWS, Made, rule, saying
+from sensecheck.language.rewriting.rules import ANY_KIND, EQUIVALENT, FOLLOWS, READABLE, Made, rule, saying
 from sensecheck.language.rewriting.wordnet import WordNet
 
 _DIGITS = {str(value): word for word, value in NUMBERS.items() if 2 <= value <= 6}
@@ -237,6 +238,8 @@ def number_otherwise(clause: Clause) -> Iterator[str]:
     """two: 2, a pair of."""
     for i, word in enumerate(clause.lower):
         after = clause.at(i + 1)
+        if after in ("/", "%") or clause.at(i - 1) in ("/", "$", "£", "€", "-") or (i and clause.words[i - 1][:1].isupper()):
+            continue  # part of a sum, a date or a name
         if word in _DIGITS:
             yield clause.with_words(i, i + 1, _DIGITS[word])
         elif word in NUMBERS and after and after not in listed("large numbers") and word != "hundred":
@@ -510,6 +513,21 @@ def in_fact(clause: Clause) -> Iterator[str]:
     return clause.say_each(said("emphasis"), "{subject} {auxiliary} {each} {rest}")
 
 
+@rule(EQUIVALENT, "emphasis", READABLE, negated=None)
+def in_fact_so(clause: Clause) -> Iterator[str]:
+    """The statue has no arms: in fact, the statue has no arms."""
+    if not clause.of_a_scene or clause.negated or clause.past:
+        yield clause.say("in fact , {words}")
+
+
+@rule(EQUIVALENT, "double negation", "copular progressive perfect modal do", negated=True)
+def it_is_false(clause: Clause) -> Iterator[str]:
+    """The boy does not swim: it is not the case that the boy swims."""
+    affirmed = affirmation(clause)
+    if affirmed is not None:
+        yield affirmed.say("it is not the case that {words}")
+
+
 # -- denied already ------------------------------------------------------------------------------------------------
 
 
@@ -694,6 +712,8 @@ def without_place(clause: Clause) -> Iterator[str]:
     words, before = clause.words, clause.lower[position - 1]
     inner = clause.lower[start:position]
     if not listed("relatives", "question words").isdisjoint(inner) or _needs_place(inner, clause):
+        return
+    if clause.lower[position] == "by" and clause.lower[position - 1] in clause.lexicon.verb_of["participle"]:
         return
     if position + 1 + clause.lexicon.noun_phrase_end(words[position + 1 :]) != len(words):
         return

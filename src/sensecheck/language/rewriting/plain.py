@@ -17,7 +17,7 @@ def plainly(words: list[str], lexicon: Lexicon) -> list[str]:
     """The words without what can go; an opening that says when or where stands at the end."""
     words = _one_statement(_without_parentheses(words))
     words = _without_link(words)
-    return _opening_moved(_without_aside(words, lexicon), lexicon)
+    return _without_aside(_opening_moved(words, lexicon), lexicon)
 
 
 def is_safe_adverb(word: str) -> bool:
@@ -50,8 +50,17 @@ def _one_statement(words: list[str]) -> list[str]:
     """The first of two sentences, or of two that a semicolon or a dash parts; not where one is the condition of the
     other.
     """
-    end = next((i for i, word in enumerate(words) if i and _ends_statement(words, i)), len(words))
-    return words if end == len(words) or not _CONDITIONS.isdisjoint(_lower(words[:end])) else words[:end]
+    opened = words[0].lower() in _OPENS if words else False
+    start = words.index(",") + 1 if opened and "," in words else 1
+    found = (i for i in range(1, len(words)) if _ends_statement(words, i) and (i >= start or words[i] in _ENDS))
+    end = next(found, len(words))
+    if end == len(words) or not _CONDITIONS.isdisjoint(_lower(words[:end])):
+        return words
+    return words[: end - (words[end - 1] == ",")]
+
+
+_ENDS = listed("ends a statement")
+_OPENS = listed("opens a phrase of time or place", "opens a clause") | {"according", "following", "like", "unlike"}
 
 
 def _ends_statement(words: list[str], i: int) -> bool:
@@ -65,6 +74,10 @@ def _ends_statement(words: list[str], i: int) -> bool:
         return False
     if after[0] in listed("determiners") and words[i] != ",":
         return any(word.lower() in _BE for word in words[i + 3 : i + 5])
+    if after[0] in ("he", "she", "they", "we", "i") and words[i] != ",":
+        return True
+    if after[0] in ("that", "this") and words[i] == ",":
+        return after[1] in _BE
     return after[0] in listed("surely subjects of a clause") and after[1] in _VERBS_OF_CLAUSES
 
 
@@ -101,7 +114,7 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     short = end < 5 and _AUXILIARIES.isdisjoint(lower[:end])  # "after the war"
     if "," in after[:-1] and first in listed("opens a clause") and not short:
         return words  # which of the commas ends it is anybody's guess
-    if first not in listed("opens a clause") and any(word in _AUXILIARIES or word == "that" for word in lower[:end]):
+    if first not in listed("opens a clause") and any(word in _AUXILIARIES or word == "that" for word in [first, *words[1:end]]):
         return words
     return [*after, first, *opening[1:]]
 

@@ -26,6 +26,7 @@ _COMPARED = frozenset(table_of("compared"))
 _OPENERS = listed("determiners", "pronouns", "prepositions", "adverbs", "numbers", "openers")
 _AUXILIARIES = listed("be", "have", "modals", "do")
 _JOINS_NOUNS = listed("prepositions", "conjunctions", "determiners", "numbers", "be") | {",", "most", "not", "than", "as"}
+_JOINS_CLAUSES = listed("conjunctions") - {"and", "or", "but"}
 MAX_WORDS = 80
 MAX_RELATIVE = 9
 """A relative further on belongs to no subject."""
@@ -37,6 +38,7 @@ _SHORT_WITHOUT_MARK = listed("written without its apostrophe") | {"cannot"}
 def tokens_of(text: str) -> list[str]:
     """Words and marks, final punctuation left off, n't and 's split from the auxiliary they hang on."""
     words: list[str] = []
+    text = _without_quotes(text)
     if "[" in text or ".:" in text:
         text = _FOOTNOTE.sub("", text)
     for token in _TOKEN.findall(text.strip().rstrip(_FINAL)):
@@ -47,6 +49,14 @@ def tokens_of(text: str) -> list[str]:
     if in_lower_case(words[:2]) == ["no", "one"]:
         words[:2] = ["nobody"]
     return words
+
+
+def _without_quotes(text: str) -> str:
+    """ "It rained." said of the whole sentence: it rained."""
+    whole = text.strip()
+    if whole[:1] in ("\"", "“") and len(whole) > 2 and not any(mark in whole[1:].rstrip(_FINAL) for mark in "\"“”"):
+        return whole[1:].rstrip("\"” .") + "."
+    return text
 
 
 def _uncontracted(token: str, first: bool) -> list[str]:
@@ -95,7 +105,7 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if ending and not (words[1:2] and words[1][:1].isupper()):
         return [lower, *words[1:]]
     common_word = (
-        lower in _OPENERS or lower in lexicon.nouns or lexicon.describes(lower) or lower in lexicon.verb_of["ing"]
+        lower in _OPENERS or lower in lexicon.nouns or _known_adjective(words, lexicon) or lower in lexicon.verb_of["ing"]
     )
     return [lower if common_word else words[0], *words[1:]]
 
@@ -125,7 +135,7 @@ def _subject_head(words: list[str], lexicon: Lexicon) -> str:
     for i, word in enumerate(words):
         lower = word.lower()
         ends = lower in (",", "not") or (i and lower in listed("relatives"))
-        if lower == "of" and phrase and phrase[-1].lower() in listed("measures"):
+        if lower == "of" and phrase and phrase[-1].lower() in listed("measures", "parts of a number"):
             phrase = []
         elif ends or (phrase and _hangs_on(phrase[-1], lower, lexicon)):
             break
@@ -133,7 +143,15 @@ def _subject_head(words: list[str], lexicon: Lexicon) -> str:
             phrase.append(word)
     nouns = (w for w in reversed(phrase) if lexicon.is_noun(w.lower()) or w.lower() in listed("pronouns"))
     names = (w for w in reversed(phrase) if w[:1].isalnum() and (_ends_name(w) or w.endswith("ing")))
-    return next(nouns, "") or next(names, "")
+    return next(nouns, "") or next(names, "") or (phrase[-1] if phrase and words[0].lower() in _STANDS_ALONE else "")
+
+
+_STANDS_ALONE = listed("parts of a number") | {"the"}
+
+
+def _known_adjective(words: list[str], lexicon: Lexicon) -> bool:
+    """ "Rocky roads", not "Rocky is"."""
+    return lexicon.describes(words[0].lower()) and not (words[1:2] and words[1] in _AUXILIARIES)
 
 
 def _hangs_on(noun: str, lower: str, lexicon: Lexicon) -> bool:
@@ -164,11 +182,15 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
     lower = in_lower_case(words)
     if "," in lower and listed("conjunctions").isdisjoint(lower):
         return False
+    if not _JOINS_CLAUSES.isdisjoint(lower):
+        return False
     if lower[0] in listed("conjunctions", "question words") or lower[1:2] == [","] or not listed("relatives").isdisjoint(words[1:]):
         return False
     if not listed("marks of another clause", "modals").isdisjoint(lower) or _begins_again(words, lexicon):
         return False
-    return any(lexicon.is_noun(w) or w in listed("pronouns") or _ends_name(w) for w in [*lower, words[-1]]) or (
+    return any(lexicon.is_noun(w) or w in listed("pronouns") or _ends_name(w) for w in [*lower, *words[1:]]) or (
+        lower[0] == "the" or (len(words) == 1 and lower[0] in listed("parts of a number"))
+    ) or (
         len(words) < 5 and lower[0].endswith("ing")
     )
 
@@ -263,6 +285,7 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     if base in listed("verbs of one form"):
         return certain and words[0].lower() in ("he", "she", "it")
     forms = lexicon.forms[base]
+    certain = certain or end < i  # "jobs never held"
     if forms.past != forms.participle or not after or certain:
         return True
     if follows in listed("determiners", "numbers", "after a past form") or _ends_name(after):
@@ -271,12 +294,15 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
         return True
     if follows == "by" and words[i + 2 : i + 3] and (words[i + 2] in ("about", "around") or words[i + 2][0].isdigit()):
         return True
+    if follows == "by" and words[i + 2 : i + 3] and words[i + 2].lower() in lexicon.verb_of["ing"]:
+        return all(map(_ends_name, words[:end]))
     if follows == "by" or word in listed("participles of a state"):
         return False
     if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
         return follows not in lexicon.verb_of["ing"] and not follows.endswith("ly")  # an object
     # A name, or something certain, has come to its verb; "a man" may go on.
-    named = all(map(_ends_name, words[1:end])) and (end > 1 or _ends_name(words[0]))
+    named = all(_ends_name(word) or word in listed("parts of a name") for word in words[1:end]) and (end > 1 or _ends_name(words[0]))
+    named = named or (words[0][:1].isupper() and words[0] != "I" and end > 1)
     return named or words[0].lower() in listed("opens a certain subject") or words[0].endswith(("'s", "’s"))
 
 
@@ -313,7 +339,7 @@ def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None
         clause = _read_with_relative(words, lower, lexicon)
         if clause is not None:
             return clause
-    auxiliary_position = next((i for i, w in enumerate(lower) if i and w in _AUXILIARIES), None)
+    auxiliary_position = next((i for i, w in enumerate(words) if i and w in _AUXILIARIES), None)
     verb_position = _finite(words, lower, lexicon)
     if auxiliary_position is not None and (verb_position is None or auxiliary_position <= verb_position):
         return _read_auxiliary(words, lower, auxiliary_position, lexicon)
@@ -333,7 +359,7 @@ def _read_with_relative(words: list[str], lower: list[str], lexicon: Lexicon) ->
     if any(i for i in range(1, start) if lower[i] in _AUXILIARIES or _is_verb(lower[i], lexicon)):
         return None
     for i in range(verbs[0] + 1, len(words)):
-        if lower[i] in listed("conjunctions", "relatives", "question words") or lower[i] in (",", "to"):
+        if lower[i] in listed("conjunctions", "relatives", "question words") or lower[i] == ",":
             return None
         if lower[i] in _AUXILIARIES and lower[i - 1] not in _AUXILIARIES and i > verbs[0] + 1:
             return _with_auxiliary(words, lower, i, words[:start], lexicon)
@@ -349,8 +375,8 @@ def _opens_otherwise(words: list[str], lower: list[str], lexicon: Lexicon) -> bo
         return True
     if first not in lexicon.forms or first in lexicon.nouns:
         return False
-    second = lower[1] if lower[1:] else ""
-    return not (second == "of" or second in _AUXILIARIES or _ends_name(words[1])) if second else True
+    after = listed("determiners", "pronouns", "object pronouns", "prepositions", "conjunctions", "adverbs") - {"of"}
+    return lower[1:2] == [] or lower[1] in after
 
 
 def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
@@ -437,7 +463,8 @@ def _read_be(clause: Clause) -> Clause:
 
 def _read_have(clause: Clause) -> Clause:
     # "a woman in a hat and gloves has": the verb knows the number
-    clause = clause.but(past=clause.auxiliary == "had", plural=clause.plural and clause.auxiliary != "has")
+    many = clause.auxiliary == "have" and clause.determiner not in ("i", "you")
+    clause = clause.but(past=clause.auxiliary == "had", plural=many or (clause.plural and clause.auxiliary == "had"))
     if clause.first in clause.lexicon.verb_of["participle"] or clause.first in listed("before a participle"):
         return clause.but(kind="perfect")
     return clause.but(kind="simple", verb="have", auxiliary="")
@@ -449,8 +476,9 @@ def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lex
     subject, adverbs = _adverbs_parted(words[:position])
     form, forms = lower[position], lexicon.verb_of
     head = _subject_head(subject, lexicon)
-    never = adverbs == ["never"]
-    if not head or not (never or _all_safe(adverbs, lower)):
+    never = adverbs[:1] == ["never"]
+    adverbs = adverbs[1:] if never else adverbs
+    if not head or not _all_safe(adverbs, lower):
         return None
     plural = _subject_plural(subject, head, lexicon)
     if form in forms["base"] and form not in forms["past"]:

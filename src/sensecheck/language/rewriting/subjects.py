@@ -13,6 +13,7 @@ from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, EQUIVALEN
 
 _ASSERTED = "progressive copular perfect modal simple"
 _OTHER_KINDS = table_of("another kind")
+_OWNERS = {"my": "I", "his": "he", "her": "she", "our": "we", "your": "you"}
 _OFTEN = table_of("how often")
 _MOST = table_of("how many first")
 
@@ -132,6 +133,32 @@ def there_is_one_named(clause: Clause) -> Iterator[str]:
         yield clause.say("there {be} {rest} named {subject}")
 
 
+@rule(FOLLOWS, "existential", _ASSERTED, negated=None)
+def there_is_the_one(clause: Clause) -> Iterator[str]:
+    """The bridge was long: there was a bridge."""
+    phrase = _kind_of_subject(clause) if clause.determiner in ("the", "this", "these", "that", "those") else ()
+    if not phrase or clause.noun in clause.lexicon.verb_of["ing"] or clause.noun not in clause.lexicon.nouns:
+        return
+    if clause.plural and clause.lexicon.is_plural(clause.noun):
+        yield clause.say("there {were} {phrase}", were="were" if clause.past else "are", phrase=phrase)
+    elif not clause.plural and _counts_one(clause.noun, clause):
+        yield clause.say("there {was} a {phrase}", was="was" if clause.past else "is", phrase=phrase)
+
+
+@rule(FOLLOWS, "existential", _ASSERTED, negated=None)
+def someone_has_it(clause: Clause) -> Iterator[str]:
+    """His sister left: he had a sister."""
+    owner = _OWNERS.get(clause.determiner)
+    phrase = _kind_of_subject(clause) if owner else ()
+    if not phrase or len(phrase) > 2 or clause.noun in listed("not had") or clause.noun not in clause.lexicon.nouns:
+        return
+    if clause.noun not in listed("not had") and not clause.noun.endswith(("tion", "ment", "ness", "ity", "sion", "ance", "ence", "al")):
+        has = "had" if clause.past else "has" if owner in ("he", "she") else "have"
+        many = clause.lexicon.is_plural(clause.noun)
+        if many or _counts_one(clause.noun, clause):
+            yield clause.say("{owner} {has} {a} {phrase}", owner=owner or "", has=has, a=[] if many else ["a"], phrase=phrase)
+
+
 # -- nobody, none --------------------------------------------------------------------------------------------------
 
 
@@ -237,5 +264,5 @@ def need_not(clause: Clause) -> Iterator[str]:
         yield clause.say("{subject} {does} not have to {rest}")
     elif clause.auxiliary == "will" and clause.human and clause.first not in listed("be", "have", "not refused"):
         yield clause.say("{subject} will refuse to {rest}")
-    elif clause.auxiliary == "could":
+    elif clause.auxiliary == "could" and clause.first not in ("have", "be"):
         yield clause.say("{subject} {was} unable to {rest}", was="were" if clause.plural else "was")

@@ -328,7 +328,7 @@ def the_year_in_which(clause: Clause) -> Iterator[str]:
 # -- what one does, what one is ------------------------------------------------------------------------------------
 
 
-@rule(EQUIVALENT, "what", "simple do modal", negated=None)
+@rule(EQUIVALENT, "what", "simple do modal progressive", negated=None)
 def what_one_did(clause: Clause) -> Iterator[str]:
     """Ann wrote a book: what Ann did was write a book."""
     if clause.kind == "modal":
@@ -339,6 +339,8 @@ def what_one_did(clause: Clause) -> Iterator[str]:
         verb, rest = clause.verb, clause.rest
     if verb not in clause.lexicon.forms or verb in listed("nothing one does") or not clause.single or not rest:
         return
+    if verb == "go" and clause.first == "to" and clause.kind == "progressive":
+        return  # "is going to": that it will be so
     if clause.coordinated or "," in clause.rest or (clause.negated and not clause.denied_by_not):
         return
     if clause.determiner in listed("not singled out") or len(clause.predicate) > 20:
@@ -346,6 +348,10 @@ def what_one_did(clause: Clause) -> Iterator[str]:
     never = ["not"] if clause.negated else []
     if clause.kind == "modal":
         yield clause.say("what {subject} {auxiliary} {never} do is {act}", never=never, act=clause.rest)
+    elif clause.kind == "progressive":
+        if not clause.fragment:
+            was = "was" if clause.past else "is"
+            yield clause.say("what {subject} {auxiliary} {never} doing {was} {ing} {rest}", never=never, was=was)
     else:
         did = [clause.does, *never, "do"] if clause.negated else [clause.form_of("do")]
         was = "was" if clause.past else "is"
@@ -479,3 +485,20 @@ def it_is_possible_for(clause: Clause) -> Iterator[str]:
     if necessary and clause.first not in listed("no verb behind a modal") - {"be"} and not clause.first.endswith("ly"):
         if clause.determiner not in ("one", "there", "that", "this", "it") and clause.single:
             yield clause.say("it is {how} for {them} to {rest}", how=necessary, them=_as_object(clause))
+
+
+@rule(EQUIVALENT, "object cleft", "simple do", negated=None)
+def it_is_what(clause: Clause) -> Iterator[str]:
+    """Ann bought the car in Rome: it was the car that Ann bought in Rome."""
+    end = _object_end(clause)
+    if not end or not clause.single or clause.coordinated or clause.determiner in listed("not singled out"):
+        return
+    if clause.first in listed("negatives", "not singled out") or clause.lower_rest[end - 1] in listed("names of a time"):
+        return
+    if clause.verb == "be" or (clause.negated and not clause.denied_by_not) or clause.lower_rest[end : end + 1] == ["for"]:
+        return
+    did = [clause.does, "not", clause.verb] if clause.negated else [clause.finite]
+    was = "was" if clause.past else "is"
+    yield clause.say(
+        "it {was} {it} that {subject} {did} {after}", was=was, it=clause.rest[:end], did=did, after=clause.rest[end:]
+    )

@@ -14,7 +14,9 @@ from sensecheck.language.rewriting.lexicon import Lexicon, listed
 
 _CLOSING = re.compile(r" ([,;:.!?%)\]”])")
 _OPENING = re.compile(r"([(\[“$£€#]) ")
+_MARKS = frozenset(',;:.!?%)]”([“$£€#"/')
 _QUOTED = re.compile(r'" ([^"]*) "')
+_ENDINGS_OF_THINGS = ("tion", "sion", "ment", "nes", "ness", "ity", "itie", "ance", "ence", "ism", "ship", "ure", "logy", "logie", "sis")
 _CLAUSE_SIGNS = listed("conjunctions", "relatives") | {",", ";", ":"}
 
 
@@ -27,9 +29,12 @@ def written(words: Sequence[str]) -> str:
             said[i] = article.capitalize() if word[:1].isupper() else article
     if said.count('"') % 2:
         said.append('"')  # the closing one went with the final punctuation
-    text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", " ".join(said))).replace(" / ", "/").replace(" can not ", " cannot ")
-    text = _QUOTED.sub(r'"\1"', text).strip()
-    return text[:1].upper() + text[1:] + "." if text else ""
+    text = " ".join(said).strip()
+    if not _MARKS.isdisjoint(text):
+        text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", text)).replace(" / ", "/")
+        text = _QUOTED.sub(r'"\1"', text).strip()
+    text = text.replace(" can not ", " cannot ")
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
 
 
 def in_lower_case(words: Iterable[str]) -> list[str]:
@@ -213,6 +218,14 @@ class Clause:
         if not listed("no last name").isdisjoint(in_lower_case(self.subject)):
             return False
         return self.determiner in listed("first names", "titles")
+
+    @cached_property
+    def of_a_thing(self) -> bool:
+        """About neither people nor animals, as far as the noun tells."""
+        if self.human or self.animal or self.head[:1].isupper() or self.noun in listed("pronouns", "of people"):
+            return False
+        singular = self.lexicon.nouns.get(self.noun)
+        return singular is not None or self.noun.removesuffix("s").endswith(_ENDINGS_OF_THINGS)
 
     @property
     def of_a_scene(self) -> bool:

@@ -123,7 +123,7 @@ def affirmed_act(clause: Clause) -> Iterator[str]:
 def _none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     """The noun phrase of "there is a man" as "no" takes it, and the form of be that goes with it."""
     there, be = list(clause.subject), clause.auxiliary
-    if clause.determiner in listed("gives way to no", "numbers"):
+    if clause.determiner in listed("gives way to no", "numbers") or clause.determiner.isdigit():
         of_a_group = there[:2] in (["a", "lot"], ["a", "group"], ["a", "bunch"])
         there = there[3:] if of_a_group else there[1:]
         if of_a_group or (be == "is" and there and there[-1].lower() in clause.lexicon.plural_forms):

@@ -53,6 +53,8 @@ def at_least(clause: Clause) -> Iterator[str]:
     if not may_be_weakened(clause):
         return
     for i, value in _counts(clause):
+        if clause.at(i - 2) == "one" and clause.at(i - 1) == "of":
+            continue
         yield clause.with_words(i, i, "at least")
         if value > 2:
             yield clause.with_words(i, i + 1, f"more than {_written(value - 1, clause.lower[i])}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache, lru_cache
 from itertools import islice
 
 # Imported for their rules, which are listed in this order.
@@ -14,7 +14,7 @@ from sensecheck.language.rewriting.leaving_out import shorter
 from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
 from sensecheck.language.rewriting.opposing import affirmation, denial
 from sensecheck.language.rewriting.reading import is_question, read
-from sensecheck.language.rewriting.rules import CONTRADICTS, EQUIVALENT, RULES, Rewrite
+from sensecheck.language.rewriting.rules import CONTRADICTS, EQUIVALENT, RULES, Rewrite, Rule
 
 MAX_LETTERS = 2_000
 MAX_SHORTER = 3
@@ -23,15 +23,14 @@ OF_THE_OPPOSITE = ("contraction", "cleft", "among", "adjunct cleft", "fronting",
 INSERTED = {"adverb": "inserted", "emphasis": "inserted", "denying adverb": "inserted"}
 """Families whose rules put in a word, or a few, that say nothing of their own: "in fact", "by no means"."""
 _DENIALS = listed("negatives") - {"without"}
-_OF_THE_OPPOSITE = [rule for rule in RULES if rule.family in OF_THE_OPPOSITE and rule.positive]
-_RULES = {positive: [rule for rule in RULES if rule.positive is positive] for positive in (True, False)}
 
 
 def _key(text: str) -> str:
-    return " ".join(_PARTS.findall(text.lower().replace("’", "'")))
+    return text.lower().translate(_NOTHING_NEW)
 
 
-_PARTS = re.compile(r"[\w']+|[^\w\s.!?]")
+_NOTHING_NEW = str.maketrans("’", "'", " \t\n.,!?\"“”")
+"""Two texts that differ in these alone are one."""
 
 
 def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
@@ -40,24 +39,43 @@ def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
         return  # no sentence, and every rule would walk through it
     if is_question(text):
         return
-    clause = read(text, lexicon)
+    clause = _reading(text, lexicon)
     yield clause
     yield from islice(shorter(clause), MAX_SHORTER)
+
+
+@lru_cache(maxsize=64)
+def _reading(text: str, lexicon: Lexicon) -> Clause:
+    """Kept, since what follows and what contradicts are asked for one after the other."""
+    return read(text, lexicon)
+
+
+@cache
+def _rules_for(kind: str, negated: bool, past: bool, positive: bool, half_denied: bool) -> list[Rule]:
+    return [
+        rule
+        for rule in RULES
+        if rule.positive is positive
+        and kind in rule.kinds
+        and rule.negated in (None, negated)
+        and rule.past in (None, past)
+        # Denying what is half denied already is seldom the opposite.
+        and (rule.half_denied or not half_denied)
+    ]
 
 
 def _made_of(clause: Clause, positive: bool) -> Iterator[Rewrite]:
     other = None if positive else affirmation(clause) if clause.negated else denial(clause)
     half_denied = not clause.negated and not _DENIALS.isdisjoint(clause.lower)
-    for rule in _RULES[positive]:
-        # Denying what is half denied already is seldom the opposite.
-        if rule.half_denied or not half_denied:
-            yield from rule.rewrites(clause)
+    for rule in _rules_for(clause.kind, clause.negated, clause.past, positive, half_denied):
+        yield from rule.rewrites(clause)
     if other is not None and not half_denied:
         # What says the same as the opposite contradicts as well.
-        for rule in _OF_THE_OPPOSITE:
-            for made in rule.rewrites(other):
-                if made.relation == EQUIVALENT:
-                    yield replace(made, rule=f"{rule.name}, denied", relation=CONTRADICTS)
+        for rule in _rules_for(other.kind, other.negated, other.past, True, False):
+            if rule.family in OF_THE_OPPOSITE:
+                for made in rule.rewrites(other):
+                    if made.relation == EQUIVALENT:
+                        yield replace(made, rule=f"{rule.name}, denied", relation=CONTRADICTS)
 
 
 class _Distinct:
@@ -86,15 +104,15 @@ def rewrites(text: str, positive: bool, lexicon: Lexicon | None = None) -> list[
 
 
 def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
-    """Up to n rewrites, taking the families of rules in turn. Of five, one at most is a sentence frame, and one a word
-    put in that says nothing of its own; both come last.
+    """Up to n rewrites, taking the families of rules in turn. Of five, one at most is a sentence frame and one a word
+    put in that says nothing of its own, two where there would be too few; they come last.
     """
     by_family: dict[str, list[Rewrite]] = {}
     for rewrite in candidates:
         by_family.setdefault(INSERTED.get(rewrite.family, rewrite.family), []).append(rewrite)
     at_most = -(-n // 5)
     frames = by_family.pop("frame", [])[:at_most]
-    inserted = by_family.pop("inserted", [])[:at_most]
+    inserted = by_family.pop("inserted", [])
     if "contraction" in by_family:
         by_family["contraction"] = by_family["contraction"][:at_most]
     chosen: list[Rewrite] = []
@@ -102,7 +120,8 @@ def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
         for queue in by_family.values():
             if queue and len(chosen) < n:
                 chosen.append(queue.pop(0))
-    return (chosen + inserted + frames)[:n]
+    missing = n - len(chosen) - len(frames)
+    return (chosen + inserted[: max(at_most, min(missing, 2 * at_most))] + frames)[:n]
 
 
 def rewrite(text: str, positive: bool, n: int = 5, lexicon: Lexicon | None = None) -> list[Rewrite]:

@@ -449,7 +449,9 @@ def _describes(clause: Clause) -> bool:
 @rule(EQUIVALENT, "predicate", "copular")
 def can_be_found(clause: Clause) -> Iterator[str]:
     """A man is in the park: a man can be found in the park."""
-    if clause.first in listed("where things are found"):
+    second = clause.rest[1] if clause.thing else ""
+    certain = clause.animate or second.lower() in listed("determiners") or second[:1].isupper()
+    if clause.first in listed("where things are found") and certain:
         can = "could" if clause.past else "can"
         yield clause.say("{subject} {can} be found {rest}", can=can)
         if clause.animate:
@@ -621,7 +623,7 @@ def one_who(clause: Clause) -> Iterator[str]:
     short = len(clause.predicate) < 10 and not clause.fragment and clause.kind != "progressive"
     if not short or not _may_be_singled_out(clause) or clause.noun in listed("pronouns") or clause.indefinite:
         return
-    known = clause.named_person or clause.noun in clause.lexicon.nouns
+    known = clause.named_person or clause.human or clause.of_a_thing
     if not known or (clause.kind == "copular" and clause.first in listed("determiners", "pronouns", "numbers")):
         return
     slots = {"was": "was" if clause.past else "is", "were": "were" if clause.past else "are"}
@@ -631,7 +633,7 @@ def one_who(clause: Clause) -> Iterator[str]:
         yield clause.say("among the things that {predicate} {were} {subject}", **slots)
     elif not clause.plural and clause.human:
         yield clause.say("one person who {predicate} {was} {subject}", **slots)
-    elif not clause.plural and clause.noun and not clause.animal:
+    elif not clause.plural and clause.of_a_thing:
         yield clause.say("one thing that {predicate} {was} {subject}", **slots)
 
 

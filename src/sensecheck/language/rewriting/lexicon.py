@@ -78,7 +78,7 @@ _CLOSED_CLASSES = listed(
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class Lexicon:
     """Words by what the rules may do with them. Forms are lower case."""
 

@@ -74,7 +74,8 @@ def _ends_statement(words: list[str], i: int) -> bool:
         return False
     if after[0] in listed("determiners") and words[i] != ",":
         return any(word.lower() in _BE for word in words[i + 3 : i + 5])
-    if after[0] in ("he", "she", "they", "we", "i") and words[i] != ",":
+    pronouns = listed("surely subjects of a clause") if words[i] == "but" else {"he", "she", "they", "we", "i"}
+    if after[0] in pronouns and words[i] != ",":
         return True
     if after[0] in ("that", "this") and words[i] == ",":
         return after[1] in _BE

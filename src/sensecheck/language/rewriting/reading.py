@@ -19,6 +19,7 @@ _TOKEN = re.compile(
     rf"{_TITLE}|[A-Z]\.(?=\s[A-Z])|(?:[A-Z]\.){{2,8}}(?!\w)|\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|\d+:\d+"
     r"|[^\W_]+(?:[-'’.&–][^\W_]+)*|[^\s\w]|_+"
 )
+_ABBREVIATED = re.compile(r"(?:[A-Z]\.){2}$")
 _FOOTNOTE = re.compile(r"\[(?:citation needed|\d{1,3})\]|(?<=\.):\d{1,4}")
 _FINAL = ".!?…\"'”’ "
 _PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£€°\"“”/_])$")
@@ -41,7 +42,9 @@ def tokens_of(text: str) -> list[str]:
     text = _without_quotes(text)
     if "[" in text or ".:" in text:
         text = _FOOTNOTE.sub("", text)
-    for token in _TOKEN.findall(text.strip().rstrip(_FINAL)):
+    whole = text.strip()
+    ended = whole if _ABBREVIATED.search(whole) else whole.rstrip(_FINAL)
+    for token in _TOKEN.findall(ended):
         if "'" in token or "’" in token or token.lower() in _SHORT_WITHOUT_MARK:
             words += _uncontracted(token, first=not words)
         else:
@@ -95,7 +98,8 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if not words or words[0] == "I":
         return words
     lower = words[0].lower()
-    if lower in listed("always with a capital"):
+    named = words[1:2] and words[1][:1].isupper() and lower not in _OPENERS  # "Old Trafford"
+    if lower in listed("always with a capital") or (named and lower not in lexicon.people):
         return words
     ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
     before_a_noun = lower.endswith(_ADJECTIVE_ENDINGS) and _goes_on_as_noun(words[1:2], lexicon)

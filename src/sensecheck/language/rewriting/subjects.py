@@ -99,10 +99,8 @@ def something_known(clause: Clause) -> Iterator[str]:
     """The bridge was long: something was long."""
     if not may_be_weakened(clause) or _speaks_of_itself(clause) or clause.plural or not clause.single:
         return
-    lexicon = clause.lexicon
-    known = clause.determiner in listed("a certain determiner") and clause.noun in lexicon.nouns
-    of_things = clause.kind == "copular" and clause.first in listed("said of things alone")
-    if (known and not clause.human and not clause.animal and clause.noun not in listed("of people")) or of_things:
+    known = clause.of_a_thing and not clause.indefinite and clause.determiner not in listed("not singled out")
+    if known or (clause.kind == "copular" and clause.first in listed("said of things alone")):
         yield clause.say("something {predicate}")
 
 
@@ -115,13 +113,22 @@ def _says_nothing_of_it(clause: Clause) -> bool:
 
 @rule(EQUIVALENT, "relative clause", _ASSERTED)
 def someone_who(clause: Clause) -> Iterator[str]:
-    """He left: he is someone who left."""
-    one = clause.determiner in ("he", "she") and len(clause.subject) == 1
-    if (one or clause.named_person) and not clause.plural and clause.kind != "progressive":
-        was = "was" if clause.past else "is"
-        yield clause.say("{subject} {was} someone who {predicate}", was=was)
-    elif clause.lower[0] == "we" and len(clause.subject) == 1 and not clause.past:
-        yield clause.say("we are people who {predicate}")
+    """He left: he is someone who left; the bridge was built: the bridge is something that was built."""
+    if clause.kind == "progressive" or not clause.single or clause.indefinite or "," in clause.rest or clause.fragment:
+        return
+    if clause.determiner in listed("not singled out") or len(clause.predicate) > 18 or _speaks_of_itself(clause):
+        return
+    alone = len(clause.subject) == 1
+    slots = {"was": clause.but(plural=clause.plural or clause.determiner == "you").be}
+    if alone and clause.determiner in ("i", "you"):
+        yield clause.say("{subject} {was} someone who {told}", told=_predicate_of(clause, "someone"), **slots)
+    elif (alone and clause.determiner in ("he", "she")) or clause.human:
+        if clause.determiner == "they":
+            return
+        one = "people who" if clause.plural else "someone who"
+        yield clause.say("{subject} {was} {one} {predicate}", one=one, **slots)
+    elif clause.of_a_thing and not clause.plural:
+        yield clause.say("{subject} {was} something that {predicate}", **slots)
 
 
 @rule(EQUIVALENT, "existential", "copular")

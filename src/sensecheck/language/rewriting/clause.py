@@ -24,7 +24,7 @@ def written(words: Sequence[str]) -> str:
     """Words as a sentence: capital, marks where they belong, full stop, a and an by the next word's sound."""
     said = list(words)
     for i, word in enumerate(said[:-1]):
-        if word.lower() in ("a", "an"):
+        if word.lower() in ("a", "an") and not (said[i + 1].isupper() and len(said[i + 1]) > 1):  # "a US", "an NBA"
             article = indefinite_article(said[i + 1])
             said[i] = article.capitalize() if word[:1].isupper() else article
     if said.count('"') % 2:
@@ -231,6 +231,11 @@ class Clause:
     def of_a_scene(self) -> bool:
         """Of someone or something in view, not of what somebody does in general: "a man eats", not "he eats"."""
         return not (self.named or self.determiner in listed("pronouns") or (self.plural and not self.counted))
+
+    @property
+    def in_view(self) -> bool:
+        """Of a scene as it is now: words of many senses have their everyday one."""
+        return self.of_a_scene and not self.past
 
     @property
     def counted(self) -> bool:

@@ -332,6 +332,8 @@ _NOT_OWNED = listed("prepositions", "conjunctions", "determiners")
 def counterpart(clause: Clause) -> Iterator[str]:
     """A man is eating: a woman is eating."""
     new = clause.lexicon.counterparts.get(clause.noun)
+    if clause.past and clause.kind != "progressive":
+        return  # both may have done so
     if new is None or clause.partial or not clause.single or not (clause.indefinite or clause.determiner == "the"):
         return  # some men and some women may both be there
     position = _only_one_with_a_sex(clause)
@@ -379,20 +381,6 @@ def three_not_one(clause: Clause) -> Iterator[str]:
     many = clause.lexicon.plurals.get(clause.noun)
     if only_one and many and clause.auxiliary == "is" and _number_position(clause) is None:
         yield clause.say("three {many} are {after}", many=many, after=clause.words[4:])
-
-
-@rule(CONTRADICTS, "number", "progressive")
-def four_not_one(clause: Clause) -> Iterator[str]:
-    """A man is eating: four men are eating."""
-    one = clause.determiner in ("a", "an", "one") and len(clause.subject) == 2 and clause.animate
-    if not one or clause.auxiliary not in ("is", "was") or _number_position(clause) is not None:
-        return
-    many = clause.lexicon.plurals.get(clause.noun)
-    if not many or many == clause.noun or clause.noun in listed("groups"):
-        return
-    if listed("said of one").isdisjoint(clause.lower_rest):
-        are = "are" if clause.auxiliary == "is" else "were"
-        yield clause.say("four {many} {are} {after}", many=many, are=are, after=clause.words[3:])
 
 
 # -- what excludes it ----------------------------------------------------------------------------------------------
@@ -696,8 +684,10 @@ def has_some(clause: Clause) -> Iterator[str]:
     """has no arms: has some arms."""
     if clause.verb == "have" and clause.first == "no" and clause.thing:
         end = clause.lexicon.noun_phrase_end(clause.thing) or len(clause.thing)
-        plural = clause.lexicon.is_plural(clause.thing[end - 1].lower())
-        yield from clause.say_each(said("some arms") if plural else ("a",), "{subject} {has} {each} {thing}")
+        noun = clause.thing[end - 1].lower()
+        counted = noun in clause.lexicon.nouns and noun not in clause.lexicon.mass
+        some = said("some arms") if clause.lexicon.is_plural(noun) else ("a",) if counted else ("some",)
+        yield from clause.say_each(some, "{subject} {has} {each} {thing}")
 
 
 # -- WordNet, frames -----------------------------------------------------------------------------------------------

@@ -57,7 +57,8 @@ def at_least(clause: Clause) -> Iterator[str]:
             continue
         yield clause.with_words(i, i, "at least")
         if value > 2:
-            yield clause.with_words(i, i + 1, f"more than {_written(value - 1, clause.lower[i])}")
+            step = 10 ** (len(str(value)) - 1) if value > 20 else 1
+            yield clause.with_words(i, i + 1, f"more than {_written((value - 1) // step * step, clause.lower[i])}")
 
 
 @rule(CONTRADICTS, "number", ANY_KIND)

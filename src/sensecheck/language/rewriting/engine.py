@@ -40,8 +40,16 @@ def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
     if is_question(text):
         return
     clause = _reading(text, lexicon)
+    if clause.kind == "unreadable" and _asks(clause):
+        return
     yield clause
     yield from islice(shorter(clause), MAX_SHORTER)
+
+
+def _asks(clause: Clause) -> bool:
+    """ "Say it again": nothing that could follow or be contradicted."""
+    first = clause.lower[0] if clause.lower else ""
+    return first in ("please", "do", "let") or (first in clause.lexicon.forms and first not in clause.lexicon.nouns)
 
 
 @lru_cache(maxsize=64)

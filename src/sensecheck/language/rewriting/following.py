@@ -35,7 +35,12 @@ def _of_place(word: str) -> bool:
 @rule(EQUIVALENT, "synonym", ANY_KIND, negated=None)
 def synonym(clause: Clause) -> Iterator[str]:
     """One word by another of the same meaning: a man, a guy."""
-    return map(spliced, swaps("synonym", clause, clause.lexicon.synonyms))
+    return map(spliced, swaps("synonym", clause, clause.lexicon.synonyms)) if not _unclear(clause) else iter(())
+
+
+def _unclear(clause: Clause) -> bool:
+    """It cannot be read, and names or figures stand in it: what its words mean is anybody's guess."""
+    return clause.kind == "unreadable" and not all(word.islower() or word in (",", "I") for word in clause.words[1:])
 
 
 @rule(EQUIVALENT, "synonym", "progressive simple do", negated=None)
@@ -298,7 +303,7 @@ def there_is_with(clause: Clause) -> bool:
 @saying(FOLLOWS, "passive", "simple", "{rest} can be seen with {subject}", past=False)
 def seen_with(clause: Clause) -> bool:
     """The man has a hat: a hat can be seen with the man."""
-    return _has_a_thing(clause) and _shows_a_thing(clause)
+    return clause.of_a_scene and _has_a_thing(clause) and _shows_a_thing(clause)
 
 
 @saying(EQUIVALENT, "adverb", "simple", "{subject} indeed {has} {rest}", past=False)
@@ -667,7 +672,7 @@ def _wider_name(clause: Clause) -> str:
 @rule(FOLLOWS, "wider word", ANY_KIND, negated=None)
 def wider_word(clause: Clause) -> Iterator[str]:
     """A boy paints a horse: a boy paints an animal."""
-    if _monotone(clause):
+    if _monotone(clause) and not _unclear(clause):
         yield from map(spliced, swaps("wider word", clause, clause.lexicon.kinds))
 
 

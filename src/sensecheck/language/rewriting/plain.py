@@ -64,6 +64,8 @@ _OPENS = listed("opens a phrase of time or place", "opens a clause") | {"accordi
 
 
 def _ends_statement(words: list[str], i: int) -> bool:
+    if words[i] == "." and (len(words[i - 1]) == 1 or not words[i + 1 : i + 2] or not words[i + 1][:1].isupper()):
+        return False
     if words[i] in listed("ends a statement"):
         return True
     after = [word.lower() for word in words[i + 1 : i + 3]]

@@ -203,7 +203,8 @@ def _begins_again(words: list[str], lexicon: Lexicon) -> bool:
     """ "The way the islands": a second noun phrase that nothing joins to the first is the subject of another clause."""
     for before, word in itertools.pairwise(words):
         if word in listed("begins a noun phrase") and before.lower() not in _JOINS_NOUNS:
-            if not (before in lexicon.verb_of["ing"] or before in lexicon.verb_of["past"] or before in lexicon.forms):
+            verb = before in lexicon.verb_of["ing"] or before in lexicon.verb_of["past"] or before in lexicon.forms
+            if not verb or before in lexicon.nouns:
                 return True
     return False
 
@@ -267,7 +268,7 @@ def _is_finite(words: list[str], lower: list[str], i: int, end: int, lexicon: Le
     if not plural and lower[i] in lexicon.verb_of["third"]:
         # "the dog walks" but "two dog walks": a noun reading needs a verb later on
         return lower[i] not in lexicon.nouns or listed("be", "have").isdisjoint(lower[i + 1 :])
-    if lower[i] in lexicon.verb_of["base"]:
+    if lower[i] in lexicon.verb_of["base"] and "to" not in lower[:i]:
         many_before = lexicon.is_plural(before)
         if plural and (many_before or "and" in lower[:i] or lower[i] not in lexicon.nouns):
             return True
@@ -287,7 +288,7 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     certain = words[0].lower() in listed("surely a subject") and end == 1  # "he"
     follows = after.lower()
     if base in listed("verbs of one form"):
-        return certain and words[0].lower() in ("he", "she", "it")
+        return (certain and words[0].lower() in ("he", "she", "it")) or (end == 1 and words[0][:1].isupper())
     forms = lexicon.forms[base]
     certain = certain or end < i  # "jobs never held"
     if forms.past != forms.participle or not after or certain:
@@ -385,6 +386,8 @@ def _opens_otherwise(words: list[str], lower: list[str], lexicon: Lexicon) -> bo
 
 def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
     start = 3 if lower[2:3] == ["not"] else 2
+    if lower[start : start + 2] == ["no", "longer"]:
+        return None
     while lower[start : start + 1] and lower[start] in listed("adverbs after there is"):
         start += 1
     end = start + 1

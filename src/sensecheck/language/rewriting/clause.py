@@ -228,6 +228,15 @@ class Clause:
         return singular is not None or self.noun.removesuffix("s").endswith(_ENDINGS_OF_THINGS)
 
     @property
+    def may_be_seen(self) -> bool:
+        """ "a dog can be seen", not "a reason can be seen"."""
+        return self.lexicon.nouns.get(self.noun, self.noun) not in listed("never seen")
+
+    @property
+    def can(self) -> str:
+        return "could" if self.past else "can"
+
+    @property
     def of_a_scene(self) -> bool:
         """Of someone or something in view, not of what somebody does in general: "a man eats", not "he eats"."""
         return not (self.named or self.determiner in listed("pronouns") or (self.plural and not self.counted))

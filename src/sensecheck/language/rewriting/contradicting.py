@@ -57,14 +57,18 @@ def is_not(clause: Clause) -> Iterator[str]:
 def there_are_some(clause: Clause) -> Iterator[str]:
     """There are no dogs: there are some dogs."""
     there = clause.subject[1:] if clause.determiner in ("no", "any", "a", "an") else clause.subject
+    seen = clause.may_be_seen and (not clause.rest or _is_ing(clause) or _is_place(clause))
     if clause.plural:
         yield from clause.say_each(said("there are some"), "there {auxiliary} {each} {there} {rest}", there=there)
-        yield clause.say("some {there} can be seen {rest}", there=there)
+        if seen:
+            yield clause.say("some {there} {can} be seen {rest}", there=there)
         yield clause.say("there {auxiliary} a few {there} {rest}", there=there)
     else:
         article = "some" if clause.noun in clause.lexicon.mass else "a"
         yield clause.say("there {auxiliary} {article} {there} {rest}", article=article, there=there)
-        yield clause.say("{article} {there} can be seen {rest}", article=article, there=there)
+        yield clause.say("there {auxiliary} indeed {article} {there} {rest}", article=article, there=there)
+        if seen:
+            yield clause.say("{article} {there} {can} be seen {rest}", article=article, there=there)
 
 
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
@@ -151,7 +155,7 @@ def there_is_none(clause: Clause) -> Iterator[str]:
     parts = _none_there(clause)
     if parts:
         yield clause.say("there {be} no {none} {rest}", **parts)
-        single = "not any" if parts["be"] == "are" else "not a single"
+        single = "not any" if parts["be"] in listed("plural be") else "not a single"
         yield clause.say("there {be} {single} {none} {rest}", single=single, **parts)
 
 
@@ -170,14 +174,16 @@ def none_is_there(clause: Clause) -> Iterator[str]:
     if parts is None:
         return
     if not clause.rest:
-        templates = ["no {none} can be seen", "no {none} {be} present", "no {none} {be} there"]
+        templates = ["no {none} {can} be seen", "no {none} {be} present", "no {none} {be} there"]
     elif _is_ing(clause):
-        templates = ["no {none} {be} {rest}", "no {none} can be seen {rest}"]
+        templates = ["no {none} {be} {rest}", "no {none} {can} be seen {rest}"]
     elif _is_place(clause):
-        templates = ["no {none} can be seen {rest}", "no {none} {be} {rest}"][: 1 if clause.first == "with" else 2]
+        templates = ["no {none} {can} be seen {rest}", "no {none} {be} {rest}"][: 1 if clause.first == "with" else 2]
     else:
         return
-    yield from (clause.say(template, **parts) for template in templates)
+    for template in templates:
+        if clause.may_be_seen or "seen" not in template:
+            yield clause.say(template, **parts)
 
 
 @rule(CONTRADICTS, "negation", "existential")
@@ -404,7 +410,7 @@ def exclusive_act(clause: Clause) -> Iterator[str]:
     """is eating: is fast asleep."""
     if not clause.animate or clause.partial or clause.determiner in ("every", "each", "only"):
         return
-    if clause.kind == "simple" and not clause.of_a_scene:
+    if clause.named or (clause.kind == "simple" and not clause.of_a_scene):
         return  # he works, and sleeps at night
     if not listed("half asleep").isdisjoint(clause.lower) or (clause.verb == "play" and "dead" in clause.lower):
         return
@@ -682,12 +688,12 @@ def refuses(clause: Clause) -> bool:
 @rule(CONTRADICTS, "affirmation", "simple", negated=None, half_denied=True)
 def has_some(clause: Clause) -> Iterator[str]:
     """has no arms: has some arms."""
-    if clause.verb == "have" and clause.first == "no" and clause.thing:
+    if clause.first == "no" and clause.thing and clause.thing[0].lower() not in listed("no number", "no longer a number"):
         end = clause.lexicon.noun_phrase_end(clause.thing) or len(clause.thing)
         noun = clause.thing[end - 1].lower()
         counted = noun in clause.lexicon.nouns and noun not in clause.lexicon.mass
         some = said("some arms") if clause.lexicon.is_plural(noun) else ("a",) if counted else ("some",)
-        yield from clause.say_each(some, "{subject} {has} {each} {thing}")
+        yield from clause.say_each(some, "{subject} {finite} {each} {thing}")
 
 
 # -- WordNet, frames -----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from sensecheck.language.rewriting.rules import CONTRADICTS, EQUIVALENT, RULES, 
 
 MAX_LETTERS = 2_000
 MAX_SHORTER = 3
-OF_THE_OPPOSITE = ("contraction", "cleft", "among", "adjunct cleft", "fronting", "modal", "what", "described", "identity", "object cleft")
+OF_THE_OPPOSITE = ("contraction", "cleft", "among", "adjunct cleft", "modal", "what", "described", "identity", "object cleft", "emphasis")
 """Families of rules that say the same of a denied sentence too: what they make of a sentence's opposite contradicts it."""
 INSERTED = {"adverb": "inserted", "emphasis": "inserted", "denying adverb": "inserted"}
 """Families whose rules put in a word, or a few, that say nothing of their own: "in fact", "by no means"."""

@@ -117,17 +117,19 @@ def completed_noun_phrase(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def without_there(clause: Clause) -> Iterator[str]:
     """There is a man eating; a man is eating; a man can be seen eating."""
-    if not clause.single:
+    if not clause.single or clause.subject[-1].endswith("ing"):
         return
     if _tells_state(clause):
-        yield clause.say("{subject} can be seen {rest}")
+        if clause.may_be_seen:
+            yield clause.say("{subject} {can} be seen {rest}")
         if clause.had:
             yield clause.say("{subject} {has} {thing}")
         elif clause.rest:
             yield clause.say("{subject} {be} {rest}")
     elif _tells_act(clause):
         yield clause.say("{subject} {be} {rest}")
-        yield clause.say("{subject} can be seen {rest}")
+        if clause.may_be_seen:
+            yield clause.say("{subject} {can} be seen {rest}")
     elif clause.first in listed("relatives") and len(clause.rest) > 2 and clause.lower_rest[1] in listed("be"):
         yield clause.say("{subject} {thing}")
 
@@ -319,7 +321,7 @@ def indeed_has(clause: Clause) -> bool:
 def fronting(clause: Clause) -> Iterator[str]:
     """A man is running in the park: in the park, a man is running."""
     words, lower, lexicon = clause.words, clause.lower, clause.lexicon
-    if len(words) > 14 or not listed("relatives", "question words").isdisjoint(clause.lower_rest):
+    if len(words) > 14 or (clause.negated and clause.kind == "copular") or not listed("relatives", "question words").isdisjoint(clause.lower_rest):
         return
     position = _last_preposition(clause, len(clause.subject))
     if position is None or position + 1 + lexicon.noun_phrase_end(words[position + 1 :]) != len(words):
@@ -632,6 +634,8 @@ def one_who(clause: Clause) -> Iterator[str]:
     if not known or (clause.kind == "copular" and clause.first in listed("determiners", "pronouns", "numbers")):
         return
     slots = {"was": "was" if clause.past else "is", "were": "were" if clause.past else "are"}
+    if clause.noun in listed("of people"):
+        return
     if clause.plural and clause.human:
         yield clause.say("among those who {predicate} {were} {subject}", **slots)
     elif clause.plural and clause.lexicon.is_plural(clause.noun):
@@ -672,7 +676,7 @@ def _wider_name(clause: Clause) -> str:
 @rule(FOLLOWS, "wider word", ANY_KIND, negated=None)
 def wider_word(clause: Clause) -> Iterator[str]:
     """A boy paints a horse: a boy paints an animal."""
-    if _monotone(clause) and not _unclear(clause):
+    if _monotone(clause) and not _unclear(clause) and clause.at(1) != ",":
         yield from map(spliced, swaps("wider word", clause, clause.lexicon.kinds))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sensecheck.language.rewriting.clause import Clause
+from sensecheck.language.rewriting.clause import Clause, in_lower_case
 from sensecheck.language.rewriting.lexicon import listed, table_of
 
 
@@ -16,11 +16,10 @@ _SOME = {any_: some for some, any_ in table_of("under a denial").items()}
 
 def affirmation(clause: Clause) -> Clause | None:
     """The clause without its "not"; None where other words need it: "did not move until noon"."""
-    if not clause.denied_by_not or may_be_so(clause) or not listed("needs a denial").isdisjoint(clause.lower_rest):
+    at_all = clause.lower_rest[-2:] == ["at", "all"]
+    rest = list(clause.rest[:-2] if at_all else clause.rest)
+    if not clause.denied_by_not or may_be_so(clause) or not listed("needs a denial").isdisjoint(in_lower_case(rest)):
         return None
-    rest = list(clause.rest)
-    if clause.lower_rest[-2:] == ["at", "all"]:
-        rest = rest[:-2]
     rest = [_SOME.get(word, word) for word in rest]
     kind = "simple" if clause.kind == "do" else clause.kind
     auxiliary = "" if clause.kind == "do" else clause.auxiliary

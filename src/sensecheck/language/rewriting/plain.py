@@ -79,6 +79,8 @@ def _ends_statement(words: list[str], i: int) -> bool:
     pronouns = listed("surely subjects of a clause") if words[i] == "but" else {"he", "she", "they", "we", "i"}
     if after[0] in pronouns and words[i] != ",":
         return True
+    if words[i] == "," and after[0] in ("he", "she", "they", "we", "i"):
+        return True
     if after[0] in ("that", "this") and words[i] == ",":
         return after[1] in _BE
     return after[0] in listed("surely subjects of a clause") and after[1] in _VERBS_OF_CLAUSES
@@ -112,7 +114,7 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     if end + 2 < len(lower) and lower[end + 2] == "," and (words[end + 1][:1].isupper() or words[end + 1].isdigit()):
         end += 2
     opening, after = words[:end], words[end + 1 :]
-    if end < 2 or len(after) < 3 or after[0].lower() in listed("conjunctions", "opens a phrase of time or place"):
+    if end < 2 or len(after) < 2 or after[0].lower() in listed("conjunctions", "opens a phrase of time or place"):
         return words
     short = end < 5 and _AUXILIARIES.isdisjoint(lower[:end])  # "after the war"
     if "," in after[:-1] and first in listed("opens a clause") and not short:

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 _ABBREVIATED = re.compile(r"(?:[A-Z]\.){2}$")
 _FOOTNOTE = re.compile(r"\[(?:citation needed|\d{1,3})\]|(?<=\.):\d{1,4}")
 _FINAL = ".!?…\"'”’ "
-_PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£€°\"“”/_])$")
+_PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£€°\"“”/_()])$")
 _COMPARED = frozenset(table_of("compared"))
 _OPENERS = listed("determiners", "pronouns", "prepositions", "adverbs", "numbers", "openers")
 _AUXILIARIES = listed("be", "have", "modals", "do")
@@ -332,7 +332,10 @@ def _is_no_sentence(text: str, words: list[str]) -> bool:
 
 def is_question(text: str) -> bool:
     """It says nothing that could follow or be contradicted."""
-    return text.rstrip(" \"'”’.!").endswith("?")
+    return text.rstrip(" \"'”’.!").endswith("?") or _TAG.search(text) is not None
+
+
+_TAG = re.compile(r"n['’]?t (?:i|you|he|she|it|we|they)\W{0,3}$", re.IGNORECASE)
 
 
 def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
@@ -488,17 +491,21 @@ def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lex
     if not head or not _all_safe(adverbs, lower):
         return None
     plural = _subject_plural(subject, head, lexicon)
-    if form in forms["base"] and form not in forms["past"]:
+    past = form in forms["past"] and form not in forms["third"]
+    if form in forms["base"]:  # "they put" may be of now, "he put" is not, and "saw" is hardly of a saw
+        now = plural or lower[0] in ("i", "you")
+        past = past and (not now or form in listed("rather a past form"))
+    if form in forms["base"] and not past:
         plural = plural or lower[0] not in ("i", "you")  # "a couple eat": the verb knows the number
-    past = form in forms["past"] and form not in forms["base"] and form not in forms["third"]
+    verb = (lexicon.base_of(form, "past") if past else lexicon.base_of(form, "third", "base", "past")) or ""
     if never:  # what never happened did not happen
         does = "did" if past else "do" if plural or lower[0] in ("i", "you") else "does"
         return Clause(
-            "do", lexicon, tuple(subject), does, lexicon.base_of(form, "third", "base", "past") or "",
+            "do", lexicon, tuple(subject), does, verb,
             tuple(words[position + 1 :]), plural=plural, past=past, head=head, negated=True, shortened=True,
         )  # fmt: skip
     return Clause(
-        "simple", lexicon, tuple(subject), verb=lexicon.base_of(form, "third", "base", "past") or "",
+        "simple", lexicon, tuple(subject), verb=verb,
         rest=tuple(words[position + 1 :]), plural=plural, past=past, head=head,
         negated=lower[0] in listed("no subject"), shortened=bool(adverbs),
     )  # fmt: skip
@@ -528,6 +535,8 @@ def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clau
         verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][:1].islower() else None
         if verb is not None and lexicon.is_noun(lower[i - 1]) and _is_phrase(words[:i], lexicon):
             head = _subject_head(words[:i], lexicon)
+            if i > 1 and lower[i - 1] in listed("part of a sport"):
+                return None  # "a person ice skating"
             if not head or _has_another_verb(lower, i, lexicon):
                 return None
             plural = _subject_plural(words[:i], head, lexicon)

@@ -253,6 +253,8 @@ def how_often(clause: Clause) -> Iterator[str]:
         return
     i = found[0]
     after = lower[i + 1] if i + 1 < len(lower) else ""
+    if lower[i - 1].endswith("ly") or lower[i - 1] in listed("measures how often"):
+        return
     if i == 0 or after in listed("fixed behind how often", "determiners") or lower[i - 1] in listed("determiners", "prepositions"):
         return
     for other in _OFTEN[lower[i]].split(" or "):

@@ -79,7 +79,7 @@ def modal_otherwise(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "modal", "modal")
 def it_is_possible(clause: Clause) -> Iterator[str]:
     """may rain: it is possible that it rains."""
-    if clause.auxiliary in ("might", "may") and clause.first not in listed("no verb behind a modal"):
+    if clause.auxiliary in ("might", "may") and clause.first not in listed("no verb behind a modal") - {"be"}:
         yield clause.say("it is possible that {subject} will {rest}")
         yield clause.say("perhaps {subject} will {rest}")
 
@@ -466,7 +466,7 @@ def one_of_two(clause: Clause) -> Iterator[str]:
         yield written(clause.but(subject=first, plural=False, auxiliary=forms.get(clause.auxiliary, clause.auxiliary)).words)
 
 
-@rule(FOLLOWS, "tense", "perfect", past=False)
+@rule(FOLLOWS, "tense", "perfect")
 def past_of_perfect(clause: Clause) -> Iterator[str]:
     """Ann has written a book: Ann wrote a book."""
     base = clause.lexicon.verb_of["participle"].get(clause.first, "")

@@ -130,8 +130,8 @@ def _none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     if clause.determiner in listed("gives way to no", "numbers") or clause.determiner.isdigit():
         of_a_group = there[:2] in (["a", "lot"], ["a", "group"], ["a", "bunch"])
         there = there[3:] if of_a_group else there[1:]
-        if of_a_group or (be == "is" and there and there[-1].lower() in clause.lexicon.plural_forms):
-            be = "are"
+        if there and there[-1].lower() in clause.lexicon.plural_forms:
+            be = _PLURAL_FORMS.get(be, be)
     elif not clause.plural or clause.determiner in listed("determiners"):
         return None
     lower = in_lower_case(there)

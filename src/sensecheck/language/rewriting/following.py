@@ -85,6 +85,8 @@ def completed_fragment(clause: Clause) -> Iterator[str]:
 @saying(EQUIVALENT, "aspect", "progressive", "{subject} {finite} {rest}", past=False)
 def simple_present(clause: Clause) -> bool:
     """is eating, eats: of a scene the two say the same."""
+    if clause.verb == "go" and clause.first == "to":
+        return False  # "is going to": it will be so
     return not clause.momentary and not clause.coordinated and (clause.fragment or clause.verb not in ("be", "get"))
 
 

@@ -27,7 +27,7 @@ _COMPARED = frozenset(table_of("compared"))
 _OPENERS = listed("determiners", "pronouns", "prepositions", "adverbs", "numbers", "openers")
 _AUXILIARIES = listed("be", "have", "modals", "do")
 _JOINS_NOUNS = listed("prepositions", "conjunctions", "determiners", "numbers", "be") | {",", "most", "not", "than", "as"}
-_JOINS_CLAUSES = listed("conjunctions") - {"and", "or", "but"}
+_JOINS_CLAUSES = (listed("conjunctions") | {"whether"}) - {"and", "or", "but"}
 MAX_WORDS = 80
 MAX_RELATIVE = 9
 """A relative further on belongs to no subject."""
@@ -186,7 +186,7 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
     lower = in_lower_case(words)
     if "," in lower and listed("conjunctions").isdisjoint(lower):
         return False
-    if not _JOINS_CLAUSES.isdisjoint(lower):
+    if not _JOINS_CLAUSES.isdisjoint(lower) or _says_when(lower):
         return False
     if lower[0] in listed("conjunctions", "question words") or lower[1:2] == [","] or not listed("relatives").isdisjoint(words[1:]):
         return False
@@ -197,6 +197,12 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
     ) or (
         len(words) < 5 and lower[0].endswith("ing")
     )
+
+
+def _says_when(lower: list[str]) -> bool:
+    """ "A minute after the bell": when something happened, not what."""
+    times = (i for i, word in enumerate(lower[:-1]) if lower[i + 1] in ("after", "before"))
+    return any(lower[i] in listed("names of a time") for i in times)
 
 
 def _begins_again(words: list[str], lexicon: Lexicon) -> bool:

@@ -395,7 +395,7 @@ def three_not_one(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "exclusive word", ANY_KIND)
 def exclusive_word(clause: Clause) -> Iterator[str]:
     """red, blue; soccer, tennis; beach, kitchen."""
-    if clause.past or '"' in clause.lower or not (clause.of_a_scene or clause.kind == "progressive") or len(clause.lower) > MAX_OF_SCENE:
+    if clause.past or clause.partial or '"' in clause.lower or not (clause.of_a_scene or clause.kind == "progressive") or len(clause.lower) > MAX_OF_SCENE:
         return  # what is one thing today may be another tomorrow, and reports tell of many days
     for swap in swaps("exclusive word", clause, clause.lexicon.exclusive):
         if swap.old in clause.lexicon.places:

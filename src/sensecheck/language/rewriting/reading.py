@@ -168,7 +168,7 @@ def _subject_plural(words: list[str], head: str, lexicon: Lexicon) -> bool:
     first = lower[0] if lower else ""
     if "and" not in lower and all(w[:1].isupper() for w in words):
         return False  # a name
-    if " ".join(lower[:2]) in _COMPARED:
+    if " ".join(lower[:2]) in _COMPARED or lower[:2] == ["a", "few"]:
         return True
     if first in listed("pronouns") and len(lower) == 1:
         return first in listed("plural pronouns")

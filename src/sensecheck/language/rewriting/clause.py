@@ -16,7 +16,23 @@ _CLOSING = re.compile(r" ([,;:.!?%)\]”])")
 _OPENING = re.compile(r"([(\[“$£€#]) ")
 _MARKS = frozenset(',;:.!?%)]”([“$£€#"/')
 _QUOTED = re.compile(r'" ([^"]*) "')
-_ENDINGS_OF_THINGS = ("tion", "sion", "ment", "nes", "ness", "ity", "itie", "ance", "ence", "ism", "ship", "ure", "logy", "logie", "sis")
+_ENDINGS_OF_THINGS = (
+    "tion",
+    "sion",
+    "ment",
+    "nes",
+    "ness",
+    "ity",
+    "itie",
+    "ance",
+    "ence",
+    "ism",
+    "ship",
+    "ure",
+    "logy",
+    "logie",
+    "sis",
+)
 _CLAUSE_SIGNS = listed("conjunctions", "relatives") | {",", ";", ":"}
 
 
@@ -317,7 +333,7 @@ class Clause:
         if rest[start] in listed("be") or rest[start] in ("has", "have"):
             return True
         following = [w for w in rest[start : start + 2] if w not in listed("before a second verb")]
-        forms = ("past",) if self.kind == "simple" and self.past else ("third", "base", "past")
+        forms: tuple[str, ...] = ("past",) if self.kind == "simple" and self.past else ("third", "base", "past")
         if self.kind not in ("simple", "do"):
             forms = ("third", "ing", "base", "past")
         if not following or not self.lexicon.base_of(following[0], *forms):

@@ -135,7 +135,13 @@ def _none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     elif not clause.plural or clause.determiner in listed("determiners"):
         return None
     lower = in_lower_case(there)
-    if not lower or lower[0] in listed("measures") or ("of" in lower and clause.determiner not in ("a", "an")) or lower[0] in listed("no longer a number") or not clause.single:
+    if (
+        not lower
+        or lower[0] in listed("measures")
+        or ("of" in lower and clause.determiner not in ("a", "an"))
+        or lower[0] in listed("no longer a number")
+        or not clause.single
+    ):
         return None
     return {"none": there, "be": be}
 
@@ -395,7 +401,13 @@ def three_not_one(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "exclusive word", ANY_KIND)
 def exclusive_word(clause: Clause) -> Iterator[str]:
     """red, blue; soccer, tennis; beach, kitchen."""
-    if clause.past or clause.partial or '"' in clause.lower or not (clause.of_a_scene or clause.kind == "progressive") or len(clause.lower) > MAX_OF_SCENE:
+    if (
+        clause.past
+        or clause.partial
+        or '"' in clause.lower
+        or not (clause.of_a_scene or clause.kind == "progressive")
+        or len(clause.lower) > MAX_OF_SCENE
+    ):
         return  # what is one thing today may be another tomorrow, and reports tell of many days
     for swap in swaps("exclusive word", clause, clause.lexicon.exclusive):
         if swap.old in clause.lexicon.places:
@@ -688,7 +700,11 @@ def refuses(clause: Clause) -> bool:
 @rule(CONTRADICTS, "affirmation", "simple", negated=None, half_denied=True)
 def has_some(clause: Clause) -> Iterator[str]:
     """has no arms: has some arms."""
-    if clause.first == "no" and clause.thing and clause.thing[0].lower() not in listed("no number", "no longer a number"):
+    if (
+        clause.first == "no"
+        and clause.thing
+        and clause.thing[0].lower() not in listed("no number", "no longer a number")
+    ):
         end = clause.lexicon.noun_phrase_end(clause.thing) or len(clause.thing)
         noun = clause.thing[end - 1].lower()
         counted = noun in clause.lexicon.nouns and noun not in clause.lexicon.mass

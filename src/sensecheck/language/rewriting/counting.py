@@ -104,9 +104,9 @@ def outside_the_bound(clause: Clause) -> Iterator[str]:
 def _shares(clause: Clause) -> Iterator[tuple[int, int]]:
     for i, word in enumerate(clause.lower):
         value = _value(word)
-        if value is not None and word.isdigit() and 0 < value < 100 and clause.at(i + 1) in ("%", "percent"):
-            if clause.at(i - 1) not in listed("no count behind"):
-                yield i, value
+        whole = value is not None and word.isdigit() and clause.at(i - 1) not in listed("no count behind")
+        if value is not None and whole and 0 < value < 100 and clause.at(i + 1) in ("%", "percent"):
+            yield i, value
 
 
 @rule(FOLLOWS, "number")
@@ -134,9 +134,8 @@ def _years(clause: Clause, *prepositions: str) -> Iterator[tuple[int, int]]:
     for i, word in enumerate(clause.lower):
         if i and is_year(word) and int(word) < 2100 and clause.at(i - 1) in prepositions:
             after = clause.at(i + 1)
-            if not after or after in listed("prepositions", "conjunctions") or after == ",":
-                if after not in ("and", "or", "to"):
-                    yield i, int(word)
+            if after in ("", ",") or (after in listed("prepositions", "conjunctions") - {"and", "or", "to"}):
+                yield i, int(word)
 
 
 @rule(FOLLOWS, "date")
@@ -194,9 +193,8 @@ def _dates(clause: Clause) -> Iterator[tuple[int, int, str, str]]:
         year = clause.at(end) if is_year(clause.at(end)) else ""
         end += bool(year)
         following = clause.at(end)
-        if not following or following in listed("prepositions", "conjunctions"):
-            if end - start > 1:
-                yield start - 1, end, words[i], year
+        if (not following or following in listed("prepositions", "conjunctions")) and end - start > 1:
+            yield start - 1, end, words[i], year
 
 
 def _happens_once(clause: Clause) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
+from importlib import import_module
 from itertools import islice
 
-# Imported for their rules, which are listed in this order.
-from sensecheck.language.rewriting import contradicting, following, turning, subjects, counting  # noqa: F401, I001
 from sensecheck.language.rewriting.clause import Clause
 from sensecheck.language.rewriting.leaving_out import shorter
 from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
@@ -16,10 +15,25 @@ from sensecheck.language.rewriting.opposing import affirmation, denial
 from sensecheck.language.rewriting.reading import is_question, read
 from sensecheck.language.rewriting.rules import CONTRADICTS, EQUIVALENT, RULES, Rewrite, Rule
 
+# Imported for their rules, which are listed in this order.
+for _module in ("contradicting", "following", "turning", "subjects", "counting"):
+    import_module(f"sensecheck.language.rewriting.{_module}")
+
 MAX_LETTERS = 2_000
 MAX_SHORTER = 3
-OF_THE_OPPOSITE = ("contraction", "cleft", "among", "adjunct cleft", "modal", "what", "described", "identity", "object cleft", "emphasis")
-"""Families of rules that say the same of a denied sentence too: what they make of a sentence's opposite contradicts it."""
+OF_THE_OPPOSITE = (
+    "contraction",
+    "cleft",
+    "among",
+    "adjunct cleft",
+    "modal",
+    "what",
+    "described",
+    "identity",
+    "object cleft",
+    "emphasis",
+)
+"""Families of rules that say the same of a denied sentence too: made of a sentence's opposite, that contradicts it."""
 INSERTED = {"adverb": "inserted", "emphasis": "inserted", "denying adverb": "inserted"}
 """Families whose rules put in a word, or a few, that say nothing of their own: "in fact", "by no means"."""
 _DENIALS = listed("negatives") - {"without"}
@@ -29,7 +43,7 @@ def _key(text: str) -> str:
     return text.lower().translate(_NOTHING_NEW)
 
 
-_NOTHING_NEW = str.maketrans("’", "'", " \t\n.,!?\"“”")
+_NOTHING_NEW = str.maketrans("’", "'", ' \t\n.,!?"“”')
 """Two texts that differ in these alone are one."""
 
 

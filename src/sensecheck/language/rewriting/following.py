@@ -247,7 +247,11 @@ def number_otherwise(clause: Clause) -> Iterator[str]:
     """two: 2, a pair of."""
     for i, word in enumerate(clause.lower):
         after = clause.at(i + 1)
-        if after in ("/", "%") or clause.at(i - 1) in ("/", "$", "£", "€", "-") or (i and clause.words[i - 1][:1].isupper()):
+        if (
+            after in ("/", "%")
+            or clause.at(i - 1) in ("/", "$", "£", "€", "-")
+            or (i and clause.words[i - 1][:1].isupper())
+        ):
             continue  # part of a sum, a date or a name
         if word in _DIGITS:
             yield clause.with_words(i, i + 1, _DIGITS[word])
@@ -323,7 +327,11 @@ def indeed_has(clause: Clause) -> bool:
 def fronting(clause: Clause) -> Iterator[str]:
     """A man is running in the park: in the park, a man is running."""
     words, lower, lexicon = clause.words, clause.lower, clause.lexicon
-    if len(words) > 14 or (clause.negated and clause.kind == "copular") or not listed("relatives", "question words").isdisjoint(clause.lower_rest):
+    if (
+        len(words) > 14
+        or (clause.negated and clause.kind == "copular")
+        or not listed("relatives", "question words").isdisjoint(clause.lower_rest)
+    ):
         return
     position = _last_preposition(clause, len(clause.subject))
     if position is None or position + 1 + lexicon.noun_phrase_end(words[position + 1 :]) != len(words):

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sensecheck.language.rewriting.clause import Clause, written
+from sensecheck.language.rewriting.clause import Clause
 from sensecheck.language.rewriting.lexicon import listed
 from sensecheck.language.rewriting.plain import is_year
-from sensecheck.language.rewriting.rules import FOLLOWS, rule
 
 _CLOSED = listed("prepositions", "determiners", "conjunctions", "relatives", "be", "have", "modals", "no last word")
 _NEW_CLAUSE = listed("determiners", "pronouns", "be", "have", "modals", "do")
@@ -81,7 +80,9 @@ def _may_go(clause: Clause, end: int) -> bool:
         return clause.past and clause.verb not in listed("asks") and clause.kind != "modal"
     if word == "by" and after in lexicon.verb_of["ing"]:
         return clause.kind != "copular" or end > 1
-    if word == "that" and (after in _AUXILIARIES or after in lexicon.verb_of["past"] or after in lexicon.verb_of["third"]):
+    if word == "that" and (
+        after in _AUXILIARIES or after in lexicon.verb_of["past"] or after in lexicon.verb_of["third"]
+    ):
         return _brings_in(clause, end)
     if word in listed("before a time") and is_time(clause.lower_rest[end + 1 :]):
         return True
@@ -120,8 +121,10 @@ def _opens_more(clause: Clause, start: int) -> bool:
     if word == "and":
         return "," not in clause.lower_rest[max(0, start - 6) : start - 1]
     named = clause.rest[start][:1].isupper() and clause.rest[start - 2][:1].isupper()
-    return named or word in listed("goes on behind a comma", "prepositions", "pronouns", "articles") or (
-        word in clause.lexicon.verb_of["ing"] and word not in clause.lexicon.nouns
+    return (
+        named
+        or word in listed("goes on behind a comma", "prepositions", "pronouns", "articles")
+        or (word in clause.lexicon.verb_of["ing"] and word not in clause.lexicon.nouns)
     )
 
 
@@ -135,8 +138,10 @@ def _second_may_go(clause: Clause, position: int) -> bool:
         return False
     if after in _NEW_CLAUSE:
         return True
-    return clause.kind == "simple" and clause.form_of(clause.verb) in lexicon.verb_of["past"] and (
-        after in lexicon.verb_of["past"] and after not in lexicon.nouns
+    return (
+        clause.kind == "simple"
+        and clause.form_of(clause.verb) in lexicon.verb_of["past"]
+        and (after in lexicon.verb_of["past"] and after not in lexicon.nouns)
     )
 
 
@@ -146,10 +151,3 @@ def is_time(words: Sequence[str]) -> bool:
         return True
     timely = all(word.isdigit() or word in listed("words of time") for word in words)
     return timely and any(word in listed("names of a time") for word in words)
-
-
-@rule(FOLLOWS, "left out", negated=None)
-def plainly_said(clause: Clause) -> Iterator[str]:
-    """However, the bus (a red one) also stops: the bus stops."""
-    if clause.shortened:
-        yield written(clause.words)

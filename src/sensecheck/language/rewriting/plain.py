@@ -1,7 +1,7 @@
 """What a sentence plainly says: linking words, openings, asides and second sentences taken off, before it is read.
 
-All of it works on lists of words, and each step keeps what follows from the sentence: "However, in 1998 the club, a small
-one, also moved (to York); it stayed." plainly says "the club moved in 1998".
+All of it works on lists of words, and each step keeps what follows from the sentence: "However, in 1998 the club, a
+small one, also moved (to York); it stayed." plainly says "the club moved in 1998".
 """
 
 from __future__ import annotations
@@ -119,7 +119,9 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     short = end < 5 and _AUXILIARIES.isdisjoint(lower[:end])  # "after the war"
     if "," in after[:-1] and first in listed("opens a clause") and not short:
         return words  # which of the commas ends it is anybody's guess
-    if first not in listed("opens a clause") and any(word in _AUXILIARIES or word == "that" for word in [first, *words[1:end]]):
+    if first not in listed("opens a clause") and any(
+        word in _AUXILIARIES or word == "that" for word in [first, *words[1:end]]
+    ):
         return words
     return [*after, first, *opening[1:]]
 

@@ -12,8 +12,8 @@ from sensecheck.language.rewriting.clause import Clause, in_lower_case
 from sensecheck.language.rewriting.lexicon import Lexicon, listed, table_of
 from sensecheck.language.rewriting.plain import is_safe_adverb, plainly
 
-# One alternative per class of character, none nested: linear on any input. A title, an initial and an abbreviation such as
-# "U.S." keep their full stop, a number its commas, a time of day its colon.
+# One alternative per class of character, none nested: linear on any input. A title, an initial and an abbreviation such
+# as "U.S." keep their full stop, a number its commas, a time of day its colon.
 _TITLE = r"(?:Mrs?|Ms|Dr|St|Jr|Sr|Prof|Gen|Sen|Rev|Lt|Col|Capt|Mt|Bros|Inc|Ltd|Co|No|vs|etc)\.(?!\w)"
 _TOKEN = re.compile(
     rf"{_TITLE}|[A-Z]\.(?=\s[A-Z])|(?:[A-Z]\.){{2,8}}(?!\w)|\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|\d+:\d+"
@@ -26,7 +26,13 @@ _PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£�
 _COMPARED = frozenset(table_of("compared"))
 _OPENERS = listed("determiners", "pronouns", "prepositions", "adverbs", "numbers", "openers")
 _AUXILIARIES = listed("be", "have", "modals", "do")
-_JOINS_NOUNS = listed("prepositions", "conjunctions", "determiners", "numbers", "be") | {",", "most", "not", "than", "as"}
+_JOINS_NOUNS = listed("prepositions", "conjunctions", "determiners", "numbers", "be") | {
+    ",",
+    "most",
+    "not",
+    "than",
+    "as",
+}
 _JOINS_CLAUSES = (listed("conjunctions") | {"whether"}) - {"and", "or", "but"}
 MAX_WORDS = 80
 MAX_RELATIVE = 9
@@ -57,8 +63,8 @@ def tokens_of(text: str) -> list[str]:
 def _without_quotes(text: str) -> str:
     """ "It rained." said of the whole sentence: it rained."""
     whole = text.strip()
-    if whole[:1] in ("\"", "“") and len(whole) > 2 and not any(mark in whole[1:].rstrip(_FINAL) for mark in "\"“”"):
-        return whole[1:].rstrip("\"” .") + "."
+    if whole[:1] in ('"', "“") and len(whole) > 2 and not any(mark in whole[1:].rstrip(_FINAL) for mark in '"“”'):
+        return whole[1:].rstrip('"” .') + "."
     return text
 
 
@@ -80,7 +86,23 @@ def _uncontracted(token: str, first: bool) -> list[str]:
     return [token]
 
 
-_COMMON_ENDINGS = ("tions", "ments", "ings", "ers", "ors", "ists", "ities", "ages", "ances", "ences", "tion", "ment", "ness", "ity", "ism")
+_COMMON_ENDINGS = (
+    "tions",
+    "ments",
+    "ings",
+    "ers",
+    "ors",
+    "ists",
+    "ities",
+    "ages",
+    "ances",
+    "ences",
+    "tion",
+    "ment",
+    "ness",
+    "ity",
+    "ism",
+)
 
 
 _ADJECTIVE_ENDINGS = ("al", "ous", "ive", "ic", "able", "ible", "ful", "less", "ary")
@@ -109,7 +131,10 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if ending and not (words[1:2] and words[1][:1].isupper()):
         return [lower, *words[1:]]
     common_word = (
-        lower in _OPENERS or lower in lexicon.nouns or _known_adjective(words, lexicon) or lower in lexicon.verb_of["ing"]
+        lower in _OPENERS
+        or lower in lexicon.nouns
+        or _known_adjective(words, lexicon)
+        or lower in lexicon.verb_of["ing"]
     )
     return [lower if common_word else words[0], *words[1:]]
 
@@ -188,14 +213,18 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
         return False
     if not _JOINS_CLAUSES.isdisjoint(lower) or _says_when(lower):
         return False
-    if lower[0] in listed("conjunctions", "question words") or lower[1:2] == [","] or not listed("relatives").isdisjoint(words[1:]):
+    if (
+        lower[0] in listed("conjunctions", "question words")
+        or lower[1:2] == [","]
+        or not listed("relatives").isdisjoint(words[1:])
+    ):
         return False
     if not listed("marks of another clause", "modals").isdisjoint(lower) or _begins_again(words, lexicon):
         return False
-    return any(lexicon.is_noun(w) or w in listed("pronouns") or _ends_name(w) for w in [*lower, *words[1:]]) or (
-        lower[0] == "the" or (len(words) == 1 and lower[0] in listed("parts of a number"))
-    ) or (
-        len(words) < 5 and lower[0].endswith("ing")
+    return (
+        any(lexicon.is_noun(w) or w in listed("pronouns") or _ends_name(w) for w in [*lower, *words[1:]])
+        or (lower[0] == "the" or (len(words) == 1 and lower[0] in listed("parts of a number")))
+        or (len(words) < 5 and lower[0].endswith("ing"))
     )
 
 
@@ -312,7 +341,9 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
         return follows not in lexicon.verb_of["ing"] and not follows.endswith("ly")  # an object
     # A name, or something certain, has come to its verb; "a man" may go on.
-    named = all(_ends_name(word) or word in listed("parts of a name") for word in words[1:end]) and (end > 1 or _ends_name(words[0]))
+    named = all(_ends_name(word) or word in listed("parts of a name") for word in words[1:end]) and (
+        end > 1 or _ends_name(words[0])
+    )
     named = named or (words[0][:1].isupper() and words[0] != "I" and end > 1)
     return named or words[0].lower() in listed("opens a certain subject") or words[0].endswith(("'s", "’s"))
 
@@ -429,7 +460,12 @@ def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: 
 
 
 def _with_auxiliary(
-    words: list[str], lower: list[str], position: int, noun_phrase: list[str], lexicon: Lexicon, left: Sequence[str] = ()
+    words: list[str],
+    lower: list[str],
+    position: int,
+    noun_phrase: list[str],
+    lexicon: Lexicon,
+    left: Sequence[str] = (),
 ) -> Clause | None:
     """`noun_phrase`: the part of the subject that says what it is about."""
     auxiliary, after, adverbs = lower[position], lower[position + 1 :], list(left)

@@ -1,5 +1,5 @@
-"""Rules about whom or what a sentence is: someone for a name, a company for the company; and nobody, no company, something
-else altogether.
+"""Rules about whom or what a sentence is: someone for a name, a company for the company; and nobody, no company,
+something else altogether.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ def _speaks_of_itself(clause: Clause) -> bool:
 def someone(clause: Clause) -> Iterator[str]:
     """He left; Ann Lee left: someone left."""
     of_one = clause.determiner in ("he", "she", "i") and len(clause.subject) == 1
-    if (of_one or clause.named_person) and may_be_weakened(clause) and not _speaks_of_itself(clause):
-        if not clause.plural:
-            yield clause.say("someone {predicate}", predicate=_predicate_of(clause, "someone"))
+    if not (of_one or clause.named_person) or clause.plural:
+        return
+    if may_be_weakened(clause) and not _speaks_of_itself(clause):
+        yield clause.say("someone {predicate}", predicate=_predicate_of(clause, "someone"))
 
 
 @rule(FOLLOWS, "wider subject", _ASSERTED)
@@ -82,7 +83,24 @@ def _counts_one(noun: str, clause: Clause) -> bool:
     if noun in clause.lexicon.mass or clause.lexicon.is_plural(noun):
         return False
     return noun in clause.lexicon.nouns or not noun.endswith(
-        ("ing", "ness", "ment", "tion", "sion", "ism", "ance", "ence", "ity", "cy", "ics", "ship", "hood", "dom", "th", "s")
+        (
+            "ing",
+            "ness",
+            "ment",
+            "tion",
+            "sion",
+            "ism",
+            "ance",
+            "ence",
+            "ity",
+            "cy",
+            "ics",
+            "ship",
+            "hood",
+            "dom",
+            "th",
+            "s",
+        )
     )
 
 
@@ -159,11 +177,15 @@ def someone_has_it(clause: Clause) -> Iterator[str]:
     phrase = _kind_of_subject(clause) if owner else ()
     if not phrase or len(phrase) > 2 or clause.noun in listed("not had") or clause.noun not in clause.lexicon.nouns:
         return
-    if clause.noun not in listed("not had") and not clause.noun.endswith(("tion", "ment", "ness", "ity", "sion", "ance", "ence", "al")):
+    if clause.noun not in listed("not had") and not clause.noun.endswith(
+        ("tion", "ment", "ness", "ity", "sion", "ance", "ence", "al")
+    ):
         has = "had" if clause.past else "has" if owner in ("he", "she") else "have"
         many = clause.lexicon.is_plural(clause.noun)
         if many or _counts_one(clause.noun, clause):
-            yield clause.say("{owner} {has} {a} {phrase}", owner=owner or "", has=has, a=[] if many else ["a"], phrase=phrase)
+            yield clause.say(
+                "{owner} {has} {a} {phrase}", owner=owner or "", has=has, a=[] if many else ["a"], phrase=phrase
+            )
 
 
 # -- nobody, none --------------------------------------------------------------------------------------------------
@@ -173,9 +195,9 @@ def someone_has_it(clause: Clause) -> Iterator[str]:
 def no_such_one(clause: Clause) -> Iterator[str]:
     """The bridge was built: no bridge was built."""
     phrase = _kind_of_subject(clause)
-    if phrase and not clause.universal and not _speaks_of_itself(clause):
-        if clause.plural and clause.lexicon.is_plural(clause.noun) or not clause.plural:
-            yield clause.say("no {phrase} {predicate}", phrase=phrase)
+    agrees = not clause.plural or clause.lexicon.is_plural(clause.noun)
+    if phrase and agrees and not clause.universal and not _speaks_of_itself(clause):
+        yield clause.say("no {phrase} {predicate}", phrase=phrase)
 
 
 @rule(CONTRADICTS, "nobody", _ASSERTED)
@@ -255,7 +277,11 @@ def how_often(clause: Clause) -> Iterator[str]:
     after = lower[i + 1] if i + 1 < len(lower) else ""
     if lower[i - 1].endswith("ly") or lower[i - 1] in listed("measures how often"):
         return
-    if i == 0 or after in listed("fixed behind how often", "determiners") or lower[i - 1] in listed("determiners", "prepositions"):
+    if (
+        i == 0
+        or after in listed("fixed behind how often", "determiners")
+        or lower[i - 1] in listed("determiners", "prepositions")
+    ):
         return
     for other in _OFTEN[lower[i]].split(" or "):
         yield written([*clause.tokens[:i], *other.split(), *clause.tokens[i + 1 :]])

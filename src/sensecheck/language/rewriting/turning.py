@@ -20,6 +20,13 @@ _TO = table_of("said otherwise before to")
 _ASSERTED = "progressive copular perfect modal simple"
 
 
+@rule(FOLLOWS, "left out", negated=None)
+def plainly_said(clause: Clause) -> Iterator[str]:
+    """However, the bus (a red one) also stops: the bus stops."""
+    if clause.shortened:
+        yield written(clause.words)
+
+
 # -- short and full forms ------------------------------------------------------------------------------------------
 
 
@@ -33,9 +40,9 @@ def in_full(clause: Clause) -> Iterator[str]:
 def in_short(clause: Clause) -> Iterator[str]:
     """It is late: it's late."""
     short = _SHORT_FORMS.get(clause.auxiliary)
-    if short and len(clause.subject) == 1 and clause.determiner in listed("takes short forms"):
-        if clause.auxiliary != "is" or clause.determiner not in ("i", "we", "they", "you"):
-            yield written([clause.subject[0] + short, *clause.words[2:]])
+    agrees = clause.auxiliary != "is" or clause.determiner not in ("i", "we", "they", "you")
+    if short and agrees and len(clause.subject) == 1 and clause.determiner in listed("takes short forms"):
+        yield written([clause.subject[0] + short, *clause.words[2:]])
 
 
 @rule(EQUIVALENT, "contraction", "modal perfect copular", negated=True)
@@ -125,9 +132,9 @@ def _agent_end(clause: Clause) -> int:
     if not agent or agent[0] in listed("possessives") or agent[0].endswith("ing") or agent[0][0].isdigit():
         return 0
     named = rest[2][:1].isupper() or agent[0] in listed("determiners", "numbers")
-    if not named or is_time(agent) or "and" in agent[:-1] and rest[end - 1][:1].islower() or "to" in agent:
+    if not named or is_time(agent) or ("and" in agent[:-1] and rest[end - 1][:1].islower()) or "to" in agent:
         return 0
-    return end if end == len(rest) or lower[end] in listed("prepositions") and lower[end] not in ("of", "to") else 0
+    return end if end == len(rest) or (lower[end] in listed("prepositions") and lower[end] not in ("of", "to")) else 0
 
 
 @rule(EQUIVALENT, "passive", "copular", past=True)
@@ -171,10 +178,14 @@ def _object_end(clause: Clause) -> int:
     """Where a plain object ends that may come first: "the Sun | in 1998"; 0 where there is none."""
     rest, lower = clause.rest, clause.lower_rest
     end = 0
-    while end < len(rest) and lower[end] not in listed("prepositions", "conjunctions", "relatives") and lower[end] != ",":
+    while (
+        end < len(rest) and lower[end] not in listed("prepositions", "conjunctions", "relatives") and lower[end] != ","
+    ):
         end += 1
     named = bool(end) and all(word[:1].isupper() or word[:1].isdigit() for word in rest[:end])
-    described = bool(end) and lower[0] in ("a", "an", "the", "this") and clause.lexicon.noun_phrase_end(rest) in (0, end)
+    described = (
+        bool(end) and lower[0] in ("a", "an", "the", "this") and clause.lexicon.noun_phrase_end(rest) in (0, end)
+    )
     if not (named or described) or any(_is_verb(clause, w) or w.endswith(("ing", "ly")) for w in lower[1:end]):
         return 0
     after = lower[end : end + 1]
@@ -233,9 +244,7 @@ def the_other_way_round(clause: Clause) -> Iterator[str]:
     found = _compared(clause)
     for less in clause.lexicon.opposites.get(found[0], ())[:1] if found else ():
         is_ = _is_of(found[1], clause) if found else ""
-        yield clause.say(
-            "{other} {is_} {less} than {subject}", other=found[1] if found else "", is_=is_, less=less
-        )
+        yield clause.say("{other} {is_} {less} than {subject}", other=found[1] if found else "", is_=is_, less=less)
 
 
 @rule(CONTRADICTS, "comparison", "copular")
@@ -250,9 +259,12 @@ def the_other_is_more(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "opposite", "copular")
 def less_not_more(clause: Clause) -> Iterator[str]:
     """is more popular than tea: is less popular than tea."""
-    if "than" in clause.lower_rest and clause.first in ("more", "less") and clause.lower_rest[1] not in ("than", "of"):
-        if clause.lexicon.describes(clause.lower_rest[1]) or not clause.lexicon.is_plural(clause.lower_rest[1]):
-            yield clause.say("{subject} {be} {less} {thing}", less="less" if clause.first == "more" else "more")
+    if "than" not in clause.lower_rest or clause.first not in ("more", "less"):
+        return
+    quality = clause.lower_rest[1]
+    counted = clause.lexicon.is_plural(quality) and not clause.lexicon.describes(quality)
+    if quality not in ("than", "of") and not counted:
+        yield clause.say("{subject} {be} {less} {thing}", less="less" if clause.first == "more" else "more")
 
 
 # -- what comes first ----------------------------------------------------------------------------------------------
@@ -310,10 +322,11 @@ def clause_first(clause: Clause) -> Iterator[str]:
         return
     start = openers[0]
     begun = start and start + 2 < len(lower) and lower[start + 1] in listed("surely subjects of a clause")
-    if begun and any(_is_verb(clause, word) for word in lower[start + 2 :]) and not clause.lower[0] == "it":
-        if clause.verb not in listed("takes that", "asks") and "that" not in lower[:start]:
-            main = clause.but(rest=clause.rest[:start])
-            yield written([*clause.rest[start:], ",", *main.words])
+    if not begun or clause.lower[0] == "it" or clause.verb in listed("takes that", "asks") or "that" in lower[:start]:
+        return
+    if any(_is_verb(clause, word) for word in lower[start + 2 :]):
+        main = clause.but(rest=clause.rest[:start])
+        yield written([*clause.rest[start:], ",", *main.words])
 
 
 @rule(EQUIVALENT, "adjunct cleft", "copular simple", past=True)
@@ -362,9 +375,10 @@ def what_one_did(clause: Clause) -> Iterator[str]:
 def was_able_to(clause: Clause) -> Iterator[str]:
     """Ann wrote a book: Ann was able to write a book."""
     acts = clause.human or clause.named or clause.determiner == "i"
-    if acts and clause.verb not in listed("nothing one does") and not clause.coordinated and may_be_weakened(clause):
-        if clause.verb not in listed("nothing one is able to"):
-            yield clause.say("{subject} {be} able to {verb} {rest}")
+    if not acts or clause.verb in listed("nothing one does", "nothing one is able to"):
+        return
+    if not clause.coordinated and may_be_weakened(clause):
+        yield clause.say("{subject} {be} able to {verb} {rest}")
 
 
 @rule(EQUIVALENT, "described", "copular", negated=None)
@@ -387,7 +401,7 @@ def _is_quality(clause: Clause) -> bool:
         return end > 1 and clause.lower_rest[end - 1] not in listed("names of a time", "no kind of thing")
     if not lexicon.describes(first) or first in listed("no quality of its own") or first in listed("prepositions"):
         return False
-    return len(clause.rest) == 1 or clause.lower_rest[1] in ("and", "in", "for") and "to" not in clause.lower_rest
+    return len(clause.rest) == 1 or (clause.lower_rest[1] in ("and", "in", "for") and "to" not in clause.lower_rest)
 
 
 @rule(EQUIVALENT, "identity", "copular", negated=None)
@@ -397,9 +411,13 @@ def the_one_is(clause: Clause) -> Iterator[str]:
         return
     if clause.plural or len(clause.rest) < 2 or len(clause.rest) > 12 or clause.determiner in listed("not singled out"):
         return
-    if clause.negated and not clause.denied_by_not or not listed("no kind of thing").isdisjoint(clause.lower_rest[:3]):
+    if (clause.negated and not clause.denied_by_not) or not listed("no kind of thing").isdisjoint(
+        clause.lower_rest[:3]
+    ):
         return
-    if not listed("relatives", "be", "have").isdisjoint(clause.lower_rest) or clause.lexicon.is_plural(clause.lower_rest[1]):
+    if not listed("relatives", "be", "have").isdisjoint(clause.lower_rest) or clause.lexicon.is_plural(
+        clause.lower_rest[1]
+    ):
         return
     yield clause.say("{rest} {be} {not_} {subject}", not_=["not"] if clause.negated else [])
 
@@ -437,7 +455,7 @@ def did_something(clause: Clause) -> Iterator[str]:
     if clause.lower_rest[end : end + 1] in (["of"], ["to"], ["for"]) or clause.lexicon.is_animal(noun):
         return
     what = "someone" if clause.lexicon.is_person(noun) and not clause.lexicon.is_plural(noun) else "something"
-    if what == "something" and clause.lexicon.is_person(noun) or clause.rest[end - 1][:1].isupper():
+    if (what == "something" and clause.lexicon.is_person(noun)) or clause.rest[end - 1][:1].isupper():
         return
     yield clause.say(f"{{subject}} {verb} {{what}} {{after}}", what=what, after=clause.rest[end:])
 
@@ -459,11 +477,13 @@ def one_of_two(clause: Clause) -> Iterator[str]:
         if not side or not plain:
             return
     many = clause.lexicon.is_plural(in_lower_case(first)[-1])
-    if clause.kind == "copular" and clause.lexicon.is_plural(clause.lower_rest[-1]) or "of" in lower:
+    if (clause.kind == "copular" and clause.lexicon.is_plural(clause.lower_rest[-1])) or "of" in lower:
         return
     if not many:
         forms = {"are": "is", "were": "was", "have": "has"}
-        yield written(clause.but(subject=first, plural=False, auxiliary=forms.get(clause.auxiliary, clause.auxiliary)).words)
+        yield written(
+            clause.but(subject=first, plural=False, auxiliary=forms.get(clause.auxiliary, clause.auxiliary)).words
+        )
 
 
 @rule(FOLLOWS, "tense", "perfect")
@@ -473,7 +493,9 @@ def past_of_perfect(clause: Clause) -> Iterator[str]:
     if not base or not may_be_weakened(clause) or not listed("goes with the perfect").isdisjoint(clause.lower_rest):
         return
     if base == "be" and len(clause.rest) > 1:
-        yield clause.say("{subject} {was} {thing}", was="were" if clause.plural or clause.determiner == "you" else "was")
+        yield clause.say(
+            "{subject} {was} {thing}", was="were" if clause.plural or clause.determiner == "you" else "was"
+        )
     elif base not in ("be", "have", "get", "become") and clause.thing:
         yield clause.say("{subject} {did} {thing}", did=clause.lexicon.forms[base].past)
 
@@ -482,9 +504,10 @@ def past_of_perfect(clause: Clause) -> Iterator[str]:
 def it_is_possible_for(clause: Clause) -> Iterator[str]:
     """can swim: it is possible for her to swim."""
     necessary = {"can": "possible", "must": "necessary"}.get(clause.auxiliary)
-    if necessary and clause.first not in listed("no verb behind a modal") - {"be"} and not clause.first.endswith("ly"):
-        if clause.determiner not in ("one", "there", "that", "this", "it") and clause.single:
-            yield clause.say("it is {how} for {them} to {rest}", how=necessary, them=_as_object(clause))
+    if not necessary or not clause.single or clause.determiner in ("one", "there", "that", "this", "it"):
+        return
+    if clause.first not in listed("no verb behind a modal") - {"be"} and not clause.first.endswith("ly"):
+        yield clause.say("it is {how} for {them} to {rest}", how=necessary, them=_as_object(clause))
 
 
 @rule(EQUIVALENT, "object cleft", "simple do", negated=None)
@@ -493,9 +516,15 @@ def it_is_what(clause: Clause) -> Iterator[str]:
     end = _object_end(clause)
     if not end or not clause.single or clause.coordinated or clause.determiner in listed("not singled out"):
         return
-    if clause.first in listed("negatives", "not singled out") or clause.lower_rest[end - 1] in listed("names of a time"):
+    if clause.first in listed("negatives", "not singled out") or clause.lower_rest[end - 1] in listed(
+        "names of a time"
+    ):
         return
-    if clause.verb == "be" or (clause.negated and not clause.denied_by_not) or clause.lower_rest[end : end + 1] == ["for"]:
+    if (
+        clause.verb == "be"
+        or (clause.negated and not clause.denied_by_not)
+        or clause.lower_rest[end : end + 1] == ["for"]
+    ):
         return
     did = [clause.does, "not", clause.verb] if clause.negated else [clause.finite]
     was = "was" if clause.past else "is"

@@ -431,7 +431,7 @@ def one_of_many(clause: Clause) -> Iterator[str]:
     end = next((i for i in range(2, len(lower)) if lower[i] in clause.lexicon.plural_forms), 0)
     inside = lower[2:end]
     if end and all(word in listed("determiners", "numbers") or clause.lexicon.describes(word) for word in inside):
-        kept = [word for word in clause.rest[2:end] if clause.lexicon.describes(word.lower())]
+        kept = [word for word in clause.rest[2:end] if word.lower() not in listed("determiners", "numbers")]
         if end + 1 == len(lower) or lower[end + 1] in listed("prepositions"):
             yield clause.say("{subject} {be} a {kept} {one}", kept=kept, one=clause.lexicon.nouns[lower[end]])
 

@@ -131,6 +131,12 @@ class RuleGenerator:
         made = guarded("rewriting", rewrite, request.text, request.positive, request.n, self._lexicon)
         return None if isinstance(made, Fault) else {r.text: r.rule for r in made}
 
+    def why_none(self, text: str) -> str | None:
+        """Why the rules have no statements for a text, where it is of the text."""
+        from sensecheck.language.rewriting.engine import why_none
+
+        return why_none(text)
+
     def rules(self, request: Request) -> Mapping[str, str]:
         """statement → the name of the rule that makes it."""
         return self._made(request) or {}

@@ -194,8 +194,11 @@ class Pipeline:
             trial.statements = [
                 Statement(text, made_by=made_by.get(text, "")) for text in distinct(texts, trial.hypothesis)
             ]
+            why_none = getattr(self.generator.model, "why_none", None)
             if all(part is None for part in parts):
                 trial.reason = NO_GENERATION
+            elif not trial.statements and callable(why_none):
+                trial.reason = why_none(trial.hypothesis)
 
     def _made_by(self, requests: Sequence[Request], answers: Sequence[list[str] | None]) -> dict[str, str]:
         """statement → the rule or the prompt that made it, the first where several did."""

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from itertools import islice
 
+from sensecheck.language.other_language import in_other_language
 from sensecheck.language.rewriting.clause import Clause
 from sensecheck.language.rewriting.leaving_out import shorter
 from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
@@ -20,6 +21,8 @@ for _module in ("contradicting", "following", "turning", "subjects", "counting")
     import_module(f"sensecheck.language.rewriting.{_module}")
 
 MAX_LETTERS = 2_000
+OTHER_LANGUAGE = "the hypothesis is in another language, and the sentence rules are for English"
+QUESTION = "the hypothesis is a question: nothing follows from it"
 MAX_SHORTER = 3
 OF_THE_OPPOSITE = (
     "contraction",
@@ -47,12 +50,17 @@ _NOTHING_NEW = str.maketrans("’", "'", ' \t\n.,!?"“”')
 """Two texts that differ in these alone are one."""
 
 
+def why_none(text: str) -> str | None:
+    """Why no rule makes a statement of a text, where it is plainly of the text."""
+    if in_other_language(text):
+        return OTHER_LANGUAGE
+    return QUESTION if is_question(text) else None
+
+
 def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
     """The sentence as read, then without its end: what follows from that follows, and what contradicts it does too."""
-    if len(text) > MAX_LETTERS:
-        return  # no sentence, and every rule would walk through it
-    if is_question(text):
-        return
+    if len(text) > MAX_LETTERS or why_none(text) is not None:
+        return  # a text that long is no sentence, and every rule would walk through it
     clause = _reading(text, lexicon)
     if clause.kind == "unreadable" and _asks(clause):
         return

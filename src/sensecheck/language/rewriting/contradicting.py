@@ -139,6 +139,7 @@ def _none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
         not lower
         or lower[0] in listed("measures")
         or ("of" in lower and clause.determiner not in ("a", "an"))
+        or ("of" in lower and lower[lower.index("of") - 1] in listed("measures"))
         or lower[0] in listed("no longer a number")
         or not clause.single
     ):
@@ -275,13 +276,15 @@ def none_of(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "no", _ASSERTED)
 def no_such(clause: Clause) -> Iterator[str]:
     """A man is eating: no man is eating; there is no man eating."""
-    if not clause.indefinite or not clause.single or _has_second_clause(clause) or "each" in clause.lower_rest:
+    if not clause.indefinite or not clause.single or _has_second_clause(clause):
         return
+    if not {"each", "every"}.isdisjoint(clause.lower_rest):
+        return  # another one each time
     first = clause.determiner
     counted = first in listed("determiners", "numbers") or first.isdigit()
     none = clause.subject[1:] if counted else clause.subject
     lower = in_lower_case(none[:2])
-    if not none or "of" in lower or lower[0] in listed("no number"):
+    if not none or "of" in lower or lower[0] in listed("no number", "names of a time"):
         return
     yield clause.say("no {none} {predicate}", none=none)
     place = clause.kind == "copular" and clause.first in listed("prepositions")

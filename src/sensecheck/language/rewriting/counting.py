@@ -97,6 +97,8 @@ def wider_bound(clause: Clause) -> Iterator[str]:
 def outside_the_bound(clause: Clause) -> Iterator[str]:
     """more than 400: exactly 200; at most three: exactly six."""
     for i, opening, value in _bounds(clause):
+        if clause.at(i - 1) in clause.lexicon.nouns:
+            continue  # "a population less than 400"
         other = value // 2 if opening in ("more than", "at least") else value * 2
         yield clause.with_words(i, i + 3, f"exactly {_written(other, clause.lower[i + 2])}")
 

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from itertools import islice
 
+from sensecheck.language.morphology import indefinite_article
 from sensecheck.language.other_language import in_other_language
 from sensecheck.language.rewriting.clause import Clause
 from sensecheck.language.rewriting.leaving_out import shorter
@@ -62,7 +63,7 @@ def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
     if len(text) > MAX_LETTERS or why_none(text) is not None:
         return  # a text that long is no sentence, and every rule would walk through it
     clause = _reading(text, lexicon)
-    if clause.kind == "unreadable" and _asks(clause):
+    if (clause.kind == "unreadable" and _asks(clause)) or _slips(clause):
         return
     yield clause
     yield from islice(shorter(clause), MAX_SHORTER)
@@ -72,6 +73,17 @@ def _asks(clause: Clause) -> bool:
     """ "Say it again": nothing that could follow or be contradicted."""
     first = clause.lower[0] if clause.lower else ""
     return first in ("please", "do", "let") or (first in clause.lexicon.forms and first not in clause.lexicon.nouns)
+
+
+def _slips(clause: Clause) -> bool:
+    """ "A mother an father": an "and" that lost its end would be read as an article."""
+    tokens, nouns = clause.tokens, clause.lexicon.nouns
+    if "an" not in tokens[1:-1]:
+        return False
+    i = tokens.index("an", 1)
+    before, after = tokens[i - 1], tokens[i + 1] if i + 1 < len(tokens) else ""
+    behind_a_noun = before in nouns or before[:1].isupper()
+    return behind_a_noun and after[:1].isalpha() and indefinite_article(after) != "an" and not after.isupper()
 
 
 @lru_cache(maxsize=64)

@@ -428,7 +428,7 @@ def not_a_single_person(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "quantifier", "existential", negated=None)
 def not_any(clause: Clause) -> Iterator[str]:
     """There is no dog: there is not any dog; no dog can be seen."""
-    if clause.lower[2] != "no":
+    if clause.lower[2] != "no" or clause.lower[3:4] == ["one"]:
         return
     none = clause.words[3:]
     yield clause.say("there {auxiliary} not any {none}", none=none)
@@ -508,7 +508,8 @@ def someone_who_is(clause: Clause) -> Iterator[str]:
 def year_first(clause: Clause) -> Iterator[str]:
     """It was founded in 2014: in 2014, it was founded."""
     words = clause.words
-    if len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit():
+    another = not (listed("conjunctions", "relatives") | {"after", "before"}).isdisjoint(clause.lower_rest)
+    if len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit() and not another:
         yield written([*words[-2:], ",", *words[:-2]])
 
 
@@ -730,6 +731,8 @@ def without_place(clause: Clause) -> Iterator[str]:
     position = _last_preposition(clause, start)
     if position is None or not _monotone(clause):
         return
+    if clause.verb == "have" and clause.first in listed("possessives"):
+        return  # "has her hand in a sock"
     words, before = clause.words, clause.lower[position - 1]
     inner = clause.lower[start:position]
     if not listed("relatives", "question words").isdisjoint(inner) or _needs_place(inner, clause):

@@ -17,7 +17,7 @@ from sensecheck.language.rewriting.plain import is_safe_adverb, plainly
 _TITLE = r"(?:Mrs?|Ms|Dr|St|Jr|Sr|Prof|Gen|Sen|Rev|Lt|Col|Capt|Mt|Bros|Inc|Ltd|Co|No|vs|etc)\.(?!\w)"
 _TOKEN = re.compile(
     rf"{_TITLE}|[A-Z]\.(?=\s[A-Z])|(?:[A-Z]\.){{2,8}}(?!\w)|\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|\d+:\d+"
-    r"|[^\W_]+(?:[-'’.&–][^\W_]+)*|[^\s\w]|_+"
+    r"|[^\W_]+(?:[-'’.&–][^\W_]+)*(?:(?<=s)['’](?=\s\w))?|[^\s\w]|_+"
 )
 _ABBREVIATED = re.compile(r"(?:[A-Z]\.){2}$")
 _FOOTNOTE = re.compile(r"\[(?:citation needed|\d{1,3})\]|(?<=\.):\d{1,4}")
@@ -55,8 +55,11 @@ def tokens_of(text: str) -> list[str]:
             words += _uncontracted(token, first=not words)
         else:
             words.append(token)
-    if in_lower_case(words[:2]) == ["no", "one"]:
+    lower = in_lower_case(words[:3])
+    if lower[:2] == ["no", "one"]:
         words[:2] = ["nobody"]
+    if lower[1:] in (["is", "been"], ["is", "got"], ["is", "had"]):
+        words[1] = "has"  # "she's been"
     return words
 
 
@@ -105,6 +108,7 @@ _COMMON_ENDINGS = (
 )
 
 
+_CAPITAL_VERBS = frozenset(word.capitalize() for word in _AUXILIARIES)
 _ADJECTIVE_ENDINGS = ("al", "ous", "ive", "ic", "able", "ible", "ful", "less", "ary")
 
 
@@ -120,7 +124,12 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if not words or words[0] == "I":
         return words
     lower = words[0].lower()
-    named = words[1:2] and words[1][:1].isupper() and lower not in _OPENERS  # "Old Trafford"
+    second = words[1] if words[1:] else ""
+    named = second[:1].isupper() and lower not in _OPENERS  # "Old Trafford"
+    several = lower in lexicon.plural_forms and not lexicon.is_person(lower)
+    titled = second in _CAPITAL_VERBS or (several and second in ("is", "was", "has"))
+    if titled:  # "We Were Soldiers", "Fans was released"
+        return words
     if lower in listed("always with a capital") or (named and lower not in lexicon.people):
         return words
     ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
@@ -568,6 +577,8 @@ def _adverbs_parted(subject: list[str]) -> tuple[list[str], list[str]]:
     end = len(subject)
     while end > 1 and _is_adverb(subject[end - 1]):
         end -= 1
+    if subject[end - 1].lower() in listed("prepositions"):  # "the girls of now"
+        end = len(subject)
     return subject[:end], subject[end:]
 
 

@@ -294,7 +294,7 @@ def it_was_then(clause: Clause) -> Iterator[str]:
 def _ends_whole(clause: Clause, start: int) -> bool:
     """Does the time belong to the whole, and not to the last noun of a list or of an aside?"""
     lower = clause.lower_rest[:start]
-    if not listed("conjunctions", "relatives").isdisjoint(lower) or "," in lower:
+    if not (listed("conjunctions", "relatives") | {",", "after", "before"}).isdisjoint(lower):
         return False
     if lower[-1] in listed("no last word", "articles"):
         return False

@@ -14,6 +14,7 @@ from sensecheck.language.rewriting.lexicon import Lexicon, listed
 
 _CLOSING = re.compile(r" ([,;:.!?%)\]”])")
 _OPENING = re.compile(r"([(\[“$£€#]) ")
+_ARTICLES = ("a", "an", "A", "An", "AN")
 _MARKS = frozenset(',;:.!?%)]”([“$£€#"/')
 _QUOTED = re.compile(r'" ([^"]*) "')
 _ENDINGS_OF_THINGS = (
@@ -40,7 +41,7 @@ def written(words: Sequence[str]) -> str:
     """Words as a sentence: capital, marks where they belong, full stop, a and an by the next word's sound."""
     said = list(words)
     for i, word in enumerate(said[:-1]):
-        if word.lower() in ("a", "an") and not (said[i + 1].isupper() and len(said[i + 1]) > 1):  # "a US", "an NBA"
+        if word in _ARTICLES and not (said[i + 1].isupper() and len(said[i + 1]) > 1):  # "a US", "an NBA"
             article = indefinite_article(said[i + 1])
             said[i] = article.capitalize() if word[:1].isupper() else article
     if said.count('"') % 2:

@@ -13,6 +13,7 @@ from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, EQUIVALEN
 _WORDS = {value: word for word, value in NUMBERS.items()}
 _OTHER_MONTHS = table_of("another month")
 _BOUNDS = table_of("bounds")
+_OPENS_BOUND = frozenset(bound.split()[0] for bound in _BOUNDS)
 _OTHER_DAYS = table_of("another day")
 
 
@@ -71,7 +72,9 @@ def other_count(clause: Clause) -> Iterator[str]:
 
 def _bounds(clause: Clause) -> Iterator[tuple[int, str, int]]:
     """(place of its first word, the words, the number) of "more than 400"."""
-    for i in range(len(clause.lower) - 2):
+    for i, word in enumerate(clause.lower[:-2]):
+        if word not in _OPENS_BOUND:
+            continue
         opening = f"{clause.at(i)} {clause.at(i + 1)}"
         value = _value(clause.at(i + 2))
         if value is not None and value > 2 and opening in listed("bounds") and clause.at(i - 1) not in ("no", "not"):

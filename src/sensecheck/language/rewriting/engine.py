@@ -51,6 +51,7 @@ _NOTHING_NEW = str.maketrans("’", "'", ' \t\n.,!?"“”')
 """Two texts that differ in these alone are one."""
 
 
+@lru_cache(maxsize=64)
 def why_none(text: str) -> str | None:
     """Why no rule makes a statement of a text, where it is plainly of the text."""
     if in_other_language(text):

@@ -61,6 +61,7 @@ def listed(*names: str) -> frozenset[str]:
     return frozenset().union(*(table_of(name) if "=" in lines[0] else _words(lines) for name, lines in lists.items()))
 
 
+@cache
 def table_of(name: str) -> dict[str, str]:
     """A section of grammar.txt whose entries are pairs: "he = him; she = her"."""
     return dict(_pairs(_GRAMMAR[name], "="))

@@ -18,7 +18,7 @@ BENCHMARKS = {
     "read_logits": "", "scale": "", "large_runs": "",
     "diverse_bench": "golden", "faithful_bench": "golden", "correct_bench": "",
     "recognition": "", "endpoint_throughput": "",
-    "nli_throughput": "transformers",
+    "nli_throughput": "transformers", "statements": "golden",
 }  # fmt: skip
 # They take long or a GPU, and are run by name.
 BY_NAME = ("collect_logits", "interval_coverage", "proving", "verdicts")

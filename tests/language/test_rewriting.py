@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import json
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sensecheck.language import morphology
-from sensecheck.language.rewriting.engine import rewrite, rewrites
+from sensecheck.language.rewriting.engine import INSERTED, rewrite, rewrites
 from sensecheck.language.rewriting.lexicon import english
 from sensecheck.language.rewriting.reading import read
 from sensecheck.language.rewriting.wordnet import WordNet, find_wordnet
@@ -115,6 +113,7 @@ def test_frames_are_one_in_five() -> None:
     for positive in (True, False):
         chosen = rewrite("The frisbee is orange.", positive, 5)
         assert sum(r.frame for r in chosen) <= 1
+        assert sum(r.family in INSERTED for r in chosen) <= 2
         assert len({r.text for r in chosen}) == len(chosen)
 
 
@@ -128,29 +127,62 @@ def test_enough_statements_for_snli(shared: Path, positive: bool) -> None:
     assert all(sum(r.frame for r in m) <= 1 for m in made)
 
 
-def audited() -> list[dict[str, str]]:
-    """What a person read of docs/robust-audit.csv: the texts are SNLI's, so the sheet names them by digest alone."""
-    with (ROOT / "docs" / "robust-audit.csv").open(newline="") as sheet:
-        return list(csv.DictReader(sheet))
+@pytest.mark.parametrize(
+    ("sentence", "positive", "statement"),
+    [
+        ("Clara Bell met the mayor of Hillford in 1998, when she was six.", True, "Clara Bell met the mayor of Hillford in 1998."),
+        ("Clara Bell met the mayor of Hillford in 1998.", True, "Someone met the mayor of Hillford in 1998."),
+        ("Clara Bell met the mayor of Hillford in 1998.", True, "Clara Bell met the mayor of Hillford in the 1990s."),
+        ("Clara Bell met the mayor of Hillford in 1998.", False, "Nobody met the mayor of Hillford in 1998."),
+        ("However, the bank (a small one) also sold its shares.", True, "The bank sold its shares."),
+        ("Hillford, a small town, has 12 schools.", True, "Hillford has at least 12 schools."),
+        ("Hillford, a small town, has 12 schools.", False, "Hillford does not have 12 schools."),
+        ("The roof was repaired by Clara Bell in May.", True, "Clara Bell repaired the roof in May."),
+        ("The roof was repaired by Clara Bell in May.", False, "Nobody repaired the roof in May."),
+        ("In 1998, the bakery paid $50,000 for the shop.", False, "The bakery did not pay $50,000 for the shop in 1998."),
+        ("The boy didn't find any money in the box.", False, "The boy found some money in the box."),
+        ("Clara Bell was born in the U.S.", True, "It was Clara Bell who was born in the U.S."),
+        ("Clara never sang in Hillford.", False, "Clara always sang in Hillford."),
+        ("At most three buses stop here.", False, "Exactly six buses stop here."),
+    ],
+)  # fmt: skip
+def test_sentences_of_reports(sentence: str, positive: bool, statement: str) -> None:
+    assert statement in texts(sentence, positive)
 
 
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+@pytest.mark.parametrize(
+    ("sentence", "positive", "wrong"),
+    [
+        ("The shares rose nearly 12 percent.", True, "flower"),  # the noun rose is a flower, the verb is not
+        ("He quit football in May.", True, "quit plays"),
+        ("Her grandfather left the shop.", True, "Her man"),
+        ("She met her husband in Hillford.", True, "her man"),
+        ("At most three buses stop here.", False, "At most six"),
+        ("Clara would like to hear it in person.", True, "individual"),
+        ("It cost $50,000.", True, "$ 50"),
+        ("The bridge is no longer closed because of the storm.", True, "The bridge is closed"),
+        ("No dog barked in the yard.", True, "No dog barked."),  # nothing is left out under a denial
+        ("If it rains, we stay inside.", True, "We stay inside."),
+        ("The mayor never spoke in 1998.", True, "never spoke."),
+        ("The only bridge was built in 1900.", True, "An only bridge"),
+        ("The shop may not open on Monday.", False, "The shop may open"),  # it may, and it may not
+        ("Clara saw the end of the war.", True, "is saw"),
+    ],
+)
+def test_what_reports_do_not_say(sentence: str, positive: bool, wrong: str) -> None:
+    assert not [text for text in texts(sentence, positive) if wrong in text]
 
 
-def test_nine_in_ten_of_the_audited_statements_are_right() -> None:
-    rows = audited()
-    assert len(rows) == 100
-    assert sum(r["grammatical"] == "yes" and r["polarity_right"] == "yes" for r in rows) >= 90
+@pytest.mark.parametrize(
+    "text", ["Did the bus stop?", "The bus stopped, didn't it", "Please close the door.", "Close the door."]
+)
+def test_what_is_asked_has_no_statements(text: str) -> None:
+    assert rewrites(text, True) == rewrites(text, False) == []
 
 
-@pytest.mark.golden
-def test_the_audited_statements_are_still_made(shared: Path) -> None:
-    lines = (shared / "data" / "nli" / "snli_dev_2000.jsonl").read_text().splitlines()
-    hypotheses = {digest(text): text for text in (json.loads(line)["hypothesis"] for line in lines)}
-    for row in audited():
-        made = texts(hypotheses[row["hypothesis_sha256"]], row["polarity"] == "positive")
-        assert row["statement_sha256"] in map(digest, made), row
+def test_a_name_is_no_common_word() -> None:
+    assert "It is French bread that is cheap." in texts("French bread is cheap.", True)
+    assert "It is old Trafford" not in " ".join(texts("Old Trafford is a stadium.", True))
 
 
 @given(st.text(max_size=200))

@@ -93,7 +93,9 @@ def _run_fetch(args: argparse.Namespace) -> int:
 
 def _generate() -> argparse.ArgumentParser:
     command = Parser(prog="sensecheck robust generate", description="Make statements for every hypothesis, as CSV.")
-    command.add_argument("-o", "--output", required=True, metavar="FILE", help="CSV: hypothesis, polarity, statement")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="CSV: hypothesis, polarity, statement, rule"
+    )
     command.add_argument(
         "-s", "--size", type=positive, default=10, metavar="N", help="statements per hypothesis (default: 10)"
     )
@@ -206,6 +208,15 @@ def _run_audit(args: argparse.Namespace) -> int:
         f"violations per statement: {percent(rates['violation_before'])} before, "
         f"{percent(rates['violation_after'])} after the corrections\n"
     )
+    by_rule = rates["sound_by_rule"]
+    for rule in (
+        sorted(by_rule, key=lambda name: (-by_rule[name]["checked"], name)) if set(by_rule) - {"unknown"} else ()
+    ):
+        found = by_rule[rule]
+        low, high = found["interval"]
+        sys.stdout.write(
+            f"  {visible(rule)}: {found['sound']:,} of {found['checked']:,} valid, 95% [{low:.3f}, {high:.3f}]\n"
+        )
     return 0
 
 

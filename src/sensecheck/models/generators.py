@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -111,18 +112,34 @@ class RuleGenerator:
         self._lexicon = english(wordnet)
         wordnet_data = self._lexicon.wordnet
         self.identity = Identity(
-            "rules", "3", f"wordnet {_content(wordnet_data.folder)}" if wordnet_data is not None else "built-in lexicon"
+            "rules", "4", f"wordnet {_content(wordnet_data.folder)}" if wordnet_data is not None else "built-in lexicon"
         )
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
-        from sensecheck.language.rewriting.engine import rewrite
-
         for start in range(0, len(requests), 256):
             batch: StatementBatch = []
             for i, request in enumerate(requests[start : start + 256], start):
-                made = guarded("rewriting", rewrite, request.text, request.positive, request.n, self._lexicon)
-                batch.append((i, None if isinstance(made, Fault) else [r.text for r in made]))
+                made = self._made(request)
+                batch.append((i, None if made is None else list(made)))
             yield batch
+
+    @lru_cache(maxsize=8192)  # noqa: B019 - as long-lived as the generator is
+    def _made(self, request: Request) -> dict[str, str] | None:
+        """statement → the name of its rule."""
+        from sensecheck.language.rewriting.engine import rewrite
+
+        made = guarded("rewriting", rewrite, request.text, request.positive, request.n, self._lexicon)
+        return None if isinstance(made, Fault) else {r.text: r.rule for r in made}
+
+    def why_none(self, text: str) -> str | None:
+        """Why the rules have no statements for a text, where it is of the text."""
+        from sensecheck.language.rewriting.engine import why_none
+
+        return why_none(text)
+
+    def rules(self, request: Request) -> Mapping[str, str]:
+        """statement → the name of the rule that makes it."""
+        return self._made(request) or {}
 
 
 HELD_CHARACTERS = 20_000_000
@@ -132,8 +149,14 @@ _STATEMENTS = """
 CREATE TABLE asked (
     id INTEGER PRIMARY KEY, hypothesis BLOB NOT NULL, positive INTEGER NOT NULL, UNIQUE (hypothesis, positive)
 );
-CREATE TABLE statements (number INTEGER PRIMARY KEY, asked_id INTEGER NOT NULL, statement BLOB NOT NULL);
+CREATE TABLE statements (
+    number INTEGER PRIMARY KEY, asked_id INTEGER NOT NULL, statement BLOB NOT NULL, rule BLOB NOT NULL
+);
 """
+
+
+StoredRow = tuple[str, bool, str] | tuple[str, bool, str, str]
+"""A hypothesis, whether the statement follows from it, the statement, and the rule that made it where that is known."""
 
 
 class StoredStatements:
@@ -141,8 +164,8 @@ class StoredStatements:
 
     at_hand = True
 
-    def __init__(self, rows: Iterable[tuple[str, bool, str]], name: str = "file", revision: str = "") -> None:
-        self._table: dict[tuple[str, bool], list[str]] = {}
+    def __init__(self, rows: Iterable[StoredRow], name: str = "file", revision: str = "") -> None:
+        self._table: dict[tuple[str, bool], list[tuple[str, str]]] = {}
         self._db: sqlite3.Connection | None = None
         """What takes the place of the table where statements are many."""
         source = iter(rows)
@@ -151,12 +174,12 @@ class StoredStatements:
             if self._db is not None:
                 _insert(self._db, some)
                 continue
-            for hypothesis, positive, statement in some:
-                self._table.setdefault((hypothesis, positive), []).append(statement)
-            size += sum(len(hypothesis) + len(statement) for hypothesis, _, statement in some)
+            for row in some:
+                self._table.setdefault((row[0], row[1]), []).append((row[2], row[3] if len(row) > 3 else ""))
+            size += sum(len(row[0]) + len(row[2]) for row in some)
             if size > HELD_CHARACTERS:
                 self._db = temporary_database(_STATEMENTS)
-                _insert(self._db, [(*key, text) for key, texts in self._table.items() for text in texts])
+                _insert(self._db, [(*key, *made) for key, several in self._table.items() for made in several])
                 self._table = {}
         if self._db is not None:
             self._db.execute("CREATE INDEX by_hypothesis ON statements (asked_id)")
@@ -165,7 +188,8 @@ class StoredStatements:
 
     def _all(self) -> Iterator[tuple[tuple[str, bool], list[str]]]:
         """What was written for each hypothesis, the first that came first."""
-        yield from self._table.items()
+        for key, held in self._table.items():
+            yield key, [text for text, _ in held]
         if self._db is None:
             return
         rows = self._db.execute(
@@ -176,25 +200,30 @@ class StoredStatements:
             yield (_text(hypothesis), bool(positive)), [_text(row[3]) for row in several]
 
     def stream(self, requests: Sequence[Request]) -> Iterator[StatementBatch]:
-        yield [(i, self._written(r)) for i, r in enumerate(requests)]
+        yield [(i, [text for text, _ in self._written(r)]) for i, r in enumerate(requests)]
 
-    def _written(self, request: Request) -> list[str]:
+    def rules(self, request: Request) -> Mapping[str, str]:
+        """statement → the rule that the file names for it."""
+        return {text.strip(): rule for text, rule in self._written(request) if rule}
+
+    def _written(self, request: Request) -> list[tuple[str, str]]:
         if self._db is None:
             return self._table.get((request.text, request.positive), [])[: request.n]
         rows = self._db.execute(
-            "SELECT statement FROM statements WHERE asked_id = "
+            "SELECT statement, rule FROM statements WHERE asked_id = "
             "(SELECT id FROM asked WHERE hypothesis = ? AND positive = ?) ORDER BY number LIMIT ?",
             (_bytes(request.text), request.positive, request.n),
         )
-        return [_text(row[0]) for row in rows]
+        return [(_text(statement), _text(rule)) for statement, rule in rows]
 
 
-def _insert(db: sqlite3.Connection, rows: Sequence[tuple[str, bool, str]]) -> None:
-    keys = [(_bytes(hypothesis), positive) for hypothesis, positive, _ in rows]
+def _insert(db: sqlite3.Connection, rows: Sequence[StoredRow]) -> None:
+    keys = [(_bytes(row[0]), row[1]) for row in rows]
     db.executemany("INSERT OR IGNORE INTO asked (hypothesis, positive) VALUES (?, ?)", keys)
     db.executemany(
-        "INSERT INTO statements (asked_id, statement) SELECT id, ? FROM asked WHERE hypothesis = ? AND positive = ?",
-        [(_bytes(statement), *key) for (_, _, statement), key in zip(rows, keys, strict=True)],
+        "INSERT INTO statements (asked_id, statement, rule) "
+        "SELECT id, ?, ? FROM asked WHERE hypothesis = ? AND positive = ?",
+        [(_bytes(row[2]), _bytes(row[3] if len(row) > 3 else ""), *key) for row, key in zip(rows, keys, strict=True)],
     )
 
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from sensecheck.language.rewriting.lexicon import NUMBERS, Lexicon, english
+from sensecheck.language.rewriting.lexicon import NUMBERS, Lexicon, everyday
 
 LABELS = ("entailment", "neutral", "contradiction")
 NAME = "sensecheck/small-nli"
@@ -134,7 +134,7 @@ def _stem(word: str, lexicon: Lexicon) -> str:
 @cache
 def _relations() -> dict[tuple[str, str], str]:
     """(premise word, hypothesis word) → how the lexicon relates them, over base forms."""
-    lexicon = english()
+    lexicon = everyday()
     table: dict[tuple[str, str], str] = {}
     for name, source in (("opposite", lexicon.opposites), ("exclusive", lexicon.exclusive)):
         for word, others in source.items():
@@ -196,7 +196,7 @@ class _Coverage:
 
 def features(premise: str, hypothesis: str) -> list[str]:
     """What the model sees of a pair."""
-    lexicon, relations = english(), _relations()
+    lexicon, relations = everyday(), _relations()
     p, h = _Words(premise, lexicon), _Words(hypothesis, lexicon)
     added = [w for w in h.content if w not in p.distinct]
     dropped = [w for w in p.content if w not in h.distinct]

@@ -14,7 +14,7 @@ from sensecheck.inputs.formulas import marked_csv
 from sensecheck.inputs.tables import TableReader
 from sensecheck.models.classifiers import LabelError, label_of
 from sensecheck.report.result import Result
-from sensecheck.robust.measure import LABELS, marks
+from sensecheck.robust.measure import LABELS, marks, wilson
 from sensecheck.runs.writing import write_named
 from sensecheck.statistics.measurements import concatenated
 
@@ -26,6 +26,7 @@ COLUMNS = (
     "premise",
     "hypothesis",
     "statement",
+    "made_by",
     "model_says",
     "broken",
     "grammatical",
@@ -58,6 +59,7 @@ def judged_statements(result: Result) -> Iterator[dict[str, Any]]:
                     "premise": entry["premise"],
                     "hypothesis": entry["hypothesis"],
                     "statement": entry["statement"][slot],
+                    "made_by": (entry.get("made_by") or {})[slot] if entry.get("made_by") else "",
                     "model_says": LABELS[said],
                     "broken": "inequal" if inequal else "strictly" if strict else "no",
                     "rule": entry["rule"],
@@ -100,6 +102,7 @@ def read_back(result: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
     known = {(r["row"], str(r["slot"])): r for r in all_rows}
     seen: set[tuple[str, int]] = set()
     counts = {True: [0, 0, 0], False: [0, 0, 0]}  # checked, fair, broken after correction
+    of_rules: dict[str, list[int]] = {}  # checked, fair
     for batch in TableReader(path, marked=True):
         batch.require(["row", "slot"])
         for i, sheet in enumerate(batch.frame.iter_rows(named=True)):
@@ -120,9 +123,12 @@ def read_back(result: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
             seen.add((row["row"], row["slot"]))
             was_broken = row["broken"] != "no"
             counts[was_broken][0] += 1
+            of_rule = of_rules.setdefault(row["made_by"] or "unknown", [0, 0])
+            of_rule[0] += 1
             if answers["grammatical"] in _NO or answers["polarity_right"] in _NO:
                 continue
             counts[was_broken][1] += 1
+            of_rule[1] += 1
             broken = was_broken
             if answers["true_label"]:
                 try:
@@ -143,6 +149,9 @@ def read_back(result: Result, path: str | os.PathLike[str]) -> dict[str, Any]:
     return {
         "checked": checked,
         "valid": (counts[True][1] + counts[False][1]) / checked if checked else None,
+        "sound_by_rule": {
+            rule: {"checked": n, "sound": fair, "interval": wilson(fair, n)} for rule, (n, fair) in of_rules.items()
+        },
         "violation_before": strata[True] / len(all_rows) if all_rows else None,
         "violation_after": broken_weight / fair if fair else None,
     }

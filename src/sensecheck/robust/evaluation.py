@@ -20,6 +20,7 @@ from sensecheck.report.result import Result
 from sensecheck.robust.ahead import DryRun, calls_ahead
 from sensecheck.robust.answers import read_share, unreadable_told
 from sensecheck.robust.batches import BatchFiles
+from sensecheck.robust.by_rule import by_rule
 from sensecheck.robust.cost import Cost, cost_told, costs
 from sensecheck.robust.instrument import ModelInstrument
 from sensecheck.robust.label_names import GivenNames
@@ -267,7 +268,8 @@ class Robust(ModelInstrument):
         ]
         result.notes = list(dict.fromkeys([*lines, *result.notes]))
         distances = {} if result.texts is None else histograms(result.rows, result.texts)
-        result.extra = {"funnel": steps, "distances": distances}
+        rules = {} if result.texts is None else by_rule(result.rows, result.texts)
+        result.extra = {"funnel": steps, "distances": distances, **({"by_rule": rules} if rules else {})}
         read = read_share(result.rows)
         if read["unreadable"] or getattr(self.systems.model, "read", None) is not None:
             result.extra["answers"] = read

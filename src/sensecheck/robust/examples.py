@@ -27,7 +27,8 @@ def _example(row: dict[str, Any]) -> dict[str, Any]:
     ]
     statements = _judged_statements(row)
     if statements:
-        head = ["statement", "M(h, g)", "M(g, h)", "M(p, g)", "triangle"]
+        by = ["made by"] if any(row.get("made_by") or ()) else []
+        head = ["statement", *by, "M(h, g)", "M(g, h)", "M(p, g)", "triangle"]
         parts.append({"label": "statements", "head": head, "rows": statements})
     else:
         parts.append({"label": "not judged", "spans": [[str(row.get("left") or row.get("reason") or ""), "muted"]]})
@@ -40,9 +41,20 @@ def _judged_statements(row: dict[str, Any]) -> list[list[str]]:
     # The original keeps judged statements alone, and not what confirmed them.
     stages = row.get("stage") or ["judged"] * len(texts)
     forth, back = row.get("forth") or [None] * len(texts), row.get("back") or [None] * len(texts)
+    made_by = row.get("made_by") or [""] * len(texts)
+    known = any(made_by)
     return [
-        [text, _name(forwards), _name(backwards), LABELS[label], _triangle(row, label)]
-        for text, label, stage, forwards, backwards in zip(texts, said, stages, forth, back, strict=False)
+        [
+            text,
+            *([maker or "–"] if known else []),
+            _name(forwards),
+            _name(backwards),
+            LABELS[label],
+            _triangle(row, label),
+        ]
+        for text, label, stage, forwards, backwards, maker in zip(
+            texts, said, stages, forth, back, made_by, strict=False
+        )
         if stage == "judged" and label is not None
     ]
 

@@ -62,6 +62,8 @@ class Statement:
     logits: tuple[float, ...] | None = None
     accepted: bool = False
     chosen: bool = False
+    made_by: str = ""
+    """the rule or the prompt that made it; empty where nobody knows"""
 
 
 @dataclass
@@ -351,6 +353,7 @@ def examples(trials: Sequence[Trial], moves: Sequence[Moves]) -> pl.DataFrame:
             "back": of_statements((s.back for s in statements), pl.Int8),
             "said": of_statements((s.label for s in statements), pl.Int8),
             "stage": of_statements((stage_of(s, t.polarity) for t in trials for s in t.statements), pl.String),
+            "made_by": of_statements((s.made_by for s in statements), pl.String),
             **moved,
         }
     )
@@ -401,7 +404,7 @@ def stage_of(statement: Statement, polarity: str) -> str:
     return "confirmed one way" if statement.forth == target(polarity) else "distinct"
 
 
-def wilson(successes: int, n: int, z: float = 1.959964) -> tuple[float, float]:
+def wilson(successes: float, n: float, z: float = 1.959964) -> tuple[float, float]:
     """Wilson's interval of a share: it stays inside 0 to 1 and does not collapse at the ends."""
     if n == 0:
         return 0.0, 1.0

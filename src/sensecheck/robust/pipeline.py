@@ -11,6 +11,7 @@ import numpy as np
 from sensecheck.models import classifiers, generators
 from sensecheck.models.generators import Request
 from sensecheck.models.said import Unreadable
+from sensecheck.robust.by_rule import maker_of_all, makers
 from sensecheck.robust.measure import (
     ENTAILMENT,
     NEUTRAL,
@@ -189,9 +190,24 @@ class Pipeline:
             parts = answers[i * len(modes) : (i + 1) * len(modes)]
             texts = [text for part in parts for text in part or []]
             trial.candidates = len(texts)
-            trial.statements = [Statement(text) for text in distinct(texts, trial.hypothesis)]
+            made_by = self._made_by(requests[i * len(modes) : (i + 1) * len(modes)], parts)
+            trial.statements = [
+                Statement(text, made_by=made_by.get(text, "")) for text in distinct(texts, trial.hypothesis)
+            ]
+            why_none = getattr(self.generator.model, "why_none", None)
             if all(part is None for part in parts):
                 trial.reason = NO_GENERATION
+            elif not trial.statements and callable(why_none):
+                trial.reason = why_none(trial.hypothesis)
+
+    def _made_by(self, requests: Sequence[Request], answers: Sequence[list[str] | None]) -> dict[str, str]:
+        """statement → the rule or the prompt that made it, the first where several did."""
+        found: dict[str, str] = {}
+        for request, texts in zip(requests, answers, strict=True):
+            known, otherwise = makers(self.generator.model, request), maker_of_all(self.generator.model, request)
+            for text in texts or ():
+                found.setdefault(text.strip(), known.get(text.strip(), otherwise))
+        return found
 
     def _confirm(self, trials: list[Trial]) -> None:
         """M(h, g) and M(g, h) of every distinct statement."""
@@ -225,7 +241,7 @@ class Pipeline:
             for (trial, filling), texts in zip(open_ones, self.generator.statements(requests), strict=True):
                 text = texts[0] if texts else ""
                 if filling.offer(text):
-                    statement = Statement(text.strip())
+                    statement = Statement(text.strip(), made_by=maker_of_all(self.generator.model, requests[0]))
                     trial.statements.append(statement)
                     fresh.append((trial, statement))
                 trial.candidates += bool(texts)

@@ -9,6 +9,7 @@ from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 from sensecheck.robust import ASKS
 from sensecheck.robust.answers import unreadable_told
+from sensecheck.robust.by_rule import rule_tables
 from sensecheck.robust.examples import example_page
 from sensecheck.robust.figures import statistics
 from sensecheck.robust.plots import plots
@@ -54,6 +55,8 @@ QUESTION = Question(
     plots=plots,
     example_page=example_page,
     verdict=verdict,
+    tables=rule_tables,
+    tables_title="Rules that made the statements",
     fields=ALIASES,
     needs=(("premise",), ("hypothesis",), ("label",)),
     reads="Reads pairs (premise, hypothesis, label) from JSONL, CSV, TSV, Parquet, Arrow or a folder of Hugging Face\n"

@@ -251,20 +251,23 @@ def _no_label(batch: TableBatch, row: int, value: Any, error: LabelError) -> Inp
     )  # fmt: skip
 
 
-def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> Iterator[tuple[str, bool, str]]:
-    """(hypothesis, positive, statement) from a table with the columns hypothesis, polarity and statement."""
+def statements_in_file(data: Any, columns: Mapping[str, str] | None = None) -> Iterator[tuple[str, bool, str, str]]:
+    """(hypothesis, positive, statement, rule) from a table with the columns hypothesis, polarity and statement; the
+    column rule may be missing.
+    """
     from sensecheck.robust.statements import standardise
 
     for batch in TableReader(data, columns=columns, asked=["hypothesis", "polarity", "statement"], marked=True):
         batch.require(["hypothesis", "polarity", "statement"])
         frame = batch.frame
         hypotheses, statements = batch.texts("hypothesis").to_list(), batch.texts("statement").to_list()
-        for i, (hypothesis, polarity, statement) in enumerate(
-            zip(hypotheses, frame["polarity"].to_list(), statements, strict=True)
+        rules = batch.texts("rule").to_list() if "rule" in frame.columns else [""] * len(statements)
+        for i, (hypothesis, polarity, statement, rule) in enumerate(
+            zip(hypotheses, frame["polarity"].to_list(), statements, rules, strict=True)
         ):
             if str(polarity).lower() not in ("positive", "negative"):
                 raise batch.error(i, field="polarity", expected="positive or negative", got=shown(polarity))
-            yield standardise(hypothesis), str(polarity).lower() == "positive", statement
+            yield standardise(hypothesis), str(polarity).lower() == "positive", statement, rule or ""
 
 
 class PredictionsInFile:

@@ -13,6 +13,7 @@ from sensecheck.models import classifiers, generators
 from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import Classifier
 from sensecheck.models.generators import Generator, Request
+from sensecheck.robust.by_rule import maker_of_all, makers
 from sensecheck.robust.cost import cost_told, costs
 from sensecheck.robust.measure import wilson
 from sensecheck.robust.pipeline import Pair
@@ -30,11 +31,17 @@ def generate(
     with CallCache(cache) as calls, faults_told(calls, ""):
         answers = generators.Asked(generator, calls).statements(requests, progress)
     rows = [
-        {"hypothesis": r.text, "polarity": "positive" if r.positive else "negative", "statement": text}
+        {
+            "hypothesis": r.text,
+            "polarity": "positive" if r.positive else "negative",
+            "statement": text,
+            "rule": made_by.get(text, otherwise),
+        }
         for r, texts in zip(requests, answers, strict=True)
+        for made_by, otherwise in [(makers(generator, r), maker_of_all(generator, r))]
         for text in distinct(texts or [], r.text)[:size]
     ]
-    return pl.DataFrame(rows, schema=dict.fromkeys(("hypothesis", "polarity", "statement"), pl.String))
+    return pl.DataFrame(rows, schema=dict.fromkeys(("hypothesis", "polarity", "statement", "rule"), pl.String))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,27 @@ from sensecheck.language.morphology import indefinite_article
 from sensecheck.language.rewriting.lexicon import Lexicon, listed
 
 _CLOSING = re.compile(r" ([,;:.!?%)\]”])")
-_OPENING = re.compile(r"([(\[“$#]) ")
+_OPENING = re.compile(r"([(\[“$£€#]) ")
+_ARTICLES = ("a", "an", "A", "An", "AN")
+_MARKS = frozenset(',;:.!?%)]”([“$£€#"/')
 _QUOTED = re.compile(r'" ([^"]*) "')
+_ENDINGS_OF_THINGS = (
+    "tion",
+    "sion",
+    "ment",
+    "nes",
+    "ness",
+    "ity",
+    "itie",
+    "ance",
+    "ence",
+    "ism",
+    "ship",
+    "ure",
+    "logy",
+    "logie",
+    "sis",
+)
 _CLAUSE_SIGNS = listed("conjunctions", "relatives") | {",", ";", ":"}
 
 
@@ -22,14 +41,17 @@ def written(words: Sequence[str]) -> str:
     """Words as a sentence: capital, marks where they belong, full stop, a and an by the next word's sound."""
     said = list(words)
     for i, word in enumerate(said[:-1]):
-        if word.lower() in ("a", "an"):
+        if word in _ARTICLES and not (said[i + 1].isupper() and len(said[i + 1]) > 1):  # "a US", "an NBA"
             article = indefinite_article(said[i + 1])
             said[i] = article.capitalize() if word[:1].isupper() else article
     if said.count('"') % 2:
         said.append('"')  # the closing one went with the final punctuation
-    text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", " ".join(said))).replace(" / ", "/")
-    text = _QUOTED.sub(r'"\1"', text).strip()
-    return text[:1].upper() + text[1:] + "." if text else ""
+    text = " ".join(said).strip()
+    if not _MARKS.isdisjoint(text):
+        text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", text)).replace(" / ", "/")
+        text = _QUOTED.sub(r'"\1"', text).strip()
+    text = text.replace(" can not ", " cannot ")
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
 
 
 def in_lower_case(words: Iterable[str]) -> list[str]:
@@ -59,7 +81,9 @@ class Clause:
     head: str = ""
     """the noun the subject is about, as written"""
     tokens: tuple[str, ...] = ()
-    """the words of what could not be read"""
+    """the words of the whole sentence, as they came"""
+    shortened: bool = False
+    """the sentence says more: what is said here follows from it, not the other way round"""
 
     def but(self, **changes: object) -> Clause:
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -193,10 +217,55 @@ class Clause:
     @cached_property
     def human(self) -> bool:
         if self.head[:1].isupper():
-            return False  # a name may be anything
+            return self.named_person
         if self.noun in listed("human pronouns"):
             return True
         return self.lexicon.is_person(self.noun) and self.noun not in listed("not human")
+
+    @cached_property
+    def named(self) -> bool:
+        """The subject is a name, and nothing else."""
+        return all(word[:1].isupper() for word in self.subject) and self.determiner != "i"
+
+    @cached_property
+    def named_person(self) -> bool:
+        """A name that begins as people's do; any other may be anything: a town, a book, a company."""
+        if not 1 < len(self.subject) < 5 or not all(word[:1].isupper() for word in self.subject[1:]):
+            return False
+        if not listed("no last name").isdisjoint(in_lower_case(self.subject)):
+            return False
+        return self.determiner in listed("first names", "titles")
+
+    @cached_property
+    def of_a_thing(self) -> bool:
+        """About neither people nor animals, as far as the noun tells."""
+        if self.human or self.animal or self.head[:1].isupper() or self.noun in listed("pronouns", "of people"):
+            return False
+        singular = self.lexicon.nouns.get(self.noun)
+        return singular is not None or self.noun.removesuffix("s").endswith(_ENDINGS_OF_THINGS)
+
+    @property
+    def may_be_seen(self) -> bool:
+        """ "a dog can be seen", not "a reason can be seen"."""
+        return self.lexicon.nouns.get(self.noun, self.noun) not in listed("never seen")
+
+    @property
+    def can(self) -> str:
+        return "could" if self.past else "can"
+
+    @property
+    def of_a_scene(self) -> bool:
+        """Of someone or something in view, not of what somebody does in general: "a man eats", not "he eats"."""
+        return not (self.named or self.determiner in listed("pronouns") or (self.plural and not self.counted))
+
+    @property
+    def in_view(self) -> bool:
+        """Of a scene as it is now: words of many senses have their everyday one."""
+        return self.of_a_scene and not self.past
+
+    @property
+    def counted(self) -> bool:
+        return self.determiner in listed("determiners", "numbers") or self.determiner.isdigit()
 
     @cached_property
     def animal(self) -> bool:
@@ -265,6 +334,9 @@ class Clause:
         if rest[start] in listed("be") or rest[start] in ("has", "have"):
             return True
         following = [w for w in rest[start : start + 2] if w not in listed("before a second verb")]
-        if not following or not self.lexicon.base_of(following[0], "third", "ing", "base", "past"):
+        forms: tuple[str, ...] = ("past",) if self.kind == "simple" and self.past else ("third", "base", "past")
+        if self.kind not in ("simple", "do"):
+            forms = ("third", "ing", "base", "past")
+        if not following or not self.lexicon.base_of(following[0], *forms):
             return False
         return following[0] not in self.lexicon.nouns or following[0] in self.lexicon.verb_of["ing"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
 from sensecheck.language.rewriting.lexicon import NUMBERS, listed, said, table_of
+from sensecheck.language.rewriting.opposing import affirmation, may_be_so
 from sensecheck.language.rewriting.replacing import Swap, allowed, spliced, swaps
 from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, rule, saying
 
@@ -16,6 +17,7 @@ _OTHER_GENDER = table_of("other gender")
 _AT_PLACES = table_of("at another place")
 _SINGULAR_FORMS = table_of("singular forms")
 _PLURAL_FORMS = {singular: plural for plural, singular in _SINGULAR_FORMS.items()}
+MAX_OF_SCENE = 14
 _ASSERTED = "progressive copular perfect modal simple"
 _NOT = {
     "progressive": "{subject} {auxiliary} not {ing} {rest}",
@@ -31,21 +33,16 @@ def _with(clause: Clause, name: str) -> Iterator[str]:
 # -- not -----------------------------------------------------------------------------------------------------------
 
 
-def _may_be_so(clause: Clause) -> bool:
-    """It may be so and it may not: both can be true."""
-    return clause.auxiliary in ("might", "may")
-
-
 @saying(CONTRADICTS, "negation", _ASSERTED, "not {words}")
 def not_all(clause: Clause) -> bool:
     """Everyone is happy: not everyone is happy."""
-    return clause.universal and not _may_be_so(clause)
+    return clause.universal and not may_be_so(clause)
 
 
 @rule(CONTRADICTS, "negation", _ASSERTED)
 def is_not(clause: Clause) -> Iterator[str]:
     """is eating: is not eating; eats: does not eat."""
-    if clause.universal or clause.partial or _may_be_so(clause):
+    if clause.universal or clause.partial or may_be_so(clause):
         return
     if clause.auxiliary == "can":
         yield clause.say("{subject} cannot {rest}")
@@ -60,20 +57,24 @@ def is_not(clause: Clause) -> Iterator[str]:
 def there_are_some(clause: Clause) -> Iterator[str]:
     """There are no dogs: there are some dogs."""
     there = clause.subject[1:] if clause.determiner in ("no", "any", "a", "an") else clause.subject
+    seen = clause.may_be_seen and (not clause.rest or _is_ing(clause) or _is_place(clause))
     if clause.plural:
         yield from clause.say_each(said("there are some"), "there {auxiliary} {each} {there} {rest}", there=there)
-        yield clause.say("some {there} can be seen {rest}", there=there)
+        if seen:
+            yield clause.say("some {there} {can} be seen {rest}", there=there)
         yield clause.say("there {auxiliary} a few {there} {rest}", there=there)
     else:
         article = "some" if clause.noun in clause.lexicon.mass else "a"
         yield clause.say("there {auxiliary} {article} {there} {rest}", article=article, there=there)
-        yield clause.say("{article} {there} can be seen {rest}", article=article, there=there)
+        yield clause.say("there {auxiliary} indeed {article} {there} {rest}", article=article, there=there)
+        if seen:
+            yield clause.say("{article} {there} {can} be seen {rest}", article=article, there=there)
 
 
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def somebody_does(clause: Clause) -> Iterator[str]:
     """Nobody is here: somebody is here."""
-    if not _may_be_so(clause):
+    if not may_be_so(clause):
         who = {"nobody": said("somebody"), "nothing": said("something")}
         yield from clause.say_each(who.get(clause.determiner, ()), "{each} {predicate}")
 
@@ -81,7 +82,7 @@ def somebody_does(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", f"{_ASSERTED} do", negated=True)
 def some_do(clause: Clause) -> Iterator[str]:
     """No dog is here: a dog is here."""
-    if clause.determiner == "no" and not _may_be_so(clause):
+    if clause.determiner == "no" and not may_be_so(clause):
         some = said("some men" if clause.plural else "a man")
         yield from clause.say_each(some, "{each} {those} {predicate}", those=clause.subject[1:])
 
@@ -103,20 +104,21 @@ def affirmed_progressive(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "affirmation", "copular perfect modal", negated=True)
 def affirmed_state(clause: Clause) -> Iterator[str]:
     """is not tall: is tall."""
-    if clause.denied_by_not and not _may_be_so(clause):
-        yield clause.say("{subject} {auxiliary} {rest}")
+    affirmed = affirmation(clause)
+    if affirmed is not None and not may_be_so(clause):
+        yield affirmed.say("{subject} {auxiliary} {rest}")
         if clause.kind == "copular":
-            yield from _with(clause, "affirmed")
+            yield from _with(affirmed, "affirmed")
 
 
 @rule(CONTRADICTS, "affirmation", "do", negated=True)
 def affirmed_act(clause: Clause) -> Iterator[str]:
     """does not eat: eats."""
     if clause.denied_by_not:
-        rest = ("some", *clause.thing) if clause.rest[:1] == ("any",) else clause.rest
-        yield clause.say("{subject} {finite} {rest}", rest=rest)
-        yield clause.say("{subject} clearly {finite} {rest}", rest=rest)
-        yield clause.say("{subject} {auxiliary} indeed {verb} {rest}", rest=rest)
+        affirmed = affirmation(clause)
+        if affirmed is not None:
+            yield affirmed.say("{subject} {finite} {rest}")
+            yield affirmed.say("{subject} {does} indeed {verb} {rest}")
 
 
 # -- no, nobody: there is … ----------------------------------------------------------------------------------------
@@ -125,15 +127,22 @@ def affirmed_act(clause: Clause) -> Iterator[str]:
 def _none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     """The noun phrase of "there is a man" as "no" takes it, and the form of be that goes with it."""
     there, be = list(clause.subject), clause.auxiliary
-    if clause.determiner in listed("gives way to no", "numbers"):
+    if clause.determiner in listed("gives way to no", "numbers") or clause.determiner.isdigit():
         of_a_group = there[:2] in (["a", "lot"], ["a", "group"], ["a", "bunch"])
         there = there[3:] if of_a_group else there[1:]
-        if of_a_group or (be == "is" and there and there[-1].lower() in clause.lexicon.plural_forms):
-            be = "are"
+        if there and there[-1].lower() in clause.lexicon.plural_forms:
+            be = _PLURAL_FORMS.get(be, be)
     elif not clause.plural or clause.determiner in listed("determiners"):
         return None
     lower = in_lower_case(there)
-    if not lower or "of" in lower or lower[0] in listed("no longer a number") or not clause.single:
+    if (
+        not lower
+        or lower[0] in listed("measures")
+        or ("of" in lower and clause.determiner not in ("a", "an"))
+        or ("of" in lower and lower[lower.index("of") - 1] in listed("measures"))
+        or lower[0] in listed("no longer a number")
+        or not clause.single
+    ):
         return None
     return {"none": there, "be": be}
 
@@ -153,8 +162,16 @@ def there_is_none(clause: Clause) -> Iterator[str]:
     parts = _none_there(clause)
     if parts:
         yield clause.say("there {be} no {none} {rest}", **parts)
-        single = "not any" if parts["be"] == "are" else "not a single"
+        single = "not any" if parts["be"] in listed("plural be") else "not a single"
         yield clause.say("there {be} {single} {none} {rest}", single=single, **parts)
+
+
+@rule(CONTRADICTS, "contraction", "existential")
+def there_is_not(clause: Clause) -> Iterator[str]:
+    """There is a man eating: there isn't a man eating."""
+    if clause.determiner in ("a", "an") and clause.auxiliary in listed("contracts with not"):
+        yield clause.say("there {isnt} {subject} {rest}", isnt=clause.auxiliary + "n't")
+        yield clause.say("there {auxiliary} not {subject} {rest}")
 
 
 @rule(CONTRADICTS, "no", "existential")
@@ -164,14 +181,16 @@ def none_is_there(clause: Clause) -> Iterator[str]:
     if parts is None:
         return
     if not clause.rest:
-        templates = ["no {none} can be seen", "no {none} {be} present", "no {none} {be} there"]
+        templates = ["no {none} {can} be seen", "no {none} {be} present", "no {none} {be} there"]
     elif _is_ing(clause):
-        templates = ["no {none} {be} {rest}", "no {none} can be seen {rest}"]
+        templates = ["no {none} {be} {rest}", "no {none} {can} be seen {rest}"]
     elif _is_place(clause):
-        templates = ["no {none} can be seen {rest}", "no {none} {be} {rest}"][: 1 if clause.first == "with" else 2]
+        templates = ["no {none} {can} be seen {rest}", "no {none} {be} {rest}"][: 1 if clause.first == "with" else 2]
     else:
         return
-    yield from (clause.say(template, **parts) for template in templates)
+    for template in templates:
+        if clause.may_be_seen or "seen" not in template:
+            yield clause.say(template, **parts)
 
 
 @rule(CONTRADICTS, "negation", "existential")
@@ -257,13 +276,15 @@ def none_of(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "no", _ASSERTED)
 def no_such(clause: Clause) -> Iterator[str]:
     """A man is eating: no man is eating; there is no man eating."""
-    if not clause.indefinite or not clause.single or _has_second_clause(clause) or "each" in clause.lower_rest:
+    if not clause.indefinite or not clause.single or _has_second_clause(clause):
         return
+    if not {"each", "every"}.isdisjoint(clause.lower_rest):
+        return  # another one each time
     first = clause.determiner
     counted = first in listed("determiners", "numbers") or first.isdigit()
     none = clause.subject[1:] if counted else clause.subject
     lower = in_lower_case(none[:2])
-    if not none or "of" in lower or lower[0] in listed("no number"):
+    if not none or "of" in lower or lower[0] in listed("no number", "names of a time"):
         return
     yield clause.say("no {none} {predicate}", none=none)
     place = clause.kind == "copular" and clause.first in listed("prepositions")
@@ -277,16 +298,36 @@ def no_such(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "opposite", ANY_KIND)
 def opposite(clause: Clause) -> Iterator[str]:
     """tall, short; inside, outside; happy, sad."""
-    return map(spliced, swaps("opposite", clause, clause.lexicon.opposites))
+    in_view = len(clause.lower) <= MAX_OF_SCENE and '"' not in clause.lower and _in_view(clause)
+    said = len(clause.subject) + 1
+    for swap in swaps("opposite", clause, clause.lexicon.opposites):
+        # What a report says of many things is not told by the word before one of them.
+        if in_view or (clause.kind == "copular" and said <= swap.position < said + 3):
+            yield spliced(swap)
+
+
+def _in_view(clause: Clause) -> bool:
+    if clause.kind == "unreadable":
+        return all(word.isalpha() and word.islower() for word in clause.words)
+    return clause.kind == "progressive" or (clause.of_a_scene and not clause.past)
 
 
 @rule(CONTRADICTS, "opposite verb", "progressive simple")
 def opposite_verb(clause: Clause) -> Iterator[str]:
     """is sitting: is standing."""
     new = clause.lexicon.opposite_verbs.get(clause.verb)
+    if not _in_view(clause) and not (clause.verb in listed("opposites for good") and _of_a_certain_one(clause)):
+        return
     if new and allowed("opposite verb", Swap(clause, clause.verb, new, "", clause.first)):
         particle = clause.verb in ("sit", "stand") and clause.first in ("down", "up")
         yield written(clause.but(verb=new, rest=clause.thing if particle else clause.rest).words)
+
+
+def _of_a_certain_one(clause: Clause) -> bool:
+    """ "approved the plan", not "approved some plans": others may have been rejected."""
+    if clause.plural and not clause.counted and clause.noun not in listed("pronouns"):
+        return False
+    return clause.first in ("the", "it", "him", "her", "them", "that", "to", "this", "") or clause.rest[0][:1].isupper()
 
 
 def _swapped_gender(words: Sequence[str]) -> list[str]:
@@ -306,6 +347,8 @@ _NOT_OWNED = listed("prepositions", "conjunctions", "determiners")
 def counterpart(clause: Clause) -> Iterator[str]:
     """A man is eating: a woman is eating."""
     new = clause.lexicon.counterparts.get(clause.noun)
+    if clause.past and clause.kind != "progressive":
+        return  # both may have done so
     if new is None or clause.partial or not clause.single or not (clause.indefinite or clause.determiner == "the"):
         return  # some men and some women may both be there
     position = _only_one_with_a_sex(clause)
@@ -332,7 +375,7 @@ def _only_one_with_a_sex(clause: Clause) -> int | None:
 
 
 def _number_position(clause: Clause) -> int | None:
-    plain = listed("numbers") - {"hundred"} if "least" not in clause.lower else ()
+    plain = listed("numbers") - {"hundred"} if listed("compares numbers").isdisjoint(clause.lower) else ()
     neighbours, no_number = enumerate(itertools.pairwise(clause.lower)), listed("after no plain number")
     return next((i for i, (word, after) in neighbours if word in plain and after not in no_number), None)
 
@@ -355,26 +398,20 @@ def three_not_one(clause: Clause) -> Iterator[str]:
         yield clause.say("three {many} are {after}", many=many, after=clause.words[4:])
 
 
-@rule(CONTRADICTS, "number", "progressive")
-def four_not_one(clause: Clause) -> Iterator[str]:
-    """A man is eating: four men are eating."""
-    one = clause.determiner in ("a", "an", "one") and len(clause.subject) == 2 and clause.animate
-    if not one or clause.auxiliary not in ("is", "was") or _number_position(clause) is not None:
-        return
-    many = clause.lexicon.plurals.get(clause.noun)
-    if not many or many == clause.noun or clause.noun in listed("groups"):
-        return
-    if listed("said of one").isdisjoint(clause.lower_rest):
-        are = "are" if clause.auxiliary == "is" else "were"
-        yield clause.say("four {many} {are} {after}", many=many, are=are, after=clause.words[3:])
-
-
 # -- what excludes it ----------------------------------------------------------------------------------------------
 
 
 @rule(CONTRADICTS, "exclusive word", ANY_KIND)
 def exclusive_word(clause: Clause) -> Iterator[str]:
     """red, blue; soccer, tennis; beach, kitchen."""
+    if (
+        clause.past
+        or clause.partial
+        or '"' in clause.lower
+        or not (clause.of_a_scene or clause.kind == "progressive")
+        or len(clause.lower) > MAX_OF_SCENE
+    ):
+        return  # what is one thing today may be another tomorrow, and reports tell of many days
     for swap in swaps("exclusive word", clause, clause.lexicon.exclusive):
         if swap.old in clause.lexicon.places:
             at = f"{_AT_PLACES[swap.two_before]} {swap.new}"
@@ -388,6 +425,8 @@ def exclusive_act(clause: Clause) -> Iterator[str]:
     """is eating: is fast asleep."""
     if not clause.animate or clause.partial or clause.determiner in ("every", "each", "only"):
         return
+    if clause.named or (clause.kind == "simple" and not clause.of_a_scene):
+        return  # he works, and sleeps at night
     if not listed("half asleep").isdisjoint(clause.lower) or (clause.verb == "play" and "dead" in clause.lower):
         return
     by_default = ["fast asleep"] if clause.verb in clause.lexicon.animate_acts else []
@@ -453,6 +492,8 @@ def no_group(clause: Clause) -> Iterator[str]:
 def she_not_he(clause: Clause) -> Iterator[str]:
     """He rides his bike: she rides her bike."""
     other = {"he": "she", "she": "he"}.get(clause.lower[0])
+    if clause.past and clause.kind != "progressive":
+        return  # both may have done so
     if other and listed("of one sex beside a pronoun").isdisjoint(clause.lower):
         yield clause.say("{other} {after}", other=other, after=_swapped_gender(clause.words[1:]))
 
@@ -510,7 +551,7 @@ def no_longer_there(clause: Clause) -> Iterator[str]:
         yield clause.say("{subject} {auxiliary} no longer {rest}")
 
 
-@rule(CONTRADICTS, "far from", "copular")
+@rule(CONTRADICTS, "denying adverb", "copular")
 def by_no_means(clause: Clause) -> Iterator[str]:
     """is dressed in blue: is by no means dressed in blue."""
     if _said(clause) == "condition":
@@ -549,7 +590,7 @@ def lacks(clause: Clause) -> Iterator[str]:
         yield clause.say("{subject} never {has} {rest}")
 
 
-@saying(CONTRADICTS, "far from", "simple", "{subject} certainly {does} not {verb} {rest}", past=False)
+@saying(CONTRADICTS, "denying adverb", "simple", "{subject} certainly {does} not {verb} {rest}", past=False)
 def certainly_not(clause: Clause) -> bool:
     """likes tea: certainly does not like tea."""
     return clause.stative and clause.verb != "have" and not clause.partial
@@ -561,10 +602,10 @@ def no_longer_so(clause: Clause) -> bool:
     return clause.stative and clause.verb != "have" and not clause.partial
 
 
-@rule(CONTRADICTS, "far from", "progressive simple", past=True)
+@rule(CONTRADICTS, "denying adverb", "progressive simple", past=True)
 def never_did(clause: Clause) -> Iterator[str]:
     """ate: never ate; was eating: was never eating."""
-    if not clause.partial:
+    if not clause.partial and not clause.coordinated:
         verb = "{auxiliary} never {ing}" if clause.auxiliary else "never {finite}"
         yield clause.say(f"{{subject}} {verb} {{rest}}")
 
@@ -572,7 +613,9 @@ def never_did(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "refusal", "simple", past=True)
 def refused(clause: Clause) -> Iterator[str]:
     """ate: refused to eat; failed to eat."""
-    if clause.animate and clause.verb != "have" and not clause.partial:
+    if clause.verb in listed("not refused before"):
+        return
+    if clause.animate and not clause.stative and not clause.partial and not clause.coordinated:
         yield clause.say("{subject} refused to {verb} {rest}")
         yield clause.say("{subject} failed to {verb} {rest}")
 
@@ -584,7 +627,7 @@ def _may_be_denied_whole(clause: Clause) -> bool:
     return not clause.partial and not clause.universal and clause.words[1:2] != ["than"]
 
 
-@rule(CONTRADICTS, "far from", "copular perfect")
+@rule(CONTRADICTS, "denying adverb", "copular perfect")
 def in_no_way(clause: Clause) -> Iterator[str]:
     """was founded: was never founded; is a teacher: is certainly not a teacher."""
     if _may_be_denied_whole(clause) and clause.first not in listed("says when"):
@@ -593,10 +636,10 @@ def in_no_way(clause: Clause) -> Iterator[str]:
         yield from _with(clause, "never so" if never else "certainly not so")
 
 
-@rule(CONTRADICTS, "far from", "modal")
+@rule(CONTRADICTS, "denying adverb", "modal")
 def under_no_circumstances(clause: Clause) -> Iterator[str]:
     """can swim: can under no circumstances swim."""
-    if _may_be_denied_whole(clause) and not _may_be_so(clause):
+    if _may_be_denied_whole(clause) and not may_be_so(clause):
         yield from _with(clause, "never can")
 
 
@@ -612,7 +655,7 @@ def _goes_on_by_itself(clause: Clause) -> bool:
     return not clause.stative and clause.verb not in ("have", "be")
 
 
-@saying(CONTRADICTS, "far from", "simple", "{subject} never {finite} {rest}", past=False)
+@saying(CONTRADICTS, "denying adverb", "simple", "{subject} never {finite} {rest}", past=False)
 def never_does(clause: Clause) -> bool:
     """The bus runs: the bus never runs."""
     return _goes_on_by_itself(clause)
@@ -624,7 +667,7 @@ def no_longer_does(clause: Clause) -> bool:
     return _goes_on_by_itself(clause)
 
 
-@saying(CONTRADICTS, "far from", "simple", "{subject} in no way {finite} {rest}", past=False)
+@saying(CONTRADICTS, "denying adverb", "simple", "{subject} in no way {finite} {rest}", past=False)
 def in_no_way_does(clause: Clause) -> bool:
     """The bus runs: the bus in no way runs."""
     return _goes_on_by_itself(clause)
@@ -635,6 +678,8 @@ def in_no_way_does(clause: Clause) -> bool:
 
 def _may_not_begin(clause: Clause) -> bool:
     if clause.stative or not clause.animate or clause.partial or clause.universal or clause.determiner == "only":
+        return False
+    if clause.kind == "simple" and not clause.of_a_scene:
         return False
     return clause.kind == "progressive" or not clause.coordinated
 
@@ -658,9 +703,16 @@ def refuses(clause: Clause) -> bool:
 @rule(CONTRADICTS, "affirmation", "simple", negated=None, half_denied=True)
 def has_some(clause: Clause) -> Iterator[str]:
     """has no arms: has some arms."""
-    if clause.verb == "have" and clause.first == "no" and clause.thing:
-        plural = clause.lexicon.is_plural(clause.rest[-1].lower())
-        yield from clause.say_each(said("some arms") if plural else ("a",), "{subject} {has} {each} {thing}")
+    if (
+        clause.first == "no"
+        and clause.thing
+        and clause.thing[0].lower() not in listed("no number", "no longer a number")
+    ):
+        end = clause.lexicon.noun_phrase_end(clause.thing) or len(clause.thing)
+        noun = clause.thing[end - 1].lower()
+        counted = noun in clause.lexicon.nouns and noun not in clause.lexicon.mass
+        some = said("some arms") if clause.lexicon.is_plural(noun) else ("a",) if counted else ("some",)
+        yield from clause.say_each(some, "{subject} {finite} {each} {thing}")
 
 
 # -- WordNet, frames -----------------------------------------------------------------------------------------------

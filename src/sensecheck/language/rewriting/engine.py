@@ -2,58 +2,180 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache, lru_cache
+from importlib import import_module
+from itertools import islice
+
+from sensecheck.language.morphology import indefinite_article
+from sensecheck.language.other_language import in_other_language
+from sensecheck.language.rewriting.clause import Clause
+from sensecheck.language.rewriting.leaving_out import shorter
+from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
+from sensecheck.language.rewriting.opposing import affirmation, denial
+from sensecheck.language.rewriting.reading import is_question, read
+from sensecheck.language.rewriting.rules import CONTRADICTS, EQUIVALENT, RULES, Rewrite, Rule
 
 # Imported for their rules, which are listed in this order.
-from sensecheck.language.rewriting import contradicting, following  # noqa: F401
-from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
-from sensecheck.language.rewriting.reading import read, tokens_of
-from sensecheck.language.rewriting.rules import RULES, Rewrite
+for _module in ("contradicting", "following", "turning", "subjects", "counting"):
+    import_module(f"sensecheck.language.rewriting.{_module}")
 
 MAX_LETTERS = 2_000
+OTHER_LANGUAGE = "the hypothesis is in another language, and the sentence rules are for English"
+QUESTION = "the hypothesis is a question: nothing follows from it"
+MAX_SHORTER = 3
+OF_THE_OPPOSITE = (
+    "contraction",
+    "cleft",
+    "among",
+    "adjunct cleft",
+    "modal",
+    "what",
+    "described",
+    "identity",
+    "object cleft",
+    "emphasis",
+)
+"""Families of rules that say the same of a denied sentence too: made of a sentence's opposite, that contradicts it."""
+INSERTED = {"adverb": "inserted", "emphasis": "inserted", "denying adverb": "inserted"}
+"""Families whose rules put in a word, or a few, that say nothing of their own: "in fact", "by no means"."""
 _DENIALS = listed("negatives") - {"without"}
-_RULES = {positive: [rule for rule in RULES if rule.positive is positive] for positive in (True, False)}
 
 
 def _key(text: str) -> str:
-    return " ".join(tokens_of(text.lower()))
+    return text.lower().translate(_NOTHING_NEW)
 
 
-def _all(text: str, positive: bool, lexicon: Lexicon) -> Iterator[Rewrite]:
-    if len(text) > MAX_LETTERS:
-        return  # no sentence, and every rule would walk through it
-    clause = read(text, lexicon)
-    half_denied = not clause.negated and not _DENIALS.isdisjoint(clause.lower)
-    for rule in _RULES[bool(positive)]:
+_NOTHING_NEW = str.maketrans("’", "'", ' \t\n.,!?"“”')
+"""Two texts that differ in these alone are one."""
+
+
+@lru_cache(maxsize=64)
+def why_none(text: str) -> str | None:
+    """Why no rule makes a statement of a text, where it is plainly of the text."""
+    if in_other_language(text):
+        return OTHER_LANGUAGE
+    return QUESTION if is_question(text) else None
+
+
+def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
+    """The sentence as read, then without its end: what follows from that follows, and what contradicts it does too."""
+    if len(text) > MAX_LETTERS or why_none(text) is not None:
+        return  # a text that long is no sentence, and every rule would walk through it
+    clause = _reading(text, lexicon)
+    if (clause.kind == "unreadable" and _asks(clause)) or _slips(clause):
+        return
+    yield clause
+    yield from islice(shorter(clause), MAX_SHORTER)
+
+
+def _asks(clause: Clause) -> bool:
+    """ "Say it again": nothing that could follow or be contradicted."""
+    first = clause.lower[0] if clause.lower else ""
+    return first in ("please", "do", "let") or (first in clause.lexicon.forms and first not in clause.lexicon.nouns)
+
+
+def _slips(clause: Clause) -> bool:
+    """ "A mother an father": an "and" that lost its end would be read as an article."""
+    tokens, nouns = clause.tokens, clause.lexicon.nouns
+    if "an" not in tokens[1:-1]:
+        return False
+    i = tokens.index("an", 1)
+    before, after = tokens[i - 1], tokens[i + 1] if i + 1 < len(tokens) else ""
+    behind_a_noun = before in nouns or before[:1].isupper()
+    return behind_a_noun and after[:1].isalpha() and indefinite_article(after) != "an" and not after.isupper()
+
+
+@lru_cache(maxsize=64)
+def _reading(text: str, lexicon: Lexicon) -> Clause:
+    """Kept, since what follows and what contradicts are asked for one after the other."""
+    return read(text, lexicon)
+
+
+@cache
+def _rules_for(kind: str, negated: bool, past: bool, positive: bool, half_denied: bool) -> list[Rule]:
+    return [
+        rule
+        for rule in RULES
+        if rule.positive is positive
+        and kind in rule.kinds
+        and rule.negated in (None, negated)
+        and rule.past in (None, past)
         # Denying what is half denied already is seldom the opposite.
-        if rule.half_denied or not half_denied:
-            yield from rule.rewrites(clause)
+        and (rule.half_denied or not half_denied)
+    ]
+
+
+def _made_of(clause: Clause, positive: bool) -> Iterator[Rewrite]:
+    other = None if positive else affirmation(clause) if clause.negated else denial(clause)
+    half_denied = not clause.negated and not _DENIALS.isdisjoint(clause.lower)
+    for rule in _rules_for(clause.kind, clause.negated, clause.past, positive, half_denied):
+        yield from rule.rewrites(clause)
+    if other is not None and not half_denied:
+        # What says the same as the opposite contradicts as well.
+        for rule in _rules_for(other.kind, other.negated, other.past, True, False):
+            if rule.family in OF_THE_OPPOSITE:
+                for made in rule.rewrites(other):
+                    if made.relation == EQUIVALENT:
+                        yield replace(made, rule=f"{rule.name}, denied", relation=CONTRADICTS)
+
+
+class _Distinct:
+    """Statements, none of them twice, and none that repeats the sentence."""
+
+    def __init__(self, text: str) -> None:
+        self._known = {"", _key(text)}
+        self.found: list[Rewrite] = []
+
+    def add(self, statements: Iterable[Rewrite]) -> None:
+        for statement in statements:
+            key = _key(statement.text)
+            if key not in self._known:
+                self._known.add(key)
+                self.found.append(statement)
 
 
 def rewrites(text: str, positive: bool, lexicon: Lexicon | None = None) -> list[Rewrite]:
-    """Every distinct rewrite of a sentence, equivalents before consequences, in the order of the rules."""
-    distinct: dict[str, Rewrite] = {}
-    for rewrite in _all(text, positive, lexicon or english()):
-        distinct.setdefault(_key(rewrite.text), rewrite)
-    return [rewrite for key, rewrite in distinct.items() if key not in ("", _key(text))]
+    """Every distinct rewrite of a sentence, equivalents before consequences, in the order of the rules; then those of
+    the sentence without its end.
+    """
+    distinct = _Distinct(text)
+    for clause in _readings(text, lexicon or english()):
+        distinct.add(_made_of(clause, bool(positive)))
+    return distinct.found
 
 
 def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
-    """Up to n rewrites, taking the families of rules in turn; one sentence frame at most, and last."""
+    """Up to n rewrites, taking the families of rules in turn. Of five, one at most is a sentence frame and one a word
+    put in that says nothing of its own, two where there would be too few; they come last.
+    """
     by_family: dict[str, list[Rewrite]] = {}
     for rewrite in candidates:
-        by_family.setdefault(rewrite.family, []).append(rewrite)
-    frames = by_family.pop("frame", [])[:1]
+        by_family.setdefault(INSERTED.get(rewrite.family, rewrite.family), []).append(rewrite)
+    at_most = -(-n // 5)
+    frames = by_family.pop("frame", [])[:at_most]
+    inserted = by_family.pop("inserted", [])
+    if "contraction" in by_family:
+        by_family["contraction"] = by_family["contraction"][:at_most]
     chosen: list[Rewrite] = []
     while len(chosen) < n and any(by_family.values()):
         for queue in by_family.values():
             if queue and len(chosen) < n:
                 chosen.append(queue.pop(0))
-    return (chosen + frames)[:n]
+    missing = n - len(chosen) - len(frames)
+    return (chosen + inserted[: max(at_most, min(missing, 2 * at_most))] + frames)[:n]
 
 
 def rewrite(text: str, positive: bool, n: int = 5, lexicon: Lexicon | None = None) -> list[Rewrite]:
     """n different statements that follow from a sentence (positive) or contradict it; fewer where the rules
     have no more.
     """
-    return pick(rewrites(text, positive, lexicon), n)
+    distinct = _Distinct(text)
+    chosen: list[Rewrite] = []
+    for clause in _readings(text, lexicon or english()):
+        distinct.add(_made_of(clause, bool(positive)))
+        chosen = pick(distinct.found, n)
+        if len(chosen) >= n:
+            break
+    return chosen

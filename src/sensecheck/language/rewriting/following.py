@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from sensecheck.language.morphology import plural_phrase
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
 from sensecheck.language.rewriting.lexicon import NUMBERS, Lexicon, listed, said, table_of
+from sensecheck.language.rewriting.opposing import affirmation
 from sensecheck.language.rewriting.replacing import Swap, allowed, in_compound, spliced, swaps
-from sensecheck.language.rewriting.rules import ANY_KIND, EQUIVALENT, FOLLOWS, Made, rule, saying
+from sensecheck.language.rewriting.rules import ANY_KIND, EQUIVALENT, FOLLOWS, READABLE, Made, rule, saying
 from sensecheck.language.rewriting.wordnet import WordNet
 
 _DIGITS = {str(value): word for word, value in NUMBERS.items() if 2 <= value <= 6}
 _OBJECT_FORMS = table_of("object forms")
+MAX_PREDICATE = 20
+"""What is singled out and what is said of it should be seen together."""
 _LOOK_ELSEWHERE = listed("possessives", "conjunctions", "relatives")
 # In their scope a narrower word does not give way to a wider one, and nothing may be left out.
 _DOWNWARD = listed("negatives", "downward")
@@ -32,7 +35,12 @@ def _of_place(word: str) -> bool:
 @rule(EQUIVALENT, "synonym", ANY_KIND, negated=None)
 def synonym(clause: Clause) -> Iterator[str]:
     """One word by another of the same meaning: a man, a guy."""
-    return map(spliced, swaps("synonym", clause, clause.lexicon.synonyms))
+    return map(spliced, swaps("synonym", clause, clause.lexicon.synonyms)) if not _unclear(clause) else iter(())
+
+
+def _unclear(clause: Clause) -> bool:
+    """It cannot be read, and names or figures stand in it: what its words mean is anybody's guess."""
+    return clause.kind == "unreadable" and not all(word.islower() or word in (",", "I") for word in clause.words[1:])
 
 
 @rule(EQUIVALENT, "synonym", "progressive simple do", negated=None)
@@ -42,6 +50,8 @@ def verb_synonym(clause: Clause) -> Iterator[str]:
         if not allowed("verb synonym", Swap(clause, clause.verb, new, "", clause.first)):
             continue
         base, *tail = new.split()
+        if base == "be" and clause.kind == "do":
+            continue
         rest = (*tail, *clause.rest)
         if "…" in tail:
             end = clause.lexicon.noun_phrase_end(clause.rest)
@@ -75,13 +85,16 @@ def completed_fragment(clause: Clause) -> Iterator[str]:
 @saying(EQUIVALENT, "aspect", "progressive", "{subject} {finite} {rest}", past=False)
 def simple_present(clause: Clause) -> bool:
     """is eating, eats: of a scene the two say the same."""
+    if clause.verb == "go" and clause.first == "to":
+        return False  # "is going to": it will be so
     return not clause.momentary and not clause.coordinated and (clause.fragment or clause.verb not in ("be", "get"))
 
 
 @saying(EQUIVALENT, "aspect", "simple", "{subject} {be} {ing} {rest}", past=False)
 def present_progressive(clause: Clause) -> bool:
     """eats, is eating."""
-    return not clause.momentary and not clause.coordinated and not clause.stative
+    in_view = clause.of_a_scene and (clause.animate or clause.indefinite)
+    return in_view and not clause.momentary and not clause.coordinated and not clause.stative
 
 
 # -- there is ------------------------------------------------------------------------------------------------------
@@ -106,17 +119,19 @@ def completed_noun_phrase(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def without_there(clause: Clause) -> Iterator[str]:
     """There is a man eating; a man is eating; a man can be seen eating."""
-    if not clause.single:
+    if not clause.single or clause.subject[-1].endswith("ing"):
         return
     if _tells_state(clause):
-        yield clause.say("{subject} can be seen {rest}")
+        if clause.may_be_seen:
+            yield clause.say("{subject} {can} be seen {rest}")
         if clause.had:
             yield clause.say("{subject} {has} {thing}")
         elif clause.rest:
             yield clause.say("{subject} {be} {rest}")
     elif _tells_act(clause):
         yield clause.say("{subject} {be} {rest}")
-        yield clause.say("{subject} can be seen {rest}")
+        if clause.may_be_seen:
+            yield clause.say("{subject} {can} be seen {rest}")
     elif clause.first in listed("relatives") and len(clause.rest) > 2 and clause.lower_rest[1] in listed("be"):
         yield clause.say("{subject} {thing}")
 
@@ -168,10 +183,10 @@ def there_is(clause: Clause) -> Iterator[str]:
             yield clause.say("there {be} {subject} {rest}")
 
 
-@rule(EQUIVALENT, "relative clause", "progressive copular simple", past=False)
+@rule(EQUIVALENT, "relative clause", "progressive copular simple")
 def there_is_who(clause: Clause) -> Iterator[str]:
     """A man is eating: there is a man who is eating."""
-    if _may_be_new(clause) and clause.single:
+    if _may_be_new(clause) and clause.single and len(clause.subject) > clause.past:
         act = {"progressive": "{be} {ing}", "copular": "{be}", "simple": "{finite}"}[clause.kind]
         yield clause.say(f"there {{be}} {{subject}} {{who}} {act} {{rest}}")
 
@@ -205,6 +220,8 @@ def passive(clause: Clause) -> Iterator[str]:
     """A man walks a dog: a dog is walked by a man."""
     if clause.verb not in clause.lexicon.transitive or not clause.single or not clause.animate:
         return
+    if "by" in clause.lower_rest:
+        return
     object_and_rest = _split_object(clause)
     if object_and_rest is None or not listed("prepositions").isdisjoint(in_lower_case(clause.subject[1:])):
         return
@@ -230,6 +247,12 @@ def number_otherwise(clause: Clause) -> Iterator[str]:
     """two: 2, a pair of."""
     for i, word in enumerate(clause.lower):
         after = clause.at(i + 1)
+        if (
+            after in ("/", "%")
+            or clause.at(i - 1) in ("/", "$", "£", "€", "-")
+            or (i and clause.words[i - 1][:1].isupper())
+        ):
+            continue  # part of a sum, a date or a name
         if word in _DIGITS:
             yield clause.with_words(i, i + 1, _DIGITS[word])
         elif word in NUMBERS and after and after not in listed("large numbers") and word != "hundred":
@@ -288,7 +311,7 @@ def there_is_with(clause: Clause) -> bool:
 @saying(FOLLOWS, "passive", "simple", "{rest} can be seen with {subject}", past=False)
 def seen_with(clause: Clause) -> bool:
     """The man has a hat: a hat can be seen with the man."""
-    return _has_a_thing(clause) and _shows_a_thing(clause)
+    return clause.of_a_scene and _has_a_thing(clause) and _shows_a_thing(clause)
 
 
 @saying(EQUIVALENT, "adverb", "simple", "{subject} indeed {has} {rest}", past=False)
@@ -304,6 +327,12 @@ def indeed_has(clause: Clause) -> bool:
 def fronting(clause: Clause) -> Iterator[str]:
     """A man is running in the park: in the park, a man is running."""
     words, lower, lexicon = clause.words, clause.lower, clause.lexicon
+    if (
+        len(words) > 14
+        or (clause.negated and clause.kind == "copular")
+        or not listed("relatives", "question words").isdisjoint(clause.lower_rest)
+    ):
+        return
     position = _last_preposition(clause, len(clause.subject))
     if position is None or position + 1 + lexicon.noun_phrase_end(words[position + 1 :]) != len(words):
         return
@@ -399,7 +428,7 @@ def not_a_single_person(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "quantifier", "existential", negated=None)
 def not_any(clause: Clause) -> Iterator[str]:
     """There is no dog: there is not any dog; no dog can be seen."""
-    if clause.lower[2] != "no":
+    if clause.lower[2] != "no" or clause.lower[3:4] == ["one"]:
         return
     none = clause.words[3:]
     yield clause.say("there {auxiliary} not any {none}", none=none)
@@ -437,7 +466,9 @@ def _describes(clause: Clause) -> bool:
 @rule(EQUIVALENT, "predicate", "copular")
 def can_be_found(clause: Clause) -> Iterator[str]:
     """A man is in the park: a man can be found in the park."""
-    if clause.first in listed("where things are found"):
+    second = clause.rest[1] if clause.thing else ""
+    certain = clause.animate or second.lower() in listed("determiners") or second[:1].isupper()
+    if clause.first in listed("where things are found") and certain:
         can = "could" if clause.past else "can"
         yield clause.say("{subject} {can} be found {rest}", can=can)
         if clause.animate:
@@ -477,14 +508,9 @@ def someone_who_is(clause: Clause) -> Iterator[str]:
 def year_first(clause: Clause) -> Iterator[str]:
     """It was founded in 2014: in 2014, it was founded."""
     words = clause.words
-    if len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit():
+    another = not (listed("conjunctions", "relatives") | {"after", "before"}).isdisjoint(clause.lower_rest)
+    if len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit() and not another:
         yield written([*words[-2:], ",", *words[:-2]])
-
-
-@saying(EQUIVALENT, "cleft", "perfect", "it is {subject} {who} {predicate}")
-def it_is_who_has(clause: Clause) -> bool:
-    """The man has left: it is the man who has left."""
-    return clause.single and clause.determiner not in listed("pronouns")
 
 
 @rule(EQUIVALENT, "relative clause", "perfect")
@@ -507,6 +533,21 @@ def in_fact(clause: Clause) -> Iterator[str]:
     return clause.say_each(said("emphasis"), "{subject} {auxiliary} {each} {rest}")
 
 
+@rule(EQUIVALENT, "emphasis", READABLE, negated=None)
+def in_fact_so(clause: Clause) -> Iterator[str]:
+    """The statue has no arms: in fact, the statue has no arms."""
+    if not clause.of_a_scene or clause.negated or clause.past:
+        yield clause.say("in fact , {words}")
+
+
+@rule(EQUIVALENT, "double negation", "copular progressive perfect modal do", negated=True)
+def it_is_false(clause: Clause) -> Iterator[str]:
+    """The boy does not swim: it is not the case that the boy swims."""
+    affirmed = affirmation(clause)
+    if affirmed is not None:
+        yield affirmed.say("it is not the case that {words}")
+
+
 # -- denied already ------------------------------------------------------------------------------------------------
 
 
@@ -520,7 +561,7 @@ def contracted(clause: Clause) -> Iterator[str]:
         yield clause.say(f"{{subject}} {{auxiliary_not}} {verb} {{rest}}", auxiliary_not=clause.auxiliary + "n't")
 
 
-@rule(EQUIVALENT, "adverb", "progressive copular", negated=True)
+@rule(EQUIVALENT, "adverb", "progressive copular", negated=True, past=False)
 def not_currently(clause: Clause) -> Iterator[str]:
     """is not eating: is not currently eating."""
     if clause.denied_by_not:
@@ -554,7 +595,7 @@ def _is_act(clause: Clause) -> bool:
 @saying(EQUIVALENT, "seen", "progressive simple", "{subject} can be seen {ing} {rest}", past=False)
 def can_be_seen(clause: Clause) -> bool:
     """The man is eating: the man can be seen eating."""
-    return _is_act(clause) and clause.animate
+    return _is_act(clause) and clause.animate and (clause.kind == "progressive" or clause.of_a_scene)
 
 
 @saying(EQUIVALENT, "adverb", "progressive", "{subject} {be} currently {ing} {rest}", past=False)
@@ -575,12 +616,45 @@ def seated(clause: Clause) -> bool:
     return clause.verb == "sit" and clause.rest[:1] != ("down",)
 
 
-@rule(EQUIVALENT, "cleft", "progressive copular simple")
+@rule(EQUIVALENT, "cleft", "progressive copular simple perfect modal do", negated=None)
 def it_is_who(clause: Clause) -> Iterator[str]:
     """The men are tall: it is the men who are tall."""
-    first = clause.determiner
-    if clause.single and first not in listed("pronouns", "negatives") and first not in ("every", "each"):
-        yield clause.say("it {was} {subject} {who} {predicate}", was="was" if clause.past else "is")
+    if not _may_be_singled_out(clause) or clause.determiner in ("it", "this", "that", "these", "those", "there"):
+        return
+    of_people = clause.human or clause.determiner in ("i", "you")
+    yield clause.say(
+        "it {was} {subject} {who} {predicate}", was="was" if clause.past else "is", who="who" if of_people else "that"
+    )
+
+
+def _may_be_singled_out(clause: Clause) -> bool:
+    if not clause.single or clause.determiner in listed("not singled out") or clause.noun in listed("everyone"):
+        return False
+    if "," in clause.predicate or len(clause.predicate) > MAX_PREDICATE:
+        return False
+    return not clause.negated or clause.denied_by_not
+
+
+@rule(EQUIVALENT, "among", "progressive copular simple perfect modal do", negated=None)
+def one_who(clause: Clause) -> Iterator[str]:
+    """The boss left: one person who left is the boss."""
+    short = len(clause.predicate) < 10 and not clause.fragment and clause.kind != "progressive"
+    if not short or not _may_be_singled_out(clause) or clause.noun in listed("pronouns") or clause.indefinite:
+        return
+    known = clause.named_person or clause.human or clause.of_a_thing
+    if not known or (clause.kind == "copular" and clause.first in listed("determiners", "pronouns", "numbers")):
+        return
+    slots = {"was": "was" if clause.past else "is", "were": "were" if clause.past else "are"}
+    if clause.noun in listed("of people"):
+        return
+    if clause.plural and clause.human:
+        yield clause.say("among those who {predicate} {were} {subject}", **slots)
+    elif clause.plural and clause.lexicon.is_plural(clause.noun):
+        yield clause.say("among the things that {predicate} {were} {subject}", **slots)
+    elif not clause.plural and clause.human:
+        yield clause.say("one person who {predicate} {was} {subject}", **slots)
+    elif not clause.plural and clause.of_a_thing:
+        yield clause.say("one thing that {predicate} {was} {subject}", **slots)
 
 
 # -- less said -----------------------------------------------------------------------------------------------------
@@ -613,7 +687,7 @@ def _wider_name(clause: Clause) -> str:
 @rule(FOLLOWS, "wider word", ANY_KIND, negated=None)
 def wider_word(clause: Clause) -> Iterator[str]:
     """A boy paints a horse: a boy paints an animal."""
-    if _monotone(clause):
+    if _monotone(clause) and not _unclear(clause) and clause.at(1) != ",":
         yield from map(spliced, swaps("wider word", clause, clause.lexicon.kinds))
 
 
@@ -630,13 +704,20 @@ def wider_verb(clause: Clause) -> Iterator[str]:
 def without_adjective(clause: Clause) -> Iterator[str]:
     """A tall man runs: a man runs."""
     lower, lexicon = clause.lower, clause.lexicon
-    for i, word in enumerate(lower[:-1] if _monotone(clause) else ()):
-        if not lexicon.describes(word) or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
+    for i, word in enumerate(lower[:-1] if _monotone(clause) and '"' not in lower else ()):
+        known = lexicon.describes(word) or (word.endswith(_OF_KIND) and word not in lexicon.nouns and i)
+        if not known or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
             continue
+        if clause.at(i + 2) in lexicon.nouns or clause.at(i + 2) in lexicon.verb_of["ing"]:
+            continue  # "white water rafting"
         # The first word may go only where no article would be missed.
         needed = lower[i - 1] in listed("before what is not left out") if i else not lexicon.is_plural(lower[i + 1])
         if not needed:
             yield clause.with_words(i, i + 1, "")
+
+
+_OF_KIND = ("ical", "ional", "ous", "ible", "ental", "istic")
+"""Endings of adjectives that leave a thing what it is."""
 
 
 def _verb_end(clause: Clause) -> int:
@@ -650,13 +731,25 @@ def without_place(clause: Clause) -> Iterator[str]:
     position = _last_preposition(clause, start)
     if position is None or not _monotone(clause):
         return
+    if clause.verb == "have" and clause.first in listed("possessives"):
+        return  # "has her hand in a sock"
     words, before = clause.words, clause.lower[position - 1]
+    inner = clause.lower[start:position]
+    if not listed("relatives", "question words").isdisjoint(inner) or _needs_place(inner, clause):
+        return
+    if clause.lower[position] == "by" and clause.lower[position - 1] in clause.lexicon.verb_of["participle"]:
+        return
     if position + 1 + clause.lexicon.noun_phrase_end(words[position + 1 :]) != len(words):
         return
     if clause.lower[position] in listed("not only of place") or before in listed("prepositions", "needs a place"):
         return
     if position > start + 1 or clause.verb not in listed("verbs that need a place"):
         yield written(words[:position])
+
+
+def _needs_place(inner: list[str], clause: Clause) -> bool:
+    """ "by putting the troops in harm's way"."""
+    return any(clause.lexicon.verb_of["ing"].get(word, "") in listed("verbs that need a place") for word in inner)
 
 
 @rule(FOLLOWS, "left out", "progressive simple")

@@ -1,6 +1,7 @@
 """The words the sentence rules know: the built-in lexicon, widened by WordNet where the machine has it.
 
-`english.txt` is the vocabulary, `grammar.txt` the small word classes that rules ask for by name.
+`english.txt` is the vocabulary of everyday scenes, `prose.txt` what reports, encyclopedias and talk say beside it;
+`grammar.txt` has the small word classes that rules ask for by name.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def listed(*names: str) -> frozenset[str]:
     return frozenset().union(*(table_of(name) if "=" in lines[0] else _words(lines) for name, lines in lists.items()))
 
 
+@cache
 def table_of(name: str) -> dict[str, str]:
     """A section of grammar.txt whose entries are pairs: "he = him; she = her"."""
     return dict(_pairs(_GRAMMAR[name], "="))
@@ -77,7 +79,7 @@ _CLOSED_CLASSES = listed(
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class Lexicon:
     """Words by what the rules may do with them. Forms are lower case."""
 
@@ -244,8 +246,15 @@ def load(text: str, wordnet: WordNet | None = None) -> Lexicon:
 
 
 @cache
+def everyday() -> Lexicon:
+    """The words of everyday scenes alone, as the small model learned them: other words would be another model."""
+    return load(read_data("english.txt"))
+
+
+@cache
 def english(use_wordnet: bool = False) -> Lexicon:
     """The built-in lexicon; with `use_wordnet`, widened by the WordNet of nltk_data or of Debian, if there
     is one.
     """
-    return load(read_data("english.txt"), find_wordnet() if use_wordnet else None)
+    text = read_data("english.txt") + read_data("prose.txt")
+    return load(text, find_wordnet() if use_wordnet else None)

@@ -4,48 +4,119 @@ read one.
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case
 from sensecheck.language.rewriting.lexicon import Lexicon, listed, table_of
+from sensecheck.language.rewriting.plain import is_safe_adverb, plainly
 
-# One alternative per class of character, none nested: linear on any input.
-_TOKEN = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*|[^\s\w]|_+")
+# One alternative per class of character, none nested: linear on any input. A title, an initial and an abbreviation such
+# as "U.S." keep their full stop, a number its commas, a time of day its colon.
+_TITLE = r"(?:Mrs?|Ms|Dr|St|Jr|Sr|Prof|Gen|Sen|Rev|Lt|Col|Capt|Mt|Bros|Inc|Ltd|Co|No|vs|etc)\.(?!\w)"
+_TOKEN = re.compile(
+    rf"{_TITLE}|[A-Z]\.(?=\s[A-Z])|(?:[A-Z]\.){{2,8}}(?!\w)|\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|\d+:\d+"
+    r"|[^\W_]+(?:[-'’.&–][^\W_]+)*(?:(?<=s)['’](?=\s\w))?|[^\s\w]|_+"
+)
+_ABBREVIATED = re.compile(r"(?:[A-Z]\.){2}$")
+_FOOTNOTE = re.compile(r"\[(?:citation needed|\d{1,3})\]|(?<=\.):\d{1,4}")
 _FINAL = ".!?…\"'”’ "
-_SENTENCE_INSIDE = re.compile(r"[.!?]\s+[A-Z]")
-_PLAIN_WORD = re.compile(r"[\w,'’-]+$")
+_PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£€°\"“”/_()])$")
 _COMPARED = frozenset(table_of("compared"))
 _OPENERS = listed("determiners", "pronouns", "prepositions", "adverbs", "numbers", "openers")
 _AUXILIARIES = listed("be", "have", "modals", "do")
-MAX_WORDS = 60
+_JOINS_NOUNS = listed("prepositions", "conjunctions", "determiners", "numbers", "be") | {
+    ",",
+    "most",
+    "not",
+    "than",
+    "as",
+}
+_JOINS_CLAUSES = (listed("conjunctions") | {"whether"}) - {"and", "or", "but"}
+MAX_WORDS = 80
+MAX_RELATIVE = 9
+"""A relative further on belongs to no subject."""
+
+
+_SHORT_WITHOUT_MARK = listed("written without its apostrophe") | {"cannot"}
 
 
 def tokens_of(text: str) -> list[str]:
     """Words and marks, final punctuation left off, n't and 's split from the auxiliary they hang on."""
     words: list[str] = []
-    for token in _TOKEN.findall(text.strip().rstrip(_FINAL)):
-        if "'" in token or "’" in token or token.lower() == "cannot":
+    text = _without_quotes(text)
+    if "[" in text or ".:" in text:
+        text = _FOOTNOTE.sub("", text)
+    whole = text.strip()
+    ended = whole if _ABBREVIATED.search(whole) else whole.rstrip(_FINAL)
+    for token in _TOKEN.findall(ended):
+        if "'" in token or "’" in token or token.lower() in _SHORT_WITHOUT_MARK:
             words += _uncontracted(token, first=not words)
         else:
             words.append(token)
-    if in_lower_case(words[:2]) == ["no", "one"]:
+    lower = in_lower_case(words[:3])
+    if lower[:2] == ["no", "one"]:
         words[:2] = ["nobody"]
+    if lower[1:] in (["is", "been"], ["is", "got"], ["is", "had"]):
+        words[1] = "has"  # "she's been"
     return words
+
+
+def _without_quotes(text: str) -> str:
+    """ "It rained." said of the whole sentence: it rained."""
+    whole = text.strip()
+    if whole[:1] in ('"', "“") and len(whole) > 2 and not any(mark in whole[1:].rstrip(_FINAL) for mark in '"“”'):
+        return whole[1:].rstrip('"” .') + "."
+    return text
 
 
 def _uncontracted(token: str, first: bool) -> list[str]:
     lower = token.lower().replace("’", "'")
     if lower == "won't":
         return ["will", "not"]
+    if lower in listed("written without its apostrophe"):
+        return [{"cant": "can", "wont": "will"}.get(lower, token[:-2]), "not"]
     if lower in ("can't", "cannot"):
         return [token[:3], "not"]
     if lower.endswith("n't"):
         return [token[:-3], "not"]
     if first and lower in listed("contracted with is"):
         return [token[:-2], "is"]
-    if lower in listed("contracted with are"):
-        return [token[:-3], "are"]
-    return ["I", "am"] if lower == "i'm" else [token]
+    for ending, auxiliary in (("'ve", "have"), ("'ll", "will"), ("'m", "am"), ("'re", "are")):
+        if lower.endswith(ending) and lower.removesuffix(ending) in listed("pronouns"):
+            return [token[: -len(ending)], auxiliary]
+    return [token]
+
+
+_COMMON_ENDINGS = (
+    "tions",
+    "ments",
+    "ings",
+    "ers",
+    "ors",
+    "ists",
+    "ities",
+    "ages",
+    "ances",
+    "ences",
+    "tion",
+    "ment",
+    "ness",
+    "ity",
+    "ism",
+)
+
+
+_CAPITAL_VERBS = frozenset(word.capitalize() for word in _AUXILIARIES)
+_ADJECTIVE_ENDINGS = ("al", "ous", "ive", "ic", "able", "ible", "ful", "less", "ary")
+
+
+def _goes_on_as_noun(after: list[str], lexicon: Lexicon) -> bool:
+    """ "Capital goods", not "Montreal has"."""
+    if not after or not after[0].isalpha() or after[0][:1].isupper():
+        return False
+    return lexicon.is_noun(after[0]) and lexicon.base_of(after[0], "third", "past", "base") is None
 
 
 def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
@@ -53,8 +124,26 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     if not words or words[0] == "I":
         return words
     lower = words[0].lower()
+    second = words[1] if words[1:] else ""
+    named = second[:1].isupper() and lower not in _OPENERS  # "Old Trafford"
+    several = lower in lexicon.plural_forms and not lexicon.is_person(lower)
+    titled = second in _CAPITAL_VERBS or (several and second in ("is", "was", "has"))
+    if titled:  # "We Were Soldiers", "Fans was released"
+        return words
+    if lower in listed("always with a capital") or (named and lower not in lexicon.people):
+        return words
+    ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
+    before_a_noun = lower.endswith(_ADJECTIVE_ENDINGS) and _goes_on_as_noun(words[1:2], lexicon)
+    of_a_noun = lower.endswith(("'s", "’s")) and lexicon.is_noun(lower[:-2]) and lower[:-2] in lexicon.nouns
+    if before_a_noun or of_a_noun:
+        return [lower, *words[1:]]
+    if ending and not (words[1:2] and words[1][:1].isupper()):
+        return [lower, *words[1:]]
     common_word = (
-        lower in _OPENERS or lower in lexicon.nouns or lexicon.describes(lower) or lower in lexicon.verb_of["ing"]
+        lower in _OPENERS
+        or lower in lexicon.nouns
+        or _known_adjective(words, lexicon)
+        or lower in lexicon.verb_of["ing"]
     )
     return [lower if common_word else words[0], *words[1:]]
 
@@ -84,13 +173,23 @@ def _subject_head(words: list[str], lexicon: Lexicon) -> str:
     for i, word in enumerate(words):
         lower = word.lower()
         ends = lower in (",", "not") or (i and lower in listed("relatives"))
-        if lower == "of" and phrase and phrase[-1].lower() in listed("measures"):
+        if lower == "of" and phrase and phrase[-1].lower() in listed("measures", "parts of a number"):
             phrase = []
         elif ends or (phrase and _hangs_on(phrase[-1], lower, lexicon)):
             break
         else:
             phrase.append(word)
-    return next((w for w in reversed(phrase) if lexicon.is_noun(w.lower()) or w.lower() in listed("pronouns")), "")
+    nouns = (w for w in reversed(phrase) if lexicon.is_noun(w.lower()) or w.lower() in listed("pronouns"))
+    names = (w for w in reversed(phrase) if w[:1].isalnum() and (_ends_name(w) or w.endswith("ing")))
+    return next(nouns, "") or next(names, "") or (phrase[-1] if phrase and words[0].lower() in _STANDS_ALONE else "")
+
+
+_STANDS_ALONE = listed("parts of a number") | {"the"}
+
+
+def _known_adjective(words: list[str], lexicon: Lexicon) -> bool:
+    """ "Rocky roads", not "Rocky is"."""
+    return lexicon.describes(words[0].lower()) and not (words[1:2] and words[1] in _AUXILIARIES)
 
 
 def _hangs_on(noun: str, lower: str, lexicon: Lexicon) -> bool:
@@ -103,7 +202,7 @@ def _subject_plural(words: list[str], head: str, lexicon: Lexicon) -> bool:
     first = lower[0] if lower else ""
     if "and" not in lower and all(w[:1].isupper() for w in words):
         return False  # a name
-    if " ".join(lower[:2]) in _COMPARED:
+    if " ".join(lower[:2]) in _COMPARED or lower[:2] == ["a", "few"]:
         return True
     if first in listed("pronouns") and len(lower) == 1:
         return first in listed("plural pronouns")
@@ -119,11 +218,39 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
     if not words or len(words) > 14:
         return False
     lower = in_lower_case(words)
-    if lower[0] in listed("conjunctions", "question words") or not listed("relatives").isdisjoint(lower[1:]):
+    if "," in lower and listed("conjunctions").isdisjoint(lower):
         return False
-    if not listed("marks of another clause", "modals").isdisjoint(lower):
+    if not _JOINS_CLAUSES.isdisjoint(lower) or _says_when(lower):
         return False
-    return any(lexicon.is_noun(w) or w in listed("pronouns") for w in lower)
+    if (
+        lower[0] in listed("conjunctions", "question words")
+        or lower[1:2] == [","]
+        or not listed("relatives").isdisjoint(words[1:])
+    ):
+        return False
+    if not listed("marks of another clause", "modals").isdisjoint(lower) or _begins_again(words, lexicon):
+        return False
+    return (
+        any(lexicon.is_noun(w) or w in listed("pronouns") or _ends_name(w) for w in [*lower, *words[1:]])
+        or (lower[0] == "the" or (len(words) == 1 and lower[0] in listed("parts of a number")))
+        or (len(words) < 5 and lower[0].endswith("ing"))
+    )
+
+
+def _says_when(lower: list[str]) -> bool:
+    """ "A minute after the bell": when something happened, not what."""
+    times = (i for i, word in enumerate(lower[:-1]) if lower[i + 1] in ("after", "before"))
+    return any(lower[i] in listed("names of a time") for i in times)
+
+
+def _begins_again(words: list[str], lexicon: Lexicon) -> bool:
+    """ "The way the islands": a second noun phrase that nothing joins to the first is the subject of another clause."""
+    for before, word in itertools.pairwise(words):
+        if word in listed("begins a noun phrase") and before.lower() not in _JOINS_NOUNS:
+            verb = before in lexicon.verb_of["ing"] or before in lexicon.verb_of["past"] or before in lexicon.forms
+            if not verb or before in lexicon.nouns:
+                return True
+    return False
 
 
 def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
@@ -131,10 +258,41 @@ def _finite(words: list[str], lower: list[str], lexicon: Lexicon) -> int | None:
     for i in range(1, len(words)):
         # A capital is part of a name: "Chapel Steps".
         if not words[i][:1].isupper() and lexicon.base_of(lower[i], "third", "base", "past"):
-            before = lower[i - 2] if i >= 2 and lower[i - 1] in listed("adverbs") else lower[i - 1]
-            if _may_end_subject(lower, i, before, lexicon) and _is_finite(words, lower, i, before, lexicon):
+            end = i
+            while end > 1 and _is_adverb(lower[end - 1]):
+                end -= 1
+            before = lower[end - 1]
+            ends_subject = _ends_name(words[end - 1]) or _may_end_subject(lower, i, before, lexicon)
+            if ends_subject and _is_finite(words, lower, i, end, lexicon):
                 return i
     return None
+
+
+_ADVERBS = listed("adverbs", "safe adverbs")
+
+
+def _is_adverb(word: str) -> bool:
+    return word in _ADVERBS or is_safe_adverb(word)
+
+
+def _ends_name(word: str) -> bool:
+    return word[:1].isupper() or word[:1].isdigit() or word in ('"', "”")
+
+
+def _is_noun_here(words: list[str], lower: list[str], i: int, lexicon: Lexicon) -> bool:
+    """ "The research reports were lost": another verb follows before the clause ends, so that this is none."""
+    if lower[i + 1 : i + 2] and lower[i + 1] in listed("determiners", "object pronouns"):
+        return False
+    if lower[i] in lexicon.verb_of["third"] and lower[i + 1 : i + 2] and lower[i + 1] in lexicon.verb_of["past"]:
+        return lower[i + 1] not in lexicon.nouns  # "no major changes occurred"
+    if lexicon.base_of(lower[i], "base", "third", "past") in listed("takes that"):
+        return False
+    for word in lower[i + 1 :]:
+        if word in listed("conjunctions", "relatives", "question words", "pronouns") or word == ",":
+            return False
+        if word in _AUXILIARIES:
+            return True
+    return False
 
 
 def _may_end_subject(lower: list[str], i: int, before: str, lexicon: Lexicon) -> bool:
@@ -146,29 +304,57 @@ def _may_end_subject(lower: list[str], i: int, before: str, lexicon: Lexicon) ->
     return lower[i] not in listed("relatives")
 
 
-def _is_finite(words: list[str], lower: list[str], i: int, before: str, lexicon: Lexicon) -> bool:
-    plural = _subject_plural(words[:i], _subject_head(words[:i], lexicon), lexicon)
+def _is_finite(words: list[str], lower: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
+    before = lower[end - 1]
+    plural = _subject_plural(words[:end], _subject_head(words[:end], lexicon), lexicon)
+    if _is_noun_here(words, lower, i, lexicon):
+        return False
     if not plural and lower[i] in lexicon.verb_of["third"]:
         # "the dog walks" but "two dog walks": a noun reading needs a verb later on
         return lower[i] not in lexicon.nouns or listed("be", "have").isdisjoint(lower[i + 1 :])
-    if lower[i] in lexicon.verb_of["base"]:
+    if lower[i] in lexicon.verb_of["base"] and "to" not in lower[:i]:
         many_before = lexicon.is_plural(before)
-        if plural and (many_before or "and" in lower[:i]):
+        if plural and (many_before or "and" in lower[:i] or lower[i] not in lexicon.nouns):
             return True
         if before in listed("collectives", "takes a base form") or (many_before and "of" in lower[:i]):
             return True
-    return _is_past(lower[i], lower[i + 1] if i + 1 < len(words) else "", lexicon)
+    return _is_past(words, i, end, lexicon)
 
 
-def _is_past(word: str, after: str, lexicon: Lexicon) -> bool:
+def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     """A past form after a noun may be a participle ("a man dressed in blue"): asked of verbs where both differ, or
     where an object or place follows and nothing else can be the verb.
     """
+    word, after = words[i].lower(), words[i + 1] if i + 1 < len(words) else ""
     base = lexicon.verb_of["past"].get(word)
-    if base is None or base in listed("verbs of one form"):
+    if base is None:
         return False
+    certain = words[0].lower() in listed("surely a subject") and end == 1  # "he"
+    follows = after.lower()
+    if base in listed("verbs of one form"):
+        return (certain and words[0].lower() in ("he", "she", "it")) or (end == 1 and words[0][:1].isupper())
     forms = lexicon.forms[base]
-    return forms.past != forms.participle or not after or after in listed("determiners", "after a past form")
+    certain = certain or end < i  # "jobs never held"
+    if forms.past != forms.participle or not after or certain:
+        return True
+    if follows in listed("determiners", "numbers", "after a past form") or _ends_name(after):
+        return True
+    if follows == "by" and " ".join(words[i + 2 : i + 4]).lower() in listed("by how much"):
+        return True
+    if follows == "by" and words[i + 2 : i + 3] and (words[i + 2] in ("about", "around") or words[i + 2][0].isdigit()):
+        return True
+    if follows == "by" and words[i + 2 : i + 3] and words[i + 2].lower() in lexicon.verb_of["ing"]:
+        return all(map(_ends_name, words[:end]))
+    if follows == "by" or word in listed("participles of a state"):
+        return False
+    if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
+        return follows not in lexicon.verb_of["ing"] and not follows.endswith("ly")  # an object
+    # A name, or something certain, has come to its verb; "a man" may go on.
+    named = all(_ends_name(word) or word in listed("parts of a name") for word in words[1:end]) and (
+        end > 1 or _ends_name(words[0])
+    )
+    named = named or (words[0][:1].isupper() and words[0] != "I" and end > 1)
+    return named or words[0].lower() in listed("opens a certain subject") or words[0].endswith(("'s", "’s"))
 
 
 def read(text: str, lexicon: Lexicon) -> Clause:
@@ -176,22 +362,38 @@ def read(text: str, lexicon: Lexicon) -> Clause:
     words = lower_first(tokens_of(text.lower() if text.isupper() else text), lexicon)
     if _lacks_article(words, lexicon):
         words = ["a", *words]
-    clause = None if _is_no_sentence(text, words) else _read(words, in_lower_case(words), lexicon)
-    return clause or Clause("unreadable", lexicon, tokens=tuple(lower_first(tokens_of(text), lexicon)))
+    said = lower_first(plainly(words, lexicon), lexicon)
+    clause = None if _is_no_sentence(text, said) else _read(said, in_lower_case(said), lexicon)
+    tokens = tuple(lower_first(tokens_of(text), lexicon))
+    if clause is None:
+        return Clause("unreadable", lexicon, tokens=tokens)
+    return clause.but(tokens=tokens, shortened=clause.shortened or said != words)
 
 
 def _is_no_sentence(text: str, words: list[str]) -> bool:
-    if not words or len(words) > MAX_WORDS or text.strip().endswith("?") or _SENTENCE_INSIDE.search(text):
+    if not words or len(words) > MAX_WORDS or is_question(text):
         return True
     return not all(map(_PLAIN_WORD.match, words))
 
 
+def is_question(text: str) -> bool:
+    """It says nothing that could follow or be contradicted."""
+    return text.rstrip(" \"'”’.!").endswith("?") or _TAG.search(text) is not None
+
+
+_TAG = re.compile(r"n['’]?t (?:i|you|he|she|it|we|they)\W{0,3}$", re.IGNORECASE)
+
+
 def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
-    if _opens_otherwise(lower, lexicon):
+    if _opens_otherwise(words, lower, lexicon):
         return None
     if lower[0] == "there" and len(words) > 2 and lower[1] in listed("be") and lower[1] != "am":
         return _read_existential(words, lower, lexicon)
-    auxiliary_position = next((i for i, w in enumerate(lower) if i and w in _AUXILIARIES), None)
+    if not listed("relatives").isdisjoint(lower[1:MAX_RELATIVE]):
+        clause = _read_with_relative(words, lower, lexicon)
+        if clause is not None:
+            return clause
+    auxiliary_position = next((i for i, w in enumerate(words) if i and w in _AUXILIARIES), None)
     verb_position = _finite(words, lower, lexicon)
     if auxiliary_position is not None and (verb_position is None or auxiliary_position <= verb_position):
         return _read_auxiliary(words, lower, auxiliary_position, lexicon)
@@ -200,16 +402,41 @@ def _read(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None
     return _read_fragment(words, lower, lexicon)
 
 
-def _opens_otherwise(lower: list[str], lexicon: Lexicon) -> bool:
+def _read_with_relative(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
+    """ "People who read are happy": the auxiliary behind the verb of the relative clause, if nothing else opens between
+    the two.
+    """
+    start = next(i for i, word in enumerate(lower) if i and word in listed("relatives"))
+    verbs = [i for i in range(start + 1, len(words)) if lower[i] in _AUXILIARIES or _is_verb(lower[i], lexicon)]
+    if not verbs or not _is_phrase(words[:start], lexicon) or lower[start - 1] in listed("prepositions"):
+        return None
+    if any(i for i in range(1, start) if lower[i] in _AUXILIARIES or _is_verb(lower[i], lexicon)):
+        return None
+    for i in range(verbs[0] + 1, len(words)):
+        if lower[i] in listed("conjunctions", "relatives", "question words") or lower[i] == ",":
+            return None
+        if lower[i] in _AUXILIARIES and lower[i - 1] not in _AUXILIARIES and i > verbs[0] + 1:
+            return _with_auxiliary(words, lower, i, words[:start], lexicon)
+    return None
+
+
+def _opens_otherwise(words: list[str], lower: list[str], lexicon: Lexicon) -> bool:
     """With no subject: "When …", "In the park …", "Run …"."""
     first = lower[0]
     if first in listed("prepositions") and " ".join(lower[:2]) not in _COMPARED:
         return True
-    return first in listed("conjunctions") or (first in lexicon.forms and first not in lexicon.nouns)
+    if first in listed("conjunctions"):
+        return True
+    if first not in lexicon.forms or first in lexicon.nouns:
+        return False
+    after = listed("determiners", "pronouns", "object pronouns", "prepositions", "conjunctions", "adverbs") - {"of"}
+    return lower[1:2] == [] or lower[1] in after
 
 
 def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
     start = 3 if lower[2:3] == ["not"] else 2
+    if lower[start : start + 2] == ["no", "longer"]:
+        return None
     while lower[start : start + 1] and lower[start] in listed("adverbs after there is"):
         start += 1
     end = start + 1
@@ -233,14 +460,42 @@ def _ends_noun_phrase(lower: list[str], i: int, lexicon: Lexicon) -> bool:
 
 
 def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
-    subject, auxiliary, after = words[:position], lower[position], lower[position + 1 :]
-    rest = tuple(words[position + 2 :] if after[:1] == ["not"] else words[position + 1 :])
-    head = _subject_head(subject, lexicon) if _is_phrase(subject, lexicon) else ""
+    subject, adverbs = _adverbs_parted(words[:position])
+    if not _all_safe(adverbs, lower):
+        subject, adverbs = words[:position], []
+    if not _is_phrase(subject, lexicon):
+        return None
+    return _with_auxiliary(words, lower, position, subject, lexicon, adverbs)
+
+
+def _with_auxiliary(
+    words: list[str],
+    lower: list[str],
+    position: int,
+    noun_phrase: list[str],
+    lexicon: Lexicon,
+    left: Sequence[str] = (),
+) -> Clause | None:
+    """`noun_phrase`: the part of the subject that says what it is about."""
+    auxiliary, after, adverbs = lower[position], lower[position + 1 :], list(left)
+    subject = words[: position - len(left)]
+    denied = after[:1] in (["not"], ["never"])
+    if after[:1] == ["never"]:
+        adverbs.append("never")  # what never was was not
+    start = position + 2 if denied else position + 1
+    while len(words) > start + 1 and not denied and _may_go(lower, start, lexicon):
+        adverbs.append(lower[start])
+        start += 1
+    rest = tuple(words[start:])
+    head = _subject_head(noun_phrase, lexicon)
     if not rest or not head:
         return None
     negated = after[0] in ("not", "never") or lower[0] in listed("no subject")
-    plural = _subject_plural(subject, head, lexicon)
-    clause = Clause("", lexicon, tuple(subject), auxiliary, rest=rest, plural=plural, head=head, negated=negated)
+    plural = _subject_plural(noun_phrase, head, lexicon)
+    clause = Clause(
+        "", lexicon, tuple(subject), auxiliary, rest=rest, plural=plural, head=head, negated=negated,
+        shortened=bool(adverbs),
+    )  # fmt: skip
     if auxiliary in listed("be"):
         return _read_be(clause)
     if auxiliary in listed("have"):
@@ -250,6 +505,11 @@ def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: 
     if not negated or clause.first not in lexicon.forms:
         return None
     return clause.but(kind="do", verb=clause.first, rest=clause.thing, past=auxiliary == "did")
+
+
+def _may_go(lower: list[str], i: int, lexicon: Lexicon) -> bool:
+    """ "is also a nurse", "has quickly run": the adverb is not all that is said, nor does it measure an adjective."""
+    return _all_safe([lower[i]], lower) and lower[i + 1] not in listed("conjunctions", "prepositions")
 
 
 def _read_be(clause: Clause) -> Clause:
@@ -264,26 +524,62 @@ def _read_be(clause: Clause) -> Clause:
 
 def _read_have(clause: Clause) -> Clause:
     # "a woman in a hat and gloves has": the verb knows the number
-    clause = clause.but(past=clause.auxiliary == "had", plural=clause.plural and clause.auxiliary != "has")
+    many = clause.auxiliary == "have" and clause.determiner not in ("i", "you")
+    clause = clause.but(past=clause.auxiliary == "had", plural=many or (clause.plural and clause.auxiliary == "had"))
     if clause.first in clause.lexicon.verb_of["participle"] or clause.first in listed("before a participle"):
         return clause.but(kind="perfect")
     return clause.but(kind="simple", verb="have", auxiliary="")
 
 
 def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
-    subject, form, forms = words[:position], lower[position], lexicon.verb_of
+    if lower[position : position + 2] == ["used", "to"]:
+        return None  # what was so once, which is none of the tenses
+    subject, adverbs = _adverbs_parted(words[:position])
+    form, forms = lower[position], lexicon.verb_of
     head = _subject_head(subject, lexicon)
-    if lower[position - 1] in listed("adverbs") or not head:
+    never = adverbs[:1] == ["never"]
+    adverbs = adverbs[1:] if never else adverbs
+    if not head or not _all_safe(adverbs, lower):
         return None
     plural = _subject_plural(subject, head, lexicon)
-    if form in forms["base"] and form not in forms["past"]:
+    past = form in forms["past"] and form not in forms["third"]
+    if form in forms["base"]:  # "they put" may be of now, "he put" is not, and "saw" is hardly of a saw
+        now = plural or lower[0] in ("i", "you")
+        past = past and (not now or form in listed("rather a past form"))
+    if form in forms["base"] and not past:
         plural = plural or lower[0] not in ("i", "you")  # "a couple eat": the verb knows the number
-    past = form in forms["past"] and form not in forms["base"] and form not in forms["third"]
+    verb = (lexicon.base_of(form, "past") if past else lexicon.base_of(form, "third", "base", "past")) or ""
+    if never:  # what never happened did not happen
+        does = "did" if past else "do" if plural or lower[0] in ("i", "you") else "does"
+        return Clause(
+            "do", lexicon, tuple(subject), does, verb,
+            tuple(words[position + 1 :]), plural=plural, past=past, head=head, negated=True, shortened=True,
+        )  # fmt: skip
     return Clause(
-        "simple", lexicon, tuple(subject), verb=lexicon.base_of(form, "third", "base", "past") or "",
+        "simple", lexicon, tuple(subject), verb=verb,
         rest=tuple(words[position + 1 :]), plural=plural, past=past, head=head,
-        negated=lower[0] in listed("no subject"),
+        negated=lower[0] in listed("no subject"), shortened=bool(adverbs),
     )  # fmt: skip
+
+
+def _all_safe(adverbs: list[str], lower: list[str]) -> bool:
+    """ "only pays" is "pays", but "only pays if asked" is not "pays if asked"."""
+    if not _CONDITIONS.isdisjoint(lower) and not listed("of a condition").isdisjoint(adverbs):
+        return False
+    return all(map(is_safe_adverb, adverbs))
+
+
+_CONDITIONS = listed("opens a clause") | {"to", "for"}
+
+
+def _adverbs_parted(subject: list[str]) -> tuple[list[str], list[str]]:
+    """ "he also": he, also."""
+    end = len(subject)
+    while end > 1 and _is_adverb(subject[end - 1]):
+        end -= 1
+    if subject[end - 1].lower() in listed("prepositions"):  # "the girls of now"
+        end = len(subject)
+    return subject[:end], subject[end:]
 
 
 def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clause | None:
@@ -292,6 +588,8 @@ def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clau
         verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][:1].islower() else None
         if verb is not None and lexicon.is_noun(lower[i - 1]) and _is_phrase(words[:i], lexicon):
             head = _subject_head(words[:i], lexicon)
+            if i > 1 and lower[i - 1] in listed("part of a sport"):
+                return None  # "a person ice skating"
             if not head or _has_another_verb(lower, i, lexicon):
                 return None
             plural = _subject_plural(words[:i], head, lexicon)

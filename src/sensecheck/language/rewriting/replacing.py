@@ -108,6 +108,7 @@ _CLASSES: dict[str, Callable[[Swap, str], bool]] = {
     "nouns": lambda swap, word: word in swap.clause.lexicon.nouns,
     "noun-like": lambda swap, word: swap.clause.lexicon.is_noun(word),
     "verbs": lambda swap, word: word in swap.clause.lexicon.forms,
+    "verb forms": lambda swap, word: _is_verb_form(swap, word),
     "adjectives": lambda swap, word: word in swap.clause.lexicon.adjectives,
     "colors": lambda swap, word: word in swap.clause.lexicon.colors,
     "places": lambda swap, word: word in swap.clause.lexicon.places,
@@ -116,12 +117,17 @@ _CLASSES: dict[str, Callable[[Swap, str], bool]] = {
 }
 
 
+def _is_verb_form(swap: Swap, word: str) -> bool:
+    return swap.clause.lexicon.base_of(word, "base", "third", "past") is not None
+
+
 def in_compound(clause: Clause, position: int, width: int = 1) -> bool:
     """Is the word there part of a longer name ("ice cream", "soccer ball", "police man")? Then leave it."""
     lexicon, word, before = clause.lexicon, clause.lower[position], clause.at(position - 1)
     if _begins_name(clause.at(position + width), clause):
         return True
-    if before in lexicon.nouns and word in lexicon.nouns and before not in lexicon.forms:
+    behind_verb = before in lexicon.forms and (clause.kind == "unreadable" or position - 1 == len(clause.subject))
+    if before in lexicon.nouns and word in lexicon.nouns and not behind_verb:
         return True
     return word in lexicon.fixed
 

@@ -65,11 +65,14 @@ class Rule:
         """What this rule alone makes of a clause."""
         if clause.kind not in self.kinds or self.negated not in (None, clause.negated):
             return ()
-        return map(self._rewrite, self.make(clause) if self.past in (None, clause.past) else ())
+        made = self.make(clause) if self.past in (None, clause.past) else ()
+        return (self._rewrite(statement, clause.shortened) for statement in made)
 
-    def _rewrite(self, made: Made) -> Rewrite:
+    def _rewrite(self, made: Made, shortened: bool) -> Rewrite:
         text, relation = (made, self.relation) if isinstance(made, str) else made
-        denies = self.family in _DENIALS or (self.family == "far from" and "never" in text)
+        if shortened and relation == EQUIVALENT:
+            relation = FOLLOWS
+        denies = self.family in _DENIALS or (self.family in ("far from", "denying adverb") and "never" in text)
         if denies and not self.positive:
             text = _SOME.sub(lambda found: _ANY[found.group()], text)
         return Rewrite(text, self.name, self.family, relation)

@@ -1,0 +1,148 @@
+"""What a sentence plainly says: linking words, openings, asides and second sentences taken off, before it is read.
+
+All of it works on lists of words, and each step keeps what follows from the sentence: "However, in 1998 the club, a
+small one, also moved (to York); it stayed." plainly says "the club moved in 1998".
+"""
+
+from __future__ import annotations
+
+from sensecheck.language.rewriting.lexicon import Lexicon, listed
+
+_AUXILIARIES = listed("be", "have", "modals", "do")
+_CONDITIONS = listed("conditions of a sentence")
+MAX_OPENING = 16
+
+
+def plainly(words: list[str], lexicon: Lexicon) -> list[str]:
+    """The words without what can go; an opening that says when or where stands at the end."""
+    words = _one_statement(_without_parentheses(words))
+    words = _without_link(words)
+    return _without_aside(_opening_moved(words, lexicon), lexicon)
+
+
+def is_safe_adverb(word: str) -> bool:
+    """What is said with it is so without it: also, quickly; not: hardly, allegedly."""
+    if word in listed("safe adverbs"):
+        return True
+    return word.endswith("ly") and len(word) > 5 and word.islower() and word not in listed("no safe adverbs")
+
+
+def _lower(words: list[str]) -> list[str]:
+    return [word.lower() for word in words]
+
+
+def _without_parentheses(words: list[str]) -> list[str]:
+    if "(" not in words or words.count("(") != words.count(")") or '"' in words:
+        return words
+    kept: list[str] = []
+    depth = 0
+    for word in words:
+        depth += word == "("
+        if not depth:
+            kept.append(word)
+        depth -= word == ")"
+        if depth < 0:
+            return words
+    return kept
+
+
+def _one_statement(words: list[str]) -> list[str]:
+    """The first of two sentences, or of two that a semicolon or a dash parts; not where one is the condition of the
+    other.
+    """
+    opened = words[0].lower() in _OPENS if words else False
+    start = words.index(",") + 1 if opened and "," in words else 1
+    found = (i for i in range(1, len(words)) if _ends_statement(words, i) and (i >= start or words[i] in _ENDS))
+    end = next(found, len(words))
+    if end == len(words) or not _CONDITIONS.isdisjoint(_lower(words[:end])):
+        return words
+    return words[: end - (words[end - 1] == ",")]
+
+
+_ENDS = listed("ends a statement")
+_OPENS = listed("opens a phrase of time or place", "opens a clause") | {"according", "following", "like", "unlike"}
+
+
+def _ends_statement(words: list[str], i: int) -> bool:
+    if words[i] == "." and (len(words[i - 1]) == 1 or not words[i + 1 : i + 2] or not words[i + 1][:1].isupper()):
+        return False
+    if words[i] in listed("ends a statement"):
+        return True
+    after = [word.lower() for word in words[i + 1 : i + 3]]
+    if words[i] == "," and len(after) == 2 and after[0] in ("but", "so") and i > 2:
+        return True
+    joins = words[i] == "," or words[i] in ("and", "but")
+    if not joins or len(after) < 2 or i < 3:
+        return False
+    if after[0] in listed("determiners") and words[i] != ",":
+        return any(word.lower() in _BE for word in words[i + 3 : i + 5])
+    pronouns = listed("surely subjects of a clause") if words[i] == "but" else {"he", "she", "they", "we", "i"}
+    if after[0] in pronouns and words[i] != ",":
+        return True
+    if words[i] == "," and after[0] in ("he", "she", "they", "we", "i"):
+        return True
+    if after[0] in ("that", "this") and words[i] == ",":
+        return after[1] in _BE
+    return after[0] in listed("surely subjects of a clause") and after[1] in _VERBS_OF_CLAUSES
+
+
+_BE = listed("be")
+_VERBS_OF_CLAUSES = _AUXILIARIES | {"also", "didn't", "don't", "wasn't", "never", "just", "still", "had"}
+
+
+def _without_link(words: list[str]) -> list[str]:
+    """ "However, it rained": it rained."""
+    for width in (4, 3, 2, 1):
+        link = " ".join(_lower(words[:width]))
+        if link in listed("links with a comma") and words[width : width + 1] == [","]:
+            return words[width + 1 :]
+    if len(words) > 2 and words[0].lower() in listed("links") and words[1] != ",":
+        return words[1:]
+    return words
+
+
+def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
+    """ "In 1998, it opened": it opened in 1998; "When it rains, we read": we read when it rains."""
+    lower = _lower(words[: MAX_OPENING + 2])
+    first = lower[0] if lower else ""
+    if first == "in" and len(words) > 4 and is_year(words[1]) and words[2] != ",":
+        return [*words[2:], *words[:2]] if words[2].lower() not in listed("prepositions", "conjunctions") else words
+    if first not in listed("opens a phrase of time or place", "opens a clause") or "," not in lower:
+        return words
+    end = lower.index(",")
+    # "In London, England, it rained"; "On May 8, 1945, it ended"
+    if end + 2 < len(lower) and lower[end + 2] == "," and (words[end + 1][:1].isupper() or words[end + 1].isdigit()):
+        end += 2
+    opening, after = words[:end], words[end + 1 :]
+    if end < 2 or len(after) < 2 or after[0].lower() in listed("conjunctions", "opens a phrase of time or place"):
+        return words
+    short = end < 5 and _AUXILIARIES.isdisjoint(lower[:end])  # "after the war"
+    if "," in after[:-1] and first in listed("opens a clause") and not short:
+        return words  # which of the commas ends it is anybody's guess
+    if first not in listed("opens a clause") and any(
+        word in _AUXILIARIES or word == "that" for word in [first, *words[1:end]]
+    ):
+        return words
+    return [*after, first, *opening[1:]]
+
+
+def is_year(word: str) -> bool:
+    return len(word) == 4 and word.isdigit() and word[0] in "12"
+
+
+def _without_aside(words: list[str], lexicon: Lexicon) -> list[str]:
+    """ "Ann, a nurse, sings": Ann sings. Only where the verb stands behind the second comma."""
+    if words.count(",") < 2:
+        return words
+    start = words.index(",")
+    if not 1 <= start <= 8 or words[0].lower() in listed("opens a phrase of time or place", "opens a clause"):
+        return words
+    end = words.index(",", start + 1)
+    inside = words[start + 1].lower()
+    an_aside = inside in listed("opens an aside") or inside in lexicon.verb_of["participle"]
+    if not an_aside or end + 2 >= len(words) or end == start + 1:
+        return words
+    after = next((word.lower() for word in words[end + 1 :] if not is_safe_adverb(word.lower())), "")
+    if after in _AUXILIARIES or lexicon.base_of(after, "third", "past"):
+        return [*words[:start], *words[end + 1 :]]
+    return words

@@ -11,6 +11,7 @@ from sensecheck.robust import ASKS
 from sensecheck.robust.answers import unreadable_told
 from sensecheck.robust.examples import example_page
 from sensecheck.robust.figures import statistics
+from sensecheck.robust.judging import JUDGING
 from sensecheck.robust.plots import plots
 from sensecheck.robust.records import ALIASES
 
@@ -53,6 +54,7 @@ QUESTION = Question(
     given=("premise", "hypothesis"),
     plots=plots,
     example_page=example_page,
+    judging=JUDGING,
     verdict=verdict,
     fields=ALIASES,
     needs=(("premise",), ("hypothesis",), ("label",)),

@@ -181,7 +181,7 @@ def alpha(both_right: Floats, apart: Floats, both_wrong: Floats) -> Floats:
     """Krippendorff's, of nominal labels right and wrong: 1 − observed / expected disagreement.
 
     >>> float(alpha(np.array(6.0), np.array(4.0), np.array(6.0)).round(4))
-    0.25
+    0.24
     """
     right, wrong = both_right + apart, both_wrong + apart
     n = right + wrong

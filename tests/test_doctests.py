@@ -30,6 +30,7 @@ SHOWN = {
     "sensecheck.inputs.field_names": ["folded", "found"],
     "sensecheck.inputs.formats.replies": ["own_tokens"],
     "sensecheck.inputs.tables": ["TableReader", "detect_table_format", "kind_and_value", "read_table"],
+    "sensecheck.statistics.agreement": ["ac1", "alpha", "kappa"],
     "sensecheck.statistics.binning": ["bin_index"],
     "sensecheck.statistics.grid": ["Grid"],
     "sensecheck.statistics.compare": ["compare", "flips", "mcnemar"],

@@ -112,7 +112,7 @@ def _described(source: Source, path: str, chosen: Format, reason: str) -> Look:
         seen.examples, seen.judgements = len(counted.ids), counted.records
         call = f"read_labels({json.dumps(path)}, format={json.dumps(chosen.name)})"
         reads = f"from sensecheck.inputs.label_sheets import read_labels; print({call})"
-        seen.commands = [f"python -c {shlex.quote(reads)}"]
+        seen.commands = [f"sensecheck agree RUN {shlex.quote(path)}", f"python -c {shlex.quote(reads)}"]
         return seen
     fits = [_fit(question(name), chosen, seen.fields, counted.first, shlex.quote(path)) for name in instruments.names()]
     seen.fits = sorted(_best([fit for fit in fits if fit is not None]), key=lambda fit: -len(fit.fields))

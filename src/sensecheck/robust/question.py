@@ -12,6 +12,7 @@ from sensecheck.robust.answers import unreadable_told
 from sensecheck.robust.by_rule import rule_tables
 from sensecheck.robust.examples import example_page
 from sensecheck.robust.figures import statistics
+from sensecheck.robust.judging import JUDGING
 from sensecheck.robust.plots import plots
 from sensecheck.robust.records import ALIASES
 
@@ -54,6 +55,7 @@ QUESTION = Question(
     given=("premise", "hypothesis"),
     plots=plots,
     example_page=example_page,
+    judging=JUDGING,
     verdict=verdict,
     tables=rule_tables,
     tables_title="Rules that made the statements",

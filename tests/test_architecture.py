@@ -18,7 +18,7 @@ QUESTIONS = set(OWN)
 LEVELS = [
     {"cli", "compat", "bridges", "evaluation"},
     QUESTIONS | {"demo"},
-    {"report", "plotting"},
+    {"report", "plotting", "labelling"},
     {"runs", "models", "stores", "engine"},
     {"statistics", "inputs", "language", "network"},
 ]

@@ -29,6 +29,7 @@ BEFORE_QUESTIONS = {
 AFTER_QUESTIONS = {
     "recalibrate": "learn what each confidence is worth; figures before and after",
     "compare": "two runs on the same input: is the difference real?",
+    "label": "a sheet on which a person labels some of a run's examples",
     "run": "run an evaluation file: systems × questions × data; measures only what changed",
     "init": "write a commented evaluation file to start from",
     "look": "what a file is, how many examples it holds, and which command fits",

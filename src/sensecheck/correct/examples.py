@@ -24,6 +24,20 @@ def example_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
     return [_example(row) for row in frame.iter_rows(named=True)]
 
 
+def judged_page(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """The same for a person who judges: nothing that tells the verdict, or leans to one."""
+    return [{"parts": _to_judge(row)} for row in frame.iter_rows(named=True)]
+
+
+def _to_judge(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    texts = [("question", row.get("question")), ("gold", row.get("gold"))]
+    texts += [("prediction", row.get("taken") or row.get("prediction") or "(none)")]
+    parts: list[dict[str, Any]] = [{"label": name, "spans": [[str(text), ""]]} for name, text in texts if text]
+    if row.get("gold_answer") is not None or row.get("predicted_answer") is not None:
+        parts.append({"label": "answers", "head": ["gold", "predicted"], "rows": _answers(row)})
+    return parts
+
+
 def _example(row: Mapping[str, Any]) -> dict[str, Any]:
     taken = row.get("taken")
     gold, predicted = _diff(str(row.get("gold") or ""), str(taken or row.get("prediction") or ""))

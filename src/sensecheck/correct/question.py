@@ -7,11 +7,12 @@ from math import isfinite
 
 from sensecheck.correct import ASKS
 from sensecheck.correct.audit.sheet import tables
-from sensecheck.correct.examples import example_page
+from sensecheck.correct.examples import example_page, judged_page
 from sensecheck.correct.fields import NAMES
 from sensecheck.correct.figures import statistics
 from sensecheck.correct.plots import plots
 from sensecheck.correct.reasons.counts import counts_of, sentences
+from sensecheck.labelling.judging import Judging
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 
@@ -78,6 +79,11 @@ QUESTION = Question(
     tables=tables,
     tables_title="Golds",
     example_page=example_page,
+    judging=Judging(
+        "Does the predicted query give the right answer to the question?",
+        ("question", "gold", "prediction", "taken", "gold_answer", "predicted_answer"),
+        judged_page,
+    ),
     verdict=verdict,
     fields=NAMES,
     needs=(("prediction", "predicted_answers"), ("gold", "answer", "results")),

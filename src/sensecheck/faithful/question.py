@@ -10,6 +10,7 @@ from sensecheck.faithful.examples import example_page
 from sensecheck.faithful.figures import statistics
 from sensecheck.faithful.plots import plots
 from sensecheck.faithful.records import DB_NAMES, EVIDENCE_NAMES, QUERY_NAMES, REFERENCE_NAMES, SENTENCE_NAMES
+from sensecheck.labelling.judging import Judging
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
 
@@ -60,6 +61,7 @@ QUESTION = Question(
     given=("query",),
     plots=plots,
     example_page=example_page,
+    judging=Judging(ASKS, ("query", "sentence", "hint")),
     verdict=verdict,
     fields={
         "query": QUERY_NAMES,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.formats.label_sheets import LABELS, by_column
-from sensecheck.inputs.formats.registry import AUTO, Format, Row, formats, named, recognised
+from sensecheck.inputs.formats.registry import AUTO, Format, formats, named, recognised
 from sensecheck.inputs.formats.start import Start
 from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.opening import Source, names_files, sources
@@ -40,16 +40,17 @@ def read_labels(data: Any, format: str = AUTO, annotators: Sequence[str] | None 
     """
     if isinstance(annotators, str):
         annotators = [annotators]
-    chosen = _chosen(format, annotators)
+    chosen = chosen_format(format, annotators)
     rows: list[Any] = []
-    for _, row in _rows(data, chosen, annotators):
+    for _, row in label_rows(data, chosen, annotators):
         if isinstance(row, InputError):
             raise row
-        rows.append(whole_value(row))
+        rows.append(whole_value({name: row[name] for name in SCHEMA}))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def _chosen(format: str, annotators: Sequence[str] | None) -> Format | None:
+def chosen_format(format: str, annotators: Sequence[str] | None) -> Format | None:
+    """The format of labels that is named, if one is."""
     chosen = None if format == AUTO else named(format)
     if chosen is not None and LABELS not in chosen.questions:
         raise InputError(
@@ -67,17 +68,26 @@ def _names() -> list[str]:
     return [one.name for one in formats().values() if LABELS in one.questions]
 
 
-def _rows(data: Any, chosen: Format | None, annotators: Sequence[str] | None) -> Iterator[Row]:
+Placed = tuple[Mapping[str, Any], Mapping[str, Any] | InputError]
+"""Where a label stands (path, and line or record), and the label, or what is wrong with it."""
+
+
+def label_rows(data: Any, chosen: Format | None, annotators: Sequence[str] | None) -> Iterator[Placed]:
+    """The labels of files, or of a table in memory, each with its place."""
     if not names_files(data):
-        yield from by_column(data, "", annotators)
+        for number, row in by_column(data, "", annotators):
+            yield {"record": number}, row
         return
     for source in sources(data):
         layout = chosen or _layout(source)
+        place = "line" if layout.counts_lines else "record"
         if layout.name == _COLUMNS:
-            yield from by_column(source.path or source.stream, source.name, annotators)
+            rows = by_column(source.path or source.stream, source.name, annotators)
         else:
             assert layout.rows is not None
-            yield from layout.rows(source)
+            rows = layout.rows(source)
+        for number, row in rows:
+            yield {"path": source.name, place: number}, row
 
 
 def _layout(source: Source) -> Format:

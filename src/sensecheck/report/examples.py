@@ -313,7 +313,7 @@ class Listing:
         lines = []
         for title, *panels in self.pages:
             packed = [
-                [_packed(part, labels, length) for part in parts[:_ROWS] if isinstance(part, Mapping)]
+                [packed_part(part, labels, length) for part in parts[:_ROWS] if isinstance(part, Mapping)]
                 for parts in panels
             ]
             lines.append(orjson.dumps([visible(str(title), _TITLE), *packed]))
@@ -351,7 +351,8 @@ class Listing:
         return b"\n".join([orjson.dumps(head), *lines])
 
 
-def _packed(part: Mapping[str, Any], labels: dict[str, int], length: int) -> list[Any]:
+def packed_part(part: Mapping[str, Any], labels: dict[str, int], length: int) -> list[Any]:
+    """A part as it travels inside a page: [number of its label, 0, spans, is code] or [its label, 1, heads, rows]."""
     label = labels.setdefault(str(part.get("label", "")), len(labels))
     if "rows" in part:
         head = [readable(str(c), length) for c in part.get("head", ())]

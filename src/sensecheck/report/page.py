@@ -51,35 +51,40 @@ def _environment() -> Environment:
 
 
 @cache
-def style() -> str:
+def style(*further: str) -> str:
+    """The style sheet of all pages, with those of a page's own."""
     light = "".join(f"--{name}:{pair[0]};" for name, pair in COLOURS.items())
     dark = "".join(f"--{name}:{pair[1]};" for name, pair in COLOURS.items())
     themes = f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}@media print{{:root{{{light}}}}}"
-    return themes + _asset("page.css") + themed_style_sheet()
+    return themes + "".join(map(_asset, ("page.css", *further))) + themed_style_sheet()
 
 
 def _hash(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def policy(scripts: list[str]) -> str:
+def policy(scripts: list[str], style_sheet: str) -> str:
     """Only the page's own style and scripts, by hash; no connection, no frame, no form, no eval."""
     return (
-        f"default-src 'none'; script-src {' '.join(_hash(s) for s in scripts)}; style-src {_hash(style())}; "
+        f"default-src 'none'; script-src {' '.join(_hash(s) for s in scripts)}; style-src {_hash(style_sheet)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
-def rendered(template: str, examples: dict[str, Any] | None, **words: Any) -> str:
+def rendered(
+    template: str, examples: dict[str, Any] | None, *, script: str = "", style_sheet: str = "", **words: Any
+) -> str:
     """A page from its template: style, scripts and the policy that admits only them."""
-    scripts = [_asset("page.js"), *([_asset("examples.js")] if examples else [])]
+    own = [script or "examples.js"] if script or examples else []
+    scripts = [_asset(name) for name in ("page.js", *own)]
+    css = style(*filter(None, [style_sheet]))
     page: str = (
         _environment()
         .get_template(template)
         .render(
-            policy=policy(scripts),
+            policy=policy(scripts, css),
             version=__version__,
-            style=Markup(style()),
+            style=Markup(css),
             scripts=[Markup(s) for s in scripts],
             examples=examples,
             **words,

@@ -16,6 +16,7 @@ from sensecheck.runs.signature import Method
 from sensecheck.statistics.statistic import AnyStatistic
 
 if TYPE_CHECKING:
+    from sensecheck.labelling.judging import Judging
     from sensecheck.report.result import Result
     from sensecheck.report.tables import Table
 
@@ -37,6 +38,8 @@ class Question:
     plots: Callable[[Result], Sequence[Chart]] | None = None
     example_page: Callable[[pl.DataFrame], Sequence[Mapping[str, Any]]] | None = None
     """Texts of some examples (rows of measurements joined with their texts) → parts to show, see `report.examples`."""
+    judging: Judging | None = None
+    """How people judge its examples, where that takes more than their texts and right or wrong."""
     verdict: Callable[[Result], Sequence[str]] | None = None
     """One to three plain sentences that a reader should take away."""
     tables: Callable[[Result], Sequence[Table]] | None = None

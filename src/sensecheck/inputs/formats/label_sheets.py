@@ -143,7 +143,7 @@ def _own_id(*holders: Any, names: Sequence[str] = _OWN_IDS, otherwise: Any = Non
     return otherwise
 
 
-def _stem(path: str) -> str:
+def stem(path: str) -> str:
     """What an annotator is called who is named nowhere: by the file."""
     return re.sub(r"(\.(gz|zst|zstd))?$", "", Path(path).name, count=1).split(".")[0] or "annotator"
 
@@ -210,7 +210,7 @@ def _of_task(sheet: _Sheet, questions: Sequence[str]) -> Iterator[Fields]:
         who = made.get("completed_by")
         if isinstance(who, dict):
             who = next((who[key] for key in ("email", "username", "id") if who.get(key) not in (None, "")), None)
-        annotator = _stem(sheet.where["path"]) if who is None else who
+        annotator = stem(sheet.where["path"]) if who is None else who
         results = [sheet.object(result, "result") for result in sheet.listed("result", made)]
         cancelled = bool(made.get("was_cancelled"))
         for question in questions:
@@ -263,7 +263,7 @@ def _of_small_record(sheet: _Sheet, questions: Sequence[str]) -> Iterator[Fields
             reason=Reason.MISSING_KEY,
         )  # fmt: skip
     who = row["annotator"]
-    annotator = _stem(sheet.where["path"]) if who is None else who
+    annotator = stem(sheet.where["path"]) if who is None else who
     for question in questions:
         yield _label(
             _own_id(row, otherwise=row.get("id")), annotator, _plain_choice(row.get(question)), question=question
@@ -292,7 +292,7 @@ def _of_prodigy(sheet: _Sheet) -> Iterator[Fields]:
     if answer not in _ANSWERS:
         raise sheet.wrong("answer", "accept, reject or ignore", answer)
     who = next((row[name] for name in ("_annotator_id", "_session_id") if row.get(name) not in (None, "")), None)
-    annotator = _stem(sheet.where["path"]) if who is None else who
+    annotator = stem(sheet.where["path"]) if who is None else who
     names = (*_OWN_IDS, "id")
     id = _own_id(row.get("meta"), row, names=names, otherwise=row.get("_input_hash", sheet.where["record"]))
     ignored = answer == "ignore"
@@ -367,7 +367,7 @@ def _flat_responses(sheet: _Sheet, id: Any) -> Iterator[Fields]:
 
 
 def _response(sheet: _Sheet, id: Any, question: str, value: Any, user: Any, status: Any) -> Fields:
-    annotator = _stem(sheet.where["path"]) if user is None else user
+    annotator = stem(sheet.where["path"]) if user is None else user
     return _label(id, annotator, value, question=question, skipped=status in _NOT_SUBMITTED)
 
 
@@ -428,10 +428,10 @@ def _of_doccano(sheet: _Sheet) -> Iterator[Fields]:
             one = sheet.object(given, "annotations")
             by_user.setdefault(_text(one.get("user")), []).append(one.get("label"))
         for user, labels in by_user.items():
-            yield _label(id, user or _stem(sheet.where["path"]), labels)
+            yield _label(id, user or stem(sheet.where["path"]), labels)
         return
     named = next((row[name] for name in _ANNOTATORS if isinstance(row.get(name), str | int)), None)
-    annotator = _stem(sheet.where["path"]) if named is None else named
+    annotator = stem(sheet.where["path"]) if named is None else named
     there = [name for name in _LABEL_LISTS if name in row]
     if not there:
         raise InputError(

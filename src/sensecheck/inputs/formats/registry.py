@@ -33,7 +33,7 @@ Row = tuple[int, Mapping[str, Any] | InputError]
 
 _MODULES = (
     "plain", "replies", "lm_eval", "inspect_logs", "every_eval_ever", "helm", "promptfoo", "mlflow_tables",
-    "text_to_sql", "knowledge_graphs", "dialogue", "label_sheets", "arrays",
+    "text_to_sql", "knowledge_graphs", "dialogue", "label_sheets", "label_records", "arrays",
 )  # fmt: skip
 
 

@@ -5,12 +5,7 @@
   const source = document.getElementById("examples-data");
   if (!source) return;
   const $ = (id) => document.getElementById(id);
-  const make = (tag, kind, text) => {
-    const node = document.createElement(tag);
-    if (kind) node.className = kind;
-    if (text !== undefined) node.textContent = text;
-    return node;
-  };
+  const make = exampleParts.make;
 
   // -- unpacking ---------------------------------------------------------------------------------------------------
   const unpack = async () => {
@@ -354,32 +349,6 @@
 
   // -- one example -------------------------------------------------------------------------------------------------
   const dialog = $("example"), body = $("e-body");
-  const spans = (part) => {
-    const box = make("div", "spans" + (part[2].some((s) => s[2]) ? " tokens" : "") + (part[3] ? " code" : ""));
-    box.dir = "auto";
-    for (const [words, kind, note] of part[2]) {
-      const name = head.kinds[kind] || "";
-      if (note) {
-        const token = make("span", "token " + name);
-        token.append(make("bdi", "", words), make("small", "", note));
-        box.append(token);
-      } else box.append(make(name === "missing" ? "del" : name === "added" ? "ins" : "span", name, words));
-    }
-    return box;
-  };
-  const table = (part) => {
-    const scroll = make("div", "scroll"), made = make("table");
-    if (part[2].length) {
-      const tr = make("tr");
-      for (const c of part[2]) { const th = make("th", "", c); th.scope = "col"; tr.append(th); }
-      const thead = make("thead"); thead.append(tr); made.append(thead);
-    }
-    const tbody = make("tbody");
-    for (const line of part[3]) { const tr = make("tr"); for (const c of line) { const td = make("td", /\S{26}/.test(c) ? "long" : "", c); td.dir = "auto"; tr.append(td); } tbody.append(tr); }
-    made.append(tbody); scroll.append(made); scroll.tabIndex = 0;
-    if (part[2].length && part[3].length > 1) document.dispatchEvent(new CustomEvent("sort-table", { detail: made }));
-    return scroll;
-  };
   const facts = (i) => {
     const list = make("dl", "facts");
     const say = (name, value) => { const pair = make("div"); pair.append(make("dt", "", name), make("dd", "", value)); list.append(pair); };
@@ -409,7 +378,7 @@
         // The title says it already.
         if (part[1] === 0 && part[2].length === 1 && part[2][0][0] === title && title.length < 200) continue;
         if (head.labels[part[0]]) home.append(make("h4", "", head.labels[part[0]]));
-        home.append(part[1] === 0 ? spans(part) : table(part));
+        home.append(exampleParts.part(part, head.kinds));
       }
       (name ? sides : made).append(home);
     });

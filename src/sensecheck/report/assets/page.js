@@ -1,4 +1,41 @@
 "use strict";
+// Parts of an example as they travel: [label, 0, spans, is code] or [label, 1, heads, rows]. Texts reach the document
+// by textContent only.
+const exampleParts = (() => {
+  const make = (tag, kind, text) => {
+    const node = document.createElement(tag);
+    if (kind) node.className = kind;
+    if (text !== undefined) node.textContent = text;
+    return node;
+  };
+  const spans = (part, kinds) => {
+    const box = make("div", "spans" + (part[2].some((s) => s[2]) ? " tokens" : "") + (part[3] ? " code" : ""));
+    box.dir = "auto";
+    for (const [words, kind, note] of part[2]) {
+      const name = kinds[kind] || "";
+      if (note) {
+        const token = make("span", "token " + name);
+        token.append(make("bdi", "", words), make("small", "", note));
+        box.append(token);
+      } else box.append(make(name === "missing" ? "del" : name === "added" ? "ins" : "span", name, words));
+    }
+    return box;
+  };
+  const table = (part) => {
+    const scroll = make("div", "scroll"), made = make("table");
+    if (part[2].length) {
+      const tr = make("tr");
+      for (const c of part[2]) { const th = make("th", "", c); th.scope = "col"; tr.append(th); }
+      const thead = make("thead"); thead.append(tr); made.append(thead);
+    }
+    const tbody = make("tbody");
+    for (const line of part[3]) { const tr = make("tr"); for (const c of line) { const td = make("td", /\S{26}/.test(c) ? "long" : "", c); td.dir = "auto"; tr.append(td); } tbody.append(tr); }
+    made.append(tbody); scroll.append(made); scroll.tabIndex = 0;
+    if (part[2].length && part[3].length > 1) document.dispatchEvent(new CustomEvent("sort-table", { detail: made }));
+    return scroll;
+  };
+  return { make, part: (part, kinds) => part[1] === 0 ? spans(part, kinds) : table(part) };
+})();
 (() => {
   const tip = document.getElementById("tip");
   const place = (x, y) => { tip.style.setProperty("left", Math.min(x + 14, innerWidth - tip.offsetWidth - 8) + "px"); tip.style.setProperty("top", (y + 16) + "px"); };

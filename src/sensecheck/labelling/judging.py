@@ -1,0 +1,49 @@
+"""What people are asked about a question's examples, and which labels they may give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from sensecheck.report.result import Result
+
+RIGHT, WRONG, UNCLEAR = "right", "wrong", "unclear"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A label, and the key that gives it."""
+
+    label: str
+    key: str
+    words: str = ""
+    """What the page calls it, where that is not the label itself."""
+
+
+VERDICTS = (Choice(RIGHT, "r"), Choice(WRONG, "w"), Choice(UNCLEAR, "u"))
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How people judge the examples of a question."""
+
+    asks: str
+    """The question that a person answers for each."""
+    columns: tuple[str, ...] = ()
+    """Texts of an example that a person reads, and that its digest is made of; none: all that are texts."""
+    page: Callable[[pl.DataFrame], Sequence[Mapping[str, Any]]] | None = None
+    """The example without its verdict, in the form of `Question.example_page`; none: the columns under their names."""
+    choices: tuple[Choice, ...] = VERDICTS
+    items: Callable[[Result], pl.DataFrame] | None = None
+    """What is judged, where that is no example with a verdict of true or false: rows of id, example (whose texts it
+    belongs to), verdict, and what `page` and `columns` want; `said` is the system's own answer as a label, `expected`
+    the one under which the verdict was true, `choices` the labels that fit, where they are each row's own."""
+    flag: str = ""
+    """A mark beside the label that takes an example out (not grammatical), by its words; its key is g."""
+
+
+DEFAULT = Judging("Is the answer right?")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from difflib import get_close_matches
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from types import ModuleType
 
@@ -22,6 +22,8 @@ OWN: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module for module in vars(rooms).values() if isinstance(module, ModuleType)
 }
 """Name → room, in the order in which they are shown."""
+BESIDE = {"agree": "sensecheck.labelling.agreement"}
+"""What is asked of the runs of questions, and has figures, runs and pages as they have."""
 
 
 class InstrumentError(ValueError):
@@ -54,7 +56,7 @@ def _unusable(name: str) -> str:
     """Why no question can have this name, or nothing."""
     if not name.isidentifier():
         return "is not a Python name"
-    if name in OWN:
+    if name in OWN or name in BESIDE:
         return "is the name of a question of sensecheck"
     modules = (f"sensecheck.{name}", f"sensecheck.cli.{name}")
     if name in (*sensecheck.__all__, "help") or any(find_spec(module) is not None for module in modules):
@@ -80,6 +82,8 @@ def room(name: str) -> ModuleType:
     """The module of a question, with `QUESTION` and `evaluate`."""
     if name in OWN:
         return OWN[name]
+    if name in BESIDE:
+        return import_module(BESIDE[name])
     if name not in plugins():
         close = get_close_matches(name, names(), n=1)
         hint = f"Did you mean {close[0]!r}?" if close else f"Choose from: {', '.join(names())}."

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 from sensecheck.cli.options import Parser
 from sensecheck.inputs.errors import shown
-from sensecheck.instruments import available
+from sensecheck.instruments import BESIDE, available
 from sensecheck.report.question import question
 from sensecheck.report.repeats import explained
 from sensecheck.statistics.statistic import AnyStatistic
@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     known: dict[str, list[tuple[str, AnyStatistic]]] = {}
-    for name in available():
+    for name in [*available(), *BESIDE]:
         for statistic in question(name).statistics({}):
             known.setdefault(statistic.name, []).append((name, statistic))
     for statistic in explained():

@@ -7,6 +7,7 @@ from typing import Any
 from sensecheck.diverse import ASKS
 from sensecheck.diverse.examples import example_page
 from sensecheck.diverse.figures import statistics
+from sensecheck.diverse.judging import JUDGING
 from sensecheck.diverse.plots import plots
 from sensecheck.diverse.rows import HYPOTHESES_NAMES, REFERENCES_NAMES
 from sensecheck.report.question import Question
@@ -55,6 +56,7 @@ QUESTION = Question(
     given=("query",),
     plots=plots,
     example_page=example_page,
+    judging=JUDGING,
     verdict=verdict,
     fields={
         "hypotheses": HYPOTHESES_NAMES,

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.opening import is_path
 from sensecheck.inputs.reasons import Reason
+from sensecheck.inputs.tables import TableReader
 from sensecheck.labelling.judging import DEFAULT, RIGHT, WRONG, Judging
 from sensecheck.report.examples import key_column
 from sensecheck.report.result import Result
@@ -27,20 +31,20 @@ _JOINED = "\x1f"
 
 @dataclass(frozen=True)
 class Items:
-    """All that has a verdict in a run."""
+    """All that has a verdict in a run, or in a file of verdicts."""
 
-    result: Result
+    name: str
+    """What the system is called."""
+    question: str
+    """Which question the verdicts answer; none: nobody says."""
+    judging: Judging
     frame: pl.DataFrame
     """A row each: id, verdict (right or wrong, in our words: whether the system did well), example (its digest),
-    cluster where rows have one, and the columns that were asked for."""
+    cluster where rows have one, and the columns that were asked for. A file of verdicts has no digests."""
     left_out: int
     """Examples without a verdict: unscored."""
     digest: str
     """Of all examples together, in any order: the same predictions have the same, however they were measured."""
-
-    @property
-    def judging(self) -> Judging:
-        return judging_of(self.result)
 
     def strata(self, columns: Sequence[str]) -> pl.Series:
         """The stratum of each item, as JSON: column → value."""
@@ -49,10 +53,6 @@ class Items:
         words = [json.dumps(row, sort_keys=True) for row in distinct.iter_rows(named=True)]
         named = distinct.with_columns(pl.Series("stratum", words, dtype=pl.String))
         return told.join(named, on=list(columns), how="left", maintain_order="left")["stratum"]
-
-
-def judging_of(result: Result) -> Judging:
-    return result.question.judging or DEFAULT
 
 
 def items_of(result: Result, columns: Sequence[str] = (), verdict: str = "") -> Items:
@@ -65,13 +65,14 @@ def items_of(result: Result, columns: Sequence[str] = (), verdict: str = "") -> 
             f"{result.name}: this run keeps no texts of its examples, so there is nothing that a person could read",
             hint="Measure records that have texts beside their numbers.", reason=Reason.MISSING_TEXT,
         )  # fmt: skip
-    judging = judging_of(result)
+    judging = result.question.judging or DEFAULT
     if judging.items is not None and not verdict:
         frame = judging.items(result)
         _refuse_unknown(columns, frame.columns)
         frame = frame.with_columns(pl.Series("example", _digests(frame, judged_columns(judging, frame.schema))))
         judged = frame.filter(pl.col("verdict").is_not_null()).with_columns(_in_words("verdict", lower=False))
-        return Items(result, judged, len(frame) - len(judged), _together(frame["example"]))
+        digest = _together(frame["example"])
+        return Items(result.name, result.question.name, judging, judged, len(frame) - len(judged), digest)
     return _examples(result, judging, columns, verdict)
 
 
@@ -109,7 +110,8 @@ def _examples(result: Result, judging: Judging, columns: Sequence[str], verdict:
     joined = frame.join(_numbered(digests), on=["id", "_nth"], how="inner", maintain_order="left")
     nth = pl.when(pl.col("_nth") == 0).then(pl.lit("")).otherwise(pl.format("~{}", pl.col("_nth") + 1))
     named = joined.with_columns(example_id=pl.col("id"), id=pl.col("id") + nth)
-    return Items(result, named, rows - len(joined), _together(digests["example"]))
+    digest = _together(digests["example"])
+    return Items(result.name, result.question.name, judging, named, rows - len(joined), digest)
 
 
 def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
@@ -128,6 +130,38 @@ def _refuse_unknown(columns: Sequence[str], known: Sequence[str]) -> None:
                 f"the run has no column {shown(name, 60)} to draw or slice by",
                 hint=did_you_mean(name, [c for c in known if c not in RESERVED]) or None, reason=Reason.UNKNOWN_COLUMN,
             )  # fmt: skip
+
+
+def items_in_file(
+    data: Any, verdict: str, columns: Sequence[str] = (), id_column: str = "id"
+) -> tuple[Items, pl.DataFrame]:
+    """The verdicts in a column of a file, which stand in for a run; and the whole file as text, for the page."""
+    reader = TableReader(data)
+    parts = []
+    for batch in reader:
+        batch.require([verdict, *columns])
+        texts = [batch.spelled(name) for name in batch.frame.columns[1:] if name != "id"]
+        marks = batch.marks(verdict).alias("_verdict")
+        parts.append(pl.DataFrame([batch.ids().cast(pl.String), marks, *texts]))
+    if not parts:
+        raise InputError("there is no row with a verdict", path=_path_of(data), reason=Reason.EMPTY)
+    whole = pl.concat(parts, how="diagonal_relaxed")
+    twice = whole.filter(pl.col("id").is_duplicated())
+    if len(twice):
+        raise InputError(
+            f"the id {shown(twice['id'][0], 60)} is there twice", path=_path_of(data), reason=Reason.KEY_TWICE,
+            hint="Labels are joined by id: each row needs one of its own.",
+        )  # fmt: skip
+    judged = whole.filter(pl.col("_verdict").is_not_null())
+    frame = judged.select("id", *columns, _in_words("_verdict", lower=False).alias("verdict"))
+    frame = frame.with_columns(example=pl.lit(None, dtype=pl.String))
+    name = reader.files[0].path if reader.files else "verdicts"
+    items = Items(f"{verdict} in {Path(name).name or 'memory'}", "", DEFAULT, frame, len(whole) - len(judged), "")
+    return items, whole.drop("_verdict")
+
+
+def _path_of(data: Any) -> str | None:
+    return str(data) if is_path(data) else None
 
 
 # ---- digests

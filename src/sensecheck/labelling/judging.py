@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from sensecheck.report.result import Result
 
 RIGHT, WRONG, UNCLEAR = "right", "wrong", "unclear"
+NONE = "none"
+"""The label of what belongs to no group."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,10 @@ class Judging:
     """The example without its verdict, in the form of `Question.example_page`; none: the columns under their names."""
     choices: tuple[Choice, ...] = VERDICTS
     items: Callable[[Result], pl.DataFrame] | None = None
-    """What is judged, where that is no example with a verdict of true or false: rows of id, example (whose texts it
-    belongs to), verdict, and what `page` and `columns` want; `said` is the system's own answer as a label, `expected`
-    the one under which the verdict was true, `choices` the labels that fit, where they are each row's own."""
+    """What is judged, where that is no example with a verdict of true or false: rows of id, example_id (the example
+    that it is a part of), verdict, what `page` and `columns` want, columns to slice by, and `positive`: the labels that
+    say what the verdict says, or where it says wrong, the opposite. `expected`: the label under which the verdict was
+    true; `choices`: the labels that fit, where they are each row's own."""
     flag: str = ""
     """A mark beside the label that takes an example out (not grammatical), by its words; its key is g."""
 

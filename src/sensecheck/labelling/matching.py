@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.formats.label_records import AS_EXPECTED, GOLDS
 from sensecheck.inputs.reasons import Reason
 from sensecheck.labelling.items import VERDICT, Items
-from sensecheck.labelling.judging import UNCLEAR, VERDICTS
+from sensecheck.labelling.judging import RIGHT, UNCLEAR, WRONG
 from sensecheck.labelling.reading import place_of
 
 _AGAIN = "Label a sheet of this run, or give the run that they were made for."
@@ -69,7 +69,9 @@ def _first(labels: pl.DataFrame) -> dict[str, Any]:
 
 
 def _check_question(labels: pl.DataFrame, items: Items) -> None:
-    asked = items.result.question.name
+    asked = items.question
+    if not asked:
+        return  # a file of verdicts
     other = labels.filter(pl.col("question").is_not_null() & ~pl.col("question").is_in([asked, ""]))
     if not len(other) or (labels["run"].is_null().all() and not (labels["question"] == GOLDS).any()):
         return  # the exports of other tools call their questions as they like
@@ -97,17 +99,22 @@ def _check_once(labels: pl.DataFrame) -> None:
 
 def _check_known(labels: pl.DataFrame, items: Items) -> None:
     """Ids of this run, and shown as they are now."""
-    known = items.frame.select("id", _now="example")
+    known = items.frame.select("id", _now="example", _known=True)
     joined = labels.join(known, on="id", how="left", maintain_order="left")
     of_ours = pl.col("example").is_not_null()
     same = joined.filter(of_ours & (pl.col("example") == pl.col("_now")))
-    if bool(labels["run"].is_not_null().all()) and not (labels["run"] == items.digest).any() and not len(same):
+    if (
+        items.digest
+        and bool(labels["run"].is_not_null().all())
+        and not (labels["run"] == items.digest).any()
+        and not len(same)
+    ):
         row = _first(labels)
         raise InputError(
             f"the labels at {place_of(row)} were made for another run (its examples have the digest {row['run']}, "
-            f"those of {items.result.name} {items.digest})", hint=_AGAIN, reason=Reason.OTHER_RUN,
+            f"those of {items.name} {items.digest})", hint=_AGAIN, reason=Reason.OTHER_RUN,
         )  # fmt: skip
-    unknown = joined.filter(pl.col("_now").is_null())
+    unknown = joined.filter(pl.col("_known").is_null())
     if len(unknown):
         row = _first(unknown)
         more = f" (nor {len(unknown) - 1:,} others)" if len(unknown) > 1 else ""
@@ -132,29 +139,30 @@ def _check_known(labels: pl.DataFrame, items: Items) -> None:
 
 def _judged(labels: pl.DataFrame, items: Items) -> pl.DataFrame:
     """Each label as right, wrong or neither."""
-    judging = items.judging
-    wanted = [name for name in ("said", "expected", "choices") if name in items.frame.columns]
+    wanted = [name for name in ("positive", "expected", "choices") if name in items.frame.columns]
     told = labels.join(items.frame.select("id", *wanted), on="id", how="left", maintain_order="left")
-    rows = [_reading(row, judging.choices is VERDICTS and judging.items is None) for row in told.iter_rows(named=True)]
+    fixed = [choice.label for choice in items.judging.choices]
+    rows = [_reading(row, fixed) for row in told.iter_rows(named=True)]
     columns = {"label": pl.String, "right": pl.Boolean, "fair": pl.Boolean}
     return labels.select("id", "who", "note", "path", "line").hstack(pl.DataFrame(rows, schema=columns, orient="row"))
 
 
-def _reading(row: Mapping[str, Any], of_verdicts: bool) -> tuple[str, bool | None, bool]:
+def _reading(row: Mapping[str, Any], fixed: Sequence[str]) -> tuple[str, bool | None, bool]:
+    """The label as it is known, whether it says right, and whether the person left the example in."""
     label, fair = str(row["label"] or ""), row["grammatical"] != "no"
     if not label or label.casefold() == UNCLEAR:
         return UNCLEAR, None, fair
-    if of_verdicts:
+    if "positive" not in row:
         if row["right"] is None:
             raise _unknown_label(row, "right, wrong or unclear")
-        return ("right" if row["right"] else "wrong"), row["right"], fair
-    known = {str(choice).casefold(): str(choice) for choice in row["choices"]}
-    if label == AS_EXPECTED:
-        label = str(row["expected"])
+        return (RIGHT if row["right"] else WRONG), row["right"], fair
+    choices = row.get("choices") or fixed
+    known = {choice.casefold(): choice for choice in choices}
+    label = str(row["expected"]) if label == AS_EXPECTED else label
     if label.casefold() not in known:
-        raise _unknown_label(row, ", ".join(shown(choice, 40) for choice in row["choices"]))
+        raise _unknown_label(row, ", ".join(shown(choice, 40) for choice in choices))
     label = known[label.casefold()]
-    return label, label == row["said"], fair
+    return label, label in row["positive"], fair
 
 
 def _unknown_label(row: Mapping[str, Any], expected: str) -> InputError:

@@ -19,7 +19,7 @@ from sensecheck.inputs.formulas import marked_csv
 from sensecheck.inputs.reasons import Reason
 from sensecheck.labelling.drawing import draw
 from sensecheck.labelling.items import Items, items_of, judged_columns
-from sensecheck.labelling.judging import Choice
+from sensecheck.labelling.judging import NONE, UNCLEAR, Choice
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import KINDS, choose, packed_part, shown_pages
 from sensecheck.report.page import rendered
@@ -51,7 +51,7 @@ def write_sheet(
     check_target(path)
     items = items_of(result, by)
     drawn = draw(items, sample, by, seed)
-    pages = _pages(items, drawn, show_verdict)
+    pages = _pages(result, items, drawn, show_verdict)
     if Path(path).suffix.lower() == ".csv":
         write_named(path, marked_csv(_table(items, drawn, pages)))
     else:
@@ -77,33 +77,40 @@ def check_target(path: str | os.PathLike[str]) -> None:
 # ---- what is shown of each
 
 
-def _pages(items: Items, drawn: pl.DataFrame, show_verdict: bool) -> list[Page]:
+def _pages(result: Result, items: Items, drawn: pl.DataFrame, show_verdict: bool) -> list[Page]:
     """The view of each drawn example: without its verdict, unless that is asked for."""
+    judging = items.judging
+    if not show_verdict:
+        frame = drawn if judging.items is not None else _with_texts(result, drawn)
+        return list(judging.page(frame)) if judging.page is not None else _texts(result, items, frame)
+    pages = own_pages(result, items, drawn)
+    return [_with_verdict(page, told) for page, told in zip(pages, drawn["verdict"].to_list(), strict=True)]
+
+
+def own_pages(result: Result, items: Items, drawn: pl.DataFrame) -> list[Page]:
+    """The view that the run itself has of each example, with all that its verdict was made of."""
     judging = items.judging
     if judging.items is not None:
         assert judging.page is not None
-        pages = list(judging.page(drawn))
-        verdicts = drawn["verdict"].to_list()
-        return (
-            [_with_verdict(page, told) for page, told in zip(pages, verdicts, strict=True)] if show_verdict else pages
-        )
-    names = drawn["example_id"].to_list()
-    chosen = choose(items.result, wanted=list(dict.fromkeys(names))).frame
+        return list(judging.page(drawn))
+    return shown_pages(result.question, _with_texts(result, drawn))
+
+
+def _with_texts(result: Result, drawn: pl.DataFrame) -> pl.DataFrame:
+    """The drawn examples with all that the run has of them."""
+    chosen = choose(result, wanted=drawn["example_id"].unique(maintain_order=True).to_list()).frame
     # Samples of one example share its id: the second row of an id is its second sample.
     chosen = chosen.with_columns(_nth=pl.int_range(pl.len()).over("id"))
-    frame = drawn.select(example_id="example_id", _nth="_nth").join(
+    frame = drawn.select("example_id", "_nth").join(
         chosen, left_on=["example_id", "_nth"], right_on=["id", "_nth"], how="left", maintain_order="left"
     )
-    frame = frame.rename({"example_id": "id"}).drop("_nth")
-    if show_verdict:
-        return shown_pages(items.result.question, frame)
-    return list(judging.page(frame)) if judging.page is not None else _texts(items, frame)
+    return frame.rename({"example_id": "id"}).drop("_nth")
 
 
-def _texts(items: Items, frame: pl.DataFrame) -> list[Page]:
+def _texts(result: Result, items: Items, frame: pl.DataFrame) -> list[Page]:
     """The texts that are judged, each under its name."""
-    assert items.result.texts is not None
-    names = judged_columns(items.judging, items.result.texts.schema)
+    assert result.texts is not None
+    names = judged_columns(items.judging, result.texts.schema)
     pages: list[Page] = []
     for row in frame.select(names).iter_rows(named=True):
         texts = {name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in row.items()}
@@ -120,7 +127,7 @@ def _with_verdict(page: Page, verdict: str) -> Page:
 
 
 def _page(items: Items, drawn: pl.DataFrame, pages: Sequence[Page], show_verdict: bool) -> str:
-    judging, question = items.judging, items.result.question.name
+    judging, question = items.judging, items.question
     labels: dict[str, int] = {}
     own = [_own_choices(given) for given in drawn["choices"].to_list()] if "choices" in drawn.columns else None
     entries = []
@@ -146,10 +153,10 @@ def _page(items: Items, drawn: pl.DataFrame, pages: Sequence[Page], show_verdict
         script="label.js",
         style_sheet="label.css",
         sheet_data=base64.b64encode(orjson.dumps({**sheet, "digest": digest})).decode(),
-        title=f"label {question}: {visible(items.result.name)}",
+        title=f"label {question}: {visible(items.name)}",
         question=question,
         asks=judging.asks,
-        about=f"{visible(items.result.name)} · {len(drawn):,} of {len(items.frame):,} examples, drawn at random"
+        about=f"{visible(items.name)} · {len(drawn):,} of {len(items.frame):,} examples, drawn at random"
         + (" · with the verdict of the run" if show_verdict else ""),
         skip="Skip to the examples",
         total=len(drawn),
@@ -159,8 +166,9 @@ def _page(items: Items, drawn: pl.DataFrame, pages: Sequence[Page], show_verdict
 
 
 def _own_choices(labels: Sequence[str]) -> list[dict[str, str]]:
-    keys = [*_KEYS, *[""] * len(labels)]
-    return _as_data([Choice(label, key) for label, key in zip(labels, keys, strict=False)])
+    fixed = {NONE: "0", UNCLEAR: "u"}
+    keys = iter([*_KEYS, *[""] * len(labels)])
+    return _as_data([Choice(label, fixed.get(label) or next(keys)) for label in labels])
 
 
 def _as_data(choices: Sequence[Choice]) -> list[dict[str, str]]:
@@ -176,7 +184,7 @@ def _table(items: Items, drawn: pl.DataFrame, pages: Sequence[Page]) -> pl.DataF
     names = list(dict.fromkeys(name for one in texts for name in one))
     rows = []
     for row, told in zip(drawn.iter_rows(named=True), texts, strict=True):
-        ours = {"sensecheck": SCHEMA, "question": items.result.question.name, "run": items.digest}
+        ours = {"sensecheck": SCHEMA, "question": items.question, "run": items.digest}
         ours |= {"example": row["example"], "draw": packed_draw({**row, "stratum": json.loads(row["stratum"])})}
         empty = ["label", *(["grammatical"] if items.judging.flag else []), "note", "who"]
         shown_texts = {name: told.get(name, "") for name in names}

@@ -439,7 +439,7 @@ def _categories(frame: pl.DataFrame, result: Result, skipped: set[str]) -> list[
     asked = [c for by in result.estimates.slices for c in by]
     texts = [c for c, t in frame.schema.items() if c in measured and t == pl.String and c not in RESERVED]
     truths = [c for c, t in frame.schema.items() if c in measured and t == pl.Boolean and c not in ("scored", *skipped)]
-    named = [c for c in dict.fromkeys([*asked, *texts, *truths]) if c in frame.columns]
+    named = [c for c in dict.fromkeys([*asked, *texts, *truths]) if c in frame.columns and not c.startswith("_")]
     reason = ["reason"] if "reason" in frame.columns and frame["reason"].null_count() < len(frame) else []
     return [category(frame[c]) for c in [*named, *reason]]
 
@@ -460,8 +460,8 @@ def numeric_columns(frame: pl.DataFrame, result: Result) -> tuple[list[tuple[str
     names = [
         c
         for c, t in frame.schema.items()
-        # A code is a number only for the computer.
-        if t.is_numeric() and c not in (*RESERVED, "position") and not c.endswith("_code")
+        # A code is a number only for the computer, and so is a part of a sum.
+        if t.is_numeric() and c not in (*RESERVED, "position") and not c.endswith("_code") and not c.startswith("_")
     ]
     summed = [c for s in result.statistics if s.name in question.headline for c in s.columns]
     first = [c for c in dict.fromkeys([question.outcome, *question.headline, *summed]) if c in names]

@@ -10,6 +10,7 @@ from sensecheck.report.result import Result
 from sensecheck.robust import ASKS
 from sensecheck.robust.examples import example_page
 from sensecheck.robust.figures import statistics
+from sensecheck.robust.judging import JUDGING
 from sensecheck.robust.plots import plots
 from sensecheck.robust.records import ALIASES
 
@@ -50,6 +51,7 @@ QUESTION = Question(
     given=("premise", "hypothesis"),
     plots=plots,
     example_page=example_page,
+    judging=JUDGING,
     verdict=verdict,
     fields=ALIASES,
     needs=(("premise",), ("hypothesis",), ("label",)),

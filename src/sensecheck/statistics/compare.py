@@ -276,17 +276,20 @@ class _SummedRuns:
     def _of_own_intervals(self, statistic: Statistic, found: Difference) -> Difference:
         assert statistic.interval is not None
         measured, spreads = [], []
+        of_errors = False
         for run in (0, 1):
             points, replicates = self._points(run, statistic), self._replicates(run, statistic)
             units = self.censuses[run].independent(statistic, ())
             own = statistic.interval(points, replicates, level=self.options.level, seed=self.options.seed, units=units)
             if own.absent:
                 return replace(found, note=own.absent)
+            of_errors = "debiased" in own.beside
             measured.append(Measured(own.beside.get("debiased", found.b if run else found.a), own.low, own.high))
             spreads.append(finished(statistic, replicates, self.anchors[run]))
         a, b = measured
-        judged = difference_of_measured(a, b, _correlation(*spreads), self.options.level, from_zero=True)
-        return _judged(replace(found, difference=b.value - a.value, note=DEBIASED), judged)
+        judged = difference_of_measured(a, b, _correlation(*spreads), self.options.level, from_zero=of_errors)
+        note = DEBIASED if of_errors else found.note
+        return _judged(replace(found, difference=b.value - a.value, note=note), judged)
 
     def _of_units(self, statistic: Statistic, found: Difference) -> Difference:
         sides = [self._influences(run, statistic) for run in (0, 1)]

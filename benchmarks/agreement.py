@@ -76,13 +76,45 @@ def sums_of(scenario: Scenario, labels: int, drawn: bool, chance: np.random.Gene
     return [*cells, weights[0] ** 2 * right, weights[1] ** 2 * wrong, float(labels), float(RUN), 1.0]
 
 
-def cell(scenario: Scenario, labels: int, drawn: bool, datasets: int, chance: np.random.Generator) -> Iterator[str]:
-    truth = {name: float(finish(*scenario.table)) for name, finish in FIGURES.items()}
+SLICES = ((0.7, Scenario(0.9, 0.97, 0.4)), (0.2, Scenario(0.6, 0.9, 0.3)), (0.1, Scenario(0.4, 0.7, 0.1)))
+"""Three slices of a run, by their share: weights then differ among examples of one verdict."""
+
+
+def sums_by_slice(labels: int, chance: np.random.Generator) -> list[float]:
+    """Of labels drawn from every verdict of every slice."""
+    in_slices = chance.multinomial(RUN, [share for share, _ in SLICES])
+    strata = []
+    for (_, scenario), number in zip(SLICES, in_slices, strict=True):
+        right = chance.binomial(number, scenario.verdict)
+        strata += [(True, right, scenario.right), (False, number - right, scenario.wrong)]
+    strata = [stratum for stratum in strata if stratum[1]]
+    taken = allocated([size for _, size, _ in strata], labels)
+    cells, squares = [0.0] * 4, [0.0, 0.0]
+    for (verdict, size, rate), number in zip(strata, taken, strict=True):
+        weight = size / number * labels / RUN
+        people = chance.binomial(number, rate)
+        first = 0 if verdict else 2
+        cells[first] += weight * people
+        cells[first + 1] += weight * (number - people)
+        squares[0 if verdict else 1] += weight**2 * number
+    return [*cells, *squares, float(sum(taken)), float(RUN), 1.0]
+
+
+def tables_of_slices() -> list[Floats]:
+    return [np.asarray(sum(share * scenario.table[place] for share, scenario in SLICES)) for place in range(4)]
+
+
+def cell(
+    scenario: Scenario | None, labels: int, drawn: bool, datasets: int, chance: np.random.Generator
+) -> Iterator[str]:
+    """One row of the table; no scenario: the slices."""
+    table = scenario.table if scenario is not None else tables_of_slices()
+    truth = {name: float(finish(*table)) for name, finish in FIGURES.items()}
     widths: dict[str, list[float]] = {name: [] for name in FIGURES}
     hits = dict.fromkeys(FIGURES, 0)
     for number in range(datasets):
-        sums = sums_of(scenario, labels, drawn, chance)
-        draws = table_draws(sums, number, labels)
+        sums = sums_by_slice(labels, chance) if scenario is None else sums_of(scenario, labels, drawn, chance)
+        draws = table_draws(tuple(sums), number, labels)
         for name, finish in FIGURES.items():
             value = float(finish(*(np.asarray(one) for one in sums[:4])))
             made = interval_of(value, finish(*draws), 0.95)
@@ -101,6 +133,9 @@ def main() -> None:
     chance = np.random.default_rng(20261118)
     print("| verdict says right, right where it does, right where not | labels | " + " | ".join(FIGURES) + " |")
     print("|---|---|" + "---|" * len(FIGURES))
+    for labels in LABELS[1:]:
+        found = " | ".join(cell(None, labels, True, given.datasets, chance))
+        print(f"| three unlike slices | {labels} by verdict and slice | {found} |", flush=True)
     for drawn in (True, False):
         for scenario in SCENARIOS:
             for labels in LABELS:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sensecheck import calibrated, demo, faithful
+from sensecheck import calibrated, demo, diverse, faithful, robust
 from sensecheck.labelling.items import items_of
 from sensecheck.labelling.matching import matched
 from sensecheck.labelling.reading import read
@@ -98,6 +98,33 @@ def test_the_verdict_is_shown_only_where_asked(pairs: Result, watched: Any, tmp_
         page.keyboard.press("ArrowRight")
     assert marks > 5
     page.screenshot(path=screenshots / "label-verdict.png")
+
+
+def test_groups_and_relations_have_keys_of_their_own(watched: Any, tmp_path: Path, screenshots: Path) -> None:
+    answers = diverse.evaluate(demo.path("dialogue_a.txt"), demo.path("dialogue_refs.json"), options=NO_INTERVALS)
+    write_sheet(answers, tmp_path / "groups.html", 20)
+    page = watched().open(tmp_path / "groups.html")
+    for key in "1203u":
+        page.keyboard.press(key)
+    lines = exported(page, tmp_path / "groups.jsonl")
+    assert [line["label"] for line in lines] == ["1", "2", "none", "3", "unclear"]
+    assert "grammatical" not in lines[0]
+    page.screenshot(path=screenshots / "label-diverse.png")
+    assert len(matched(read(str(tmp_path / "groups.jsonl")), items_of(answers)).labels) == 5
+    statements = robust.evaluate(demo.path("nli.jsonl"), limit=40, options=NO_INTERVALS)
+    write_sheet(statements, tmp_path / "relations.html", 12)
+    page = watched().open(tmp_path / "relations.html")
+    page.keyboard.press("g")  # no sentence: a mark beside the label, which is still to come
+    assert page.inner_text("#l-said") == "not grammatical"
+    for key in "123":
+        page.keyboard.press(key)
+    lines = exported(page, tmp_path / "relations.jsonl")
+    assert [(line["label"], line["grammatical"]) for line in lines] == [
+        ("entailment", "no"), ("neutral", "yes"), ("contradiction", "yes"),
+    ]  # fmt: skip
+    fits = matched(read(str(tmp_path / "relations.jsonl")), items_of(statements))
+    assert fits.labels["fair"].to_list() == [False, True, True]
+    page.screenshot(path=screenshots / "label-robust.png")
 
 
 def hostile_texts() -> list[str]:

@@ -135,7 +135,7 @@ def test_the_truth_is_covered() -> None:
         tried = {kappa: 0, ac1: 0}
         for draw in range(150):
             cells = chance.multinomial(n, true)
-            drawn = table_draws([float(one) for one in plain_sums(*cells)], draw, n)
+            drawn = table_draws(tuple(float(one) for one in plain_sums(*cells)), draw, n)
             for finish in hits:
                 made = interval_of(float(finish(*table(*cells))), finish(*drawn), 0.95)
                 tried[finish] += not made.absent

@@ -183,10 +183,11 @@ class _Agreement(Instrument):
         self.notes += notes
         apart = int((frame["_no_truth"] == APART).sum())
         if apart:
+            counted = f"{apart:,} example{'s' if apart > 1 else ''}"
             self.notes.append(
-                f"on {apart:,} examples as many people say right as wrong: no figure of the verdict counts them, and "
-                "they are the hard ones, so that it looks better than it is; let one more person decide, or name one "
-                "(--truth)"
+                f"on {counted} as many people say right as wrong: no figure of the verdict against the majority counts "
+                "them, and such are the hard ones, so that it looks better than it is; let one more person decide, or "
+                "name one (--truth)"
             )
         if self.items.left_out:
             self.notes.append(f"{self.items.left_out:,} examples have no verdict: no figure speaks of them")

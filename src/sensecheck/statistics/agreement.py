@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from sensecheck.statistics.arrays import Floats
 from sensecheck.statistics.hashing import seed_key
 from sensecheck.statistics.statistic import OwnInterval, ratio
 
-DRAWS = 4_000
+DRAWS = 16_000
 TABLE = ("_tp", "_fp", "_fn", "_tn")
 """Verdict right and people right, right and wrong, wrong and right, wrong and wrong; a column each."""
 FOR_INTERVALS = ("_own_weight_right", "_own_weight_wrong", "_each", "_of_run", "_share_of_run")
@@ -80,7 +81,7 @@ class TableInterval:
         self, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int, units: float
     ) -> OwnInterval:
         value = float(self.finish(*sums[: len(TABLE)]))
-        drawn = self.finish(*table_draws([float(one) for one in sums], seed, units))
+        drawn = self.finish(*table_draws(tuple(float(one) for one in sums), seed, units))
         return interval_of(value, drawn, level)
 
 
@@ -95,8 +96,9 @@ def interval_of(value: float, drawn: Floats, level: float) -> OwnInterval:
     return OwnInterval(min(float(low), value), max(float(high), value), METHOD)
 
 
-def table_draws(sums: Sequence[float], seed: int, units: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Draws of the table as shares of one, by what its rows can tell."""
+@lru_cache(maxsize=8)
+def table_draws(sums: tuple[float, ...], seed: int, units: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Draws of the table as shares of one, by what its rows can tell. All figures of one table ask for the same."""
     tp, fp, fn, tn, own_right, own_wrong, rows, run, part = sums
     right, wrong = tp + fp, fn + tn
     # Rows of a cluster may all say the same: no more than its units are worth.
@@ -220,7 +222,7 @@ class EachPersonInterval:
         own, table = _parted(sums, len(TABLE) + len(FOR_INTERVALS))
         value = float(mean_kappa(*map(np.asarray, own)))
         middle = float(kappa(*map(np.asarray, table[:4])))
-        drawn = kappa(*table_draws(table, seed, units))
+        drawn = kappa(*table_draws(tuple(table), seed, units))
         return value, np.clip(drawn + (value - middle), -1.0, 1.0) if np.isfinite(middle) else drawn
 
 

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
@@ -1039,6 +1040,59 @@ def _robust_pairs(path: Path) -> None:
     from sensecheck.robust.records import Pairs
 
     _both_ways(lambda skip: _drain(Pairs(str(path), Asked(skip_bad=skip))))
+
+
+@cache
+def _labelled_run() -> Any:
+    from sensecheck import calibrated
+    from sensecheck.statistics.figure import IntervalOptions
+
+    rows = [{"id": f"q{i}", "confidence": 0.5, "correct": i % 3 > 0, "question": f"What is {i}?"} for i in range(30)]
+    return calibrated.evaluate(rows, options=IntervalOptions(method="none"))
+
+
+def _label_sheets() -> list[Case]:
+    """Our own labels, as the page and as the table give them, and sheets of other steps."""
+    import polars as pl
+
+    from sensecheck.labelling.drawing import draw
+    from sensecheck.labelling.items import items_of
+    from sensecheck.labelling.sheet import write_sheet
+
+    items = items_of(_labelled_run())
+    rows = [
+        {
+            "sensecheck": "labels/1", "question": items.question, "id": row["id"], "label": "right", "note": "x",
+            "who": "anna", "example": row["example"], "run": items.digest, "stratum": json.loads(row["stratum"]),
+            "probability": row["probability"], "size": row["size"], "of": row["of"],
+        }
+        for row in draw(items, 8).iter_rows(named=True)
+    ]  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        sheet = Path(folder) / "sheet.csv"
+        write_sheet(_labelled_run(), sheet, 8)
+        pl.read_csv(sheet, infer_schema=False).with_columns(label=pl.lit("wrong")).write_csv(sheet)
+        table = Case("sheet.csv", sheet.read_bytes())
+    statements = (
+        "row,slot,polarity,label,grammatical,polarity_right,true_label,remark\nq1,0,positive,x,yes,no,neutral,\n"
+    )
+    return [seeds.jsonl("labels.jsonl", rows), table, seeds.text("audit.csv", statements)]
+
+
+@target("labels", _label_sheets)
+def _labels(path: Path) -> None:
+    from sensecheck.labelling.agreement import evaluate
+    from sensecheck.statistics.figure import IntervalOptions
+
+    evaluate([_labelled_run(), path], options=IntervalOptions(method="none"))
+
+
+@target("verdicts and labels", lambda: [seeds.text("v.csv", "id,judge,anna,ben\na,1,1,0\nb,0,0,0\nc,1,,1\n")])
+def _verdicts(path: Path) -> None:
+    from sensecheck.labelling.agreement import evaluate
+    from sensecheck.statistics.figure import IntervalOptions
+
+    evaluate(path, verdict="judge", people=["anna", "ben"], options=IntervalOptions(method="none"))
 
 
 @target("robust statements", lambda: seeds.tabular("statements", seeds.STATEMENTS))

@@ -14,6 +14,7 @@ from sensecheck.statistics.agreement import (
     balanced_accuracy,
     interval_of,
     kappa,
+    known_shares,
     mean_kappa,
     sensitivity,
     share_draws,
@@ -118,12 +119,24 @@ def test_verdicts_that_are_known_of_the_whole_run_make_it_narrower() -> None:
     assert width(10_000.0) < width(0.0)
 
 
-def test_rows_of_clusters_count_no_more_than_the_clusters() -> None:
-    def width(units: float) -> float:
-        made = TableInterval(kappa)(plain_sums(54, 6, 21, 39), [], level=0.95, seed=1, units=units)
+def test_rows_of_clusters_count_by_how_alike_they_are() -> None:
+    cells = plain_sums(54, 6, 21, 39)
+
+    def width(units: float, spread: float) -> float:
+        """Replicates of the table that move so much more than those of rows would."""
+        chance = np.random.default_rng(4)
+        drawn = chance.multinomial(int(120 / spread), [0.45, 0.05, 0.175, 0.325], 400).T * spread
+        made = TableInterval(kappa)(cells, [*drawn.astype(float)], level=0.95, seed=1, units=units)
         return made.high - made.low
 
-    assert width(30) > 1.6 * width(120)
+    rows = TableInterval(kappa)(cells, [], level=0.95, seed=1, units=120)
+    assert width(40, 3.0) > 1.5 * (rows.high - rows.low)
+    assert width(40, 1.0) < 1.15 * (rows.high - rows.low)
+    # Where nothing moves, each cluster counts once.
+    same = [np.full(100, cell) for cell in (60.0, 0.0, 0.0, 60.0)]
+    few = TableInterval(kappa)(plain_sums(60, 0, 0, 60), same, level=0.95, seed=1, units=12)
+    many = TableInterval(kappa)(plain_sums(60, 0, 0, 60), same, level=0.95, seed=1, units=120)
+    assert few.low < 0.7 < 0.9 < many.low
 
 
 def test_the_truth_is_covered() -> None:
@@ -135,7 +148,7 @@ def test_the_truth_is_covered() -> None:
         tried = {kappa: 0, ac1: 0}
         for draw in range(150):
             cells = chance.multinomial(n, true)
-            drawn = table_draws(tuple(float(one) for one in plain_sums(*cells)), draw, n)
+            drawn = table_draws(known_shares(plain_sums(*cells), [], 0.95, n), draw)
             for finish in hits:
                 made = interval_of(float(finish(*table(*cells))), finish(*drawn), 0.95)
                 tried[finish] += not made.absent
@@ -146,16 +159,20 @@ def test_the_truth_is_covered() -> None:
 
 def test_alpha_is_covered() -> None:
     chance = np.random.default_rng(9)
-    for share, noise, n in ((0.5, 0.1, 60), (0.95, 0.03, 60), (0.8, 0.0, 20)):
+    widths: dict[tuple[int, int], list[float]] = {}
+    for people, share, noise, n in ((2, 0.5, 0.1, 60), (2, 0.95, 0.03, 60), (2, 0.8, 0.0, 20), (4, 0.8, 0.1, 60)):
         apart = 2 * noise * (1 - noise)
         right = share * (1 - noise) + (1 - share) * noise
         truth = 1 - apart / (2 * right * (1 - right))
         hits = 0
         for draw in range(150):
             real = chance.random(n) < share
-            votes = [[int(x != (chance.random() < noise)) for _ in range(2)] for x in real]
-            sums = [float(one) for one in splits(votes)]
-            drawn = split_draws([*sums, float(n), float(n), float(n)], draw, n, "people")
+            votes = [[int(x != (chance.random() < noise)) for _ in range(people)] for x in real]
+            each = np.array([[float(one) for one in splits([of_one])] for of_one in votes])
+            again = (chance.poisson(1.0, (200, n)) @ each).T
+            drawn = split_draws(each.sum(0).tolist(), [*again], draw, n, 0.95)
             low, high = np.nanquantile(drawn, [0.025, 0.975])
             hits += low <= truth <= high + 1e-12
-        assert hits >= 0.9 * 150, (share, noise, n)
+            widths.setdefault((people, n), []).append(high - low)
+        assert hits >= 0.9 * 150, (people, share, noise, n)
+    assert np.mean(widths[4, 60]) < np.mean(widths[2, 60]), "more people know more of an example"

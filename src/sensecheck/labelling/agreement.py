@@ -41,7 +41,7 @@ from sensecheck.report.result import Result, load
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.directory import SUMMARY
 from sensecheck.runs.signature import Method
-from sensecheck.statistics.agreement import FOR_INTERVALS, FOR_SPLITS, SPLITS, TABLE
+from sensecheck.statistics.agreement import FOR_INTERVALS, SPLITS, TABLE
 from sensecheck.statistics.figure import IntervalOptions
 
 ASKS = "How far can the verdict be believed?"
@@ -323,7 +323,7 @@ def _schema(of_items: pl.DataFrame, own: Sequence[str], people: Sequence[str]) -
     kinds |= dict.fromkeys(("_no_truth", "_no_ppv", "_no_npv"), pl.String)
     numbers = [*FOR_INTERVALS]
     if len(people) > 1:
-        numbers += ["people_same", *SPLITS, *FOR_SPLITS, *LABELS_TABLE, *LABELS_FOR_INTERVALS]
+        numbers += ["people_same", *SPLITS, *LABELS_TABLE, *LABELS_FOR_INTERVALS]
         if len(people) <= MOST_PEOPLE:
             numbers += [column for two in combinations(range(len(people)), 2) for column in pair_columns(*two)]
             numbers += [column for person in range(len(people)) for column in person_columns(person)]
@@ -363,7 +363,6 @@ def _of_people(
     s = m - r
     cells = dict(zip(SPLITS, (r * (r - 1) / (m - 1), r * s / (m - 1), s * (s - 1) / (m - 1)), strict=True))
     found = {"people_same": 1 - 2 * r * s / (m * (m - 1)), **cells}
-    found |= dict(zip(FOR_SPLITS, (weight, 1 / weight, 1.0), strict=True))
     shares = (r / m, s / m, 0.0, 0.0) if verdict else (0.0, 0.0, r / m, s / m)
     found |= dict(zip(LABELS_TABLE, shares, strict=True))
     found |= dict(zip(LABELS_FOR_INTERVALS, (ours[name] for name in FOR_INTERVALS), strict=True))

@@ -7,7 +7,6 @@ from itertools import combinations
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.agreement import (
     FOR_INTERVALS,
-    FOR_SPLITS,
     SPLITS,
     TABLE,
     CeilingInterval,
@@ -138,7 +137,7 @@ def _among(people: int) -> list[AnyStatistic]:
         ),
         Statistic(
             "people_alpha", SPLITS, alpha, "people: Krippendorff's α", "higher", (-1.0, 1.0), absent=FEWER,
-            interval=SplitInterval(alpha), interval_sums=(*SPLITS, *FOR_SPLITS), compared=False,
+            interval=SplitInterval(alpha), interval_sums=SPLITS, compared=False,
             explanation=Explanation(
                 "1 − observed / expected disagreement, over the pairs of labels of each example",
                 "Agreement of people beyond chance, however many labelled each example.",
@@ -151,11 +150,10 @@ def _among(people: int) -> list[AnyStatistic]:
     each = [column for person in range(people) for column in person_columns(person)]
     ceiling = CeilingInterval(people)
     labels = (*LABELS_TABLE, *LABELS_FOR_INTERVALS)
-    splits = (*SPLITS, *FOR_SPLITS)
     found += [
         Statistic(
             "people_kappa", tuple(pairs), mean_kappa, "people: κ of pairs", "higher", (-1.0, 1.0), absent=FEWER,
-            interval=SplitInterval(mean_kappa), interval_sums=splits, compared=False,
+            interval=SplitInterval(mean_kappa), interval_sums=SPLITS, compared=False,
             explanation=Explanation(
                 "mean of Cohen's κ over the pairs of people", "How well one person agrees with another, beyond chance: "
                 "the ceiling for a verdict.", "How many examples are right, as for κ.", _COHEN),
@@ -169,7 +167,7 @@ def _among(people: int) -> list[AnyStatistic]:
         ),
         Statistic(
             "to_ceiling", (*each, *pairs), ceiling.value, "verdict less people", "higher", (-2.0, 2.0), absent=FEWER,
-            interval=ceiling, interval_sums=(*splits, *labels),
+            interval=ceiling, interval_sums=(*SPLITS, *labels),
             explanation=Explanation(
                 "verdict_kappa − people_kappa", "Below 0: the verdict agrees with people less well than they do "
                 "with one another. Around 0: it does for one more person.", "", ""),

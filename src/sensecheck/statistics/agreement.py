@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from sensecheck.statistics.arrays import Floats
 from sensecheck.statistics.hashing import seed_key
+from sensecheck.statistics.limits import DISTRUST, student_factor
 from sensecheck.statistics.statistic import OwnInterval, ratio
 
 DRAWS = 16_000
@@ -81,7 +83,7 @@ class TableInterval:
         self, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int, units: float
     ) -> OwnInterval:
         value = float(self.finish(*sums[: len(TABLE)]))
-        drawn = self.finish(*table_draws(tuple(float(one) for one in sums), seed, units))
+        drawn = self.finish(*table_draws(known_shares(sums, replicates, level, units), seed))
         return interval_of(value, drawn, level)
 
 
@@ -96,23 +98,64 @@ def interval_of(value: float, drawn: Floats, level: float) -> OwnInterval:
     return OwnInterval(min(float(low), value), max(float(high), value), METHOD)
 
 
-@lru_cache(maxsize=8)
-def table_draws(sums: tuple[float, ...], seed: int, units: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Draws of the table as shares of one, by what its rows can tell. All figures of one table ask for the same."""
-    tp, fp, fn, tn, own_right, own_wrong, rows, run, part = sums
+class Known(NamedTuple):
+    """A share, and the number of observations that it is known by."""
+
+    share: float
+    number: float
+
+
+def known_shares(
+    sums: Sequence[Floats], replicates: Sequence[Floats], level: float, units: float
+) -> tuple[Known, Known, Known]:
+    """Of a table's sums: how often the verdict says right, and people where it does and where it does not."""
+    tp, fp, fn, tn, own_right, own_wrong, rows, run, part = (float(one) for one in sums)
     right, wrong = tp + fp, fn + tn
-    # Rows of a cluster may all say the same: no more than its units are worth.
-    fewer = min(1.0, units / rows) if rows > 0 else 0.0
-    n_right, n_wrong, n = (
-        fewer * weight**2 / squares if squares > 0 else 0.0
-        for weight, squares in ((right, own_right), (wrong, own_wrong), (right + wrong, own_right + own_wrong))
-    )
+    whole = right + wrong
+    numbers = [
+        weight**2 / squares if squares > 0 else 0.0  # Kish's
+        for weight, squares in ((whole, own_right + own_wrong), (right, own_right), (wrong, own_wrong))
+    ]
+    shares = [right / whole if whole else 0.5, tp / right if right else 0.5, fn / wrong if wrong else 0.5]
+    if units < rows - 0.5:
+        # Rows of a cluster may all say the same: what they are worth is seen where clusters are drawn again.
+        cells = [np.asarray(one) for one in replicates[: len(TABLE)]]
+        said_right, said_wrong = cells[0] + cells[1], cells[2] + cells[3]
+        totals = (said_right + said_wrong, said_right, said_wrong)
+        again = [ratio(part_of, total) for part_of, total in zip((said_right, cells[0], cells[2]), totals, strict=True)]
+        numbers = [
+            min(number, worth(share, spread, min(units, number_of_units(total)), level))
+            for number, share, spread, total in zip(numbers, shares, again, totals, strict=True)
+        ]
     if part >= 1 - 1e-6:
-        n = run  # the verdicts of the whole run are known, not those of labelled examples alone
+        # The verdicts of the whole run are known, not those of labelled examples alone.
+        numbers[0] = run * min(1.0, units / rows)
+    first, second, third = (Known(share, number) for share, number in zip(shares, numbers, strict=True))
+    return first, second, third
+
+
+def number_of_units(totals: Floats) -> float:
+    """Of how many units a total is made, by how it moves where they are drawn again: each is drawn once on average."""
+    spread = float(totals.var()) if len(totals) else 0.0
+    return float(totals.mean()) ** 2 / spread if spread > 0 else np.inf
+
+
+def worth(share: float, spread: Floats, units: float, level: float) -> float:
+    """Of how many observations a share tells as much as it does, by how it moves where units are drawn again; each unit
+    counts once where nothing moves."""
+    there = spread[np.isfinite(spread)]
+    if units <= 0 or not len(there):
+        return 0.0
+    even, distrust = share * (1 - share), DISTRUST / units
+    number = units * (even + distrust) / (units * float(there.var()) + distrust)
+    return float(number * student_factor(np.asarray(units), level))
+
+
+@lru_cache(maxsize=8)
+def table_draws(shares: tuple[Known, Known, Known], seed: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Draws of the table as shares of one. All figures of one table ask for the same."""
     generator = np.random.Generator(np.random.Philox(key=int(seed_key(seed, "agreement"))))
-    said = share_draws(right / (right + wrong), n, generator)
-    a = share_draws(tp / right if right else 0.5, n_right, generator)
-    b = share_draws(fn / wrong if wrong else 0.5, n_wrong, generator)
+    said, a, b = (share_draws(*one, generator) for one in shares)
     return said * a, said * (1 - a), (1 - said) * b, (1 - said) * (1 - b)
 
 
@@ -132,8 +175,6 @@ def share_draws(share: float, number: float, generator: np.random.Generator) -> 
 SPLITS = ("_both_right", "_apart", "_both_wrong")
 """Of an example with m labels, r of them right: r(r − 1), r(m − r) and (m − r)(m − r − 1), each / (m − 1): the
 coincidences of Krippendorff's table, of which `_apart` is one of two equal cells."""
-FOR_SPLITS = ("_own_weight_labelled", "_each_labelled", "_labelled")
-"""Of examples with two labels and more: the row's own weight, 1 / weight, and 1."""
 
 
 def alpha(both_right: Floats, apart: Floats, both_wrong: Floats) -> Floats:
@@ -154,25 +195,31 @@ def _alpha_of_shares(apart: Floats, right: Floats) -> Floats:
     return np.asarray(1 - ratio(apart, 2 * share * (1 - share)))
 
 
-def split_draws(sums: Sequence[float], seed: int, units: float, stream: str) -> Floats:
-    """Draws of alpha: every example is one observation, however many people labelled it."""
-    both_right, apart, both_wrong, own, rows, weight = sums
-    n = both_right + 2 * apart + both_wrong
-    if not n or not own:
+def split_draws(sums: Sequence[float], replicates: Sequence[Floats], seed: int, units: float, level: float) -> Floats:
+    """Draws of alpha, by how its two shares move where examples are drawn again."""
+    both_right, apart, both_wrong = sums
+    n, alike = both_right + 2 * apart + both_wrong, both_right + both_wrong
+    if not n:
         return np.full(DRAWS, np.nan)
-    number = min(1.0, units / rows) * weight**2 / own
-    generator = np.random.Generator(np.random.Philox(key=int(seed_key(seed, stream))))
-    differ = share_draws(2 * apart / n, number, generator)
-    alike = both_right + both_wrong
-    right = share_draws(both_right / alike if alike else 0.5, number * alike / n, generator)
-    return _alpha_of_shares(differ, right)
+    again = [np.asarray(one) for one in replicates]
+    differ = 2 * apart / n
+    right = both_right / alike if alike else 0.5
+    generator = np.random.Generator(np.random.Philox(key=int(seed_key(seed, "people"))))
+    total, like = again[0] + 2 * again[1] + again[2], again[0] + again[2]
+    of_alike = min(units * alike / n, number_of_units(like))
+    numbers = (
+        worth(differ, ratio(2 * again[1], total), units, level),
+        worth(right, ratio(again[0], like), of_alike, level),
+    )
+    drawn = (share_draws(share, number, generator) for share, number in zip((differ, right), numbers, strict=True))
+    return _alpha_of_shares(*drawn)
 
 
 @dataclass(frozen=True)
 class SplitInterval:
     """The interval of a figure of people among themselves: that of Krippendorff's alpha, moved to the figure.
 
-    After the figure's own sums come those of `SPLITS` and `FOR_SPLITS`.
+    After the figure's own sums come those of `SPLITS`.
     """
 
     finish: Finish
@@ -180,9 +227,10 @@ class SplitInterval:
     def __call__(
         self, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int, units: float
     ) -> OwnInterval:
-        own, splits = _parted(sums, len(SPLITS) + len(FOR_SPLITS))
-        value = float(self.finish(*map(np.asarray, own or splits[:3])))
-        return interval_of(value, _moved(value, split_draws(splits, seed, units, "people"), splits), level)
+        own, splits = _parted(sums, len(SPLITS))
+        value = float(self.finish(*map(np.asarray, own)))
+        drawn = split_draws(splits, replicates[-len(SPLITS) :], seed, units, level)
+        return interval_of(value, _moved(value, drawn, splits), level)
 
 
 def _parted(sums: Sequence[Floats], last: int) -> tuple[list[float], list[float]]:
@@ -215,14 +263,18 @@ class EachPersonInterval:
     def __call__(
         self, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int, units: float
     ) -> OwnInterval:
-        value, drawn = self.draws(sums, seed, units)
+        value, drawn = self.draws(sums, replicates, seed, units, level)
         return interval_of(value, drawn, level)
 
-    def draws(self, sums: Sequence[Floats], seed: int, units: float) -> tuple[float, Floats]:
-        own, table = _parted(sums, len(TABLE) + len(FOR_INTERVALS))
+    def draws(
+        self, sums: Sequence[Floats], replicates: Sequence[Floats], seed: int, units: float, level: float
+    ) -> tuple[float, Floats]:
+        last = len(TABLE) + len(FOR_INTERVALS)
+        own, table = _parted(sums, last)
         value = float(mean_kappa(*map(np.asarray, own)))
         middle = float(kappa(*map(np.asarray, table[:4])))
-        drawn = kappa(*table_draws(tuple(table), seed, units))
+        shares = known_shares([np.asarray(one) for one in table], replicates[-last:], level, units)
+        drawn = kappa(*table_draws(shares, seed))
         return value, np.clip(drawn + (value - middle), -1.0, 1.0) if np.isfinite(middle) else drawn
 
 
@@ -242,11 +294,14 @@ class CeilingInterval:
     def __call__(
         self, sums: Sequence[Floats], replicates: Sequence[Floats], *, level: float, seed: int, units: float
     ) -> OwnInterval:
-        cells, rest = _parted(sums, len(SPLITS) + len(FOR_SPLITS) + len(TABLE) + len(FOR_INTERVALS))
-        among = len(SPLITS) + len(FOR_SPLITS)
-        splits, table = rest[:among], rest[among:]
+        last = len(SPLITS) + len(TABLE) + len(FOR_INTERVALS)
+        cells, rest = _parted(sums, last)
+        of_people, of_verdict = replicates[-last:][: len(SPLITS)], replicates[-last:][len(SPLITS) :]
+        splits, table = rest[: len(SPLITS)], rest[len(SPLITS) :]
         own = 4 * self.people
         arrays = [np.asarray(one) for one in cells]
-        _, drawn = EachPersonInterval().draws([*arrays[:own], *map(np.asarray, table)], seed, units)
-        people = _moved(float(mean_kappa(*arrays[own:])), split_draws(splits, seed, units, "people"), splits)
+        each = [*arrays[:own], *map(np.asarray, table)]
+        _, drawn = EachPersonInterval().draws(each, [*replicates[:own], *of_verdict], seed, units, level)
+        again = split_draws(splits, of_people, seed, units, level)
+        people = _moved(float(mean_kappa(*arrays[own:])), again, splits)
         return interval_of(float(self.value(*arrays)), drawn - people, level)

@@ -44,6 +44,7 @@ FIELDS = (
     "size", "of",
 )  # fmt: skip
 """The fields of a label, in the order in which they are written."""
+GOLD_SHEET = "gold-sheet"
 GOLDS = "golds"
 """The question that a sheet of doubted golds answers."""
 AS_EXPECTED = "as expected"
@@ -232,7 +233,7 @@ FORMATS = (
         example="sensecheck agree run/ sheet.csv",
     ),
     Format(
-        "gold-sheet",
+        GOLD_SHEET,
         "the sheet of correct --audit-out, filled in: labels of golds",
         (LABELS,),
         _is_of_golds,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from sensecheck import calibrated, demo, diverse, robust
+from sensecheck import calibrated, correct, demo, diverse, robust
 from sensecheck.cli import main
+from sensecheck.correct.audit.sheet import sheet_of
+from sensecheck.correct.audit.sheet import write_sheet as write_golds
 from sensecheck.inputs.errors import InputError
 from sensecheck.labelling.agreement import evaluate
 from sensecheck.labelling.drawing import draw
@@ -373,11 +376,30 @@ def test_responses_have_a_group(tmp_path: Path) -> None:
     assert len(disagreeing) == 10, "another group than the one it fell in, or any where it fell in none"
 
 
-def test_labels_of_golds_are_refused_by_name(tmp_path: Path) -> None:
+def test_the_sheet_of_an_audit_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "zoo.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE animal (name TEXT, weight TEXT)")
+        connection.executemany("INSERT INTO animal VALUES (?, ?)", [("Rex", "95"), ("Leo", "120"), ("Zed", "310")])
+    golds = [
+        "SELECT name FROM animal ORDER BY weight DESC LIMIT 1",
+        "SELECT weight FROM animal WHERE name = 'rex'",
+        "SELECT name FROM animal",
+    ]
+    records = [{"id": f"q{i}", "question": "?", "gold": gold, "prediction": gold} for i, gold in enumerate(golds)]
+    run = correct.evaluate(records, database=path, audit=True, options=NO_INTERVALS)
     sheet = tmp_path / "golds.csv"
-    columns = ["rank", "score", "kinds", "evidence", "database", "question", "gold", "gold_answer", "ids", "rows"]
-    row = {**dict.fromkeys(columns, "x"), "label": "wrong", "remark": ""}
-    pl.DataFrame([row]).write_csv(sheet)
-    run = measured(10)
-    with pytest.raises(InputError, match="is one of golds, and not of predictions; this is a run of calibrated"):
+    write_golds(sheet_of(run), sheet)
+    frame = pl.read_csv(sheet, infer_schema=False)
+    assert len(frame) == 2
+    with pytest.raises(InputError, match="there is no label to read"):
         evaluate([run, sheet])
+    said = pl.when(pl.col("gold").str.contains("rex")).then(pl.lit("wrong")).otherwise(pl.lit("right"))
+    frame.with_columns(label=said).write_csv(sheet)
+    found = evaluate([run, sheet], slices=["kinds"])
+    assert found["npv"].n == 2 and value(found, "npv") == 0.5, "one of the two that it doubts is wrong"
+    other = correct.evaluate([records[0]], database=path, audit=True, options=NO_INTERVALS)
+    with pytest.raises(InputError, match="has no example with a verdict called"):
+        evaluate([other, sheet])
+    with pytest.raises(InputError, match="is one of golds, and not of predictions; this is a run of calibrated"):
+        evaluate([measured(10), sheet])

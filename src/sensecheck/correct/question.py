@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import isfinite
 
 from sensecheck.correct import ASKS
+from sensecheck.correct.audit.judging import GOLDS
 from sensecheck.correct.audit.sheet import tables
 from sensecheck.correct.examples import example_page, judged_page
 from sensecheck.correct.fields import NAMES
@@ -83,6 +84,7 @@ QUESTION = Question(
         "Does the predicted query give the right answer to the question?",
         ("question", "gold", "prediction", "taken", "gold_answer", "predicted_answer"),
         judged_page,
+        others={"golds": GOLDS},
     ),
     verdict=verdict,
     fields=NAMES,

@@ -138,7 +138,10 @@ class _Agreement(Instrument):
         else:
             self.measured = source if isinstance(source, Result) else load(source)
             strata = _strata_columns(self.labels, self.measured)
-            self.items = items_of(self.measured, list(dict.fromkeys([*sliced, *strata])), verdict or "")
+            about = str(self.labels["question"][0] or "")
+            judging = self.measured.question.judging
+            about = about if judging is not None and about in judging.others else ""
+            self.items = items_of(self.measured, list(dict.fromkeys([*sliced, *strata])), verdict or "", about)
             summary = self.measured.directory.path / SUMMARY if self.measured.directory is not None else None
             source = None if summary is None else str(summary)
         # What an interrupted run must find again: the run by its figures, and the files of labels.

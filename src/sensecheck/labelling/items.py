@@ -55,10 +55,11 @@ class Items:
         return told.join(named, on=list(columns), how="left", maintain_order="left")["stratum"]
 
 
-def items_of(result: Result, columns: Sequence[str] = (), verdict: str = "") -> Items:
+def items_of(result: Result, columns: Sequence[str] = (), verdict: str = "", about: str = "") -> Items:
     """What has a verdict in a run, with these columns of its measurements.
 
-    verdict: a true/false column of the measurements that takes the place of the question's outcome.
+    verdict: a true/false column of the measurements that takes the place of the question's outcome. about: what else
+    of the run is judged (golds), by the name that its labels give it.
     """
     if result.texts is None:
         raise InputError(
@@ -66,13 +67,15 @@ def items_of(result: Result, columns: Sequence[str] = (), verdict: str = "") -> 
             hint="Measure records that have texts beside their numbers.", reason=Reason.MISSING_TEXT,
         )  # fmt: skip
     judging = result.question.judging or DEFAULT
+    judging = judging.others[about] if about else judging
     if judging.items is not None and not verdict:
         frame = judging.items(result)
         _refuse_unknown(columns, frame.columns)
         frame = frame.with_columns(pl.Series("example", _digests(frame, judged_columns(judging, frame.schema))))
         judged = frame.filter(pl.col("verdict").is_not_null()).with_columns(_in_words("verdict", lower=False))
         digest = _together(frame["example"])
-        return Items(result.name, result.question.name, judging, judged, len(frame) - len(judged), digest)
+        named = about or result.question.name
+        return Items(result.name, named, judging, judged, len(frame) - len(judged), digest)
     return _examples(result, judging, columns, verdict)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -47,6 +47,9 @@ class Judging:
     true; `choices`: the labels that fit, where they are each row's own."""
     flag: str = ""
     """A mark beside the label that takes an example out (not grammatical), by its words; its key is g."""
+
+    others: Mapping[str, Judging] = field(default_factory=dict)
+    """What else labels of such a run may be of, by what they call their question."""
 
 
 DEFAULT = Judging("Is the answer right?")

@@ -44,7 +44,6 @@ FIELDS = (
     "size", "of",
 )  # fmt: skip
 """The fields of a label, in the order in which they are written."""
-GOLD_SHEET = "gold-sheet"
 GOLDS = "golds"
 """The question that a sheet of doubted golds answers."""
 AS_EXPECTED = "as expected"
@@ -207,8 +206,9 @@ def _of_golds(source: Source) -> Iterator[Row]:
 
 
 def _of_gold(row: Mapping[str, Any], where: Mapping[str, Any]) -> dict[str, Any]:
+    name = f"{row.get('database') or ''}: {row.get('gold') or ''}"
     return {
-        **_said(str(row.get("ids") or ""), stem(where["path"]), str(row.get("label") or "")),
+        **_said(name, stem(where["path"]), str(row.get("label") or "")),
         "question": GOLDS, "note": str(row.get("remark") or ""),
     }  # fmt: skip
 
@@ -233,12 +233,12 @@ FORMATS = (
         example="sensecheck agree run/ sheet.csv",
     ),
     Format(
-        GOLD_SHEET,
+        "gold-sheet",
         "the sheet of correct --audit-out, filled in: labels of golds",
         (LABELS,),
         _is_of_golds,
         _of_golds,
         counts_lines=True,
-        example="sensecheck look golds.csv",
+        example="sensecheck agree run/ golds.csv",
     ),
 )

@@ -33,7 +33,7 @@ from sensecheck.labelling.matching import Matched, matched
 from sensecheck.labelling.reading import read
 from sensecheck.labelling.sheet import own_pages
 from sensecheck.options import Option
-from sensecheck.report.asking import FILES, asked
+from sensecheck.report.asking import asked
 from sensecheck.report.examples import plain_pages
 from sensecheck.report.instrument import Instrument
 from sensecheck.report.question import Question
@@ -52,7 +52,7 @@ _FEW = 30
 
 
 def evaluate(
-    data: Annotated[Any, FILES],
+    data: Annotated[Any, Option("the run, or a file with a column of verdicts; then the labels", metavar="FILE")],
     *,
     verdict: Annotated[
         str | None,

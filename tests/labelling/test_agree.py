@@ -230,6 +230,16 @@ def test_a_run_that_is_kept_is_read_back_and_compared(tmp_path: Path, capsys: py
     assert "Gwet 2008" in capsys.readouterr().out
 
 
+def test_a_damaged_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = measured(40, out=tmp_path / "run")
+    labels = labels_of(run, tmp_path, lambda name, verdict: verdict, 20)
+    shard = next((tmp_path / "run").glob("examples-*.parquet"))
+    shard.write_bytes(shard.read_bytes()[:-100])
+    for command in (["agree", str(tmp_path / "run"), str(labels)], ["label", str(tmp_path / "run"), "-o", "x.html"]):
+        assert main(command) == 2
+        assert "is damaged" in capsys.readouterr().err
+
+
 def test_gates(tmp_path: Path) -> None:
     run = measured(out=tmp_path / "run")
     labels = labels_of(run, tmp_path, lambda name, verdict: verdict)

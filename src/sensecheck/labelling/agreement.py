@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import combinations
 from math import isfinite
@@ -39,7 +40,7 @@ from sensecheck.report.instrument import Instrument
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result, load
 from sensecheck.runs.collecting import Batch
-from sensecheck.runs.directory import SUMMARY
+from sensecheck.runs.directory import SUMMARY, damage_told
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.agreement import FOR_INTERVALS, SPLITS, TABLE
 from sensecheck.statistics.figure import IntervalOptions
@@ -92,7 +93,9 @@ def evaluate(
     source, labels = _sorted(data)
     chosen = asked({"slices": slices, "out": out, "overwrite": overwrite, "system": system, "options": options})
     columns = [people] if isinstance(people, str) else people
-    return _Agreement(source, labels, verdict, columns, truth, chosen).run()
+    of_folder = isinstance(source, str) and Path(source).is_dir()
+    with damage_told(Path(source)) if of_folder else nullcontext():
+        return _Agreement(source, labels, verdict, columns, truth, chosen).run()
 
 
 def _sorted(data: Any) -> tuple[Any, list[Any]]:
@@ -101,7 +104,8 @@ def _sorted(data: Any) -> tuple[Any, list[Any]]:
     given = list(data) if isinstance(data, list | tuple) and not records else [data]
     if not given:
         raise InputError("agree takes a run and labels", hint="agree RUN labels.jsonl", reason=Reason.NO_INPUT)
-    return given[0], given[1:]
+    named = [os.fspath(one) if isinstance(one, os.PathLike) else one for one in given]
+    return named[0], named[1:]
 
 
 class _Agreement(Instrument):
@@ -126,9 +130,8 @@ class _Agreement(Instrument):
                 "there are no labels", reason=Reason.NO_INPUT,
                 hint="agree RUN labels.jsonl …; of a file of verdicts, --people COLUMN names the people in it.",
             )  # fmt: skip
-        paths = [os.fspath(path) if isinstance(path, os.PathLike) else path for path in labels]
-        table = paths if len(paths) != 1 else paths[0]
-        said = read(table if paths else source, annotators=list(people) if people else None)
+        table = list(labels) if len(labels) != 1 else labels[0]
+        said = read(table if labels else source, annotators=list(people) if people else None)
         self.labels = _of_one_question(said)
         self.measured: Result | None = None
         self.texts = pl.DataFrame()
@@ -145,7 +148,7 @@ class _Agreement(Instrument):
             summary = self.measured.directory.path / SUMMARY if self.measured.directory is not None else None
             source = None if summary is None else str(summary)
         # What an interrupted run must find again: the run by its figures, and the files of labels.
-        self.data = [given for given in (source, *paths) if isinstance(given, str)]
+        self.data = [given for given in (source, *labels) if isinstance(given, str)]
         self.verdict = verdict or (self.measured.question.outcome if self.measured is not None else "")
         self.fits = matched(self.labels, self.items)
         self.people = sorted(set(self.fits.labels["who"].to_list()), key=str.casefold)

@@ -94,6 +94,11 @@ class EveryQuestion(TypedDict, total=False):
         _measured("of a log with several verdicts on each answer (a scorer or metric of its host): this one",
                   metavar="NAME"),
     ]  # fmt: skip
+    human: Annotated[
+        Any,
+        _measured("labels of people (`sensecheck label`), by which the share of right rows is corrected (repeatable)",
+                  metavar="FILE", repeat=True),
+    ]  # fmt: skip
     limit: Annotated[int | None, _measured("only the first N records", metavar="N", at_least=1)]
     skip_bad: Annotated[bool, _measured("count bad records as unscored instead of stopping", default=False)]
     options: Annotated[IntervalOptions | None, Option("how intervals are made", group="intervals")]
@@ -129,6 +134,8 @@ class Asked:
     resume: bool = False
     overwrite: bool = False
     system: str | None = None
+    human: Any = None
+    """Labels, or the files that hold them."""
     progress: Callable[[int], None] | None = None
     mended: half_characters.Tally = field(default_factory=half_characters.Tally)
     """What reading had to replace."""
@@ -197,6 +204,7 @@ def asked(shared: EveryQuestion) -> Asked:
         resume=bool(given.get("resume")),
         overwrite=bool(given.get("overwrite")),
         system=given.get("system"),
+        human=given.get("human"),
         progress=given.get("progress"),
     )
 
@@ -264,6 +272,7 @@ def evaluator(
                 # No original knows of samples or of golds elsewhere; only calibrated's reads two kinds of files.
                 others = (
                     "repeat",
+                    "human",
                     "gold",
                     "on",
                     "filter",

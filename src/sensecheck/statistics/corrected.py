@@ -270,7 +270,8 @@ def normal_interval(labelled: RowSums, unlabelled: RowSums, level: float) -> Nor
     with np.errstate(divide="ignore", invalid="ignore"):
         own, other = labelled.scaled(), unlabelled.scaled()
         n, number = own.number, other.number
-        at = other.verdicts / number + (own.right - own.verdicts) / n
+        others = np.where(number > 0, other.verdicts / number, 0.0)
+        at = others + (own.right - own.verdicts) / n
 
         def product(both: Floats, first: Floats, second: Floats, of: RowSums) -> Floats:
             """Σ w(x − at) · w(z − at)"""
@@ -290,9 +291,10 @@ def normal_interval(labelled: RowSums, unlabelled: RowSums, level: float) -> Nor
         residual_squares = (
             own.squares_right_squared - 2 * believed * own.squares_both + believed**2 * own.squares_verdicts_squared
         )
-        value = believed * other.verdicts / number + residual / n
-        imputed = other.squares_verdicts_squared / number - (other.verdicts / number) ** 2
+        value = believed * others + residual / n
+        imputed = np.where(number > 0, other.squares_verdicts_squared / number - others**2, 0.0)
         rectified = residual_squares / n - (residual / n) ** 2
-        error = np.sqrt(np.maximum(believed**2 * imputed / number, 0.0) + np.maximum(rectified / n, 0.0))
+        of_others = np.where(number > 0, believed**2 * imputed / number, 0.0)
+        error = np.sqrt(np.maximum(of_others, 0.0) + np.maximum(rectified / n, 0.0))
         z = _NORMAL.inv_cdf((1 + level) / 2)
         return Normal(value, value - z * error, value + z * error, believed)

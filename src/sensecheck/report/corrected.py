@@ -80,10 +80,12 @@ class Corrected:
             labels = figure.beside.get(LABELS, 0)
             if not _is_number(figure.value) or figure.low is None:
                 why = f": {figure.absent}" if figure.absent else ""
-                title = figure.title.removesuffix(TITLE)
+                said.append(f"The labels correct no figure{why}.")
+                continue
+            title, raw, worth = figure.title.removesuffix(TITLE), figure.beside[RAW], figure.beside[WORTH]
             said.append(
-                f"With {labels:,.0f} labels, {title} is {figure.value:.1%} {_percent(figure)}; the verdicts by themselves "
-                f"say {raw:.1%}. Together with the verdicts, the labels are worth {worth:,.0f}."
+                f"With {labels:,.0f} labels, {title} is {figure.value:.1%} {_percent(figure)}; the verdicts by "
+                f"themselves say {raw:.1%}. Together with the verdicts, the labels are worth {worth:,.0f}."
             )
         return said
 

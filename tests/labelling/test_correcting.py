@@ -386,3 +386,54 @@ def test_three_runs_are_one_family(duel: tuple[Result, Result, list[str]], tmp_p
     partly = compare([a, b, result], human=labels)
     assert partly.pairs[1].corrected is not None and partly.pairs[1].corrected.difference is None
     assert "there are no labels of C" in partly.verdict()[-1]
+
+
+# ---- how sure a run was, held against labels
+
+
+def test_a_run_is_asked_how_calibrated_its_confidence_is(world: World, tmp_path: Path) -> None:
+    rows = [{**row, "confidence": 0.9 if row["correct"] else 0.2} for row in world.rows]
+    result = world.run(rows=rows, out=tmp_path / "run")
+    said = world.labels(result, 100)
+    labels = written(tmp_path / "anna.jsonl", said)
+    found = calibrated.evaluate(str(tmp_path / "run"), human=labels, slices=["kind"], options=QUICK)
+    sure = {row["id"]: row["confidence"] for row in rows}
+    weights = np.array([1 / one["probability"] for one in said])
+    right = np.array([float(one["label"] == "right") for one in said])
+    confidence = np.array([sure[one["id"]] for one in said])
+    gap = (weights * (confidence - right)).sum() / weights.sum()
+    assert found["confidence_gap"].value == pytest.approx(gap)
+    # Two confidences are two bins: the ECE is by hand.
+    by_bin = [abs((weights * (confidence - right))[confidence == one].sum()) for one in (0.2, 0.9)]
+    assert found["ece"].value == pytest.approx(sum(by_bin) / weights.sum())
+    assert found["ece"].n == 100 and len(found.slices("kind")) == 2
+    assert "human" in found.signature.method and found.signature.method["confidence"] == "confidence"
+    with pytest.raises(InputError, match="no meaning for the labels of a run"):
+        calibrated.evaluate(str(tmp_path / "run"), human=labels, weight="kind", options=QUICK)
+    with pytest.raises(InputError, match="none of its numbers"):
+        calibrated.evaluate(str(tmp_path / "run"), human=labels, columns={"confidence": "kind"}, options=QUICK)
+
+
+def test_doubt_of_faithful_is_a_confidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from sensecheck import faithful
+
+    pairs = [
+        {"id": f"p{i}", "query": f"SELECT name FROM people WHERE age > {i}", "db_id": "x",
+         "sentence": f"names of people older than {i + (i % 3 == 0)}"}
+        for i in range(30)
+    ]  # fmt: skip
+    result = faithful.evaluate(pairs, options=QUICK, out=tmp_path / "run")
+    items = items_of(result, ())
+    said = [
+        {
+            "sensecheck": "labels/1", "question": "faithful", "id": row["id"], "note": "", "who": "anna",
+            "label": "wrong" if int(row["id"][1:]) % 3 == 0 else "right", "example": row["example"],
+            "run": items.digest, "stratum": json.loads(row["stratum"]), "probability": row["probability"],
+            "size": row["size"], "of": row["of"],
+        }
+        for row in draw(items, 20, ()).iter_rows(named=True)
+    ]  # fmt: skip
+    labels = written(tmp_path / "anna.jsonl", said)
+    assert main(["calibrated", str(tmp_path / "run"), "--human", labels, "--resamples", "20"]) == 0
+    told = capsys.readouterr().out
+    assert "1 − doubt" in told and "20 labelled examples of a run of faithful" in told

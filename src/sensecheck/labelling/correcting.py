@@ -109,14 +109,13 @@ class _Said:
         wanted += [c for c in ("weight", "unit") if c in schema]
         items = items_of(result, [c for c in dict.fromkeys(wanted) if c not in _KEPT_NAMES])
         fits = matched(labels, items)
-        judged, notes = _judged(fits)
+        judged, notes = majority(fits)
         weights, more = fits.weighed(judged["id"])
-        digest = of_value(fits.labels.select("id", "who", "label").sort("id", "who").rows())
         told = judged.join(weights.select("id", "stands_for"), on="id", how="left")
         frame = _rows(items, told, lower=result.outcome_direction == "lower")
         clustered = frame[UNIT].n_unique() < len(frame)
         return cls(
-            result, statistic, LabelledRows(frame, clustered), frame["id"], digest, [*notes, *more],
+            result, statistic, LabelledRows(frame, clustered), frame["id"], digest_of(fits), [*notes, *more],
             _left_out(fits, judged),
         )  # fmt: skip
 
@@ -189,7 +188,12 @@ def _strata(labels: pl.DataFrame) -> list[str]:
     return sorted({name for text in told for name in json.loads(text)} - {STRATUM_OF_VERDICT})
 
 
-def _judged(fits: Matched) -> tuple[pl.DataFrame, list[str]]:
+def digest_of(fits: Matched) -> str:
+    """Of labels: whose they are of which examples, and what they say."""
+    return of_value(fits.labels.select("id", "who", "label").sort("id", "who").rows())
+
+
+def majority(fits: Matched) -> tuple[pl.DataFrame, list[str]]:
     """What most people say of each example, and what a reader must know of labels that say nothing."""
     clear = fits.labels.filter(pl.col("fair") & pl.col("right").is_not_null())
     votes = clear.group_by("id", maintain_order=True).agg(share=pl.col("right").mean())

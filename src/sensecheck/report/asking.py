@@ -308,6 +308,8 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
             if {"gold": gold, **picked}[name] is not None:
                 raise InputError(f"--{name} ({name}=) needs a file of predictions", reason=Reason.BAD_OPTION)
         return function(**kwargs)
+    if needs.of_runs and kwargs.get("human") is not None:
+        data = _of_a_run(data, {**kwargs, "gold": gold, "on": on}, kwargs)
     if gold is None and on is None and not _asks_to_gather(kwargs) and kwargs.get(needs.parted_by) is not None:
         return function(data, *rest, **kwargs)
     from sensecheck.inputs.formats.registry import Selection
@@ -334,6 +336,26 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
             if gold is not None:
                 data.method["columns"] = dict(sorted((kwargs["columns"] | {k: v[0] for k, v in own.items()}).items()))
     return function(data, *rest, **kwargs)
+
+
+def _of_a_run(data: Any, given: Mapping[str, Any], kwargs: dict[str, Any]) -> Any:
+    """The labelled rows of a run, where the data are one: its own confidences, and right as people say."""
+    from sensecheck.labelling.confidence import STANDS_FOR, is_run, labelled_confidences
+
+    if not is_run(data):
+        return data
+    for name in ("weight", "cluster", "gold", "on"):
+        if given.get(name) is not None:
+            raise InputError(
+                f"--{name} ({name}=) has no meaning for the labels of a run: how its examples were drawn says how much "
+                "each counts", reason=Reason.BAD_OPTION,
+            )  # fmt: skip
+    columns = dict(kwargs.pop("columns", None) or {})
+    rows = labelled_confidences(data, kwargs.pop("human"), columns)
+    kwargs["weight"] = STANDS_FOR
+    if "cluster" in rows.names:
+        kwargs["cluster"] = "cluster"
+    return rows
 
 
 def originals(parity: Parameter) -> tuple[str, ...]:

@@ -54,10 +54,10 @@ class LabelledRows:
         by = [f"_by{i}" for i in range(len(columns))]
         sliced = self.frame.with_columns(slice_text(c).alias(name) for c, name in zip(columns, by, strict=True))
         there = sliced.group_by(by or pl.lit("").alias("_all"), maintain_order=True).agg(
-            rows=pl.len(), units=pl.col(UNIT).n_unique(), labels=pl.col(RIGHT).count()
+            rows=pl.len(), units=pl.col(UNIT).n_unique() if self.clustered else pl.len(), labels=pl.col(RIGHT).count()
         )
         units = self._units(sliced, by)
-        labelled = _parts(units.filter(pl.col(_SUMS["labels"]) > 0), by)
+        labelled = _parts(_with_labels(units), by)
         others = _others(units.filter(pl.col(_SUMS["labels"]) == 0), by)
         of_rows = _row_sums(sliced, by) if normal else {}
         for row in there.iter_rows(named=True):
@@ -75,7 +75,7 @@ class LabelledRows:
         return replace(self, frame=self.frame.filter(pl.col("id").is_in(ids.implode())))
 
     def _units(self, frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-        """What each unit adds to the sums, sorted by unit."""
+        """What each unit adds to the sums."""
         f, stands = pl.col(VERDICT), pl.col(WEIGHT) * pl.col(STANDS_FOR)
         labelled = pl.when(pl.col(RIGHT).is_not_null()).then(stands).otherwise(0.0)
         called = labelled * (f >= 0.5).cast(pl.Float64)
@@ -86,7 +86,7 @@ class LabelledRows:
         of_rows = frame.select(*by, UNIT, *(c.alias(name) for c, name in zip(columns, _SUMS.values(), strict=True)))
         if self.clustered:
             of_rows = of_rows.group_by([*by, UNIT]).agg(pl.col(list(_SUMS.values())).sum())
-        return of_rows.sort(UNIT)
+        return of_rows
 
     @cached_property
     def whole(self) -> pl.DataFrame:
@@ -94,10 +94,14 @@ class LabelledRows:
 
     def errors(self, found: Correction) -> pl.DataFrame:
         """What each unit adds to the error of the rate of all rows: its name, and that."""
-        there = pl.col(_SUMS["labels"]) > 0
-        labelled = self.whole.filter(there).select(UNIT, error=pl.Series(found.influence, dtype=pl.Float64))
+        labelled = _with_labels(self.whole).select(UNIT, error=pl.Series(found.influence, dtype=pl.Float64))
         moved = pl.col(_SUMS["verdicts"]) - float(found.raw) * pl.col(_SUMS["rows"])
-        return pl.concat([labelled, self.whole.filter(~there).select(UNIT, error=float(found.per_verdict) * moved)])
+        return pl.concat(
+            [
+                labelled,
+                self.whole.filter(pl.col(_SUMS["labels"]) == 0).select(UNIT, error=float(found.per_verdict) * moved),
+            ]
+        )
 
 
 def paired_difference(a: LabelledRows, b: LabelledRows, level: float) -> tuple[Correction, Correction, Judged] | None:
@@ -111,6 +115,11 @@ def paired_difference(a: LabelledRows, b: LabelledRows, level: float) -> tuple[C
 
 
 _NO_OTHERS = OtherUnits(*(np.zeros(()) for _ in OtherUnits._fields))
+
+
+def _with_labels(units: pl.DataFrame) -> pl.DataFrame:
+    """Those that hold a label, always in the same order."""
+    return units.filter(pl.col(_SUMS["labels"]) > 0).sort(UNIT)
 
 
 def _parts(frame: pl.DataFrame, by: Sequence[str]) -> dict[Key, pl.DataFrame]:

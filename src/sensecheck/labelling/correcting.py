@@ -129,11 +129,16 @@ class _Said:
         found = Corrected(self.digest, method, figures, {}, notes)
         for by, rows in self.result.estimates.slices.items():
             if any(c in _KEPT_NAMES for c in by):
+                notes.append(f"not by {' × '.join(by)}, which says what became of a row")
                 continue
             there = {one.key: self._figure(one, options, by) for one in self.rows.by(by, options.level, normal=normal)}
             keys = [tuple(str(v) for v in row[0].slice.values()) for row in rows if row]
-            found.slices[by] = [[there[key]] for key in keys if key in there]
+            found.slices[by] = [[there.get(key) or self._nothing(by, key)] for key in keys]
         return found
+
+    def _nothing(self, by: Slice, key: tuple[str, ...]) -> Figure:
+        """Of a slice in which no row has a verdict."""
+        return replace(self._figure(SliceCorrected(key, 0, 0, 0, None, None), IntervalOptions(), by), absent="no rows")
 
     def _figure(self, one: SliceCorrected, options: IntervalOptions, by: Slice = ()) -> Figure:
         raw = _raw(self.result, self.statistic.name, dict(zip(by, one.key, strict=True)))

@@ -10,13 +10,29 @@ from typing import Any
 from sensecheck.report.tables import Cell, Table, decimal, interval, probability
 from sensecheck.statistics.compare import Difference
 from sensecheck.statistics.figure import Figure
+from sensecheck.statistics.statistic import Explanation, Statistic, mean_of
 from sensecheck.statistics.table import Slice
 
 SUFFIX, TITLE = "_corrected", ", corrected"
 """What a corrected figure's name and title end in."""
+NAME = rf"\w+{SUFFIX}"
 RAW, ALONE, LABELS, WORTH, BELIEVED = "by verdicts", "by labels alone", "labels", "worth", "verdicts believed"
 """What stands beside a corrected figure: the verdicts' own figure, that of the labels by themselves, how many labels
 there are, how many they are worth with the verdicts, and how far the verdicts are believed (from 0 to 1)."""
+
+
+def explained() -> Statistic:
+    """What `sensecheck explain` says of every corrected figure."""
+    return mean_of(
+        SUFFIX.lstrip("_"), title="a share of right rows, corrected by labels", direction="higher",
+        explanation=Explanation(
+            "rate of right among the labels + λ · (verdicts of all rows − verdicts of the labelled rows)",
+            "How often the system is right as people see it, from all verdicts and the few labels (accuracy_corrected, "
+            "consistent_corrected). λ, how far the verdicts are believed, is chosen from the data.",
+            "Who labels, and how the examples were drawn: each label counts for as many rows as it stands for.",
+            "Angelopoulos, Duchi and Zrnic 2023, PPI++: Efficient Prediction-Powered Inference",
+        ),
+    )  # fmt: skip
 
 
 @dataclass

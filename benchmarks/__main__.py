@@ -21,7 +21,7 @@ BENCHMARKS = {
     "nli_throughput": "transformers", "statements": "golden",
 }  # fmt: skip
 # They take long or a GPU, and are run by name.
-BY_NAME = ("agreement", "collect_logits", "interval_coverage", "proving", "verdicts")
+BY_NAME = ("agreement", "collect_logits", "corrected_rates", "interval_coverage", "proving", "verdicts")
 
 
 def main(argv: list[str]) -> int:

@@ -44,6 +44,7 @@ _NEEDS = Needs(
     own=("logprobs", "replies"),
     told=TABLES,
     decided=[CORRECT_NAMES],
+    of_runs=True,
     judged=Judged(
         ("prediction", "predicted", "answer", "output", "response", "pred", "text"),
         ("gold", "gold_answer", "gold_label", "target", "reference", "expected", "answer", "label"),

@@ -28,6 +28,7 @@ _EXAMPLES = """
 examples:
   sensecheck compare runs/A runs/B
   sensecheck compare runs/A runs/B runs/C --report comparison.html
+  sensecheck compare runs/A runs/B --human labels_a.jsonl --human labels_b.jsonl
   sensecheck compare runs/A runs/B --format latex > table.tex
   sensecheck compare a.eval b.eval --scorer match --slice topic
   sensecheck compare results.json results.json --filter gpt-4o --filter llama-3
@@ -65,6 +66,13 @@ def parser() -> argparse.ArgumentParser:
         type=positive,
         metavar="N",
         help="replicates, of figures that are resampled (default: the first run's)",
+    )
+    command.add_argument(
+        "--human",
+        metavar="FILE",
+        action="append",
+        help="labels of people (`sensecheck label`) by which the share of right rows is corrected in every run; each "
+        "label says of which run it is (repeatable)",
     )
     _add_reading(command.heading("where files are measured"))
     add_progress(command.heading("output"))
@@ -212,7 +220,7 @@ def _compared(results: Sequence[Result], args: argparse.Namespace, progress: Pro
             seed=first.seed if args.seed is None else args.seed,
             replicates=first.replicates if args.resamples is None else args.resamples,
         )
-    comparisons = compare(results, options=options)
+    comparisons = compare(results, options=options, human=args.human)
     with progress.aside():
         _print(comparisons, args)
         sys.stdout.flush()

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from sensecheck.cli.options import Parser
 from sensecheck.inputs.errors import shown
 from sensecheck.instruments import BESIDE, available
+from sensecheck.report import corrected
 from sensecheck.report.question import question
 from sensecheck.report.repeats import explained
 from sensecheck.statistics.statistic import AnyStatistic
@@ -33,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
             known.setdefault(statistic.name, []).append((name, statistic))
     for statistic in explained():
         known.setdefault(statistic.name, []).append(("samples", statistic))
+    by_labels = corrected.explained()
+    known[by_labels.name] = [("labels", by_labels)]
     if args.figure is None:
         for figure, homes in known.items():
             sys.stdout.write(f"{figure:<28} {', '.join(h for h, _ in homes):<12} {homes[0][1].label}\n")
@@ -46,7 +49,8 @@ def meant(text: str, known: Mapping[str, Sequence[tuple[str, AnyStatistic]]]) ->
     """The figure that is meant: by its name or by what tables call it, in any spelling of case and signs."""
     # Of several samples per example, names end in a part of their own: accuracy.pass@4.
     part = re.sub(r"([@^])[0-9]+$", r"\1k", text.rpartition(".")[2])
-    for written in (text, part):
+    # What labels correct is called after the figure that it corrects: accuracy_corrected.
+    for written in (text, part, corrected.SUFFIX.lstrip("_") if text.endswith(corrected.SUFFIX) else text):
         if written in known:
             return written
     spelled: dict[str, str] = {}

@@ -23,6 +23,12 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         help="figures for every value of a column; 'a×b' (or 'a*b') crosses two (repeatable)",
     )
+    command.add_argument(
+        "--human",
+        metavar="FILE",
+        action="append",
+        help="labels of people (`sensecheck label`), by which the share of right rows is corrected (repeatable)",
+    )
     return command
 
 
@@ -30,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
     result = load(args.run)
     with damage_told(Path(args.run)):
         result = result.sliced(args.slice)
+        result = result.corrected_by(args.human) if args.human else result
         target = result.to_html(args.html or f"{args.run}/report.html")
         result.show(args.format)
     (sys.stdout if args.format == "table" else sys.stderr).write(f"  report: {target}\n")

@@ -15,6 +15,7 @@ from sensecheck.evaluation.options import OWN, Setting, intervals, options, take
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.network.address import public_text
+from sensecheck.report import corrected
 from sensecheck.report.question import question
 from sensecheck.report.repeats import NAME
 from sensecheck.statistics.figure import IntervalOptions
@@ -301,7 +302,7 @@ class _Checker:
             return {}
         figures = [s.name for s in question(asked).statistics({}) if not s.vector]
         for name, limit in value.items():
-            if name not in figures and not re.fullmatch(NAME, name):
+            if name not in figures and not re.fullmatch(f"{NAME}|{corrected.NAME}", name):
                 self.unknown((*place, name), figures, what="figure")
             elif isinstance(limit, bool) or not isinstance(limit, (int, float)):
                 self.wrong((*place, name), expected="a number", got=shown(limit))

@@ -20,7 +20,7 @@ from sensecheck.statistics.figure import IntervalOptions
 # What `run` decides itself: where runs go, how intervals are made, what a system is called.
 OWN = frozenset({"options", "out", "resume", "overwrite", "progress", "system"})
 # Files whose options take tables and lists as well, so that their hints do not tell.
-_READ = frozenset({"data", "references", "gold", "queries", "schema", "labels"})
+_READ = frozenset({"data", "references", "gold", "queries", "schema", "labels", "human"})
 
 
 @dataclass(frozen=True)

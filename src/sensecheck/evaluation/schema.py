@@ -7,6 +7,7 @@ from typing import Any
 from sensecheck.evaluation.file import GATES, TOP
 from sensecheck.evaluation.options import Setting, intervals, options, plain_default, schema_of, takes_anything
 from sensecheck.instruments import available
+from sensecheck.report import corrected
 from sensecheck.report.question import question
 from sensecheck.report.repeats import NAME
 
@@ -70,7 +71,7 @@ def _entry(name: str) -> dict[str, Any]:
             "type": "object",
             "additionalProperties": False,
             "properties": {f: {"type": "number"} for f in figures},
-            "patternProperties": {f"^{NAME}$": {"type": "number"}},
+            "patternProperties": {f"^(?:{NAME}|{corrected.NAME})$": {"type": "number"}},
             "description": f"exit code 1 when a figure is {'below' if kind == 'fail_under' else 'above'} the number",
         }
     for key, option in known.items():

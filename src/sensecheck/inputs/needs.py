@@ -38,6 +38,8 @@ class Needs:
     judged: Judged | None = None
     texts_are_data: bool = False
     """Whether a list of plain texts is data, and not the names of files."""
+    of_runs: bool = False
+    """Whether a run of another question, with people's labels, is an input: its doubt and what they say."""
 
 
 NEEDS_NOTHING = Needs()

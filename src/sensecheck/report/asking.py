@@ -94,6 +94,11 @@ class EveryQuestion(TypedDict, total=False):
         _measured("of a log with several verdicts on each answer (a scorer or metric of its host): this one",
                   metavar="NAME"),
     ]  # fmt: skip
+    human: Annotated[
+        Any,
+        _measured("labels of people (`sensecheck label`), by which the share of right rows is corrected (repeatable)",
+                  metavar="FILE", repeat=True),
+    ]  # fmt: skip
     limit: Annotated[int | None, _measured("only the first N records", metavar="N", at_least=1)]
     skip_bad: Annotated[bool, _measured("count bad records as unscored instead of stopping", default=False)]
     options: Annotated[IntervalOptions | None, Option("how intervals are made", group="intervals")]
@@ -129,6 +134,8 @@ class Asked:
     resume: bool = False
     overwrite: bool = False
     system: str | None = None
+    human: Any = None
+    """Labels, or the files that hold them."""
     progress: Callable[[int], None] | None = None
     mended: half_characters.Tally = field(default_factory=half_characters.Tally)
     """What reading had to replace."""
@@ -197,6 +204,7 @@ def asked(shared: EveryQuestion) -> Asked:
         resume=bool(given.get("resume")),
         overwrite=bool(given.get("overwrite")),
         system=given.get("system"),
+        human=given.get("human"),
         progress=given.get("progress"),
     )
 
@@ -264,6 +272,7 @@ def evaluator(
                 # No original knows of samples or of golds elsewhere; only calibrated's reads two kinds of files.
                 others = (
                     "repeat",
+                    "human",
                     "gold",
                     "on",
                     "filter",
@@ -299,6 +308,8 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
             if {"gold": gold, **picked}[name] is not None:
                 raise InputError(f"--{name} ({name}=) needs a file of predictions", reason=Reason.BAD_OPTION)
         return function(**kwargs)
+    if needs.of_runs and kwargs.get("human") is not None:
+        data = _of_a_run(data, {**kwargs, "gold": gold, "on": on}, kwargs)
     if gold is None and on is None and not _asks_to_gather(kwargs) and kwargs.get(needs.parted_by) is not None:
         return function(data, *rest, **kwargs)
     from sensecheck.inputs.formats.registry import Selection
@@ -325,6 +336,26 @@ def _with_gathered(function: Callable[..., _R], needs: Needs, args: tuple[Any, .
             if gold is not None:
                 data.method["columns"] = dict(sorted((kwargs["columns"] | {k: v[0] for k, v in own.items()}).items()))
     return function(data, *rest, **kwargs)
+
+
+def _of_a_run(data: Any, given: Mapping[str, Any], kwargs: dict[str, Any]) -> Any:
+    """The labelled rows of a run, where the data are one: its own confidences, and right as people say."""
+    from sensecheck.labelling.confidence import STANDS_FOR, is_run, labelled_confidences
+
+    if not is_run(data):
+        return data
+    for name in ("weight", "cluster", "gold", "on"):
+        if given.get(name) is not None:
+            raise InputError(
+                f"--{name} ({name}=) has no meaning for the labels of a run: how its examples were drawn says how much "
+                "each counts", reason=Reason.BAD_OPTION,
+            )  # fmt: skip
+    columns = dict(kwargs.pop("columns", None) or {})
+    rows = labelled_confidences(data, kwargs.pop("human"), columns)
+    kwargs["weight"] = STANDS_FOR
+    if "cluster" in rows.names:
+        kwargs["cluster"] = "cluster"
+    return rows
 
 
 def originals(parity: Parameter) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from sensecheck.report.corrected import CorrectedDifference
 from sensecheck.report.escaping import visible
 from sensecheck.report.examples import outcome_words
 from sensecheck.report.pairing import Pairing, pairing
@@ -45,6 +46,8 @@ class Comparison:
     """Units of either run, and of both."""
     repeated: tuple[tuple[int, str] | None, ...] = (None, None)
     """Of either run, where several rows have one id and nothing tells them apart: how many ids, and the first."""
+    corrected: CorrectedDifference | None = None
+    """By people's labels of both, where there are labels."""
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)
@@ -210,7 +213,7 @@ class Comparison:
                     f"More {d.title.removeprefix('could be ')} in {more} than in {less}: {values[0]:.1%} against "
                     f"{values[1]:.1%} (p {probability(d.p)}); the figures above leave such rows out."
                 )
-        return said
+        return [*said, *([self.corrected.sentence()] if self.corrected is not None else [])]
 
     # -- flips -----------------------------------------------------------------------------------------------
 
@@ -302,6 +305,7 @@ class Comparison:
             "differences": [d.to_dict() for d in self.differences],
             "scored": [d.to_dict() for d in self.scored],
             "verdict": self.verdict(),
+            **({} if self.corrected is None else {"corrected": self.corrected.to_dict()}),
             "flips": [] if self.flips is None else self.flips.to_dicts(),
             "flips_by": {} if self.flips is None else {c: self.flips_by(c).to_dicts() for c in self.slice_columns()},
         }
@@ -402,8 +406,12 @@ class Comparisons:
     def tables(self) -> list[Table]:
         tables = [self.systems_table()] if len(self.pairs) > 1 else []
         for pair in self.pairs:
-            tables += [pair.table(), *pair.flip_tables()]
+            tables += [pair.table(), *self.corrected_tables([pair]), *pair.flip_tables()]
         return tables
+
+    def corrected_tables(self, pairs: Sequence[Comparison] | None = None) -> list[Table]:
+        """What labels say of the differences, where there are labels."""
+        return [pair.corrected.table() for pair in pairs or self.pairs if pair.corrected is not None]
 
     def paper_tables(self, narrow: bool = False) -> list[Table]:
         """For Markdown and LaTeX: the systems first, then the differences.
@@ -411,7 +419,9 @@ class Comparisons:
         narrow: for a page, without what bold and the dagger say already, and without the power.
         """
         left_out = ("p", "detectable", "better") if narrow else ()
-        return [self.systems_table(), *(pair.table().without(*left_out) for pair in self.pairs)]
+        return [
+            self.systems_table(), *(pair.table().without(*left_out) for pair in self.pairs), *self.corrected_tables()
+        ]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         if len(self.pairs) == 1:
@@ -437,10 +447,11 @@ class Comparisons:
         return "\n".join(repr(pair) for pair in self.pairs)
 
 
-def compare(results: Sequence[Result], *, options: IntervalOptions | None = None) -> Comparisons:
+def compare(results: Sequence[Result], *, options: IntervalOptions | None = None, human: Any = None) -> Comparisons:
     """The first run against each of the others; p-values are corrected over the headline figures of all pairs.
 
-    With `options` the first run's own are not used.
+    With `options` the first run's own are not used. `human`: labels of the runs, each of which says whose it is; what
+    they correct is a family of its own.
     """
     if len(results) < 2:
         raise ComparisonError(f"a comparison needs at least two runs, got {len(results)}")
@@ -456,7 +467,24 @@ def compare(results: Sequence[Result], *, options: IntervalOptions | None = None
     flat = holm([d for pair in pairs for d in pair.differences], results[0].question.headline)
     for pair in pairs:
         pair.differences, flat = flat[: len(pair.differences)], flat[len(pair.differences) :]
+    if human is not None:
+        _correct(pairs, results, human)
     return Comparisons(list(results), names, pairs)
+
+
+def _correct(pairs: Sequence[Comparison], results: Sequence[Result], human: Any) -> None:
+    """What labels say of every pair."""
+    from sensecheck.labelling.correcting import compared_by, labels_of_each
+
+    labels = labels_of_each(results, human)
+    found = [
+        compared_by(pair.a, pair.b, (labels[0], labels[i]), pair.names) for i, pair in enumerate(pairs, start=1)
+    ]  # fmt: skip
+    told = iter(holm([one.difference for one in found if one.difference is not None]))
+    for pair, one in zip(pairs, found, strict=True):
+        pair.corrected = one if one.difference is None else replace(one, difference=next(told))
+    if all(one.difference is None for one in found):
+        raise ComparisonError("; ".join(dict.fromkeys(one.sentence().rstrip(".") for one in found)))
 
 
 def _lost(result: Result) -> int:

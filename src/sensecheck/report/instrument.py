@@ -132,6 +132,11 @@ class Instrument(ABC):
             "question": self.question.name, "version": version, "method": method,
             **asked.plan(self.data), **self.plan(),
         }  # fmt: skip
+        labels = None
+        if asked.human is not None and not self.original:
+            from sensecheck.labelling.reading import read
+
+            labels = read(asked.human)  # what cannot be read is told before anything is measured
         with stage(MEASURING):
             collected = collect(
                 self._told, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite, anew=self.anew,
@@ -140,9 +145,11 @@ class Instrument(ABC):
         # What an interrupted run left may have been changed since.
         old = collected.directory if asked.resume else None
         with nullcontext() if old is None else damage_told(old.path):
-            return self._result(collected, method, version)
+            return self._result(collected, method, version, labels)
 
-    def _result(self, collected: Collected, method: dict[str, Any], version: str) -> Result:
+    def _result(
+        self, collected: Collected, method: dict[str, Any], version: str, labels: pl.DataFrame | None
+    ) -> Result:
         asked = self.asked
         rows = collected.measurements
         if asked.weight is not None:
@@ -189,6 +196,13 @@ class Instrument(ABC):
             result.inputs = self.inputs()
             self.finish(result)
         result.notes += [*given_up(rows), *asked.mended.notes()]
+        if labels is not None:
+            try:
+                result = result.corrected_by(labels)
+            except InputError:
+                if collected.directory is not None:
+                    result.store()  # labels of another run are no reason to measure again
+                raise
         if collected.directory is not None:
             with stage(REPORT, unit=""):
                 result.store()

@@ -104,9 +104,11 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
         for by, rows in result.estimates.slices.items()
     ]
     samples = [_plain(t) for t in result.repeats.tables()] if result.repeats is not None else []
+    corrected = [_plain(t) for t in result.corrected.tables(result.options.level)] if result.corrected else []
     own, heading = [_plain(t) for t in result.own_tables()], result.question.tables_title
-    there = [("figures", "Figures", True), ("samples", "Samples", samples), ("pictures", "Pictures", charts),
-             ("slices", "Slices", slices), ("own", heading, own), ("examples", "Examples", section)]  # fmt: skip
+    there = [("figures", "Figures", True), ("corrected", "By labels", corrected),
+             ("samples", "Samples", samples), ("pictures", "Pictures", charts), ("slices", "Slices", slices),
+             ("own", heading, own), ("examples", "Examples", section)]  # fmt: skip
     return rendered(
         "page.html.j2",
         section,
@@ -130,6 +132,7 @@ def page(result: Result, *, examples: int = MAX_EXAMPLES) -> str:
         charts=charts,
         slices=slices,
         samples=samples,
+        corrected=corrected,
         own=own,
         own_heading=heading,
         table=_table,
@@ -180,8 +183,9 @@ def comparison_page(comparisons: Comparisons) -> str:
     named = list(zip(comparisons.names, comparisons.results, strict=True))
     flips = [_plain(t) for pair in comparisons.pairs for t in _titled(pair, many)]
     first, *others = [visible(n) for n in comparisons.names]
-    there = [("figures", "Systems" if many else "Differences", True), ("changes", "Changes by slice", flips),
-             ("examples", "Examples", True)]  # fmt: skip
+    corrected = any(pair.corrected is not None for pair in comparisons.pairs)
+    there = [("figures", "Systems" if many else "Differences", True), ("corrected", "By labels", corrected),
+             ("changes", "Changes by slice", flips), ("examples", "Examples", True)]  # fmt: skip
     return rendered(
         "comparison.html.j2",
         section,
@@ -193,6 +197,7 @@ def comparison_page(comparisons: Comparisons) -> str:
         verdict=[visible(s) for s in comparisons.verdict()],
         several=_plain(comparisons.systems_table()) if many else None,
         pairs=[_pair(pair) for pair in comparisons.pairs],
+        corrected=[_plain(t) for t in comparisons.corrected_tables()],
         signatures=[(visible(name), visible(result.signature.short)) for name, result in named],
         unscored=[
             (visible(n), [(visible(why), f"{count:,}") for why, count in unscored(r).items()])

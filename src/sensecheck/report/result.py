@@ -17,6 +17,7 @@ import polars as pl
 
 from sensecheck.inputs.errors import did_you_mean, shown
 from sensecheck.plotting.chart import Chart
+from sensecheck.report.corrected import Corrected
 from sensecheck.report.question import Question, question, slicings
 from sensecheck.report.repeats import Repeats
 from sensecheck.report.stored import ShapeError, check_inputs, check_summary
@@ -61,6 +62,8 @@ class Result:
     """What the question's plots need beyond the figures (curves, bins); part of summary.json."""
     repeats: Repeats | None = None
     """Figures of several samples per example, where there are several."""
+    corrected: Corrected | None = None
+    """Figures corrected by people's labels, where there are labels."""
     read_back: bool = False
     """Whether it was read from its directory, whose files anybody may have changed since."""
 
@@ -101,14 +104,18 @@ class Result:
         except KeyError:
             if self.repeats is not None and name in self.repeats.names:
                 return self.repeats.figure(name)
+            if self.corrected is not None and name in self.corrected.names:
+                return self.corrected.figure(name)
             known = self.names
             hint = did_you_mean(name.lower(), known) or f"Choose from: {', '.join(known)}."
             raise KeyError(f"there is no figure {name!r}. {hint}") from None
 
     @property
     def names(self) -> list[str]:
-        """The names of all figures, those of several samples per example included."""
-        return [*(f.name for f in self.figures), *(self.repeats.names if self.repeats is not None else ())]
+        """The names of all figures, those of several samples per example and those corrected by labels included."""
+        further = [*(self.repeats.names if self.repeats is not None else ())]
+        further += self.corrected.names if self.corrected is not None else ()
+        return [*(f.name for f in self.figures), *further]
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -129,6 +136,7 @@ class Result:
             "notes": list(self.notes),
             "extra": self.extra,
             **({} if self.repeats is None else {"repeats": self.repeats.to_dict()}),
+            **({} if self.corrected is None else {"corrected": self.corrected.to_dict()}),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -190,6 +198,12 @@ class Result:
             chosen = in_reading_order(self, chosen)
         return chosen.head(worst).select(pl.exclude("^each_.*$"))
 
+    def corrected_by(self, labels: Any) -> Result:
+        """The same result with the figure that people's labels correct: files of labels, or a table of them."""
+        from sensecheck.labelling.correcting import corrected_by
+
+        return corrected_by(self, labels)
+
     # -- comparing -------------------------------------------------------------------------------------------
 
     def compare(self, other: Result, *, options: IntervalOptions | None = None) -> Comparison:
@@ -197,7 +211,9 @@ class Result:
         from sensecheck.report.comparison import Comparison
 
         differing = self.signature.differences(other.signature)
-        words = [f"{name}: {how}" for name, how in differing.items() if name not in self.question.ignored_in_comparison]
+        # Labels change no figure but the one that they correct, and each run has its own.
+        ignored = self.question.ignored_in_comparison | {"human"}
+        words = [f"{name}: {how}" for name, how in differing.items() if name not in ignored]
         if words:
             raise ComparisonError("the two runs were not measured the same way: " + "; ".join(words))
         names = (self.name, other.name) if self.name != other.name else ("A", "B")
@@ -253,6 +269,7 @@ class Result:
             lack = "s lack rows of their" if others > 1 else " lacks rows of its"
             notes.append(f"{others:,} {'other ' if headline else ''}figure{lack} own: the report says which and why")
         tables = [figures_table(f"{self.question.name}: {self.question.asks}", self.figures, self.options.level, notes)]
+        tables += self.corrected.tables(self.options.level) if self.corrected is not None else []
         for by, rows in self.estimates.slices.items():
             tables.append(slices_table(by, rows, self.question.headline))
         tables += self.repeats.tables() if self.repeats is not None else []
@@ -290,7 +307,7 @@ class Result:
         said = [verdict] if isinstance(verdict, str) else list(verdict)
         if nothing := self._nothing():
             said.insert(0, nothing)
-        return said
+        return [*said, *(self.corrected.sentences() if self.corrected is not None else ())]
 
     def nothing_scored(self) -> str:
         """Where no row counts in any figure: a sentence that says so, with the reasons and how many rows have each.
@@ -410,7 +427,8 @@ def load(path: str | os.PathLike[str]) -> Result:
             question(str(stored["question"])), Signature.from_dict(stored["signature"]), estimates, rows,
             run.examples(), IntervalOptions(**{**stored["intervals"], "seed": int(stored["intervals"]["seed"])}),
             stored["notes"], inputs, run, dict(stored.get("extra", {})),
-            Repeats.from_dict(stored["repeats"], _figure) if "repeats" in stored else None, read_back=True,
+            Repeats.from_dict(stored["repeats"], _figure) if "repeats" in stored else None,
+            Corrected.from_dict(stored["corrected"], _figure) if "corrected" in stored else None, read_back=True,
         )  # fmt: skip
         assert result.statistics is not None  # made now, so that a method that was changed is told here
     return result

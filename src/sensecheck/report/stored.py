@@ -140,6 +140,9 @@ _REPEATS = _record(
         "figures": _each(_FIGURE), "slices": _SLICES, "notes": _each(_text),
     }
 )  # fmt: skip
+_CORRECTED = _record(
+    {"labels": _text, "method": _text, "figures": _each(_FIGURE), "slices": _SLICES, "notes": _each(_text)}
+)
 _SUMMARY = _record(
     {
         "question": _text,
@@ -152,13 +155,13 @@ _SUMMARY = _record(
         "rows": _count,
         "intervals": _record(
             {
-                "method": _one_of("auto", "percentile", "bca", "none"), "level": _number, "replicates": _count,
-                "seed": _seed,
+                "method": _one_of("auto", "percentile", "bca", "normal", "none"), "level": _number,
+                "replicates": _count, "seed": _seed,
             }
         ),
         "figures": _each(_FIGURE),
         "slices": _SLICES,
         "notes": _each(_text),
     },
-    {"anchors": _named(_numbers), "extra": _named(_anything), "repeats": _REPEATS},
+    {"anchors": _named(_numbers), "extra": _named(_anything), "repeats": _REPEATS, "corrected": _CORRECTED},
 )  # fmt: skip

@@ -138,7 +138,7 @@ def compare(
     >>> em.a, em.b, em.difference, em.units, em.better
     (0.25, 0.75, 0.5, 40, 'b')
     """
-    options = options or IntervalOptions()
+    options = (options or IntervalOptions()).of_rows
     paired = paired or PairedRuns(a, b, names)
     scalar = [s for s in statistics if not s.vector]
     differences: dict[str, Difference] = {}
@@ -165,6 +165,7 @@ def scored_differences(
     paired: PairedRuns, statistics: Sequence[AnyStatistic], headline: Sequence[str], options: IntervalOptions
 ) -> list[Difference]:
     """What could be scored in one run and not in the other, for the headline figures that lost rows: each its test."""
+    options = options.of_rows
     by_columns: dict[tuple[str, ...], list[AnyStatistic]] = {}
     for s in statistics:
         if s.name in headline:

@@ -96,7 +96,7 @@ def estimate(
     >>> [(figure.slice, figure.value) for (figure,) in estimates.slices["kind",]]
     [({'kind': 'x'}, 1.0), ({'kind': 'y'}, 0.5)]
     """
-    options = options or IntervalOptions()
+    options = (options or IntervalOptions()).of_rows
     table = Table(measurements, statistics, slices)
     fixed = dict(anchors or {})
     if table.keeps_rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from sensecheck.options import Option
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-IntervalMethod = Literal["auto", "percentile", "bca", "none"]
+IntervalMethod = Literal["auto", "percentile", "bca", "normal", "none"]
 DEFAULT_SEED = 12345
 
 
@@ -31,9 +31,10 @@ class IntervalOptions:
     method: Annotated[
         IntervalMethod,
         Option(
-            "how intervals are made: in closed form where there is one (auto), or all by the bootstrap",
+            "how intervals are made: in closed form where there is one (auto), or all by the bootstrap; normal: as "
+            "auto, and PPI++'s own interval for what labels correct",
             flag="--ci",
-            choices=("auto", "percentile", "bca"),
+            choices=("auto", "percentile", "bca", "normal"),
             others={"--no-ci": ("none", "no intervals")},
         ),
     ] = "auto"
@@ -50,12 +51,17 @@ class IntervalOptions:
     ] = field(default_factory=lambda: os.cpu_count() or 1)
 
     def __post_init__(self) -> None:
-        if self.method not in ("auto", "percentile", "bca", "none"):
-            raise ValueError(f"interval method must be auto, percentile, bca or none, not {self.method!r}")
+        if self.method not in ("auto", "percentile", "bca", "normal", "none"):
+            raise ValueError(f"interval method must be auto, percentile, bca, normal or none, not {self.method!r}")
         if not 0.5 <= self.level < 1:
             raise ValueError(f"interval level must lie in [0.5, 1), not {self.level}")
         if self.replicates < 20:
             raise ValueError(f"at least 20 replicates are needed for an interval, not {self.replicates}")
+
+    @property
+    def of_rows(self) -> IntervalOptions:
+        """For figures of rows alone: the normal interval is one of rates that labels correct."""
+        return replace(self, method="auto") if self.method == "normal" else self
 
     def to_dict(self) -> dict[str, Any]:
         """What can change an interval, for JSON."""

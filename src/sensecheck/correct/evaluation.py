@@ -53,8 +53,22 @@ from sensecheck.report.question import slicings
 from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
+from sensecheck.runs.stopping import Stopped
 from sensecheck.statistics.measurements import Measurements, concatenated
-from sensecheck.stores import STANDARD_PREFIXES, Databases, Endpoint, Graph, Limits, Store, StoreError, limit_notes
+from sensecheck.stores import (
+    STANDARD_PREFIXES,
+    Databases,
+    Endpoint,
+    EndpointDeadError,
+    Graph,
+    Limits,
+    ServerDatabases,
+    SqlStore,
+    Store,
+    StoreError,
+    is_server,
+    limit_notes,
+)
 from sensecheck.stores.schemas import Schema
 
 CACHE_NAME = "answers.db"
@@ -87,7 +101,9 @@ def evaluate(
     database: Annotated[
         str | os.PathLike[str] | None,
         _where(
-            "an SQLite or DuckDB file, or a folder of them by database name (several per name: a test suite)",
+            "an SQLite or DuckDB file, or a folder of them by database name (several per name: a test suite); or a "
+            "server: postgresql://USER@HOST/DATABASE or mysql://USER@HOST/{db_id}, where {db_id} makes a database of "
+            "its own for each name",
             metavar="PATH",
         ),
     ] = None,
@@ -352,16 +368,20 @@ class Correct(Instrument):
         }  # fmt: skip
 
     def learnt(self) -> Method:
-        """Several golds for a question; and whether labels were asked of a service that a graph does not have."""
+        """Several golds for a question; whether labels were asked of a service that a graph does not have; what the
+        databases of a server hold that were asked."""
         looked_up = self.reader.label_services and self.scorer is not None and isinstance(self.scorer.store, Graph)
+        store = None if self.scorer is None else self.scorer.store
+        prints = store.prints() if isinstance(store, ServerDatabases) else {}
         return {
+            **({"databases": fingerprints.of_value(prints)} if prints else {}),
             **({"several-golds": "any"} if self.several_golds else {}),
             **({"wikibase:label": "rdfs:label"} if looked_up else {}),
         }
 
     def plan(self) -> Mapping[str, Any]:
         store = None if self.scorer is None else self.scorer.store
-        state = store.state() if isinstance(store, Databases) else getattr(store, "fingerprint", "none")
+        state = store.state() if isinstance(store, SqlStore) else getattr(store, "fingerprint", "none")
         # What changes no figure is no part of the signature; but the rows of one run have the same columns.
         plain = {} if self.choices.reasons else {"reasons": False}
         return {"store": state, "audit": self.auditing is not None, **plain}
@@ -378,6 +398,8 @@ class Correct(Instrument):
                 self.several_golds += len(records.golds)
                 self.unpredicted += sum(map(_predicts_nothing, records.prediction, records.given, records.fault))
                 if number < done:
+                    if self.scorer is not None:
+                        self.scorer.pass_over(records)
                     continue
                 if self.choices.extract:
                     take_statements(records, self.choices)
@@ -475,9 +497,20 @@ def _open(
     if endpoint:
         at_once = workers or ENDPOINT_WORKERS
         return Endpoint(endpoint, limits=limits, prefixes=prefixes, concurrency=at_once, services=services)
+    if is_server(database):
+        return _reached(ServerDatabases(str(database), limits=limits, workers=workers))
     if database:
         return Databases(database, limits=limits, workers=workers)
     return None
+
+
+def _reached(store: ServerDatabases) -> ServerDatabases:
+    """The store, once its server has answered: what is wrong with the address is told before anything is read."""
+    try:
+        _ = store.facts
+    except EndpointDeadError as error:
+        raise Stopped(f"{error}. Run the same command again once it answers.") from None
+    return store
 
 
 def _services(names: Sequence[str], prefixes: Mapping[str, str], endpoint: str | None) -> list[str]:
@@ -524,7 +557,7 @@ def _given(reader: Reader, learnt: Method) -> list[str]:
 
 
 def _parts(choices: Choices, store: Store | None) -> SpiderParts | None:
-    if not isinstance(store, Databases) or not (choices.parts or SPIDER_EXACT in choices.conventions):
+    if not isinstance(store, SqlStore) or not (choices.parts or SPIDER_EXACT in choices.conventions):
         return None
     databases = store
 
@@ -548,6 +581,8 @@ def _engine(store: Store | None) -> str:
     """What runs the queries."""
     if store is None:
         return "nothing"
+    if isinstance(store, ServerDatabases):
+        return store.engine
     kind = type(store).__name__.lower()
     return str(getattr(store, "dialect", {"graph": "oxigraph"}.get(kind, kind)))
 
@@ -565,7 +600,7 @@ def _prefixes(given: Mapping[str, str] | None) -> str:
 def _scorer(store: Store | None, choices: Choices, cache: str | os.PathLike[str] | None, asked_for: Asked) -> Scorer:
     if cache is None and asked_for.out is not None:
         cache = asked_for.out / CACHE_NAME
-    return Scorer(store, choices, None if cache is None else Path(cache))
+    return Scorer(store, choices, None if cache is None else Path(cache), resumes=asked_for.resume)
 
 
 def _proving(
@@ -611,7 +646,7 @@ def _check_conventions(names: Sequence[str]) -> None:
 def _check_fitting(choices: Choices, store: Store | None, *, answered: bool) -> None:
     """Refuse conventions of the other language, and those for which there is nothing to compare: neither a store that
     queries run on nor predictions that are answers already."""
-    if choices.parts and not isinstance(store, Databases):
+    if choices.parts and not isinstance(store, SqlStore):
         raise InputError(
             "parts of queries (--parts) are read over the tables of a database: they need --database",
             reason=Reason.BAD_OPTION,

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +59,16 @@ class Server:
 
     def execute(self, *statements: str, database: str = "") -> list[Any]:
         """Statements of the test; the rows of the last."""
-        connection = self.connect(database)
-        try:
-            with connection.cursor() as cursor:
-                for statement in statements:
-                    cursor.execute(statement)
-                return list(cursor.fetchall()) if cursor.description else []
-        finally:
-            connection.close()
+        return self.all_rows(*statements, database=database)[-1]
+
+    def all_rows(self, *statements: str, database: str = "") -> list[list[Any]]:
+        """The rows of each statement."""
+        with closing(self.connect(database)) as connection, connection.cursor() as cursor:
+            told = []
+            for statement in statements:
+                cursor.execute(statement)
+                told.append(list(cursor.fetchall()) if cursor.description else [])
+            return told
 
     def start(self) -> None:
         log = (self.folder / "log").open("ab")

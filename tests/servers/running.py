@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ class Server:
 
     name = ""
     scheme = ""
+    end = signal.SIGKILL
+    """How it goes down at once."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="sensecheck-server-"))
@@ -90,8 +92,9 @@ class Server:
     def kill(self) -> None:
         """At once, as if the machine went down."""
         if self.process is not None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+            with suppress(ProcessLookupError):
+                self.process.send_signal(self.end)
+            self.process.wait(30)
             self.process = None
 
     def remove(self) -> None:
@@ -103,6 +106,7 @@ class Server:
 class Postgres(Server):
     name = "postgresql"
     scheme = "postgresql"
+    end = signal.SIGQUIT  # to the letter: without a farewell, and none of its processes stays behind
 
     def __init__(self) -> None:
         binaries = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres")) + [

@@ -39,7 +39,7 @@ def test_addresses(url: str, several: bool, content: str) -> None:
     ],
 )  # fmt: skip
 def test_refused_addresses(url: str) -> None:
-    with pytest.raises(StoreError, match="database .*expected|database .*--connect"):
+    with pytest.raises(StoreError, match=r"database .*expected|database .*--connect"):
         ServerAddress.read(url)
 
 
@@ -52,7 +52,18 @@ def test_names() -> None:
 
 
 def gates() -> dict[str, PostgresGate | MysqlGate]:
-    volatile = "nextval setval set_config query_to_xml ts_stat wipe lo_create loread pg_sleep pg_read_file".split()
+    volatile = [
+        "nextval",
+        "setval",
+        "set_config",
+        "query_to_xml",
+        "ts_stat",
+        "wipe",
+        "lo_create",
+        "loread",
+        "pg_sleep",
+        "pg_read_file",
+    ]
     names = [(name, True) for name in [*volatile, "pg_settings", "pg_authid", "pg_class", "pg_stat_activity"]]
     return {"postgresql": PostgresGate([*names, ("lower", False)]), "mysql": MysqlGate()}
 

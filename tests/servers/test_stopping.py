@@ -56,10 +56,8 @@ def test_killed_and_resumed(server: Server, tmp_path: Path, monkeypatch: pytest.
             yield outcome
 
     monkeypatch.setattr(ServerDatabases, "_run_in", killing)
-    with pytest.raises(Stopped, match="does not answer any more.*answers so far are kept.*--resume"):
-        evaluate(
-            records(60), database=server.address(), out=out, options=NO_INTERVALS, workers=1, reasons=False
-        )
+    with pytest.raises(Stopped, match=r"does not answer any more.*answers so far are kept.*--resume"):
+        evaluate(records(60), database=server.address(), out=out, options=NO_INTERVALS, workers=1, reasons=False)
     # It is still away: the run does not begin, and can go on later.
     with pytest.raises(Stopped, match="does not answer; is the address right"):
         evaluate(

@@ -23,7 +23,7 @@ ALIKE = {
         ("SELECT INTERVAL '24 hours'", "SELECT INTERVAL '1 day'"),
         ("SELECT ARRAY[1, 2, NULL]", "SELECT ARRAY[1.0, 2.00, NULL]"),
         ("SELECT ARRAY[1, 2]", "SELECT '[1,2]'::json"),
-        ("SELECT '{\"b\": 1, \"a\": [1.0]}'::json", "SELECT '{\"a\":[1],\"b\":1.00}'::jsonb"),
+        ('SELECT \'{"b": 1, "a": [1.0]}\'::json', 'SELECT \'{"a":[1],"b":1.00}\'::jsonb'),
         ("SELECT '{\"a\": \"x\"}'::jsonb -> 'a'", "SELECT '{\"a\": \"x\"}'::jsonb ->> 'a'"),
         ("SELECT '\\x00ff'::bytea", "SELECT decode('00FF', 'hex')"),
         ("SELECT 'ab'::char(5)", "SELECT 'ab'"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -57,6 +57,8 @@ from sensecheck.runs.stopping import Stopped
 from sensecheck.statistics.measurements import Measurements, concatenated
 from sensecheck.stores import (
     STANDARD_PREFIXES,
+    THE_SERVERS,
+    ConnectedDatabases,
     Databases,
     Endpoint,
     EndpointDeadError,
@@ -106,6 +108,18 @@ def evaluate(
             "its own for each name",
             metavar="PATH",
         ),
+    ] = None,
+    connect: Annotated[
+        str | None,
+        _where(
+            "any other SQL engine: a function that gives a DB-API connection (of the database whose name it is given, "
+            "where it takes one); limits are then the server's",
+            metavar="MODULE:FUNCTION",
+        ),
+    ] = None,
+    dialect: Annotated[
+        str | None,
+        _where("with --connect: the dialect of SQL, as sqlglot calls it (default: by the driver)", metavar="NAME"),
     ] = None,
     store: Store | None = None,
     cache: Annotated[
@@ -232,10 +246,11 @@ def evaluate(
     """Figures of predicted queries against gold queries or gold answers.
 
     `data` is files (paths, patterns), a table in memory or a list of dictionaries. Queries run on `graph` (RDF files
-    or an Oxigraph folder), on `endpoint` (a SPARQL address) or on `database` (SQLite or DuckDB files); with none of
-    them, exact match alone is measured. `store` is one that is open already; it stays open. Records of the SPICE
-    evaluation are sliced as that does where `slices` is not given. A prediction that is an answer already
-    (`predicted_answers`) needs no store where the gold is one too.
+    or an Oxigraph folder), on `endpoint` (a SPARQL address) or on `database` (SQLite or DuckDB files, or the address of
+    a PostgreSQL or MySQL server; other engines through `connect`); with none of them, exact match alone is measured.
+    `store` is one that is open already; it stays open. Records of the SPICE evaluation are sliced as that does where
+    `slices` is not given. A prediction that is an answer already (`predicted_answers`) needs no store where the gold is
+    one too.
     """
     asked_for = asked(shared)
     if parity is not None:
@@ -250,7 +265,8 @@ def evaluate(
     with ExitStack() as closing:
         if store is None:
             services = _services(allow_services, known_prefixes, endpoint)
-            store = _open(graph, endpoint, database, limits or Limits(), known_prefixes, workers, services)
+            places = {"graph": graph, "endpoint": endpoint, "database": database, "connect": connect}
+            store = _open(places, limits or Limits(), known_prefixes, workers, services, dialect)
             if store is not None:
                 closing.callback(store.close)
         reader = Reader(
@@ -288,7 +304,7 @@ def evaluate(
         _check_fitting(choices, store, answered=answered)
         proving = _proving(prove, prove_databases, make_suite, store, asked_for, workers, ignore_labels)
         settings = {
-            "limits": (Limits() if store is None else limits or store.limits).key(),
+            "limits": _limits(store, limits),
             "prefixes": _prefixes(prefixes),
             "allow-service": sorted(getattr(store, "services", ())),
             "distances": None if distances is None else fingerprints.of_value(_distances(distances)),
@@ -475,15 +491,13 @@ def _predicts_nothing(prediction: str | None, given: object, fault: str) -> bool
 
 
 def _open(
-    graph: Any,
-    endpoint: str | None,
-    database: Any,
+    places: Mapping[str, Any],
     limits: Limits,
     prefixes: Mapping[str, str],
     workers: int | None,
-    services: Sequence[str] = (),
+    services: Sequence[str],
+    dialect: str | None,
 ) -> Store | None:
-    places = {"graph": graph, "endpoint": endpoint, "database": database}
     for name, place in places.items():
         if place == "":
             raise InputError(field=name, expected="a file, folder or address", got="''", reason=Reason.BAD_OPTION)
@@ -492,21 +506,27 @@ def _open(
         raise InputError(
             f"{' and '.join(given)} are given; queries run in one place only", hint="Leave one of them out."
         )
-    if graph:
+    if dialect is not None and not places["connect"]:
+        raise InputError("--dialect (dialect=) is for --connect: other stores say it", reason=Reason.BAD_OPTION)
+    if graph := places["graph"]:
         return Graph(graph, limits=limits, prefixes=prefixes, workers=workers)
-    if endpoint:
+    if endpoint := places["endpoint"]:
         at_once = workers or ENDPOINT_WORKERS
         return Endpoint(endpoint, limits=limits, prefixes=prefixes, concurrency=at_once, services=services)
+    if connect := places["connect"]:
+        return _reached(lambda: ConnectedDatabases(connect, dialect=dialect, limits=limits, workers=workers))
+    database = places["database"]
     if is_server(database):
-        return _reached(ServerDatabases(str(database), limits=limits, workers=workers))
+        return _reached(lambda: ServerDatabases(str(database), limits=limits, workers=workers))
     if database:
         return Databases(database, limits=limits, workers=workers)
     return None
 
 
-def _reached(store: ServerDatabases) -> ServerDatabases:
+def _reached(opened: Callable[[], ServerDatabases]) -> ServerDatabases:
     """The store, once its server has answered: what is wrong with the address is told before anything is read."""
     try:
+        store = opened()
         _ = store.facts
     except EndpointDeadError as error:
         raise Stopped(f"{error}. Run the same command again once it answers.") from None
@@ -591,6 +611,11 @@ def _content(store: Store) -> str:
     """What a signature says of the data that queries ran on."""
     content = getattr(store, "content", None)
     return str(content()) if callable(content) else fingerprints.of_value(store.fingerprint)
+
+
+def _limits(store: Store | None, given: Limits | None) -> str:
+    key = (Limits() if store is None else given or store.limits).key()
+    return f"{key}, else {THE_SERVERS}" if isinstance(store, ConnectedDatabases) else key
 
 
 def _prefixes(given: Mapping[str, str] | None) -> str:

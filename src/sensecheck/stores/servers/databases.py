@@ -56,6 +56,8 @@ class ServerDatabases(SqlStore):
         self.pool = WorkerPool(config, limits, workers)
         # Counting rows may take longer than a query may.
         self._own = WorkerPool(config, replace(limits, seconds=max(_OWN_SECONDS, limits.seconds)), 1)
+        self._probe = str(config.get("probe", "SELECT 1"))
+        self._last_words = ""
         self._facts: dict[str, Any] | None = None
         self._prints: dict[str, str] = {}
         self._tables: dict[str, dict[str, str]] = {}
@@ -232,7 +234,7 @@ class ServerDatabases(SqlStore):
 
     def _answers(self, pool: WorkerPool, database: str | None = None) -> bool:
         place = database if database is not None else (self.single or next(iter(self.facts["names"]), ""))
-        outcome = pool.execute(Request("SELECT 1", place))
+        outcome = pool.execute(Request(self._probe, place))
         self._last_words = outcome.message if isinstance(outcome, Failure) else ""
         return isinstance(outcome, Answer)
 

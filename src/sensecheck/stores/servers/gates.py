@@ -233,3 +233,38 @@ def _is_cte(tokens: Sequence[Token], opening: int) -> bool:
     while at < len(tokens) and (tokens[at].kind in ("word", "name") or tokens[at] == Token("mark", ",")):
         at += 1
     return [token.text for token in tokens[at : at + 3]] == [")", "as", "("]
+
+
+# ---- other engines, of which nothing more is known than what sqlglot reads
+
+DOING = _words("""
+    alter backup call create dbcc delete deny drop exec execute grant insert kill merge outfile reconfigure restore revoke
+    shutdown truncate update waitfor
+""")
+"""Words of statements that do something. Where statements need nothing between them, sqlglot takes the first word of
+the next for a name: `SELECT 1 DELETE FROM t` is two statements to SQL Server."""
+DOING_IN_TSQL = DOING | _words("""
+    begin break bulk checkpoint close commit deallocate declare disk dump exit goto if lineno load open print raiserror
+    readtext return revert rollback save set setuser updatetext use while writetext
+""")
+"""Words that are no names to SQL Server unless they are quoted."""
+_CLOSED_ANYWHERE = re.compile(
+    r"(?:xp|sp)_\w+|(?:utl|dbms|owa|httpuri)\w*_\w+|pg_(?!typeof|size_pretty|catalog|class|namespace|tables|views)\w+|lo_\w+"
+    r"|dblink\w*|openrowset|opendatasource|openquery|external_query|query_to_xml\w*|load_file|sys_(?:exec|eval)|set_config"
+    r"|master_pos_wait|sleep|benchmark|get_lock|waitfor|httpuritype|system\$\w+",
+    re.I,
+)
+_CLOSED_AS_FUNCTIONS = re.compile(
+    r"load_extension|readfile|writefile|edit|fts3_tokenizer|fsdir|read_\w+|(?:parquet|csv|json|iceberg|delta)_scan\w*|sniff_csv"
+    r"|glob_?files?|getenv|query|query_table|json_execute_serialized_sql|nextval|setval|url|s3\w*|hdfs\w*|file|mysql|postgresql"
+    r"|remote\w*|jdbc|odbc|executable|eval|exec|current_setting|parse_external_\w+|http_\w+|infer_schema|crosstab\w*|table_to_xml\w*"
+    r"|randomblob|zipfile|sqlite_\w+(?<!sqlite_version)|copy_\w+|delay|pause",
+    re.I,
+)
+
+
+def closed_function(name: str, *, is_call: bool) -> str:
+    """What of a name is not let through on an engine that is only known by its dialect, in words; "" for nothing."""
+    if _CLOSED_ANYWHERE.fullmatch(name) or (is_call and _CLOSED_AS_FUNCTIONS.fullmatch(name)):
+        return f"{'function ' if is_call else ''}{name.lower()[:60]}"
+    return ""

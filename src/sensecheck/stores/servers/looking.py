@@ -61,8 +61,23 @@ def _mysql_rows(table: str, columns: Sequence[str]) -> str:
     return f"SELECT COUNT(*), SUM(CRC32(CONCAT_WS(',', {cells}))) FROM {name}"
 
 
+# Views that most engines have; where they are not, nothing is known.
+_USUAL_TABLES = "SELECT table_name FROM information_schema.tables"
+_USUAL_COLUMNS = """
+SELECT table_name, column_name, data_type FROM information_schema.columns
+WHERE table_schema NOT IN ('information_schema', 'INFORMATION_SCHEMA', 'pg_catalog')
+ORDER BY table_name, ordinal_position
+"""
+_NO_KEYS = "SELECT 1 WHERE 1 = 0"
+
+
+def _no_rows(table: str, columns: Sequence[str]) -> str:
+    return "SELECT 1"
+
+
 _LOOKING = {
     "postgresql": Looking(_PG_TABLES, _PG_COLUMNS, _PG_KEYS, _pg_rows),
+    "connection": Looking(_USUAL_TABLES, _USUAL_COLUMNS, _NO_KEYS, _no_rows),
     "mysql": Looking(_MYSQL_TABLES, _MYSQL_COLUMNS, _MYSQL_KEYS, _mysql_rows),
 }
 

@@ -66,6 +66,8 @@ class ConnectionEngine(ServerEngine):
             raise DeniedError(f"the module {module} has no function {name}") from None
         if not callable(self._open):
             raise DeniedError(f"{module}:{name} is no function but {type(self._open).__name__}")
+        # Here, where all workers share it: no query pays for the reading of sqlglot.
+        reading_only("SELECT 1", self.dialect)
         with suppress(ValueError):
             self._takes_name = bool(inspect.signature(self._open).parameters)
         return {

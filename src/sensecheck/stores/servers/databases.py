@@ -24,6 +24,8 @@ from .looking import Looking, looking
 _DIALECTS = {"postgresql": "postgres", "mysql": "mysql"}
 _OWN_SECONDS = 60.0
 """For a statement of ours, which counts the rows of a table."""
+_PROBE_SECONDS = 10.0
+"""For a server to say that it is there."""
 _PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Seconds between the attempts to reach a server that was lost."""
 _MOST_LOSSES = 3
@@ -196,6 +198,8 @@ class ServerDatabases(SqlStore):
     ) -> Iterator[tuple[int, Outcome]]:
         _ = self.facts
         waiting = dict(enumerate(requests))
+        if pool is self._own and waiting:
+            self._open_own(waiting[0].database)
         losses = dict.fromkeys(waiting, 0)
         most = pool.limits.seconds if seconds is None else min(seconds, pool.limits.seconds)
         while waiting:
@@ -204,7 +208,7 @@ class ServerDatabases(SqlStore):
             with closing(pool.run([waiting[number] for number in numbers], seconds)) as outcomes:
                 for place, outcome in outcomes:
                     number = numbers[place]
-                    lost = self._loss_in(pool, outcome, most)
+                    lost = self._loss_in(outcome, most, waiting[number].database)
                     if lost is None:
                         del waiting[number]
                         yield number, self._without_secrets(outcome)
@@ -213,7 +217,7 @@ class ServerDatabases(SqlStore):
                     break
             if lost is None:
                 return
-            self._wait_for_server(pool, lost.message, waiting[number].database)
+            self._wait_for_server(lost.message, waiting[number].database)
             if losses[number] >= _MOST_LOSSES:
                 # The server is there again each time: it is this query that breaks the connection.
                 del waiting[number]
@@ -222,7 +226,13 @@ class ServerDatabases(SqlStore):
                     Failure(Reason.ENGINE_ERROR, f"the connection was lost {_MOST_LOSSES} times: {lost.message}"),
                 )
 
-    def _loss_in(self, pool: WorkerPool, outcome: Outcome, most: float) -> Failure | None:
+    def _open_own(self, database: str) -> None:
+        try:
+            self._own.open()
+        except EndpointDeadError as error:
+            self._wait_for_server(str(error), database)
+
+    def _loss_in(self, outcome: Outcome, most: float, database: str) -> Failure | None:
         """The outcome, where it says nothing of the query but that the server is gone."""
         if not isinstance(outcome, Failure):
             return None
@@ -230,18 +240,24 @@ class ServerDatabases(SqlStore):
             return outcome
         # A worker that had to be killed heard nothing from a server that should have ended the query itself.
         silent = outcome.reason == Reason.TIMEOUT and outcome.seconds > most + GRACE_SECONDS
-        return outcome if silent and not self._answers(pool) else None
+        return outcome if silent and not self._answers(database) else None
 
-    def _answers(self, pool: WorkerPool, database: str | None = None) -> bool:
-        place = database if database is not None else (self.single or next(iter(self.facts["names"]), ""))
-        outcome = pool.execute(Request(self._probe, place))
-        self._last_words = outcome.message if isinstance(outcome, Failure) else ""
-        return isinstance(outcome, Answer)
+    def _answers(self, database: str) -> bool:
+        """Whether the least question is answered, in a time that does not depend on how long queries may take."""
+        try:
+            self._own.open()
+        except EndpointDeadError as error:
+            self._last_words = str(error)
+            return False
+        for _, outcome in self._own.run([Request(self._probe, database)], _PROBE_SECONDS):
+            self._last_words = outcome.message if isinstance(outcome, Failure) else ""
+            return isinstance(outcome, Answer)
+        return False
 
-    def _wait_for_server(self, pool: WorkerPool, words: str, database: str) -> None:
+    def _wait_for_server(self, words: str, database: str) -> None:
         for pause in self.pauses:
             time.sleep(pause)
-            if self._answers(pool, database):
+            if self._answers(database):
                 return
         raise EndpointDeadError(f"{self.place} does not answer any more ({self._told(self._last_words or words)})")
 

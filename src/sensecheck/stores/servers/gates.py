@@ -238,8 +238,8 @@ def _is_cte(tokens: Sequence[Token], opening: int) -> bool:
 # ---- other engines, of which nothing more is known than what sqlglot reads
 
 DOING = _words("""
-    alter backup call create dbcc delete deny drop exec execute grant insert kill merge outfile reconfigure restore revoke
-    shutdown truncate update waitfor
+    alter backup call create dbcc delete deny drop exec execute grant insert kill merge outfile reconfigure restore
+    revoke shutdown truncate update waitfor
 """)
 """Words of statements that do something. Where statements need nothing between them, sqlglot takes the first word of
 the next for a name: `SELECT 1 DELETE FROM t` is two statements to SQL Server."""

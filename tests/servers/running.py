@@ -144,11 +144,15 @@ class Postgres(Server):
     def create(self, database: str) -> None:
         """A database that the role `reader` may read, and nothing else."""
         if not self.execute("SELECT 1 FROM pg_roles WHERE rolname = 'reader'"):
-            self.execute(f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'")
+            self.execute(
+                f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'",
+                "ALTER ROLE reader SET default_transaction_read_only = on",
+            )
         self.execute(f'CREATE DATABASE "{database}"')
         self.execute(
             "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
             f'REVOKE TEMPORARY ON DATABASE "{database}" FROM PUBLIC',
+            "REVOKE EXECUTE ON FUNCTION lo_creat(int), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC",
             "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO reader",
             database=database,
         )

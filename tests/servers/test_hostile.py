@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing, suppress
+from typing import Any
+
 import pytest
 from tests.servers.attacks import ANSWER, CANARY, CASES, QUESTION, Ground, suite
 from tests.servers.conftest import Listener
-from tests.servers.running import MariaDb, Postgres, Server
+from tests.servers.running import PASSWORD, MariaDb, Postgres, Server
 
 from sensecheck.stores import Answer, Limits, Request, ServerDatabases
 
@@ -51,6 +54,41 @@ def test_the_watch_sees_what_an_owner_can_do(ground: Ground) -> None:
     assert ground.state() != before
     written.unlink()
     assert ground.state() == before
+
+
+@pytest.mark.servers
+def test_the_role_alone(ground: Ground, listener: Listener) -> None:
+    """As the reader of docs/databases.md, without any gate of ours: what is refused by us is refused by the server, or
+    does no harm."""
+    before = ground.state()
+    quick = [case for case in cases_of(ground.server) if "ends" not in case]
+    told: list[str] = []
+    for case in quick:
+        text = ground.text_of(case)
+        with suppress(Exception), closing(reader_of(ground.server)) as connection, connection.cursor() as cursor:
+            cursor.execute(text)
+            told.append(str(cursor.fetchall()))
+    assert not [rows for rows in told if CANARY in rows]
+    assert ground.state() == before
+    assert not listener.knocks
+    print(f"{ground.server.name}: {len(quick)} queries, of which the server ran {len(told)} to their end")
+
+
+def reader_of(server: Server) -> Any:
+    """A reader's connection by the driver itself, with a limit of one second that a query may take back."""
+    if isinstance(server, MariaDb):
+        import pymysql
+
+        return pymysql.connect(
+            host="127.0.0.1", port=server.port, user="reader", password=PASSWORD, database="shop", read_timeout=3,
+            init_command="SET max_statement_time = 1",
+        )  # fmt: skip
+    import psycopg
+
+    return psycopg.connect(
+        host="127.0.0.1", port=server.port, user="reader", password=PASSWORD, dbname="shop", autocommit=True,
+        options="-c statement_timeout=1000",
+    )  # fmt: skip
 
 
 def test_some_hostile_queries(ground: Ground, listener: Listener) -> None:

@@ -189,7 +189,7 @@ class PostgresEngine(ServerEngine):
             raise LostError(words)
         if state == "57014":
             return Failure(Reason.TIMEOUT, f"no answer within {self.limits.seconds:g} s: the server ended the query")
-        if state in ("25006", "25001", "0A000") or "must not contain data-modifying" in words:
+        if state in ("25006", "25001") or "must not contain data-modifying" in words:
             return Failure(Reason.REFUSED, words)
         if state == "42601":
             many = "multiple commands" in words

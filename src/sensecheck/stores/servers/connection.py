@@ -55,6 +55,7 @@ class ConnectionEngine(ServerEngine):
 
     def facts(self) -> dict[str, Any]:
         module, name = split_name(self.config["connect"])
+        os.chdir(self.config["folder"])  # where the function expects to be
         sys.path.insert(0, self.config["folder"])
         try:
             self._open = getattr(importlib.import_module(module), name)

@@ -85,6 +85,7 @@ def test_exit_code(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture
     assert "does not answer" in capsys.readouterr().err
 
 
+@pytest.mark.servers
 def test_a_lost_connection_is_tried_again(server: Server) -> None:
     """The server goes down and comes back between two queries, and in the middle of one."""
     with ServerDatabases(server.address(), limits=Limits(seconds=30), workers=1) as store:
@@ -109,6 +110,7 @@ def test_a_lost_connection_is_tried_again(server: Server) -> None:
     assert all(isinstance(outcome, Answer) for number, outcome in outcomes.items() if number)
 
 
+@pytest.mark.servers
 def test_a_server_that_stays_away(server: Server) -> None:
     with ServerDatabases(server.address(), limits=Limits(seconds=2), workers=1) as store:
         store.pauses = (0.05,)
@@ -143,6 +145,7 @@ def test_what_is_given_up_is_ended_on_the_server(server: Server) -> None:
         assert store.execute(Request(QUESTION, "shop")).rows == ANSWER  # type: ignore[union-attr]
 
 
+@pytest.mark.servers
 def test_changed_data(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An edited database neither answers from the cache of the old one nor goes on with its run."""
     cache = tmp_path / "answers.db"

@@ -228,6 +228,13 @@ def evaluate(
     prove_databases: Annotated[
         int, _comparing("databases tried for each agreement under --prove", metavar="N", at_least=1)
     ] = BUDGET,
+    prove_on_server: Annotated[
+        bool,
+        _comparing(
+            "with --prove on a server: replay there what SQLite or DuckDB found, in temporary tables of a session of "
+            "its own, and count only what holds there too"
+        ),
+    ] = False,
     make_suite: Annotated[
         str | os.PathLike[str] | None,
         _comparing(
@@ -302,13 +309,15 @@ def evaluate(
         )
         answered = reader.brings_answers(first_rows)
         _check_fitting(choices, store, answered=answered)
-        proving = _proving(prove, prove_databases, make_suite, store, asked_for, workers, ignore_labels)
+        proving = _proving(
+            prove, prove_databases, make_suite, store, asked_for, workers, ignore_labels, on_server=prove_on_server
+        )
         settings = {
             "limits": _limits(store, limits),
             "prefixes": _prefixes(prefixes),
             "allow-service": sorted(getattr(store, "services", ())),
             "distances": None if distances is None else fingerprints.of_value(_distances(distances)),
-            "prove": None if proving is None else f"{prove} {prove_databases}",
+            "prove": None if proving is None else f"{prove} {prove_databases}{proving.place()}",
         }
         scorer = _scorer(store, choices, cache, asked_for) if store is not None or answered else None
         return Correct(reader, asked_for, choices, scorer, settings, auditing, proving).run()
@@ -636,11 +645,19 @@ def _proving(
     asked_for: Asked,
     workers: int | None,
     ignore_labels: bool,
+    *,
+    on_server: bool,
 ) -> Agreements | None:
     """The search for databases that prove agreements different, where it was asked for and can be made."""
     if suite is not None and (scope is None or asked_for.resume):
         raise InputError(
             "--make-suite (make_suite=) is made of what --prove finds in one run: it needs --prove, without --resume",
+            reason=Reason.BAD_OPTION,
+        )
+    is_server = isinstance(store, ServerDatabases) and not isinstance(store, ConnectedDatabases)
+    if on_server and not (scope and is_server):
+        raise InputError(
+            "--prove-on-server (prove_on_server=) replays what --prove finds for a database on a server: it needs both",
             reason=Reason.BAD_OPTION,
         )
     if scope is None:
@@ -650,15 +667,15 @@ def _proving(
             "--prove (prove=) draws small graphs from a local graph: an endpoint address will not do, give --graph",
             reason=Reason.BAD_OPTION,
         )
-    if not isinstance(store, Databases | Graph):
+    if not isinstance(store, SqlStore | Graph) or isinstance(store, ConnectedDatabases):
         raise InputError(
             "--prove (prove=) builds small databases or graphs: it needs --database or --graph",
             reason=Reason.BAD_OPTION,
         )
-    if suite is not None and (isinstance(store, Graph) or store.dialect != "sqlite"):
+    if suite is not None and (is_server or isinstance(store, Graph) or store.dialect != "sqlite"):
         raise InputError("--make-suite (make_suite=) writes SQLite files: it needs such", reason=Reason.BAD_OPTION)
     place = None if suite is None else Path(suite)
-    return Agreements(store, scope, databases, asked_for.out, workers, place, ignore_labels)
+    return Agreements(store, scope, databases, asked_for.out, workers, place, ignore_labels, on_server=on_server)
 
 
 def _check_conventions(names: Sequence[str]) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from typing import Any
 
+import orjson
+
 from sensecheck.inputs import fingerprints
 from sensecheck.network.scrubbing import Secrets
 from sensecheck.stores.limits import Limits
-from sensecheck.stores.outcomes import Answer, EndpointDeadError, Failure, Outcome, Reason, Request
+from sensecheck.stores.outcomes import Answer, EndpointDeadError, Failure, Outcome, Reason, Request, decode_outcome
 from sensecheck.stores.pool import GRACE_SECONDS, StoreError, WorkerPool
 from sensecheck.stores.schemas import Schema
 from sensecheck.stores.sql_store import SqlStore
@@ -55,6 +57,8 @@ class ServerDatabases(SqlStore):
         self.pauses = _PAUSES
         self._look = look
         self._secrets = Secrets(filter(None, [self.address.password, os.environ.get("PGPASSWORD", "")]))
+        self._config = config
+        self._replaying: WorkerPool | None = None
         self.pool = WorkerPool(config, limits, workers)
         # Counting rows may take longer than a query may.
         self._own = WorkerPool(config, replace(limits, seconds=max(_OWN_SECONDS, limits.seconds)), 1)
@@ -150,6 +154,38 @@ class ServerDatabases(SqlStore):
             tables[name] = (*tables.get(name, ()), str(column).lower())
         keys = [tuple([str(cell).lower() for cell in row]) for row in self._asked(self._look.keys, file) or ()]
         return Schema(tables, tuple([((row[0], row[1]), (row[2], row[3])) for row in keys]))
+
+    def columns(self, file: str) -> dict[str, dict[str, str]]:
+        """The columns of each table with their types, all as the server spells them."""
+        found: dict[str, dict[str, str]] = {}
+        for table, column, kind, *_ in self._asked(self._look.columns, file) or ():
+            found.setdefault(str(table), {})[str(column)] = str(kind)
+        return found
+
+    def primary_keys(self, file: str) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for table, column in self._asked(self._look.primary, file) or ():
+            found.setdefault(str(table), []).append(str(column))
+        return found
+
+    def some_rows(self, table: str, columns: Sequence[str], most: int, file: str) -> list[tuple[Any, ...]]:
+        return self._asked(self._look.some_rows(table, columns, most), file) or []
+
+    def replayed(
+        self, texts: Sequence[str], rows: Mapping[str, Sequence[Mapping[str, Any]]], file: str
+    ) -> list[Outcome]:
+        """What queries answer in a session whose tables are temporary ones of the same names, with these rows."""
+        tables = [
+            {"name": table, "columns": columns, "rows": _ordered(rows.get(table.lower(), ()), columns)}
+            for table, columns in self.columns(file).items()
+        ]
+        if self._replaying is None:
+            self._replaying = WorkerPool({**self._config, "replays": True}, self.limits, 1)
+        asked = orjson.dumps({"tables": tables, "texts": list(texts)}).decode()
+        outcome = self._replaying.execute(Request(asked, file))
+        if isinstance(outcome, Failure):
+            return [self._without_secrets(outcome)]
+        return [decode_outcome(orjson.loads(str(row[0]))) for row in outcome.rows]
 
     def refuse_locked(self, file: str) -> None:
         """No program keeps a database of a server for itself."""
@@ -276,12 +312,27 @@ class ServerDatabases(SqlStore):
     def close(self) -> None:
         self.pool.close()
         self._own.close()
+        if self._replaying is not None:
+            self._replaying.close()
 
     def __enter__(self) -> ServerDatabases:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _ordered(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> list[list[str | None]]:
+    """Cells in the order of the columns, as texts: a server makes of them what its column holds."""
+    by_name = [{name.lower(): cell for name, cell in row.items()} for row in rows]
+    cells = [[row.get(column.lower()) for column in columns] for row in by_name]
+    return [[None if cell is None else _as_text(cell) for cell in row] for row in cells]
+
+
+def _as_text(cell: Any) -> str:
+    if isinstance(cell, bool):
+        return str(int(cell))
+    return "\\x" + cell.hex() if isinstance(cell, bytes) else str(cell)
 
 
 def _environment() -> dict[str, str]:

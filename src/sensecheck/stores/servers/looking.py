@@ -14,6 +14,10 @@ class Looking:
     """Table, column and type of every column, in the order of their declaration."""
     keys: str
     """Table, column, referenced table, referenced column of every foreign key."""
+    primary: str
+    """Table and column of every primary key, in the order of its columns."""
+    some_rows: Callable[[str, Sequence[str], int], str]
+    """So many rows of a table, of its name and columns; which, is the server's choice."""
     rows: Callable[[str, Sequence[str]], str]
     """How many rows a table has, and a sum over what they hold; of its name and its columns."""
 
@@ -36,6 +40,16 @@ JOIN pg_attribute fa ON fa.attrelid = k.conrelid AND fa.attnum = pair.ours
 JOIN pg_attribute ta ON ta.attrelid = k.confrelid AND ta.attnum = pair.theirs
 WHERE k.contype = 'f' AND pg_table_is_visible(f.oid) ORDER BY f.relname, k.conname, pair.place
 """
+_PG_PRIMARY = """
+SELECT t.relname, a.attname FROM pg_constraint k JOIN pg_class t ON t.oid = k.conrelid
+CROSS JOIN LATERAL unnest(k.conkey) WITH ORDINALITY AS own (number, place)
+JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = own.number
+WHERE k.contype = 'p' AND pg_table_is_visible(t.oid) ORDER BY t.relname, own.place
+"""
+_MYSQL_PRIMARY = """
+SELECT table_name, column_name FROM information_schema.key_column_usage
+WHERE table_schema = DATABASE() AND constraint_name = 'PRIMARY' ORDER BY table_name, ordinal_position
+"""
 _MYSQL_TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"
 _MYSQL_COLUMNS = """
 SELECT c.table_name, c.column_name, c.column_type FROM information_schema.columns c
@@ -49,15 +63,30 @@ ORDER BY table_name, constraint_name, ordinal_position
 """
 
 
+def _pg_some_rows(table: str, columns: Sequence[str], most: int) -> str:
+    listed = ", ".join(_in_marks(column, '"') for column in columns)
+    name = _in_marks(table, '"')
+    return f"SELECT {listed} FROM {name} ORDER BY 1 LIMIT {most}"
+
+
+def _mysql_some_rows(table: str, columns: Sequence[str], most: int) -> str:
+    listed = ", ".join(_in_marks(column, "`") for column in columns)
+    return f"SELECT {listed} FROM {_in_marks(table, '`')} ORDER BY 1 LIMIT {most}"
+
+
+def _in_marks(name: str, mark: str) -> str:
+    return mark + name.replace(mark, mark * 2) + mark
+
+
 def _pg_rows(table: str, columns: Sequence[str]) -> str:
-    name = '"' + table.replace('"', '""') + '"'
+    name = _in_marks(table, '"')
     return f"SELECT count(*), sum(hashtextextended(held::text, 0)::numeric) FROM {name} AS held"
 
 
 def _mysql_rows(table: str, columns: Sequence[str]) -> str:
-    name = "`" + table.replace("`", "``") + "`"
+    name = _in_marks(table, "`")
     # NULL, and where one cell ends, must count too.
-    cells = ", ".join(f"COALESCE(HEX(`{column.replace('`', '``')}`), '-')" for column in columns)
+    cells = ", ".join(f"COALESCE(HEX({_in_marks(column, '`')}), '-')" for column in columns)
     return f"SELECT COUNT(*), SUM(CRC32(CONCAT_WS(',', {cells}))) FROM {name}"
 
 
@@ -68,7 +97,11 @@ SELECT table_name, column_name, data_type FROM information_schema.columns
 WHERE table_schema NOT IN ('information_schema', 'INFORMATION_SCHEMA', 'pg_catalog')
 ORDER BY table_name, ordinal_position
 """
-_NO_KEYS = "SELECT 1 WHERE 1 = 0"
+_NOTHING = "SELECT 1 WHERE 1 = 0"
+
+
+def _no_some_rows(table: str, columns: Sequence[str], most: int) -> str:
+    return _NOTHING
 
 
 def _no_rows(table: str, columns: Sequence[str]) -> str:
@@ -76,9 +109,9 @@ def _no_rows(table: str, columns: Sequence[str]) -> str:
 
 
 _LOOKING = {
-    "postgresql": Looking(_PG_TABLES, _PG_COLUMNS, _PG_KEYS, _pg_rows),
-    "connection": Looking(_USUAL_TABLES, _USUAL_COLUMNS, _NO_KEYS, _no_rows),
-    "mysql": Looking(_MYSQL_TABLES, _MYSQL_COLUMNS, _MYSQL_KEYS, _mysql_rows),
+    "postgresql": Looking(_PG_TABLES, _PG_COLUMNS, _PG_KEYS, _PG_PRIMARY, _pg_some_rows, _pg_rows),
+    "connection": Looking(_USUAL_TABLES, _USUAL_COLUMNS, _NOTHING, _NOTHING, _no_some_rows, _no_rows),
+    "mysql": Looking(_MYSQL_TABLES, _MYSQL_COLUMNS, _MYSQL_KEYS, _MYSQL_PRIMARY, _mysql_some_rows, _mysql_rows),
 }
 
 

@@ -164,6 +164,18 @@ class MysqlEngine(ServerEngine):
     def _out_of_time(self) -> Failure:
         return Failure(Reason.TIMEOUT, f"no answer within {self.limits.seconds:g} s: the server ended the query")
 
+    def make(self, session: MysqlSession, tables: list[dict[str, Any]]) -> None:
+        with session.connection.cursor() as cursor:
+            cursor.execute("SET SESSION TRANSACTION READ WRITE")
+            for table in tables:
+                name = _marked(table["name"])
+                declared = ", ".join(f"{_marked(column)} {kind}" for column, kind in table["columns"].items())
+                cursor.execute(f"CREATE TEMPORARY TABLE {name} ({declared})")
+                for row in table["rows"]:
+                    cells = ", ".join("NULL" if cell is None else session.connection.escape(cell) for cell in row)
+                    cursor.execute(f"INSERT INTO {name} VALUES ({cells})")
+            cursor.execute("SET SESSION TRANSACTION READ ONLY")
+
     def failure_of(self, error: Exception, session: MysqlSession) -> Failure | None:
         import pymysql
 
@@ -197,6 +209,10 @@ class MysqlEngine(ServerEngine):
 
         with suppress(pymysql.MySQLError), self._open("") as connection, connection.cursor() as cursor:
             cursor.execute(f"KILL {number}")
+
+
+def _marked(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _converters() -> dict[Any, Any]:

@@ -175,6 +175,21 @@ class PostgresEngine(ServerEngine):
             if not session.connection.closed:
                 session.connection.rollback()
 
+    def make(self, session: PostgresSession, tables: list[dict[str, Any]]) -> None:
+        connection = session.connection
+        connection.read_only = None
+        connection.execute("SET TRANSACTION READ WRITE")
+        for table in tables:
+            name = _marked(table["name"])
+            declared = ", ".join(f"{_marked(column)} {kind}" for column, kind in table["columns"].items())
+            connection.execute(f"CREATE TEMPORARY TABLE {name} ({declared})")
+            for row in table["rows"]:
+                # Quoted texts have no type yet: the column gives them its own.
+                cells = ", ".join("NULL" if cell is None else "'" + cell.replace("'", "''") + "'" for cell in row)
+                connection.execute(f"INSERT INTO {name} VALUES ({cells})")
+        connection.commit()
+        connection.read_only = True
+
     def failure_of(self, error: Exception, session: PostgresSession) -> Failure | None:
         import psycopg
 
@@ -208,6 +223,10 @@ class PostgresEngine(ServerEngine):
     def cancel(self, number: int) -> None:
         with self._any_database() as connection:
             connection.execute("SELECT pg_terminate_backend(%s)", (number,))
+
+
+def _marked(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _prepare(connection: Any, seconds: float) -> None:

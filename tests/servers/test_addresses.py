@@ -88,3 +88,12 @@ def test_quotes_are_the_servers() -> None:
     assert isinstance(MysqlGate("ANSI_QUOTES").objection("SELECT \"load_file\"('x')"), Failure)
     assert [token.text for token in postgres_tokens("a/* /* */ */b--c\rd")] == ["a", "b", "d"]
     assert [token.text for token in mysql_tokens("a/* /* */ b # c\rd\ne -- f\n--1")] == ["a", "b", "e", "-", "-", "1"]
+
+
+def test_faithful_says_what_it_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    from sensecheck.faithful import evaluate
+    from sensecheck.inputs.errors import InputError
+
+    with pytest.raises(InputError, match="no values of servers are looked up") as refused:
+        evaluate([{"query": "SELECT 1", "sentence": "one"}], database="postgresql://me:s3cret@h/x", language="sql")
+    assert "s3cret" not in str(refused.value)

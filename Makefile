@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test hosts fuzz bench lint docs-check clean
+.PHONY: demo test hosts test-servers fuzz bench lint docs-check clean
 
 demo: $(STAMP)
 	@$(BIN)/sensecheck demo --out demo-run --overwrite
@@ -20,6 +20,11 @@ test: $(STAMP)-test
 HOSTS := .venv-hosts
 hosts: $(STAMP)-test $(HOSTS)/.installed
 	$(HOSTS)/bin/python -m pytest tests/hosts -p no:cacheprovider
+
+# Real PostgreSQL and MariaDB servers (Debian's postgresql, mariadb-server), which the tests start and end: every hostile
+# query, and the predictions of six systems on three engines. Some five minutes; what is not installed is skipped.
+test-servers: $(STAMP)-test
+	SENSECHECK_TEST_SERVERS=1 $(BIN)/pytest tests/servers -s
 
 # Many damaged inputs to everything that reads; an hour or more. FUZZ="--only lexicons --mutations 5000" does less.
 FUZZ ?= --mutations 100000 --jobs 2
@@ -46,7 +51,7 @@ $(STAMP): $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(STAMP)-test: $(STAMP) requirements/test.txt
-	$(BIN)/pip install --quiet --editable '.[sparql,duckdb,plots]' -r requirements/test.txt
+	$(BIN)/pip install --quiet --editable '.[sparql,duckdb,postgresql,mysql,plots]' -r requirements/test.txt
 	@touch $@
 
 # uv is much faster where it can reach the packages; --no-deps: torch and transformers are taken from .venv.

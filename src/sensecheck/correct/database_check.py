@@ -14,40 +14,46 @@ from sensecheck.correct.records import Record
 from sensecheck.inputs.errors import escaped
 from sensecheck.inputs.guarding import Fault, guarded
 from sensecheck.language.sql_parsing import parse_sql
-from sensecheck.stores import Databases, StoreError
+from sensecheck.stores import ServerDatabases, SqlStore, StoreError
 
 LOOKED_AT = 100
 """Gold queries whose tables are looked for."""
 _NAMED = 5  # names that a message repeats
 
 
-def check_names(store: Databases, records: Sequence[Record], missing: Mapping[str, str]) -> None:
+def check_names(store: SqlStore, records: Sequence[Record], missing: Mapping[str, str]) -> None:
     """Refuse records of which every one names a database that is not the one given, or not in the folder given."""
     names = list(dict.fromkeys(record.database for record in records if not record.fault and record.gold is not None))
     if not names:
         return
-    if store.path.is_file():
-        stem = store.path.stem.lower()
+    on_server = isinstance(store, ServerDatabases)
+    if store.single is not None:
         # `shop-2.sqlite` is one of a suite of databases for `shop`.
-        if all(name and not stem.startswith(name.lower()) for name in names):
+        if all(name and not store.single.lower().startswith(name.lower()) for name in names):
+            other = "an address with {db_id} in the place of the name" if on_server else "the folder that holds them"
             raise StoreError(
-                f"database {store.path}: the records name another one ({_listed(names)}). Give the file of that name, "
-                "or the folder that holds the databases"
+                f"database {store.place}: the records name another one ({_listed(names)}). Give the "
+                f"{'database' if on_server else 'file'} of that name, or {other}"
             )
     elif names == [""]:
+        several, one = ("one per db_id", "name") if on_server else ("a folder", "file")
         raise StoreError(
-            f"database {store.path}: a folder, but the records do not say which database in it they ask. Give the "
-            "file, or name the column that says it with --columns database=COLUMN (columns=)"
+            f"database {store.place}: {several}, but the records do not say which database in it they ask. Give its "
+            f"{one}, or name the column that says it with --columns database=COLUMN (columns=)"
         )
     elif all(name in missing for name in names):
-        there = [path.name for path in sorted(store.path.iterdir()) if not path.name.startswith(".")]
+        form = (
+            "an address in which {db_id} makes their names"
+            if on_server
+            else ("the folder that holds them as NAME/NAME.sqlite or NAME.sqlite")
+        )
         raise StoreError(
-            f"database {store.path}: none of the databases that the records name is there ({_listed(names)}); it "
-            f"holds {_listed(there)}. Give the folder that holds them as NAME/NAME.sqlite or NAME.sqlite"
+            f"database {store.place}: none of the databases that the records name is there ({_listed(names)}); it "
+            f"holds {_listed(store.names()) or 'none'}. Give {form}"
         )
 
 
-def check_tables(store: Databases, records: Iterable[Record], files: Mapping[str, Sequence[str]]) -> None:
+def check_tables(store: SqlStore, records: Iterable[Record], files: Mapping[str, Sequence[str]]) -> None:
     """Refuse databases that lack the tables of most gold queries."""
     golds = {
         (files[record.database][0], record.gold): None
@@ -99,14 +105,14 @@ def _tables_of(gold: str, dialect: str) -> list[str]:
         for table in statement.find_all(exp.Table):
             # A function in the place of a table, or a table of another schema, says nothing of this database.
             plain = isinstance(table.this, exp.Identifier) and not table.args.get("catalog")
-            if plain and table.db.lower() in ("", "main") and table.name.lower() not in made:
+            if plain and table.db.lower() in ("", "main", "public") and table.name.lower() not in made:
                 names[table.name] = None
     return [
         name for name in names if not name.lower().startswith(("sqlite_", "pragma_", "json_", "information_schema"))
     ]
 
 
-def check_locks(store: Databases, files: Iterable[str]) -> None:
+def check_locks(store: SqlStore, files: Iterable[str]) -> None:
     """Refuse a database that another program keeps for itself: every query on it would fail alike."""
     for file in files:
         store.refuse_locked(file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -53,8 +53,24 @@ from sensecheck.report.question import slicings
 from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
+from sensecheck.runs.stopping import Stopped
 from sensecheck.statistics.measurements import Measurements, concatenated
-from sensecheck.stores import STANDARD_PREFIXES, Databases, Endpoint, Graph, Limits, Store, StoreError, limit_notes
+from sensecheck.stores import (
+    STANDARD_PREFIXES,
+    THE_SERVERS,
+    ConnectedDatabases,
+    Databases,
+    Endpoint,
+    EndpointDeadError,
+    Graph,
+    Limits,
+    ServerDatabases,
+    SqlStore,
+    Store,
+    StoreError,
+    is_server,
+    limit_notes,
+)
 from sensecheck.stores.schemas import Schema
 
 CACHE_NAME = "answers.db"
@@ -87,9 +103,23 @@ def evaluate(
     database: Annotated[
         str | os.PathLike[str] | None,
         _where(
-            "an SQLite or DuckDB file, or a folder of them by database name (several per name: a test suite)",
+            "an SQLite or DuckDB file, or a folder of them by database name (several per name: a test suite); or a "
+            "server: postgresql://USER@HOST/DATABASE or mysql://USER@HOST/{db_id}, where {db_id} makes a database of "
+            "its own for each name",
             metavar="PATH",
         ),
+    ] = None,
+    connect: Annotated[
+        str | None,
+        _where(
+            "any other SQL engine: a function that gives a DB-API connection (of the database whose name it is given, "
+            "where it takes one); limits are then the server's",
+            metavar="MODULE:FUNCTION",
+        ),
+    ] = None,
+    dialect: Annotated[
+        str | None,
+        _where("with --connect: the dialect of SQL, as sqlglot calls it (default: by the driver)", metavar="NAME"),
     ] = None,
     store: Store | None = None,
     cache: Annotated[
@@ -198,6 +228,13 @@ def evaluate(
     prove_databases: Annotated[
         int, _comparing("databases tried for each agreement under --prove", metavar="N", at_least=1)
     ] = BUDGET,
+    prove_on_server: Annotated[
+        bool,
+        _comparing(
+            "with --prove on a server: replay there what SQLite or DuckDB found, in temporary tables of a session of "
+            "its own, and count only what holds there too"
+        ),
+    ] = False,
     make_suite: Annotated[
         str | os.PathLike[str] | None,
         _comparing(
@@ -216,10 +253,11 @@ def evaluate(
     """Figures of predicted queries against gold queries or gold answers.
 
     `data` is files (paths, patterns), a table in memory or a list of dictionaries. Queries run on `graph` (RDF files
-    or an Oxigraph folder), on `endpoint` (a SPARQL address) or on `database` (SQLite or DuckDB files); with none of
-    them, exact match alone is measured. `store` is one that is open already; it stays open. Records of the SPICE
-    evaluation are sliced as that does where `slices` is not given. A prediction that is an answer already
-    (`predicted_answers`) needs no store where the gold is one too.
+    or an Oxigraph folder), on `endpoint` (a SPARQL address) or on `database` (SQLite or DuckDB files, or the address of
+    a PostgreSQL or MySQL server; other engines through `connect`); with none of them, exact match alone is measured.
+    `store` is one that is open already; it stays open. Records of the SPICE evaluation are sliced as that does where
+    `slices` is not given. A prediction that is an answer already (`predicted_answers`) needs no store where the gold is
+    one too.
     """
     asked_for = asked(shared)
     if parity is not None:
@@ -234,7 +272,8 @@ def evaluate(
     with ExitStack() as closing:
         if store is None:
             services = _services(allow_services, known_prefixes, endpoint)
-            store = _open(graph, endpoint, database, limits or Limits(), known_prefixes, workers, services)
+            places = {"graph": graph, "endpoint": endpoint, "database": database, "connect": connect}
+            store = _open(places, limits or Limits(), known_prefixes, workers, services, dialect)
             if store is not None:
                 closing.callback(store.close)
         reader = Reader(
@@ -270,13 +309,15 @@ def evaluate(
         )
         answered = reader.brings_answers(first_rows)
         _check_fitting(choices, store, answered=answered)
-        proving = _proving(prove, prove_databases, make_suite, store, asked_for, workers, ignore_labels)
+        proving = _proving(
+            prove, prove_databases, make_suite, store, asked_for, workers, ignore_labels, on_server=prove_on_server
+        )
         settings = {
-            "limits": (Limits() if store is None else limits or store.limits).key(),
+            "limits": _limits(store, limits),
             "prefixes": _prefixes(prefixes),
             "allow-service": sorted(getattr(store, "services", ())),
             "distances": None if distances is None else fingerprints.of_value(_distances(distances)),
-            "prove": None if proving is None else f"{prove} {prove_databases}",
+            "prove": None if proving is None else f"{prove} {prove_databases}{proving.place()}",
         }
         scorer = _scorer(store, choices, cache, asked_for) if store is not None or answered else None
         return Correct(reader, asked_for, choices, scorer, settings, auditing, proving).run()
@@ -352,16 +393,20 @@ class Correct(Instrument):
         }  # fmt: skip
 
     def learnt(self) -> Method:
-        """Several golds for a question; and whether labels were asked of a service that a graph does not have."""
+        """Several golds for a question; whether labels were asked of a service that a graph does not have; what the
+        databases of a server hold that were asked."""
         looked_up = self.reader.label_services and self.scorer is not None and isinstance(self.scorer.store, Graph)
+        store = None if self.scorer is None else self.scorer.store
+        prints = store.prints() if isinstance(store, ServerDatabases) else {}
         return {
+            **({"databases": fingerprints.of_value(prints)} if prints else {}),
             **({"several-golds": "any"} if self.several_golds else {}),
             **({"wikibase:label": "rdfs:label"} if looked_up else {}),
         }
 
     def plan(self) -> Mapping[str, Any]:
         store = None if self.scorer is None else self.scorer.store
-        state = store.state() if isinstance(store, Databases) else getattr(store, "fingerprint", "none")
+        state = store.state() if isinstance(store, SqlStore) else getattr(store, "fingerprint", "none")
         # What changes no figure is no part of the signature; but the rows of one run have the same columns.
         plain = {} if self.choices.reasons else {"reasons": False}
         return {"store": state, "audit": self.auditing is not None, **plain}
@@ -378,6 +423,8 @@ class Correct(Instrument):
                 self.several_golds += len(records.golds)
                 self.unpredicted += sum(map(_predicts_nothing, records.prediction, records.given, records.fault))
                 if number < done:
+                    if self.scorer is not None:
+                        self.scorer.pass_over(records)
                     continue
                 if self.choices.extract:
                     take_statements(records, self.choices)
@@ -453,15 +500,13 @@ def _predicts_nothing(prediction: str | None, given: object, fault: str) -> bool
 
 
 def _open(
-    graph: Any,
-    endpoint: str | None,
-    database: Any,
+    places: Mapping[str, Any],
     limits: Limits,
     prefixes: Mapping[str, str],
     workers: int | None,
-    services: Sequence[str] = (),
+    services: Sequence[str],
+    dialect: str | None,
 ) -> Store | None:
-    places = {"graph": graph, "endpoint": endpoint, "database": database}
     for name, place in places.items():
         if place == "":
             raise InputError(field=name, expected="a file, folder or address", got="''", reason=Reason.BAD_OPTION)
@@ -470,14 +515,31 @@ def _open(
         raise InputError(
             f"{' and '.join(given)} are given; queries run in one place only", hint="Leave one of them out."
         )
-    if graph:
+    if dialect is not None and not places["connect"]:
+        raise InputError("--dialect (dialect=) is for --connect: other stores say it", reason=Reason.BAD_OPTION)
+    if graph := places["graph"]:
         return Graph(graph, limits=limits, prefixes=prefixes, workers=workers)
-    if endpoint:
+    if endpoint := places["endpoint"]:
         at_once = workers or ENDPOINT_WORKERS
         return Endpoint(endpoint, limits=limits, prefixes=prefixes, concurrency=at_once, services=services)
+    if connect := places["connect"]:
+        return _reached(lambda: ConnectedDatabases(connect, dialect=dialect, limits=limits, workers=workers))
+    database = places["database"]
+    if is_server(database):
+        return _reached(lambda: ServerDatabases(str(database), limits=limits, workers=workers))
     if database:
         return Databases(database, limits=limits, workers=workers)
     return None
+
+
+def _reached(opened: Callable[[], ServerDatabases]) -> ServerDatabases:
+    """The store, once its server has answered: what is wrong with the address is told before anything is read."""
+    try:
+        store = opened()
+        _ = store.facts
+    except EndpointDeadError as error:
+        raise Stopped(f"{error}. Run the same command again once it answers.") from None
+    return store
 
 
 def _services(names: Sequence[str], prefixes: Mapping[str, str], endpoint: str | None) -> list[str]:
@@ -524,7 +586,7 @@ def _given(reader: Reader, learnt: Method) -> list[str]:
 
 
 def _parts(choices: Choices, store: Store | None) -> SpiderParts | None:
-    if not isinstance(store, Databases) or not (choices.parts or SPIDER_EXACT in choices.conventions):
+    if not isinstance(store, SqlStore) or not (choices.parts or SPIDER_EXACT in choices.conventions):
         return None
     databases = store
 
@@ -548,6 +610,8 @@ def _engine(store: Store | None) -> str:
     """What runs the queries."""
     if store is None:
         return "nothing"
+    if isinstance(store, ServerDatabases):
+        return store.engine
     kind = type(store).__name__.lower()
     return str(getattr(store, "dialect", {"graph": "oxigraph"}.get(kind, kind)))
 
@@ -558,6 +622,11 @@ def _content(store: Store) -> str:
     return str(content()) if callable(content) else fingerprints.of_value(store.fingerprint)
 
 
+def _limits(store: Store | None, given: Limits | None) -> str:
+    key = (Limits() if store is None else given or store.limits).key()
+    return f"{key}, else {THE_SERVERS}" if isinstance(store, ConnectedDatabases) else key
+
+
 def _prefixes(given: Mapping[str, str] | None) -> str:
     return f"standard+{'+'.join(sorted(given))} {fingerprints.of_value(dict(given))}" if given else "standard"
 
@@ -565,7 +634,7 @@ def _prefixes(given: Mapping[str, str] | None) -> str:
 def _scorer(store: Store | None, choices: Choices, cache: str | os.PathLike[str] | None, asked_for: Asked) -> Scorer:
     if cache is None and asked_for.out is not None:
         cache = asked_for.out / CACHE_NAME
-    return Scorer(store, choices, None if cache is None else Path(cache))
+    return Scorer(store, choices, None if cache is None else Path(cache), resumes=asked_for.resume)
 
 
 def _proving(
@@ -576,11 +645,19 @@ def _proving(
     asked_for: Asked,
     workers: int | None,
     ignore_labels: bool,
+    *,
+    on_server: bool,
 ) -> Agreements | None:
     """The search for databases that prove agreements different, where it was asked for and can be made."""
     if suite is not None and (scope is None or asked_for.resume):
         raise InputError(
             "--make-suite (make_suite=) is made of what --prove finds in one run: it needs --prove, without --resume",
+            reason=Reason.BAD_OPTION,
+        )
+    is_server = isinstance(store, ServerDatabases) and not isinstance(store, ConnectedDatabases)
+    if on_server and not (scope and is_server):
+        raise InputError(
+            "--prove-on-server (prove_on_server=) replays what --prove finds for a database on a server: it needs both",
             reason=Reason.BAD_OPTION,
         )
     if scope is None:
@@ -590,15 +667,15 @@ def _proving(
             "--prove (prove=) draws small graphs from a local graph: an endpoint address will not do, give --graph",
             reason=Reason.BAD_OPTION,
         )
-    if not isinstance(store, Databases | Graph):
+    if not isinstance(store, SqlStore | Graph) or isinstance(store, ConnectedDatabases):
         raise InputError(
             "--prove (prove=) builds small databases or graphs: it needs --database or --graph",
             reason=Reason.BAD_OPTION,
         )
-    if suite is not None and (isinstance(store, Graph) or store.dialect != "sqlite"):
+    if suite is not None and (is_server or isinstance(store, Graph) or store.dialect != "sqlite"):
         raise InputError("--make-suite (make_suite=) writes SQLite files: it needs such", reason=Reason.BAD_OPTION)
     place = None if suite is None else Path(suite)
-    return Agreements(store, scope, databases, asked_for.out, workers, place, ignore_labels)
+    return Agreements(store, scope, databases, asked_for.out, workers, place, ignore_labels, on_server=on_server)
 
 
 def _check_conventions(names: Sequence[str]) -> None:
@@ -611,7 +688,7 @@ def _check_conventions(names: Sequence[str]) -> None:
 def _check_fitting(choices: Choices, store: Store | None, *, answered: bool) -> None:
     """Refuse conventions of the other language, and those for which there is nothing to compare: neither a store that
     queries run on nor predictions that are answers already."""
-    if choices.parts and not isinstance(store, Databases):
+    if choices.parts and not isinstance(store, SqlStore):
         raise InputError(
             "parts of queries (--parts) are read over the tables of a database: they need --database",
             reason=Reason.BAD_OPTION,

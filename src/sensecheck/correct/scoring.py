@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import ChainMap, OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -47,16 +47,18 @@ from sensecheck.runs.stopping import Stopped
 from sensecheck.stages import QUERYING, stage
 from sensecheck.stores import (
     Answer,
-    Databases,
     EndpointDeadError,
     Failure,
     Outcome,
     Request,
     ResultCache,
+    ServerDatabases,
+    SqlStore,
     Store,
     StoreError,
     answers,
 )
+from sensecheck.stores.cache import request_key
 from sensecheck.stores.outcomes import PASSING_REASONS
 
 
@@ -66,11 +68,15 @@ class Scorer:
     Without a store, records are scored that bring both answers.
     """
 
-    def __init__(self, store: Store | None, choices: Choices, cache_path: Path | None = None) -> None:
+    def __init__(
+        self, store: Store | None, choices: Choices, cache_path: Path | None = None, *, resumes: bool = False
+    ) -> None:
         self.store = store
         # Where nothing runs, golds are what the file says they are.
         self.choices = replace(choices, gold="answers") if store is None and choices.gold == "auto" else choices
         self.cache_path = cache_path
+        self.resumes = resumes
+        """Whether the run goes on where another stopped."""
         self.missing: dict[str, str] = {}
         """Databases that records name and the store does not have → what it says."""
         self.unreadable = 0
@@ -83,12 +89,12 @@ class Scorer:
         """What was answered last, where no file keeps it."""
         self._cuts: dict[str, Cut | None] = {}
         self._vacuity = Vacuity(choices.dialect, self.ask)
-        self._timer = Timer(store, choices.ves_runs) if isinstance(store, Databases) else None
+        self._timer = Timer(store, choices.ves_runs) if isinstance(store, SqlStore) else None
         self.untried = 0
         """Changes to wrong predictions that were not tried: the time for that was up."""
         self._trials_end = 0.0
         self._explainer: Explainer | None = None
-        if isinstance(store, Databases):
+        if isinstance(store, SqlStore):
             strict = choices.ties == "strict"
             self._explainer = Explainer(choices.dialect, self._try, coerce=choices.coerce, strict_ties=strict)
 
@@ -108,7 +114,14 @@ class Scorer:
     def scores(self, batch: Records) -> list[Scored]:
         """The score of every record."""
         records = list(batch)
-        return self._of_sql(records) if self.choices.language == "sql" else self._of_sparql(records)
+        with self._resumable():
+            return self._of_sql(records) if self.choices.language == "sql" else self._of_sparql(records)
+
+    def pass_over(self, batch: Records) -> None:
+        """A batch that an earlier run scored: what a signature says of its databases is looked up all the same."""
+        if isinstance(self.store, ServerDatabases):
+            with self._resumable():
+                self._note_contents(self._files(list(batch)))
 
     def _of_sparql(self, records: Sequence[Record]) -> list[Scored]:
         if T2S in self.choices.conventions:
@@ -144,19 +157,12 @@ class Scorer:
         return scored
 
     def _of_sql(self, records: Sequence[Record]) -> list[Scored]:
-        assert self.store is None or isinstance(self.store, Databases)
+        assert self.store is None or isinstance(self.store, SqlStore)
         plans = gold_plans(records, self.choices.dialect, self._plans)
         if len(plans) > KEPT_PLANS:
             self._plans = {record.gold: plans[record.gold] for record in records if record.gold is not None}
-        files: dict[str, list[str]] = {}
         run = [record for record in records if not record.fault and not _needs_no_store(record, self.choices)]
-        for name in dict.fromkeys(record.database for record in run):
-            if self.store is None:
-                break
-            try:
-                files[name] = [str(file) for file in self.store.files(name)]
-            except StoreError as error:
-                self.missing[name] = str(error)
+        files = self._files(run)
         self._check(run, files)
         outcomes = self.ask(sql_requests(records, files, plans, self.choices))
         scores = []
@@ -264,31 +270,68 @@ class Scorer:
 
     def _check(self, records: Sequence[Record], files: Mapping[str, Sequence[str]]) -> None:
         """Tell of wrong or locked databases before the first query fails on them."""
-        if not isinstance(self.store, Databases):
+        if not isinstance(self.store, SqlStore):
             return
         new = {file for own_files in files.values() for file in own_files} - self._checked
         check_locks(self.store, sorted(new))
         if not self._checked:
             check_names(self.store, records, self.missing)
             check_tables(self.store, records, files)
+        self._note_contents(files)
         self._checked |= new
+
+    def _files(self, records: Sequence[Record]) -> dict[str, list[str]]:
+        """The databases of the names in records; of names that the store does not have, what it says."""
+        files: dict[str, list[str]] = {}
+        for name in dict.fromkeys(record.database for record in records):
+            if not isinstance(self.store, SqlStore):
+                break
+            try:
+                files[name] = [str(file) for file in self.store.files(name)]
+            except StoreError as error:
+                self.missing[name] = str(error)
+        return files
+
+    def _note_contents(self, files: Mapping[str, Sequence[str]]) -> None:
+        """Look at what databases of a server hold, once each; where a run goes on, it must be what it was."""
+        if not isinstance(self.store, ServerDatabases):
+            return
+        for file in dict.fromkeys(file for own_files in files.values() for file in own_files):
+            if file in self._checked:
+                continue
+            held = Answer(["fingerprint"], [(self.store.file_print(file),)])
+            if self._cache is None:
+                continue
+            key = request_key(self.store.state(), Request("what the database holds", file))
+            known = self._cache.get(key, self.store.limits) if self.resumes else None
+            if isinstance(known, Answer) and known.rows != held.rows:
+                raise StoreError(
+                    f"database {file} at {self.store.place}: it has changed since the run began, so that its figures "
+                    "would mix two states. Start the run anew with --overwrite"
+                )
+            self._cache.put(key, held, self.store.limits)
 
     def ask(self, requests: list[Request]) -> dict[Request, Outcome]:
         """What the store answers; what was answered before is not asked again."""
         if self.store is None:
             return {}
         outcomes: dict[Request, Outcome] = {}
+        known = {} if self._cache is not None else self._recent.get(requests)
+        asked = [request for request in requests if request not in known]
+        with self._resumable(), stage(QUERYING, len(set(requests)), "queries", pulled=True) as advance:
+            advance(len(known))
+            for request, outcome in answers(self.store, asked, self._cache):
+                outcomes[request] = outcome
+                advance(1)
+        if self._cache is None:
+            self._recent.put(outcomes)
+        return known | outcomes
+
+    @contextmanager
+    def _resumable(self) -> Iterator[None]:
+        """A server that is gone stops the run, which can go on."""
         try:
-            known = {} if self._cache is not None else self._recent.get(requests)
-            asked = [request for request in requests if request not in known]
-            with stage(QUERYING, len(set(requests)), "queries", pulled=True) as advance:
-                advance(len(known))
-                for request, outcome in answers(self.store, asked, self._cache):
-                    outcomes[request] = outcome
-                    advance(1)
-            if self._cache is None:
-                self._recent.put(outcomes)
-            return known | outcomes
+            yield
         except EndpointDeadError as error:
             again = "Fix this and run the same command again; with --out, answers are kept."
             if self.cache_path is not None:

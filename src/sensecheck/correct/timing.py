@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 from statistics import median
 
-from sensecheck.stores import Answer, Databases, Request
+from sensecheck.stores import Answer, Request, SqlStore
 
 RUNS = 5
 """Times that each query is run."""
@@ -19,7 +19,7 @@ RUNS = 5
 class Timer:
     """Times pairs of queries, each distinct pair once (the last 50,000 are kept)."""
 
-    def __init__(self, store: Databases, runs: int = RUNS) -> None:
+    def __init__(self, store: SqlStore, runs: int = RUNS) -> None:
         self.store = store
         self.runs = runs
         self._ratio = lru_cache(maxsize=50_000)(self._timed)

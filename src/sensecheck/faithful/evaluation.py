@@ -19,6 +19,7 @@ from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
+from sensecheck.network.address import public_address
 from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, WeighedRows, as_original, asked, evaluator
 from sensecheck.report.instrument import TableInstrument
@@ -210,7 +211,13 @@ def _stored(database: str | os.PathLike[str], language: str) -> StoredValues:
             hint="Leave --database (database=) out, or say --language sql.", reason=Reason.BAD_OPTION,
         )  # fmt: skip
     from sensecheck.faithful.stored import StoredValues
+    from sensecheck.stores import is_server
 
+    if is_server(database):
+        raise InputError(
+            field="database", expected="SQLite or DuckDB files: no values of servers are looked up",
+            got=shown(public_address(str(database))), hint="Give the tables with --schema.", reason=Reason.BAD_OPTION,
+        )  # fmt: skip
     return StoredValues(database)
 
 

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Protocol
 
 from .cache import ResultCache, request_key
-from .embedded import Databases, Graph
+from .embedded import Graph
 from .limits import Limits
 from .outcomes import Outcome, Request
+from .sql_store import SqlStore
 
 
 class Store(Protocol):
@@ -33,7 +34,8 @@ def limit_notes(store: Store) -> list[str]:
     """What a run must say where the system did not let the workers have all their bounds."""
     limits_not_set = getattr(store, "limits_not_set", None)  # an endpoint is bounded elsewhere
     unset = limits_not_set() if callable(limits_not_set) else []
-    return [f"this system lets queries run only with {'; and with '.join(unset)} (docs/safety.md)"] if unset else []
+    notes = [f"this system lets queries run only with {'; and with '.join(unset)} (docs/safety.md)"] if unset else []
+    return [*notes, *store.warnings()] if isinstance(store, SqlStore) else notes
 
 
 _BATCH = 64
@@ -43,7 +45,7 @@ def answers(
     store: Store, requests: Iterable[Request], cache: ResultCache | None = None, seconds: float | None = None
 ) -> Generator[tuple[Request, Outcome], None, None]:
     """Each distinct request with its outcome, from the cache where it is there. `seconds` is a shorter time for each
-    than the limits of the store, which must be an embedded one.
+    than the limits of the store, which must be one with workers.
 
     Outcomes are written to the cache as they come, before they are yielded: whatever stops the run, nothing
     that was answered is asked again.
@@ -51,7 +53,7 @@ def answers(
     distinct = list(dict.fromkeys(requests))
     limits = store.limits
     run: Callable[[list[Request]], Iterator[tuple[int, Outcome]]] = store.run
-    if seconds is not None and isinstance(store, Databases | Graph):
+    if seconds is not None and isinstance(store, SqlStore | Graph):
         limits = replace(limits, seconds=min(seconds, limits.seconds))
         run = partial(store.run, seconds=seconds)
     if cache is None:
@@ -84,7 +86,7 @@ def answers(
 
 
 def _fingerprint(store: Store, request: Request) -> str:
-    if isinstance(store, Databases):
+    if isinstance(store, SqlStore):
         return f"{store.dialect} {store.file_print(request.database)}"
     if isinstance(store, Graph) and "SERVICE" in request.text.upper():
         # Such queries were refused before labels could be looked up in the graph; what was kept of that is not asked.

@@ -18,6 +18,7 @@ from .outcomes import Answer, Failure, Outcome, Request
 from .pool import StoreError, WorkerPool
 from .schemas import Schema, duckdb_schema, sqlite_schema
 from .sparql_gate import STANDARD_PREFIXES, prefixes_print
+from .sql_store import SqlStore
 
 
 def file_fingerprint(path: Path) -> str:
@@ -136,7 +137,7 @@ def _sqlite_is_locked(file: str) -> bool:
     return False
 
 
-class Databases(_Embedded):
+class Databases(_Embedded, SqlStore):
     """SQL databases in files: a file, or a folder with `<name>/<name>.sqlite` or `<name>.sqlite` in it.
 
     For test-suite style comparison a folder `<name>/` may hold several databases of one schema.
@@ -154,6 +155,14 @@ class Databases(_Embedded):
         kind = "duckdb" if self._is_duckdb() else "sqlite"
         self.dialect = kind
         super().__init__(WorkerPool({"kind": kind}, limits or Limits(), workers), f"{kind} {self.path.name}")
+
+    @property
+    def place(self) -> str:
+        return str(self.path)
+
+    @property
+    def single(self) -> str | None:
+        return self.path.stem if self.path.is_file() else None
 
     def _is_duckdb(self) -> bool:
         first = self.path

@@ -53,6 +53,14 @@ class Engine(Protocol):
         ...
 
 
+# Their drivers are imported with them.
+SERVERS = {
+    "postgresql": ("sensecheck.stores.servers.postgresql", "PostgresEngine"),
+    "mysql": ("sensecheck.stores.servers.mysql", "MysqlEngine"),
+    "connection": ("sensecheck.stores.servers.connection", "ConnectionEngine"),
+}
+
+
 def make(config: dict[str, Any]) -> Engine:
     limits = Limits(**config["limits"])
     kind = config["kind"]
@@ -66,6 +74,10 @@ def make(config: dict[str, Any]) -> Engine:
         # Work of another room, named by its module: the arrows between rooms point here, not back.
         engine: Engine = importlib.import_module(config["module"]).make(config, limits)
         return engine
+    if kind in SERVERS:
+        module, name = SERVERS[kind]
+        server: Engine = getattr(importlib.import_module(module), name)(config, limits)
+        return server
     raise ValueError(f"unknown engine {kind!r}")
 
 

@@ -19,7 +19,16 @@ import orjson
 
 from .limits import Limits
 from .messages import LENGTH, MessageError, receive
-from .outcomes import HALF_CHARACTER, Failure, Outcome, Reason, Request, decode_outcome, too_many_bytes
+from .outcomes import (
+    HALF_CHARACTER,
+    EndpointDeadError,
+    Failure,
+    Outcome,
+    Reason,
+    Request,
+    decode_outcome,
+    too_many_bytes,
+)
 
 _NURSERY_PROGRAM = """
 import json, sys
@@ -28,7 +37,7 @@ from sensecheck.stores.worker import main
 main(int(sys.argv[1]))
 """
 # What a query may take beyond its limit before the worker is killed: time to send what it found.
-_GRACE_SECONDS = 0.25
+GRACE_SECONDS = 0.25
 _START_SECONDS = 60.0
 # A crash at less than one in so many of the bytes allowed is not for want of memory.
 _SHARE_AT_CRASH = 16
@@ -110,6 +119,8 @@ class WorkerPool:
             self.close()
             if reply["kind"] in ("ModuleNotFoundError", "ImportError"):
                 raise ModuleNotFoundError(_missing_extra(reply["error"]))
+            if reply["kind"] == "LostError":
+                raise EndpointDeadError(reply["error"])
             raise StoreError(reply["error"])
         self.facts = reply["ready"]
         self.not_set |= dict.fromkeys(reply["not_set"])
@@ -175,7 +186,9 @@ class WorkerPool:
 
     # ---- queries
 
-    def run(self, requests: Iterable[Request], seconds: float | None = None) -> Iterator[tuple[int, Outcome]]:
+    def run(
+        self, requests: Iterable[Request], seconds: float | None = None
+    ) -> Generator[tuple[int, Outcome], None, None]:
         """Outcomes as they come, each with the number of its request. The order is that of finishing.
 
         `seconds`: a shorter time for each query than the limits allow.
@@ -235,7 +248,7 @@ class WorkerPool:
     def _collect_replies(self, selector: selectors.BaseSelector, most: float) -> Iterator[tuple[int, Outcome]]:
         """Wait until a worker says something or the longest at work is overdue; the outcomes that are whole."""
         first_start = min(worker.started for worker in self._busy())
-        seconds_left = first_start + most + _GRACE_SECONDS - time.monotonic()
+        seconds_left = first_start + most + GRACE_SECONDS - time.monotonic()
         for key, _ in selector.select(max(0.0, seconds_left)):
             worker = key.data
             number = worker.job
@@ -259,7 +272,7 @@ class WorkerPool:
         now = time.monotonic()
         for worker in self._busy():
             seconds = now - worker.started
-            if seconds > most + _GRACE_SECONDS:
+            if seconds > most + GRACE_SECONDS:
                 selector.unregister(worker.channel)
                 number = worker.job
                 self._end_worker(worker, "kill")
@@ -375,7 +388,14 @@ def _stop_nursery(nursery: subprocess.Popen[bytes], control: socket.socket) -> N
 
 
 def _missing_extra(message: str) -> str:
-    for module, extra in (("pyoxigraph", "sparql"), ("duckdb", "duckdb")):
+    for module, (package, extra) in _EXTRAS.items():
         if module in message:
-            return f"{module} is not installed: pip install 'sensecheck[{extra}]'"
+            return f"{package} is not installed: pip install 'sensecheck[{extra}]'"
     return message
+
+
+_EXTRAS = {
+    "pyoxigraph": ("pyoxigraph", "sparql"), "duckdb": ("duckdb", "duckdb"), "psycopg": ("psycopg", "postgresql"),
+    "pymysql": ("PyMySQL", "mysql"), "cryptography": ("cryptography", "mysql"),
+}  # fmt: skip
+"""Modules, each with its package and the extra that brings it."""

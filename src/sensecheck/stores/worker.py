@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import mmap
 import os
 import resource
 import signal
@@ -25,6 +26,7 @@ from . import engines
 from .limits import Limits
 from .messages import LENGTH, receive, send
 from .outcomes import Failure, Reason, encode_outcome, too_many_bytes
+from .servers.engine import ServerEngine, number_noted
 
 _CLONE_NEWNET = 0x40000000
 _CLONE_NEWUSER = 0x10000000
@@ -131,21 +133,26 @@ def _without_paths(reply: dict[str, Any], engine: engines.Engine, database: str)
     return reply
 
 
+def _leave_network() -> list[str]:
+    """Before a store is read, which may start threads."""
+    refused = leave_network()
+    return [f"no network namespace ({refused}): whatever would connect is still refused"] if refused else []
+
+
 def _nursery(control: socket.socket) -> None:
     config = receive(control)
     limits = Limits(**config["limits"])
-    # First of all: reading a store may start threads.
-    refused = leave_network()
-    unset = [f"no network namespace ({refused}): whatever would connect is still refused"] if refused else []
     try:
         engine = engines.make(config)
+        unset = [] if isinstance(engine, ServerEngine) else _leave_network()
         facts = engine.load()
     except Exception as error:
         send(control, {"error": str(error) or type(error).__name__, "kind": type(error).__name__})
         return
-    unset += _restrict_process()
+    if not isinstance(engine, ServerEngine) or not engine.writes_files:
+        unset += _restrict_process()
     send(control, {"ready": facts, "not_set": unset})
-    children: set[int] = set()
+    children: dict[int, mmap.mmap | None] = {}
     try:
         while True:
             command, descriptors, _, _ = socket.recv_fds(control, 32, 1)
@@ -153,6 +160,9 @@ def _nursery(control: socket.socket) -> None:
                 return
             verb, _, pid_text = command.decode().strip().partition(" ")
             if verb == "fork":
+                at_work = None
+                if isinstance(engine, ServerEngine):
+                    at_work = engine.at_work = mmap.mmap(-1, mmap.PAGESIZE)
                 pid = os.fork()
                 if pid == 0:
                     control.close()
@@ -168,7 +178,7 @@ def _nursery(control: socket.socket) -> None:
                     finally:
                         # Never unwind into the nursery's own loop.
                         os._exit(exit_code)
-                children.add(pid)
+                children[pid] = at_work
                 os.close(descriptors[0])
                 send(control, {"pid": pid})
             elif verb == "end":
@@ -177,20 +187,40 @@ def _nursery(control: socket.socket) -> None:
                 if pid in children:
                     # A worker that has closed its end is gone or about to be: it is given a moment to say how.
                     final_status, most_resident = _wait_briefly(pid)
-                    children.discard(pid)
+                    _abandon(engine, children.pop(pid))
                 send(control, {"status": os.waitstatus_to_exitcode(final_status), "resident": most_resident})
             elif verb == "kill":
                 pid = int(pid_text)
                 if pid in children:
                     os.kill(pid, signal.SIGKILL)
                     os.waitpid(pid, 0)
-                    children.discard(pid)
+                    _abandon(engine, children.pop(pid))
                 send(control, {"status": -int(signal.SIGKILL)})
     finally:
-        for pid in children:
+        for pid, at_work in children.items():
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
+            _abandon(engine, at_work)
+
+
+_ABANDON_SECONDS = 10
+
+
+def _abandon(engine: engines.Engine, at_work: mmap.mmap | None) -> None:
+    """Let a server end what a worker that is gone had asked of it; nobody waits for that."""
+    number = 0 if at_work is None else number_noted(at_work)
+    if not number or not isinstance(engine, ServerEngine):
+        return
+    if child := os.fork():
+        os.waitpid(child, 0)
+        return
+    # A grandchild, which nobody has to wait for; it ends by itself whatever the server does.
+    with contextlib.suppress(BaseException):
+        if os.fork() == 0:
+            signal.alarm(_ABANDON_SECONDS)
+            engine.cancel(number)
+    os._exit(0)
 
 
 def _wait_briefly(pid: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from sensecheck.correct.scoring import Scorer
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.reasons import Reason
 from sensecheck.report.result import Result
-from sensecheck.stores import Databases, Store
+from sensecheck.stores import SqlStore, Store
 
 
 class Auditing:
@@ -42,7 +42,7 @@ class Auditing:
                 if given is not None:
                     raise InputError(f"{flag} is for the audit of golds: it needs --audit", reason=Reason.BAD_OPTION)
             return None
-        if not isinstance(store, Databases):
+        if not isinstance(store, SqlStore):
             raise InputError("--audit looks at golds in their databases: it needs --database", reason=Reason.BAD_OPTION)
         if out is not None:
             check_target(out)
@@ -50,7 +50,7 @@ class Auditing:
 
     def look(self, scorer: Scorer) -> None:
         """Audit the golds that were gathered."""
-        assert isinstance(scorer.store, Databases)
+        assert isinstance(scorer.store, SqlStore)
         auditor = Auditor(scorer.store, scorer.ask, self.doubts)
         self.rows = ranked(auditor.audited(self.golds))
 

@@ -14,7 +14,7 @@ from sensecheck.correct.audit.schema import TABLES_QUERY, Schema, schema_of
 from sensecheck.correct.audit.weights import score_of
 from sensecheck.correct.measure import shown_answer
 from sensecheck.correct.sql_compare import plan_gold
-from sensecheck.stores import Databases, Outcome, Request, StoreError
+from sensecheck.stores import Outcome, Request, SqlStore, StoreError
 
 AT_ONCE = 500
 """Golds whose answers are held together."""
@@ -41,7 +41,7 @@ class Auditor:
 
     def __init__(
         self,
-        store: Databases,
+        store: SqlStore,
         ask: Callable[[list[Request]], Mapping[Request, Outcome]],
         doubts: Mapping[str, Doubt] | None = None,
     ) -> None:
@@ -81,7 +81,7 @@ class Auditor:
         return Case(gold, file, dialect, plan_gold(gold.key.text, dialect), Schema(), doubts=list(doubted.values()))
 
     def _read_schemas(self, cases: Sequence[Case]) -> None:
-        query = TABLES_QUERY[self.store.dialect]
+        query = TABLES_QUERY.get(self.store.dialect, TABLES_QUERY["duckdb"])
         new = list(dict.fromkeys(case.file for case in cases if case.file not in self._schemas))
         outcomes = self.ask([Request(query, file) for file in new]) if new else {}
         for file in new:

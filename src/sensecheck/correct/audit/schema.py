@@ -11,6 +11,7 @@ from sqlglot import exp
 from sensecheck.inputs.guarding import guarded
 from sensecheck.language.sql_parsing import parse_sql
 from sensecheck.stores import Answer, Outcome
+from sensecheck.stores.servers.looking import looking
 
 Place: TypeAlias = tuple[str, str]
 """A column of a table, both in small letters."""
@@ -18,6 +19,8 @@ Place: TypeAlias = tuple[str, str]
 TABLES_QUERY = {
     "sqlite": "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL ORDER BY rowid",
     "duckdb": "SELECT table_name, column_name, data_type FROM information_schema.columns ORDER BY ordinal_position",
+    "postgres": looking("postgresql").columns,
+    "mysql": looking("mysql").columns,
 }
 _TEXT = frozenset(("CHAR", "CLOB", "TEXT", "STRING"))
 

@@ -15,8 +15,9 @@ from sensecheck.correct.records import Records
 from sensecheck.correct.vacuity import EMPTY, NOTHING_COUNTED
 from sensecheck.runs.writing import remove, replace_file
 from sensecheck.stages import QUERYING, stage
-from sensecheck.stores import Databases, Graph, StoreError
+from sensecheck.stores import Databases, Graph, ServerDatabases, SqlStore, StoreError
 
+from .elsewhere import Elsewhere
 from .figures import CLASSES
 from .suites import check_place, write_suite
 from .telling import Counterexample, GraphCounterexample, Pair, Prover, Telling
@@ -36,22 +37,30 @@ class Agreements:
 
     def __init__(
         self,
-        store: Databases | Graph,
+        store: SqlStore | Graph,
         scope: Scope,
         databases: int,
         out: Path | None,
         workers: int | None,
         suite: Path | None = None,
         ignore_labels: bool = False,
+        *,
+        on_server: bool = False,
     ) -> None:
         if suite is not None:
             check_place(suite)
         self.store, self.scope, self.suite, self.ignore_labels = store, scope, suite, ignore_labels
+        self.elsewhere: Elsewhere | None = None
+        """Where pairs of a server's queries are searched."""
+        self.dialect = ""
         self.folder = None if out is None else out / FOLDER
         if isinstance(store, Graph):
             self.prover = Prover(budget=databases, workers=workers, graph=store)
         else:
-            self.prover = Prover(dialect=store.dialect, budget=databases, workers=workers)
+            if isinstance(store, ServerDatabases):
+                self.elsewhere = Elsewhere(store, replays=on_server)
+            self.dialect = store.dialect if self.elsewhere is None else self.elsewhere.dialect
+            self.prover = Prover(dialect=self.dialect, budget=databases, workers=workers)
         self.known: dict[Pair, Telling] = {}
         self.searched = self.found = 0
         self.finds: dict[str, dict[Pair, Counterexample]] = {}
@@ -62,6 +71,12 @@ class Agreements:
 
     def __exit__(self, *_: object) -> None:
         self.prover.close()
+
+    def place(self) -> str:
+        """Where pairs of a server's queries were searched, for a signature."""
+        if self.elsewhere is None:
+            return ""
+        return f" in {self.dialect}{', replayed' if self.elsewhere.replays else ''}"
 
     def begin(self) -> None:
         """A new run: what an earlier one in its place found is gone."""
@@ -123,6 +138,8 @@ class Agreements:
             file = self.store.files(records.database[row])[0]
         except StoreError:
             return "without a database"
+        if self.elsewhere is not None:
+            return self.elsewhere.pair(gold, prediction, str(file))
         return Pair(gold, prediction, str(file), agreed=True)
 
     def _tellings(self, pairs: Sequence[Pair]) -> dict[Pair, Telling]:
@@ -134,12 +151,21 @@ class Agreements:
         todo = sorted({pair for pair in pairs if pair not in self.known}, key=lambda pair: pair[2])
         with stage(QUERYING, len(todo), "pairs", pulled=True) as advance:
             for number, telling in self.prover.run(todo):
-                self.known[todo[number]] = telling
+                self.known[todo[number]] = self._confirmed(todo[number], telling)
                 advance(1)
         found = {pair: self.known[pair] for pair in pairs}
         self.searched += sum(found[pair].status in SEARCHED for pair in pairs)
         self.found += sum(found[pair].counterexample is not None for pair in pairs)
         return found
+
+    def _confirmed(self, pair: Pair, telling: Telling) -> Telling:
+        """What was found elsewhere counts as far as it stands."""
+        found = telling.counterexample
+        if self.elsewhere is None or not isinstance(found, Counterexample):
+            return telling
+        if not self.elsewhere.confirmed(pair, found):
+            return Telling("not told apart", telling.databases, notes=telling.notes, seconds=telling.seconds)
+        return telling
 
     def _write(self, name: str, pair: Pair, found: Counterexample | GraphCounterexample) -> None:
         if self.folder is None:
@@ -147,8 +173,8 @@ class Agreements:
         self.folder.mkdir(exist_ok=True)
         graph = isinstance(self.store, Graph)
         load = "Turtle: any RDF store loads it."
-        if isinstance(self.store, Databases):
-            load = f"Load it: {_SHELLS[self.store.dialect]} :memory: -init FILE"
+        if not graph:
+            load = f"Load it: {_SHELLS[self.dialect]} :memory: -init FILE"
         heading = [
             f"A {self.unit} on which the gold and the prediction of {name} differ ({found.difference}).",
             *found.marks,
@@ -177,6 +203,9 @@ class Agreements:
             return [f"no agreement was searched for a {self.unit} that proves it wrong"]
         what = "agreement" if self.searched == 1 else "agreements"
         told = f"{self.found:,} of {self.searched:,} {what} proven different by a small {self.unit}"
+        if self.elsewhere is not None:
+            told += f" of {self.dialect}, by rewritten queries"
+            told += ", each replayed on the server" if self.elsewhere.replays else " and not on the server"
         if self.folder is not None and self.found:
             told += f" ({FOLDER}/ holds each)"
         return [f"{told}; the others are not proven equal" if self.found < self.searched else told]

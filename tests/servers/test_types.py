@@ -1,0 +1,94 @@
+"""Values of servers compared as people mean them, through the comparison that all engines share."""
+
+from __future__ import annotations
+
+import pytest
+from tests.servers.running import Postgres, Server
+
+from sensecheck.correct.sql_compare import compare, plan_gold
+from sensecheck.stores import Answer, Request, ServerDatabases
+
+ALIKE = {
+    "postgresql": [
+        ("SELECT 3::numeric(10, 2)", "SELECT 3"),
+        ("SELECT 0.1::numeric + 0.2", "SELECT 0.3::float8"),
+        ("SELECT 12345678901234567890123456789::numeric", "SELECT 12345678901234567890123456789.00"),
+        ("SELECT 'NaN'::float8", "SELECT 'NaN'::numeric"),
+        ("SELECT true", "SELECT 1"),
+        ("SELECT DATE '2026-01-02'", "SELECT TIMESTAMP '2026-01-02 00:00:00'"),
+        ("SELECT DATE '2026-01-02'", "SELECT '2026-01-02'"),
+        ("SELECT TIMESTAMPTZ '2026-01-02 10:00+02'", "SELECT TIMESTAMPTZ '2026-01-02 08:00+00'"),
+        ("SELECT TIMESTAMP '2026-01-02 10:00:00.50'", "SELECT '2026-01-02 10:00:00.5'"),
+        ("SELECT 'infinity'::date, DATE '0044-03-15 BC'", "SELECT 'infinity', '0044-03-15 BC'"),
+        ("SELECT INTERVAL '24 hours'", "SELECT INTERVAL '1 day'"),
+        ("SELECT ARRAY[1, 2, NULL]", "SELECT ARRAY[1.0, 2.00, NULL]"),
+        ("SELECT ARRAY[1, 2]", "SELECT '[1,2]'::json"),
+        ('SELECT \'{"b": 1, "a": [1.0]}\'::json', 'SELECT \'{"a":[1],"b":1.00}\'::jsonb'),
+        ("SELECT '{\"a\": \"x\"}'::jsonb -> 'a'", "SELECT '{\"a\": \"x\"}'::jsonb ->> 'a'"),
+        ("SELECT '\\x00ff'::bytea", "SELECT decode('00FF', 'hex')"),
+        ("SELECT 'ab'::char(5)", "SELECT 'ab'"),
+        ("SELECT 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid", "SELECT 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"),
+        ("SELECT name FROM item ORDER BY name", "SELECT name FROM item ORDER BY name NULLS LAST"),
+    ],
+    "mariadb": [
+        ("SELECT CAST(3 AS DECIMAL(10, 2))", "SELECT 3"),
+        ("SELECT CAST(0.1 AS DECIMAL(10, 5)) + 0.2", "SELECT 3e-1"),
+        ("SELECT CAST('12345678901234567890123456789' AS DECIMAL(40, 0))", "SELECT 12345678901234567890123456789.00"),
+        ("SELECT TRUE", "SELECT 1"),
+        ("SELECT DATE '2026-01-02'", "SELECT TIMESTAMP '2026-01-02 00:00:00'"),
+        ("SELECT DATE '2026-01-02'", "SELECT '2026-01-02'"),
+        ("SELECT TIMESTAMP '2026-01-02 10:00:00.50'", "SELECT '2026-01-02 10:00:00.5'"),
+        ("SELECT CAST('10:00' AS TIME)", "SELECT '10:00:00'"),
+        ("SELECT b'101'", "SELECT X'05'"),
+        ("SELECT UNHEX('00FF')", "SELECT X'00ff'"),
+        ("SELECT name FROM item ORDER BY name", "SELECT name FROM item ORDER BY name IS NOT NULL, name"),
+    ],
+}
+APART = {
+    "postgresql": [
+        ("SELECT 12345678901234567890123456789", "SELECT 12345678901234567890123456788"),
+        ("SELECT NULL::int", "SELECT 0"),
+        ("SELECT NULL::text", "SELECT ''"),
+        ("SELECT TIMESTAMPTZ '2026-01-02 10:00+02'", "SELECT TIMESTAMPTZ '2026-01-02 10:00+00'"),
+        ("SELECT ARRAY[1, 2]", "SELECT ARRAY[2, 1]"),
+        ("SELECT ARRAY[1]", "SELECT 1"),
+        ("SELECT '\\x61'::bytea", "SELECT 'a'"),
+        ("SELECT name FROM item ORDER BY name", "SELECT name FROM item ORDER BY name NULLS FIRST"),
+        ("SELECT name FROM item ORDER BY name DESC", "SELECT name FROM item ORDER BY name DESC NULLS LAST"),
+    ],
+    "mariadb": [
+        ("SELECT CAST('12345678901234567890123456789' AS DECIMAL(40, 0))", "SELECT 12345678901234567890123456788"),
+        ("SELECT NULL", "SELECT 0"),
+        ("SELECT NULL", "SELECT ''"),
+        ("SELECT X'61'", "SELECT 'a'"),
+        ("SELECT name FROM item ORDER BY name", "SELECT name FROM item ORDER BY name IS NULL, name"),
+    ],
+}
+
+
+def test_alike_and_apart(server: Server) -> None:
+    dialect = "postgres" if isinstance(server, Postgres) else "mysql"
+    with ServerDatabases(server.address(), workers=1) as store:
+
+        def told(text: str) -> Answer:
+            outcome = store.execute(Request(text, "shop"))
+            assert isinstance(outcome, Answer), (text, outcome)
+            return outcome
+
+        def equal(gold: str, predicted: str) -> bool:
+            plan = plan_gold(gold, dialect)
+            keyed = told(plan.keyed) if plan.keyed else None
+            return compare(told(gold), told(predicted), plan, keyed).equal
+
+        wrong = [pair for pair in ALIKE[server.name] if not equal(*pair)]
+        wrong += [pair for pair in APART[server.name] if equal(*pair)]
+    assert not wrong
+
+
+def test_json_of_mysql() -> None:
+    """MariaDB keeps JSON as text; what MySQL sends as JSON is read as such."""
+    pytest.importorskip("pymysql")
+    from sensecheck.stores.servers.mysql import _JSON, _cell
+
+    assert _cell('{"b": 1.0, "a": null}', _JSON) == '{"a":null,"b":1}'
+    assert _cell('"x"', _JSON) == "x"

@@ -129,11 +129,11 @@ def test_wording_of_many_voices(language: str, alarms: float, detection: float) 
     assert sum(rates.values()) / len(rates) >= detection, rates
 
 
-@pytest.mark.parametrize(("language", "alarms", "detection"), [("sql", 0.09, 0.92), ("logic2text", 0.08, 0.91)])
+@pytest.mark.parametrize(("language", "alarms", "detection"), [("sql", 0.075, 0.92), ("logic2text", 0.045, 0.92)])
 def test_wording_that_was_kept_apart(language: str, alarms: float, detection: float) -> None:
     """What new sentences give: nobody who writes rules reads these, so a failure names only how many are flagged."""
     flagged, n, rates = alarms_and_detection(language, f"wording_kept_apart_{language}.txt")
-    assert n > 40
+    assert n >= 100
     share, seen = len(flagged) / n, sum(rates.values()) / len(rates)
     assert share <= alarms
     assert seen >= detection

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sensecheck.report.comparison import Comparison as Comparison
     from sensecheck.report.comparison import Comparisons as Comparisons
     from sensecheck.report.comparison import compare as compare
+    from sensecheck.report.merging import merge as merge
     from sensecheck.report.result import Result as Result
     from sensecheck.report.result import load as load
     from sensecheck.statistics.figure import Figure as Figure
@@ -33,6 +34,7 @@ _HOMES = {
     "Comparisons": ".report.comparison",
     "compare": ".report.comparison",
     "load": ".report.result",
+    "merge": ".report.merging",
     "Figure": ".statistics.figure",
     "IntervalOptions": ".statistics.figure",
     "InputError": ".inputs.errors",

@@ -31,6 +31,7 @@ AFTER_QUESTIONS = {
     "compare": "two runs on the same input: is the difference real?",
     "label": "a sheet on which a person labels some of a run's examples",
     "agree": "how far a run's verdicts, and people among themselves, agree with people's labels",
+    "merge": "one run made of the shards that were measured apart (--shard)",
     "run": "run an evaluation file: systems × questions × data; measures only what changed",
     "init": "write a commented evaluation file to start from",
     "look": "what a file is, how many examples it holds, and which command fits",

@@ -15,7 +15,7 @@ from sensecheck.cli.progress import Progress, add_progress
 from sensecheck.network.address import public_text
 from sensecheck.options import Parameter, alternatives, default_words, parameters, settings_of
 from sensecheck.report.escaping import visible
-from sensecheck.report.result import Result
+from sensecheck.report.result import Part, Result
 from sensecheck.stages import REPORT, stage
 
 FORMATS = ("table", "json", "markdown", "latex")
@@ -248,6 +248,9 @@ def check_targets(args: argparse.Namespace) -> None:
 
 def finish(result: Result, args: argparse.Namespace, told: Progress) -> int:
     """Print the figures, write what was asked for, and judge the gates."""
+    if isinstance(result, Part):
+        told.stop()
+        return _of_part(result)
     gates = read_gates(result, args)
     with told.aside():
         result.show(args.format)
@@ -274,6 +277,18 @@ def finish(result: Result, args: argparse.Namespace, told: Progress) -> int:
         sys.stderr.write(f"sensecheck: error: {visible(nothing)}\n")
         return 2
     return 1 if failed else 0
+
+
+def _of_part(part: Part) -> int:
+    """A shard has no figures: what was measured is said, and how to go on."""
+    assert part.shard is not None and part.directory is not None
+    rows = f"{part.rows.height:,} row{'' if part.rows.height == 1 else 's'}"
+    told = f" ({part.shard.told})" if part.shard.told else ""
+    sys.stdout.write(
+        f"shard {part.shard}{told}: {rows} measured, kept in {part.directory.path}\n"
+        "  when all shards are measured: sensecheck merge SHARD … --out RUN\n"
+    )
+    return 0
 
 
 def read_gates(result: Result, args: argparse.Namespace) -> list[Callable[[Result], str]]:

@@ -52,6 +52,7 @@ from sensecheck.report.instrument import Instrument
 from sensecheck.report.question import slicings
 from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
+from sensecheck.runs.shards import NONE_OWN
 from sensecheck.runs.signature import Method
 from sensecheck.runs.stopping import Stopped
 from sensecheck.statistics.measurements import Measurements, concatenated
@@ -419,12 +420,18 @@ class Correct(Instrument):
             if self.proving is not None and not done:
                 self.proving.begin()
             for number, records in enumerate(self.reader.batches()):
+                own = None if number < done else self.own(records.id)
+                if own is not None:
+                    records = records.taking(own)
                 tell_golds_apart(records, self.choices)
                 self.several_golds += len(records.golds)
                 self.unpredicted += sum(map(_predicts_nothing, records.prediction, records.given, records.fault))
                 if number < done:
                     if self.scorer is not None:
                         self.scorer.pass_over(records)
+                    continue
+                if own == []:
+                    yield NONE_OWN
                     continue
                 if self.choices.extract:
                     take_statements(records, self.choices)
@@ -439,8 +446,8 @@ class Correct(Instrument):
                 )
                 if self.proving is not None and scores is not None:
                     rows, shown_texts = self.proving.added(records, scores, rows, shown_texts)
-                yield Batch(self._grouped(rows, records), shown_texts)
-            if self.auditing is not None and self.scorer is not None:
+                yield Batch(self._grouped(rows, records), shown_texts, own)
+            if self.auditing is not None and self.asked.shard is None and self.scorer is not None:
                 self.auditing.look(self.scorer)
 
     def _grouped(self, rows: pl.DataFrame, records: Records) -> pl.DataFrame:
@@ -649,6 +656,12 @@ def _proving(
     on_server: bool,
 ) -> Agreements | None:
     """The search for databases that prove agreements different, where it was asked for and can be made."""
+    if scope is not None and asked_for.shard is not None:
+        raise InputError(
+            "--prove (prove=) makes one suite of what it finds in all records: leave --shard (shard=) and --engine "
+            "(engine=) out",
+            reason=Reason.BAD_OPTION,
+        )
     if suite is not None and (scope is None or asked_for.resume):
         raise InputError(
             "--make-suite (make_suite=) is made of what --prove finds in one run: it needs --prove, without --resume",

@@ -141,6 +141,16 @@ class Records:
             self.extra.setdefault(name, []).extend(column)
         self.origins += other.origins
 
+    def taking(self, rows: Sequence[int]) -> Records:
+        """Only these rows, before anything was done to them."""
+        taken = Records(extra={name: [column[row] for row in rows] for name, column in self.extra.items()})
+        for name in _FIELDS:
+            column = getattr(self, name)
+            setattr(taken, name, [column[row] for row in rows])
+        places = [(path, first + at) for path, first, count in self.origins for at in range(count)]
+        taken.origins = [(*places[row], 1) for row in rows]
+        return taken
+
     def replace(self, row: int, record: Record) -> None:
         for name in _FIELDS:
             getattr(self, name)[row] = getattr(record, name)

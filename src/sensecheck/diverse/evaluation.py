@@ -34,6 +34,7 @@ from sensecheck.report.asking import Asked, WeighedRows, as_original, asked, eva
 from sensecheck.report.instrument import Instrument
 from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
+from sensecheck.runs.shards import NONE_OWN
 from sensecheck.runs.signature import Method
 from sensecheck.stages import READING, staged
 
@@ -207,7 +208,7 @@ class Diverse(Instrument):
                 _refuse_late_classes(batch)
             self._any_references = self._any_references or any(record.groups for record in batch)
             if number >= done:
-                yield measured(batch, self.options, self.asked, chance=bool(self.reader.donors), classes=self._classes)
+                yield self._measured(batch)
             number += 1
         if number == 0:
             raise InputError("there is no query to measure", path=called(self.data, "") or None, reason=Reason.EMPTY)
@@ -216,6 +217,14 @@ class Diverse(Instrument):
             self.notes.append("references came as flat lists: each is a group of its own, so MDS equals PDS")
         if not self._any_references:
             self.notes.append("no references: only figures of the responses themselves")
+
+    def _measured(self, batch: Sequence[SetRecord]) -> Batch:
+        own = self.own([record.id for record in batch])
+        if own == []:
+            return NONE_OWN
+        mine = batch if own is None else [batch[place] for place in own]
+        rows = measured(mine, self.options, self.asked, chance=bool(self.reader.donors), classes=self._classes)
+        return replace(rows, places=own)
 
     def method(self) -> Method:
         files = _content(self.reader.references)

@@ -18,7 +18,7 @@ from sensecheck.options import Parameter, parameters, settings_of
 from sensecheck.statistics.figure import IntervalOptions
 
 # What `run` decides itself: where runs go, how intervals are made, what a system is called.
-OWN = frozenset({"options", "out", "resume", "overwrite", "progress", "system"})
+OWN = frozenset({"options", "out", "resume", "overwrite", "progress", "system", "shard", "engine"})
 # Files whose options take tables and lists as well, so that their hints do not tell.
 _READ = frozenset({"data", "references", "gold", "queries", "schema", "labels", "human"})
 

@@ -22,7 +22,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
@@ -142,6 +142,11 @@ class TableBatch:
     """The number of each row's record, counted from 1 over all inputs (default: its line or record in this one)."""
     class_labels: Sequence[ClassLabels] = ()
     """What is said of integers that stand for classes, by whatever says it, the nearest first."""
+
+    def taking(self, rows: Sequence[int]) -> TableBatch:
+        """Only these rows, counted from 0."""
+        numbers = self.record_numbers
+        return replace(self, frame=self.frame[rows], record_numbers=None if numbers is None else numbers[rows])
 
     def class_names(self, name: str) -> list[ClassNames]:
         """What the integers of a column are called: the names that hold first, then what others say."""

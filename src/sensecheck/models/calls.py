@@ -143,6 +143,20 @@ class CallCache:
             return None
         return Identity(*row[:3]), row[3]
 
+    def take(self, other: CallCache) -> None:
+        """Keep what another file keeps too; answers that are here already stay."""
+        with faults_of(other.path):
+            models = other._db.execute("SELECT id, model, revision, prompt FROM models").fetchall()
+        for number, *who in models:
+            identity = Identity(*map(str, who))
+            model_id = self._id(identity)
+            with faults_of(other.path):
+                answers = other._db.execute("SELECT text, answer FROM calls WHERE model_id=?", (number,))
+                while rows := answers.fetchmany(_LOOKUP_SIZE):
+                    with faults_of(self.path), self._db:
+                        kept = [(model_id, *row) for row in rows]
+                        self._db.executemany("INSERT OR IGNORE INTO calls VALUES (?, ?, ?)", kept)
+
     def count(self, identity: Identity | None = None) -> int:
         with faults_of(self.path):
             if identity is None:

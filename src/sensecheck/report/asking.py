@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar
+from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar, cast
 
 from sensecheck.inputs import half_characters
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
@@ -21,14 +21,17 @@ from sensecheck.inputs.needs import NEEDS_NOTHING, Needs
 from sensecheck.inputs.opening import identity, is_path
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option, Parameter, alternatives, described, flat_signature, parameters, takes_anything
+from sensecheck.report.calls import named, written
 from sensecheck.report.question import slicings
 from sensecheck.report.repeats import check_repeat
+from sensecheck.runs.shards import Shard, shard
 from sensecheck.stages import READING, stage
 from sensecheck.statistics.figure import IntervalOptions
 from sensecheck.statistics.table import Slice
 
 _output = partial(Option, group="output")
 _measured = partial(Option, group="what is measured")
+_spread = partial(Option, group="several processes or machines")
 FILES = Option("files or globs; - is standard input", metavar="FILE")
 """The first parameter of an `evaluate`, on the command line."""
 
@@ -102,6 +105,20 @@ class EveryQuestion(TypedDict, total=False):
     limit: Annotated[int | None, _measured("only the first N records", metavar="N", at_least=1)]
     skip_bad: Annotated[bool, _measured("count bad records as unscored instead of stopping", default=False)]
     options: Annotated[IntervalOptions | None, Option("how intervals are made", group="intervals")]
+    shard: Annotated[
+        str | tuple[int, int] | Shard | None,
+        _spread(
+            "measure only the I-th of N parts, into --out; `sensecheck merge` makes one run of all (slurm: the task of "
+            "a job array)", metavar="I/N",
+        ),
+    ]  # fmt: skip
+    engine: Annotated[
+        Any,
+        _spread(
+            "measure parts at once: processes[:N], dask[:N] (on this machine), or tcp://HOST:PORT (a Dask scheduler)",
+            metavar="ENGINE",
+        ),
+    ]  # fmt: skip
     progress: Callable[[int], None] | None
     """Called with the number of rows that were measured since the last call."""
 
@@ -137,6 +154,8 @@ class Asked:
     human: Any = None
     """Labels, or the files that hold them."""
     progress: Callable[[int], None] | None = None
+    shard: Shard | None = None
+    """The part that is measured, where it is not all."""
     mended: half_characters.Tally = field(default_factory=half_characters.Tally)
     """What reading had to replace."""
 
@@ -206,6 +225,7 @@ def asked(shared: EveryQuestion) -> Asked:
         system=given.get("system"),
         human=given.get("human"),
         progress=given.get("progress"),
+        shard=given.get("shard"),
     )
 
 
@@ -263,6 +283,15 @@ def evaluator(
             _refuse_unknown(function, kwargs, known)
             kwargs.update(_truths(kwargs, known))
             _refuse_values(kwargs, known)
+            if kwargs.get("engine") is not None:
+                from sensecheck.report.spreading import spread
+
+                return cast("_R", spread(evaluate, named(function, args, kwargs)))
+            kwargs.pop("engine", None)
+            if not isinstance(kwargs.get("shard"), Shard | None):
+                call: dict[str, Any] = named(function, args, kwargs)
+                repeated: Callable[..., _R] = evaluate
+                return repeated(**{**call, "shard": _shard(call)})
             parity = kwargs.get("parity")
             if parity is None:
                 names = " or ".join(originals(known["parity"])) if "parity" in known else ""
@@ -289,6 +318,17 @@ def evaluator(
         return evaluate
 
     return decorate
+
+
+def _shard(call: Mapping[str, Any]) -> Shard:
+    """The shard that is asked for, with the call that its manifest keeps."""
+    asked_for = shard(call["shard"])
+    if call.get("out") is None:
+        raise InputError(
+            "a shard (--shard, shard=) is kept in a directory of its own: name one with --out (out=)",
+            reason=Reason.BAD_OPTION,
+        )
+    return replace(asked_for, call=written(call))
 
 
 def _asks_to_gather(given: Mapping[str, Any]) -> bool:

@@ -28,9 +28,10 @@ from sensecheck.instruments import InstrumentError
 from sensecheck.report.asking import Asked
 from sensecheck.report.question import Question
 from sensecheck.report.repeats import check_columns, example_ids, repeats, sample_column, samples_in, taken
-from sensecheck.report.result import NothingScored, Result
+from sensecheck.report.result import NothingScored, Part, Result
 from sensecheck.runs.collecting import Batch, Collected, collect
 from sensecheck.runs.directory import RunDirectory, damage_told
+from sensecheck.runs.shards import NONE_OWN
 from sensecheck.runs.signature import Method, Signature
 from sensecheck.stages import MEASURING, REPORT, SUMMING, at_work, stage, watched
 from sensecheck.statistics.estimate import Estimates, estimate
@@ -89,6 +90,16 @@ class Instrument(ABC):
         """The files that were read, with their digests."""
         return []
 
+    def divisible(self) -> bool:
+        """Whether what a record is measured to be depends on no other record: then shards may be measured apart."""
+        return not self.original
+
+    def own(self, ids: Sequence[str]) -> list[int] | None:
+        """Which of some records this run has to measure, by their places; None: all. Whoever measures no others says
+        where they belong (`Batch.places`); of what is measured whole, a shard takes its rows by `id`.
+        """
+        return None if self.asked.shard is None else self.asked.shard.own(pl.Series(ids, dtype=pl.String))
+
     def check(self) -> None:  # noqa: B027 - most have nothing to check
         """Refuse what cannot be measured, before anything is written."""
 
@@ -101,13 +112,16 @@ class Instrument(ABC):
 
     def _clustered(self, done: int) -> Iterator[Batch]:
         """The batches; samples of one example are a cluster where nothing else says what belongs together."""
+        shard = self.asked.shard
         for number, batch in enumerate(self.batches(done)):
+            if shard is not None and batch.places is None:
+                batch = shard.part_of(batch)
             rows = batch.measurements
-            if number == 0 and not self.original:
+            if number == 0 and rows.width > 1 and not self.original:
                 _refuse_missing(rows, self.asked.sliced)
             if self.asked.repeat is not None and not {"cluster", "unit"} & set(rows.columns):
-                batch = Batch(rows.with_columns(cluster=pl.col("id").cast(pl.String)), batch.examples)
-            yield batch
+                batch = replace(batch, measurements=rows.with_columns(cluster=pl.col("id").cast(pl.String)))
+            yield batch if shard is None else shard.kept(batch)
 
     def _told(self, done: int) -> Iterator[Batch]:
         """The batches; whoever watches is told of each once it is kept, and of those that an earlier run kept."""
@@ -122,15 +136,21 @@ class Instrument(ABC):
                 at_work(MEASURING)(len(batch.measurements), unscored=_unscored(batch.measurements))
 
     def run(self) -> Result:
-        """Measure, estimate, and keep."""
+        """Measure, estimate, and keep; of a shard only the measurements."""
         asked = self.asked
+        if asked.shard is not None and not self.divisible():
+            raise InputError(
+                f"the figures of --as {self.original} (parity=) come of all records in one piece: leave --shard "
+                "(shard=) and --engine (engine=) out",
+                reason=Reason.BAD_OPTION,
+            )
         self.check()
         gathered = self.data.method if isinstance(self.data, Gathered) else {}
         method = {**({"as": self.original} if self.original else {}), **self.method(), **gathered}
         version = instruments.version(self.question.name)
         plan = {
             "question": self.question.name, "version": version, "method": method,
-            **asked.plan(self.data), **self.plan(),
+            **asked.plan(self.data), **self.plan(), **({} if asked.shard is None else {"shard": str(asked.shard)}),
         }  # fmt: skip
         labels = None
         if asked.human is not None and not self.original:
@@ -140,12 +160,17 @@ class Instrument(ABC):
         with stage(MEASURING):
             collected = collect(
                 self._told, out=asked.out, plan=plan, resume=asked.resume, overwrite=asked.overwrite, anew=self.anew,
-                asks=self.asks, progress=asked.progress,
+                asks=self.asks, progress=asked.progress, shard=None if asked.shard is None else asked.shard.marks,
             )  # fmt: skip
+        if asked.shard is not None:
+            return Part.of(self.question, self._signature(method, {}, version), collected, asked.shard)
         # What an interrupted run left may have been changed since.
         old = collected.directory if asked.resume else None
         with nullcontext() if old is None else damage_told(old.path):
             return self._result(collected, method, version, labels)
+
+    def _signature(self, method: Method, usual: Method, version: str) -> Signature:
+        return Signature(self.question.name, dict(method), dict(self.system()), dict(usual), version)
 
     def _result(
         self, collected: Collected, method: dict[str, Any], version: str, labels: pl.DataFrame | None
@@ -166,7 +191,7 @@ class Instrument(ABC):
             method["ci"], usual["ci"] = ci_text(intervals, rows), ci_text(IntervalOptions(), rows)
         result = Result(
             self.question,
-            Signature(self.question.name, method, dict(self.system()), usual, version),
+            self._signature(method, usual, version),
             Estimates([]),
             rows,
             collected.examples,
@@ -323,8 +348,8 @@ class TableInstrument(Instrument):
                 self.sampled = None if self.original or self.asked.repeat else sample_column(batch)
             count += len(batch.frame)
             if number > done:
-                measured = self._measured(batch)
-                rows = measured.measurements
+                measured = self._own_measured(batch)
+                rows = measured.measurements if measured.measurements.width > 1 else rows
                 yield measured
         if not count:
             files = file_sources(self.data)
@@ -332,12 +357,23 @@ class TableInstrument(Instrument):
                 path=files[0].name if len(files) == 1 else None, expected="at least one record",
                 got=self.table.only_bad() or "none", hint="The input holds nothing to measure.", reason=Reason.EMPTY,
             )  # fmt: skip
-        if done <= number and batch is not None and any(file.bad for file in self.table.files):
+        # Lines that could not be read are nobody's: merging adds them.
+        whole = self.asked.shard is None
+        if whole and done <= number and batch is not None and any(file.bad for file in self.table.files):
             # A resumed run may have measured all but these: the last batch says which columns they have.
             like = rows if rows is not None else self._measured(batch).measurements
             lost = self.table.lost_lines(like=like)
             if lost is not None:
                 yield Batch(lost)
+
+    def divisible(self) -> bool:
+        return True
+
+    def _own_measured(self, batch: TableBatch) -> Batch:
+        own = self.own(batch.ids().to_list()) if self.asked.shard is not None else None
+        if own is None:
+            return self._measured(batch)
+        return replace(self._measured(batch.taking(own)), places=own) if own else NONE_OWN
 
     def _measured(self, batch: TableBatch) -> Batch:
         """A batch measured, with the ids of its rows and what slices, clusters and weights need."""

@@ -22,7 +22,9 @@ from sensecheck.report.question import Question, question, slicings
 from sensecheck.report.repeats import Repeats
 from sensecheck.report.stored import ShapeError, check_inputs, check_summary
 from sensecheck.report.tables import Table, decimal, figures_table, interval, slices_table, titled, told
+from sensecheck.runs.collecting import Collected
 from sensecheck.runs.directory import REPORT, SUMMARY, RunDirectory, Shards, damage_told, damaged
+from sensecheck.runs.shards import Shard
 from sensecheck.runs.signature import Signature
 from sensecheck.runs.writing import MANIFEST, RunError, write_named
 from sensecheck.statistics.compare import ALPHA, ComparisonError, compare, flips, scored_differences
@@ -400,6 +402,22 @@ class Result:
         from sensecheck.report.page import fragment
 
         return fragment(self)
+
+
+@dataclass
+class Part(Result):
+    """A shard of a run: its measurements, without figures. `sensecheck.merge` makes a result of all of them."""
+
+    shard: Shard | None = None
+
+    @classmethod
+    def of(cls, question: Question, signature: Signature, collected: Collected, shard: Shard) -> Part:
+        """What a shard measured, its directory marked as finished."""
+        assert collected.directory is not None
+        collected.directory.finish_shard()
+        return cls(
+            question, signature, Estimates([]), collected.measurements, directory=collected.directory, shard=shard
+        )
 
 
 def load(path: str | os.PathLike[str]) -> Result:

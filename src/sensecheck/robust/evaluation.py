@@ -31,6 +31,7 @@ from sensecheck.robust.statements import CANDIDATES, KEEP, TRIES
 from sensecheck.robust.systems import RULES, SMALL, Access, Systems, classifier, settings_line
 from sensecheck.robust.systems import generator as generator_of
 from sensecheck.runs.collecting import Batch
+from sensecheck.runs.shards import NONE_OWN
 from sensecheck.runs.signature import Method
 from sensecheck.stages import MEASURING, at_work
 from sensecheck.statistics.figure import DEFAULT_SEED
@@ -239,11 +240,19 @@ class Robust(ModelInstrument):
                 if number < done:
                     advance.already(len(pairs))
                     continue
+                own = self.own([pair.cluster or pair.id for pair in pairs])
+                if own is not None:
+                    advance.already(len(pairs) - len(own))
+                    pairs = [pairs[place] for place in own]
+                if own == []:
+                    yield NONE_OWN
+                    continue
                 trials = [trial for some in in_batches(iter(pairs), ASKED_PAIRS) for trial in pipeline.trials(some)]
                 each = len(self.choices.polarities)
                 of_pairs = (trials[at : at + each] for at in range(0, len(trials), each))
                 advance(0, unscored=sum(all(trial.reason for trial in of_pair) for of_pair in of_pairs))
-                yield measure(trials, self.pairs.sliced)
+                places = None if own is None else [place for place in own for _ in range(each)]
+                yield replace(measure(trials, self.pairs.sliced), places=places)
             self.cost = costs(model=model, generator=generator)
         self.notes += _notes(self.pairs, model, generator)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -28,6 +28,10 @@ class Batch:
 
     measurements: pl.DataFrame
     examples: pl.DataFrame | None = None
+    places: Sequence[int] | None = None
+    """Where the rows belong in the whole batch, if they are those of a shard."""
+    text_places: Sequence[int] | None = None
+    """The same for examples, where those are not one a row."""
 
 
 @dataclass
@@ -54,24 +58,26 @@ def collect(
     anew: bool = False,
     asks: bool = False,
     progress: Callable[[int], None] | None = None,
+    shard: Mapping[str, Any] | None = None,
 ) -> Collected:
     """Measure everything. `batches(done)` yields the batches from number `done` on, always cut the same way; with
     `anew`, a run that is resumed starts with the first again. With `asks`, measuring asks others, whose answers are
     kept in the run's folder; without, the folder is made once the first batch is there: a slip of the pen leaves none.
+    `shard` is what the manifest says of a part of a run: what needs all rows is left to merging.
     """
     if out is not None and not resume and not asks:
         RunDirectory.check(out, overwrite=overwrite)
         source = batches(0)
         first = list(islice(source, 1))
-        run = RunDirectory.begin(out, plan or {}, overwrite=overwrite)
+        run = RunDirectory.begin(out, plan or {}, overwrite=overwrite, marks=shard)
         collected = _into(run, lambda done: chain(first, source), 0, progress)
     elif out is not None:
-        run = RunDirectory.begin(out, plan or {}, resume=resume, overwrite=overwrite)
+        run = RunDirectory.begin(out, plan or {}, resume=resume, overwrite=overwrite, marks=shard)
         collected = _into(run, batches, 0 if anew else run.completed(), progress)
     else:
         collected = _held(batches, progress)
     # A column that the user names says it all.
-    if (plan or {}).get("cluster"):
+    if (plan or {}).get("cluster") or shard is not None:
         return collected
     old = collected.directory if resume else None
     with nullcontext() if old is None else damage_told(old.path):

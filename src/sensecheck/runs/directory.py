@@ -39,6 +39,8 @@ MOST_BYTES = 256 * 1024 * 1024
 SUMMARY = "summary.json"
 REPORT = "report.html"
 MANIFEST_SCHEMA = "sensecheck.manifest/1"
+RUNNING, MEASURED = "running", "measured"
+"""States of a run that is not complete: at work or interrupted, and a shard with nothing left to measure."""
 _KEPT_ANSWERS = re.compile(r".+\.(?:sqlite|db)(?:-wal|-shm|-journal)?")
 _PLAIN = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY
 
@@ -70,6 +72,17 @@ def damage_told(*runs: Path) -> Iterator[None]:
         ) from error
 
 
+class DifferentPlanError(RunError):
+    """A run that was begun as other work than it is to be resumed as."""
+
+    def __init__(self, path: Path, changes: str) -> None:
+        super().__init__(
+            f"{path} was started differently and cannot be resumed: {changes}. Resume with the same inputs and "
+            "options, or choose another directory."
+        )
+        self.changes = changes
+
+
 class RunDirectory:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -78,12 +91,18 @@ class RunDirectory:
 
     @classmethod
     def begin(
-        cls, path: str | os.PathLike[str], plan: Mapping[str, Any], *, resume: bool = False, overwrite: bool = False
+        cls,
+        path: str | os.PathLike[str],
+        plan: Mapping[str, Any],
+        *,
+        resume: bool = False,
+        overwrite: bool = False,
+        marks: Mapping[str, Any] | None = None,
     ) -> RunDirectory:
         """Create a run directory, or open one that was interrupted.
 
         `plan` is what makes two runs the same work (question, method, inputs); a run is resumed only under the
-        plan it was begun with.
+        plan it was begun with. `marks` is what else its manifest says, of a shard that is a part of a run.
         """
         run = cls(path)
         occupied = run._refuse(resume=resume, overwrite=overwrite)
@@ -91,7 +110,8 @@ class RunDirectory:
             run._check_plan(plan)
             run._clear_leftovers()
             # The plan anew: an earlier version may have written an address with its password into it.
-            run._write(MANIFEST, {**run.manifest(), "state": "running", "plan": _jsonable(plan)})
+            begun = {**run.manifest(), "state": RUNNING, "plan": _jsonable(plan), **_jsonable(marks or {})}
+            run._write(MANIFEST, begun)
             return run
         if occupied:
             run._clear()
@@ -100,12 +120,13 @@ class RunDirectory:
             MANIFEST,
             {
                 "schema": MANIFEST_SCHEMA,
-                "state": "running",
+                "state": RUNNING,
                 "plan": _jsonable(plan),
                 "sensecheck": __version__,
                 "python": platform.python_version(),
                 "polars": pl.__version__,
                 "started": _now(),
+                **_jsonable(marks or {}),
             },
         )
         return run
@@ -125,7 +146,7 @@ class RunDirectory:
             raise RunError(f"{self.path} is not empty and holds no run; choose another directory for --out (out=)")
         if occupied and not resume and not overwrite:
             replaced = "--overwrite (overwrite=True) to replace it"
-            if self.manifest().get("state") == "running":
+            if self.manifest().get("state") == RUNNING:
                 what, advice = "an unfinished run", f"--resume (resume=True) to complete it, {replaced}"
             else:
                 what, advice = "a complete run", replaced
@@ -158,7 +179,7 @@ class RunDirectory:
         names = {p.name for p in self.path.iterdir() if not (p.name.startswith(".") and p.name.endswith(".partial"))}
         if answers and MANIFEST in names:
             names = {name for name in names if not _KEPT_ANSWERS.fullmatch(name)}
-        return not names or (names == {MANIFEST} and self.is_run() and self.manifest().get("state") == "running")
+        return not names or (names == {MANIFEST} and self.is_run() and self.manifest().get("state") == RUNNING)
 
     def _check_plan(self, plan: Mapping[str, Any]) -> None:
         begun = self.manifest().get("plan", {})
@@ -166,17 +187,14 @@ class RunDirectory:
             raise damaged(self.path / MANIFEST, f"its plan is no JSON object but {_kind(begun)}")
         changes = _changes(begun, _jsonable(plan))
         if changes:
-            raise RunError(
-                f"{self.path} was started differently and cannot be resumed: {_some(changes)}. "
-                "Resume with the same inputs and options, or choose another directory."
-            )
+            raise DifferentPlanError(self.path, _some(changes))
 
     def _clear(self) -> None:
         """Remove a run that is to be replaced. If that is cut off, an unfinished run is left, which can be begun again
         or replaced: the manifest, without which the folder would be somebody else's, stays until the next one takes
         its place.
         """
-        self._write(MANIFEST, {**self.manifest(), "state": "running"})
+        self._write(MANIFEST, {**self.manifest(), "state": RUNNING})
         # From the first one on: a run without it has nothing that could be taken up.
         shards = [*self.shards("measurements"), *self.shards("examples")]
         for path in [self.path / SUMMARY, *shards, self.path / REPORT, *self.path.glob(".*.partial")]:
@@ -198,6 +216,12 @@ class RunDirectory:
         return self._read(MANIFEST)
 
     def summary(self) -> dict[str, Any]:
+        if (shard := self.manifest().get("shard")) is not None:
+            number, count = (shard.get(part) if isinstance(shard, dict) else "?" for part in ("number", "count"))
+            raise RunError(
+                f"{self.path} is shard {number} of {count} of a run and has no figures of its own; put them together "
+                "first: sensecheck merge SHARD … --out RUN"
+            )
         if not os.path.lexists(self.path / SUMMARY):
             raise RunError(
                 f"{self.path} has no {SUMMARY}: the run did not finish; complete it with --resume (resume=True)"
@@ -241,6 +265,16 @@ class RunDirectory:
         _write_parquet(target, full(measurements))
         return target
 
+    def batch(self, kind: str, index: int) -> pl.DataFrame | None:
+        """What one batch left of a kind, if it left any."""
+        path = self.path / f"{kind}-{index:05d}.parquet"
+        return _frame_of(path) if os.path.lexists(path) else None
+
+    def finish_shard(self) -> None:
+        """All batches of this part of a run are measured."""
+        shards = {path.name: _digest(path) for kind in KINDS for path in self.shards(kind)}
+        self._write(MANIFEST, {**self.manifest(), "state": MEASURED, "shards": shards, "finished": _now()})
+
     def finish(self, summary: Mapping[str, Any], *, inputs: Sequence[Mapping[str, Any]]) -> None:
         self._write(SUMMARY, _jsonable(summary))
         self._write(
@@ -274,7 +308,7 @@ class RunDirectory:
     def _digests(self) -> Mapping[str, str]:
         """What a complete run says of its shards; an unfinished one says nothing."""
         manifest = self.manifest()
-        known = manifest.get("shards") if manifest.get("state") == "complete" else None
+        known = manifest.get("shards") if manifest.get("state") in ("complete", MEASURED) else None
         return known if isinstance(known, dict) else {}
 
     def discard(self) -> None:
@@ -416,6 +450,11 @@ def _changes(begun: Mapping[str, Any], current: Mapping[str, Any]) -> list[str]:
             name = key if len(key) <= 60 else f"{key[:60]}…"  # anybody may have changed the manifest
             changes.append(f"{name} was {_spelled(was)}, now {_spelled(now)}")
     return changes
+
+
+def changes_told(begun: Mapping[str, Any], current: Mapping[str, Any]) -> str:
+    """What differs between two plans in a few words; nothing where they are the same."""
+    return _some(_changes(begun, current))
 
 
 def _some(changes: Sequence[str]) -> str:

@@ -1,0 +1,138 @@
+"""One run made of its shards: `sensecheck.merge`, and what engines end with.
+
+The batches of all shards are put together in a new run, the answers that they were given in one file; then the question
+is asked once more as of a run that was stopped after its last batch. So all that follows from measurements is made by
+the code that makes it of one run, from the same rows in the same order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from sensecheck import instruments
+from sensecheck._version import __version__
+from sensecheck.models.calls import CallCache
+from sensecheck.report.calls import read_back
+from sensecheck.report.result import Result
+from sensecheck.runs.directory import MEASURED, DifferentPlanError, RunDirectory, changes_told, damaged
+from sensecheck.runs.shards import join
+from sensecheck.runs.writing import MANIFEST, RunError
+from sensecheck.stores.cache import ResultCache
+
+_ANSWERS = {"calls.sqlite": CallCache, "answers.db": ResultCache}
+"""Files of kept answers in a run, and what reads them."""
+
+
+def merge(
+    shards: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str], *, resume: bool = False,
+    overwrite: bool = False, call: Mapping[str, Any] | None = None,
+) -> Result:  # fmt: skip
+    """One result of the shards of a run, whatever their order; nothing is measured or asked again.
+
+    out: where the run is kept. resume: go on with a merging that was stopped. call: the keywords of `evaluate`, where
+    they are not those that the shards name (data in memory).
+    """
+    runs = [RunDirectory.open(path) for path in shards]
+    if Path(out).resolve() in (run.path.resolve() for run in runs):
+        raise RunError(f"{out} is one of the shards; choose another directory for --out (out=)")
+    _check(runs)
+    manifest = runs[0].manifest()
+    plan = {name: value for name, value in manifest["plan"].items() if name != "shard"}
+    evaluate = instruments.room(str(plan["question"])).evaluate
+    given = read_back(evaluate, manifest.get("call", {})) if call is None else dict(call)
+    was_there = Path(out).exists()
+    into = RunDirectory.begin(out, plan, resume=resume, overwrite=overwrite)
+    for run in runs:
+        take_answers(run.path, into.path)
+    join(runs, into)
+    try:
+        result: Result = evaluate(**{**given, "out": into.path, "resume": True})
+    except DifferentPlanError as error:
+        if not was_there:
+            into.discard()
+        raise RunError(
+            f"{', '.join(str(run.path) for run in runs[:3])}{' …' if runs[3:] else ''} cannot be merged, as what they "
+            f"measured has changed since: {error.changes}. Bring it back as it was, or measure all shards again"
+        ) from None
+    return result
+
+
+def take_answers(source: Path, target: Path) -> None:
+    for name, kind in _ANSWERS.items():
+        if (source / name).is_file():
+            with closing(kind(source / name)) as answers, closing(kind(target / name)) as kept:
+                kept.take(answers)
+
+
+# ---- do they belong together?
+
+
+def _check(runs: Sequence[RunDirectory]) -> None:
+    """Refuse what is no shard, not finished, of another run, there twice or missing: one message that names it."""
+    if not runs:
+        raise RunError("no shard is named; give the directories of all: sensecheck merge shard-*/ --out RUN")
+    numbers: dict[int, list[RunDirectory]] = defaultdict(list)
+    count = _numbered(runs[0])[1]
+    first = runs[0].manifest()
+    for run in runs:
+        number, its_count = _numbered(run)
+        manifest = run.manifest()
+        if manifest.get("state") != MEASURED:
+            raise RunError(
+                f"{run.path} (shard {number} of {its_count}) is unfinished; complete it first: the command that began "
+                "it with --resume (resume=True)"
+            )
+        if its_count != count:
+            raise RunError(
+                f"{run.path} is shard {number} of {its_count}, and {runs[0].path} is one of {count}: they are shards "
+                "of different runs"
+            )
+        if manifest.get("sensecheck") != __version__:
+            raise RunError(
+                f"{run.path} (shard {number} of {count}) was measured by sensecheck {manifest.get('sensecheck')}, and "
+                f"this is {__version__}; merge with that version, or measure it again"
+            )
+        differences = changes_told(_whole(first), _whole(manifest))
+        if differences:
+            raise RunError(
+                f"{run.path} (shard {number} of {count}) is of another run than {runs[0].path}: {differences}"
+            )
+        if run.completed() != runs[0].completed():
+            raise damaged(run.path, f"it has {run.completed():,} batches, and {runs[0].path} {runs[0].completed():,}")
+        run.measurements()  # compares every file with what the manifest says of it
+        run.examples()
+        numbers[number].append(run)
+    for number, same in sorted(numbers.items()):
+        if len(same) > 1:
+            named = " and ".join(str(run.path) for run in same[:2])
+            raise RunError(f"shard {number} of {count} is there twice: {named}; name it once")
+    missing = [number for number in range(1, count + 1) if number not in numbers]
+    if missing:
+        some = ", ".join(map(str, missing[:8])) + (f" and {len(missing) - 8:,} more" if len(missing) > 8 else "")
+        are = "shard is" if len(missing) == 1 else "shards are"
+        raise RunError(f"of {count} shards, {len(numbers)} were given; the missing {are} {some}")
+
+
+def _whole(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in manifest["plan"].items() if name != "shard"}
+
+
+def _numbered(run: RunDirectory) -> tuple[int, int]:
+    """The number of a shard, and of how many it is one."""
+    manifest = run.manifest()
+    marks = manifest.get("shard")
+    if marks is None:
+        raise RunError(f"{run.path} is a run of its own and no shard: there is nothing to merge it with")
+    number, count = (marks.get(part) if isinstance(marks, dict) else None for part in ("number", "count"))
+    if not (type(number) is int and type(count) is int and 1 <= number <= count):
+        raise damaged(run.path / MANIFEST, "it does not say which shard this is")
+    if not isinstance(manifest.get("plan"), dict) or "question" not in manifest["plan"]:
+        raise damaged(run.path / MANIFEST, "it does not say what was measured")
+    if not isinstance(manifest.get("call", {}), dict):
+        raise damaged(run.path / MANIFEST, "it does not say how it was measured")
+    return number, count

@@ -22,7 +22,7 @@ from sensecheck.models.adapting import Adapting
 from sensecheck.models.dialects import NotSaidError, Question, dialect_of
 from sensecheck.models.said import FINISHES, Said
 from sensecheck.models.spending import Budget, SpentError
-from sensecheck.network.address import Address, public_address
+from sensecheck.network.address import Address, public_address, with_variables
 from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
 from sensecheck.network.scrubbing import REPEATED, without_secrets
 
@@ -111,6 +111,7 @@ class Endpoint:
     budget: Budget = field(default_factory=Budget, repr=False)
 
     def __post_init__(self) -> None:
+        self.url = with_variables(self.url)
         try:
             address = Address(self.url)
         except ValueError:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 from urllib.parse import quote, unquote, unquote_plus, urlsplit
+
+from sensecheck.inputs.errors import InputError
+from sensecheck.inputs.reasons import Reason
 
 # Words in the names of parameters and settings that say who asks, not what is asked.
 _SECRET_WORDS = (
@@ -33,6 +37,7 @@ _ADDRESS = re.compile(
     r"|(?<![\w.%+~-])[\w.%+~-]{1,100}:(?:(?!//)[^\s'\"<>`@]){1,200}@[\w.-]{1,255}(?::\d|/)[^\s'\"<>`]*",
     re.IGNORECASE,
 )
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]{0,200})\}")
 _SCHEME = re.compile("https?:/*|[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
 # What a request line may hold as it stands: everything that is printed in ASCII, but no space.
 _AS_IT_STANDS = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
@@ -131,6 +136,48 @@ def public_text(text: str) -> str:
     "no data in 'http://localhost/sparql'"
     """
     return _ADDRESS.sub(lambda match: public_address(match[0]), text) if "://" in text or "@" in text else text
+
+
+def with_variables(url: str) -> str:
+    """The address with what stands in it for a secret, `${NAME}`, put in from the environment of this process.
+
+    >>> os.environ["WORD"] = "a/b"
+    >>> with_variables("https://me:${WORD}@example.org/sparql")
+    'https://me:a%2Fb@example.org/sparql'
+    """
+    if "${" not in url:
+        return url
+    if "${" in public_address(url):
+        raise InputError(
+            f"{public_address(url)!r}: ${{NAME}} may stand for a user, a password or a key in an address, and for "
+            "nothing else",
+            reason=Reason.BAD_OPTION,
+        )
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1])
+        if not found:
+            raise InputError(
+                f"{public_address(url)!r}: the environment has no variable {match[1]}, which the address asks for",
+                reason=Reason.BAD_OPTION,
+            )
+        return quote(found, safe="")
+
+    return _VARIABLE.sub(value, url)
+
+
+def holds_secrets(text: str) -> bool:
+    """Whether an address in the text holds a password or key itself, and not only the variable of one.
+
+    >>> holds_secrets("https://me:pw@example.org"), holds_secrets("https://me:${PW}@example.org")
+    (True, False)
+    """
+    if public_text(text) == text:
+        return False
+    try:
+        return not all("${" in secret for secret in Address(text).secrets)
+    except ValueError:
+        return True
 
 
 class Address:

@@ -115,7 +115,7 @@ class EveryQuestion(TypedDict, total=False):
     engine: Annotated[
         Any,
         _spread(
-            "measure parts at once: processes[:N], dask[:N] (on this machine), or tcp://HOST:PORT (a Dask scheduler)",
+            "measure parts at once: processes[:N], dask[:N] (on this machine), or tcp://HOST:8786 (a Dask scheduler)",
             metavar="ENGINE",
         ),
     ]  # fmt: skip

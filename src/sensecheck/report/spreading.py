@@ -27,14 +27,14 @@ from sensecheck.engine.executors import Engine, opened
 from sensecheck.engine.workers import alone_in, is_copy, new_process, one_at_a_time, scratch, watch_parent
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.reasons import Reason
-from sensecheck.network.address import public_text
+from sensecheck.network.address import holds_secrets
 from sensecheck.report.calls import OF_ONE_RUN
 from sensecheck.report.merging import merge, take_answers
 from sensecheck.report.result import Result
 from sensecheck.runs.directory import MEASURED, RunDirectory
 from sensecheck.runs.shards import Shard
 from sensecheck.runs.stopping import Stopped
-from sensecheck.runs.writing import RunError, remove, replace_file
+from sensecheck.runs.writing import MANIFEST, RunError, remove, replace_file
 from sensecheck.stages import MEASURING, stage
 
 _MARK = "spread.json"
@@ -85,7 +85,12 @@ def _into(out: Path, evaluate: Callable[..., Any], given: Mapping[str, Any], cal
             Task(evaluate, given, number, int(marks["count"]), str(shards), str(marks["token"]), str(out))
             for number in range(1, int(marks["count"]) + 1)
         ]
-        _measure([task for task in tasks if not _is_measured(task.place)], len(tasks), engine)
+        try:
+            _measure([task for task in tasks if not _is_measured(task.place)], len(tasks), engine)
+        except ValueError:
+            if {path.name for path in shards.glob("shard-*/*")} <= {MANIFEST}:
+                _clear(shards)  # a slip of the pen leaves nothing behind
+            raise
     again = bool(marks["overwrite"])
     merged = merge([task.place for task in tasks], out, resume=not again, overwrite=again, call=given)
     _clear(shards)
@@ -134,7 +139,7 @@ def _is_measured(place: Path) -> bool:
 def _refuse_secrets(given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         for text in _texts(value):
-            if public_text(text) != text:
+            if holds_secrets(text):
                 raise InputError(
                     "holds a password or key, which is not sent to the workers of a cluster", field=name,
                     hint="Write ${NAME} in its place: workers take it from their own environment.",
@@ -144,8 +149,7 @@ def _refuse_secrets(given: Mapping[str, Any]) -> None:
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
-        # What stands for a secret is none.
-        yield value if "${" not in value else ""
+        yield value
     elif isinstance(value, Mapping):
         for one in value.values():
             yield from _texts(one)

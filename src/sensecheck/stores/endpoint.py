@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import orjson
 
 from sensecheck.language.sparql.results import TooLargeError, json_part, json_parts, json_rows
-from sensecheck.network.address import Address, public_address
+from sensecheck.network.address import Address, public_address, with_variables
 from sensecheck.network.exchange import ExchangeError, Exchanges, Fault, Reply
 from sensecheck.network.scrubbing import REPEATED
 
@@ -49,6 +49,7 @@ class Endpoint:
         services: Iterable[str] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
+        url = with_variables(url)
         try:
             address = Address(url)
         except ValueError:

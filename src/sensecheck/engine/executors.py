@@ -55,7 +55,8 @@ def opened(engine: Any) -> Iterator[Engine]:
             yield made
     else:
         raise InputError(
-            field="engine", expected="processes[:N], dask[:N], tcp://HOST:8786 of a scheduler, or an Executor from Python",
+            field="engine",
+            expected="processes[:N], dask[:N], tcp://HOST:8786 of a scheduler, or an Executor from Python",
             got=shown(engine, 60), reason=Reason.BAD_OPTION,
         )  # fmt: skip
 

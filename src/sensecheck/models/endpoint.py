@@ -8,6 +8,7 @@ back; a field that the server does not take is left out or called otherwise (`ad
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -33,6 +34,7 @@ _RETRIED_STATUSES = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522,
 _MOST_ANSWER_BYTES = 8 * 1024 * 1024
 _CONNECT_SECONDS = 10.0
 """An address that swallows connections is found out sooner than an answer that takes its time."""
+_SECONDS_AFTER_INTERRUPT = 1.0
 _PROMPT_STATUSES = frozenset((400, 413, 422))
 """What may be wrong with one prompt alone; a run ends when nothing else comes."""
 _CONNECTION_TRIES = 3
@@ -297,11 +299,19 @@ class Endpoint:
         workers = _Workers(min(self.concurrency, len(items)), lambda index: ask(items[index]))
         waiting = iter(range(len(items)))
         spent: SpentError | None = None
+        interrupted: KeyboardInterrupt | None = None
         try:
             workers.begin(waiting)
             while workers.running:
                 batch: list[tuple[int, Value | CallError]] = []
-                for index, value in workers.done():
+                try:
+                    come = workers.done()
+                except KeyboardInterrupt as stop:
+                    # What is under way was paid for: what comes within a second is kept.
+                    interrupted = stop
+                    self._stopping.set()
+                    come = workers.within(_SECONDS_AFTER_INTERRUPT)
+                for index, value in come:
                     if isinstance(value, SpentError):
                         spent = value
                     elif isinstance(value, BaseException) and not isinstance(value, CallError):
@@ -312,6 +322,8 @@ class Endpoint:
                         self._failures_in_a_row = self._failures_in_a_row + 1 if failed else 0
                 if batch:
                     yield batch
+                if interrupted is not None:
+                    raise interrupted
                 self._lose_patience([value for _, value in batch if isinstance(value, CallError)])
                 # Only now: whoever takes the answers has put them on disk, so what a kill can cost is never more
                 # than the calls that may run at once.
@@ -351,12 +363,26 @@ class _Workers:
 
     def done(self) -> list[tuple[int, Any]]:
         """What has come since the last look; at least one."""
-        found = [self._answered.get()]
+        found: list[tuple[int, Any]] = []
+        while not found:
+            with contextlib.suppress(queue.Empty):
+                # Not for ever: a signal that another thread was given is heard between two waits.
+                found.append(self._answered.get(timeout=0.1))
         while len(found) < self.running:
             try:
                 found.append(self._answered.get_nowait())
             except queue.Empty:
                 break
+        self.running -= len(found)
+        return found
+
+    def within(self, seconds: float) -> list[tuple[int, Any]]:
+        """What comes in this time."""
+        until = time.monotonic() + seconds
+        found: list[tuple[int, Any]] = []
+        while len(found) < self.running and (left := until - time.monotonic()) > 0:
+            with contextlib.suppress(queue.Empty):
+                found.append(self._answered.get(timeout=left))
         self.running -= len(found)
         return found
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from .cache import ResultCache, request_key
 from .embedded import Graph
+from .endpoint import Endpoint
 from .limits import Limits
 from .outcomes import Outcome, Request
 from .sql_store import SqlStore
@@ -71,10 +72,12 @@ def answers(
             missing.append(request)
             keys.append(key)
     unstored: list[tuple[int, Outcome]] = []
+    # A server is asked over the network: what it answered is on disk before the next answer is looked at.
+    most = 1 if isinstance(store, Endpoint) else _BATCH
     try:
         for numbered_outcome in run(missing):
             unstored.append(numbered_outcome)
-            if len(unstored) >= _BATCH:
+            if len(unstored) >= most:
                 cache.put_many(((keys[i], outcome) for i, outcome in unstored), limits)
                 batch, unstored = unstored, []
                 for i, outcome in batch:

@@ -22,6 +22,7 @@ from .sparql_gate import STANDARD_PREFIXES, admit, prefixes_print
 
 _MEDIA_TYPE = "application/sparql-results+json"
 _CONNECT_SECONDS = 5.0
+_SECONDS_AFTER_INTERRUPT = 1.0
 
 
 class Endpoint:
@@ -208,9 +209,22 @@ class Endpoint:
             thread.start()
         running = len(threads)
         first_error: BaseException | None = None
+        until: float | None = None
         try:
             while running:
-                outcome = outcomes.get()
+                try:
+                    # Not for ever: a signal that another thread was given is heard between two waits.
+                    outcome = outcomes.get(timeout=0.1)
+                except queue.Empty:
+                    if until is not None and time.monotonic() > until:
+                        break
+                    continue
+                except KeyboardInterrupt as stop:
+                    # What the server is at work on was asked for: what comes within a second is kept.
+                    stopping.set()
+                    until = time.monotonic() + _SECONDS_AFTER_INTERRUPT
+                    first_error = stop
+                    continue
                 if outcome is None:
                     running -= 1
                 elif isinstance(outcome, BaseException):

@@ -58,6 +58,20 @@ def test_a_worker_that_dies_is_replaced(graph_file: Path) -> None:
         assert isinstance(store.execute(Request("ASK { ?s ?p ?o }")), Answer)
 
 
+def test_a_query_whose_worker_is_killed_is_run_again(graph_file: Path) -> None:
+    """Whoever kills a worker, at work or idle, changes no outcome."""
+    texts = [f"SELECT ?x WHERE {{ <http://e/{i}> <http://e/p> ?x }}" for i in range(300)]
+    with Graph(graph_file, workers=2) as store:
+        outcomes = []
+        for number, outcome in store.run(map(Request, texts)):
+            outcomes.append((number, outcome))
+            if len(outcomes) % 40 == 1:
+                os.kill(store.pool.pids()[1], signal.SIGKILL)
+        assert store.pool.replaced >= 6
+    values = [outcome.rows[0][0].value for _, outcome in sorted(outcomes) if isinstance(outcome, Answer)]  # type: ignore[union-attr]
+    assert values == [f"http://e/{i + 1}" for i in range(300)]
+
+
 def test_nothing_is_left_running(graph_file: Path) -> None:
     store = Graph(graph_file, workers=2)
     store.execute_many([Request("ASK { ?s ?p ?o }"), Request("ASK { ?o ?p ?s }")])

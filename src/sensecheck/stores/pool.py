@@ -195,17 +195,17 @@ class WorkerPool:
         """
         self.open()
         most = self.limits.seconds if seconds is None else min(seconds, self.limits.seconds)
-        pending = enumerate(requests)
+        pending = _Pending(enumerate(requests))
         exhausted = False
         with selectors.DefaultSelector() as selector:
             for worker in self._workers:
                 selector.register(worker.channel, selectors.EVENT_READ, worker)
             try:
                 while True:
-                    if not exhausted:
+                    if not exhausted or pending.again:
                         exhausted = yield from self._hand_out(pending, selector)
                     if self._busy():
-                        yield from self._collect_replies(selector, most)
+                        yield from self._collect_replies(selector, most, pending)
                         yield from self._end_overdue(selector, most)
                     elif exhausted:
                         return
@@ -218,14 +218,14 @@ class WorkerPool:
         return [worker for worker in self._workers if worker.job >= 0]
 
     def _hand_out(
-        self, pending: Iterator[tuple[int, Request]], selector: selectors.BaseSelector
+        self, pending: _Pending, selector: selectors.BaseSelector
     ) -> Generator[tuple[int, Outcome], None, bool]:
         """Give every free worker a request, and start workers up to the size of the pool; whether none is left to
         give. What no worker took has its outcome at once.
         """
         idle = [worker for worker in self._workers if worker.job < 0]
         while idle or len(self._workers) < self.size:
-            numbered_request = next(pending, None)
+            numbered_request = pending.next()
             if numbered_request is None:
                 return True
             number, request = numbered_request
@@ -242,10 +242,13 @@ class WorkerPool:
             if failure is not None:
                 selector.unregister(worker.channel)
                 self._end_worker(worker, "kill")
-                yield number, failure
+                if not pending.once_more(number):
+                    yield number, failure
         return False
 
-    def _collect_replies(self, selector: selectors.BaseSelector, most: float) -> Iterator[tuple[int, Outcome]]:
+    def _collect_replies(
+        self, selector: selectors.BaseSelector, most: float, pending: _Pending
+    ) -> Iterator[tuple[int, Outcome]]:
         """Wait until a worker says something or the longest at work is overdue; the outcomes that are whole."""
         first_start = min(worker.started for worker in self._busy())
         seconds_left = first_start + most + GRACE_SECONDS - time.monotonic()
@@ -260,7 +263,9 @@ class WorkerPool:
                 self._end_worker(worker, "kill")
             elif worker.job >= 0:  # it died over this job
                 selector.unregister(worker.channel)
-                outcome = self._why_it_died(worker)
+                killed, outcome = self._why_it_died(worker)
+                if killed and pending.once_more(number):
+                    continue
             elif worker.retiring:
                 selector.unregister(worker.channel)
                 self._end_worker(worker, "kill")
@@ -352,19 +357,52 @@ class WorkerPool:
         worker.received = bytearray()
         return outcome
 
-    def _why_it_died(self, worker: _Worker) -> Failure:
+    def _why_it_died(self, worker: _Worker) -> tuple[bool, Failure]:
+        """Whether somebody killed it within its time, and the outcome that its end stands for."""
         seconds = time.monotonic() - worker.started
         ending = self._end_worker(worker, "end")
         status = int(ending["status"])
         if status == -signal.SIGXCPU or (status == -signal.SIGKILL and seconds > self.limits.seconds):
-            return _timeout(self.limits.seconds, seconds)
+            return False, _timeout(self.limits.seconds, seconds)
         # An allocation that failed aborts, or its missing result is used as if it were there; the kernel kills.
         no_memory = status in (-signal.SIGABRT, -signal.SIGKILL, _OUT_OF_MEMORY_STATUS)
         if status in (-signal.SIGSEGV, -signal.SIGBUS):
             no_memory = (int(ending["resident"]) - worker.resident) * _SHARE_AT_CRASH > self.limits.memory
         if no_memory:
-            return Failure(Reason.MEMORY, f"more than {self.limits.memory:,} bytes of memory", seconds)
-        return Failure(Reason.ENGINE_ERROR, f"the engine crashed (status {status})", seconds)
+            why = Failure(Reason.MEMORY, f"more than {self.limits.memory:,} bytes of memory", seconds)
+        else:
+            why = Failure(Reason.ENGINE_ERROR, f"the engine crashed (status {status})", seconds)
+        return status == -signal.SIGKILL, why
+
+
+class _Pending:
+    """Requests that no worker has yet. One whose worker was killed from outside is handed out once more: only where
+    that happens again is it the query's doing (the kernel kills what takes too much memory).
+    """
+
+    def __init__(self, requests: Iterator[tuple[int, Request]]) -> None:
+        self._requests = requests
+        self._given: dict[int, Request] = {}
+        self._repeated: set[int] = set()
+        self.again: list[int] = []
+
+    def next(self) -> tuple[int, Request] | None:
+        if self.again:
+            number = self.again.pop()
+            return number, self._given[number]
+        numbered_request = next(self._requests, None)
+        if numbered_request is not None:
+            number, request = numbered_request
+            self._given[number] = request
+        return numbered_request
+
+    def once_more(self, number: int) -> bool:
+        """Put a request back, unless it was put back before."""
+        if number in self._repeated:
+            return False
+        self._repeated.add(number)
+        self.again.append(number)
+        return True
 
 
 def _cores() -> int:

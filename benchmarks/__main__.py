@@ -15,7 +15,7 @@ from benchmarks.golden import SHARED
 # What each of them needs besides sensecheck and its peers, which are left out where they are not installed.
 BENCHMARKS = {
     "resampling": "", "interval_cost": "", "calibration": "", "calibration_figures": "", "adaptive_binning": "",
-    "read_logits": "", "scale": "", "large_runs": "",
+    "read_logits": "", "scale": "", "large_runs": "", "spreading": "distributed",
     "diverse_bench": "golden", "faithful_bench": "golden", "correct_bench": "",
     "recognition": "", "endpoint_throughput": "",
     "nli_throughput": "transformers", "statements": "golden",

@@ -303,3 +303,15 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main([*merging, "--quiet", "--format", "json"]) == 0
     merged = json.loads(capsys.readouterr().out)
     assert merged == whole
+
+
+def test_batches_of_any_size_may_have_no_text_or_no_record_of_a_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sensecheck.calibrated.logits import LogitsReader
+
+    call = calls(tmp_path)["calibrated"]
+    whole = evaluate("calibrated", **call)
+    monkeypatch.setitem(LogitsReader.__init__.__kwdefaults__, "block_bytes", 1 << 11)
+    merged = sensecheck.merge(_sharded("calibrated", 5, tmp_path, **call), tmp_path / "run")
+    assert digits(merged) == digits(whole)

@@ -64,10 +64,21 @@ def faults_of(path: Path | None) -> Iterator[None]:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             raise CacheError(f"{path} is in use by another process; wait for it, or name another --cache") from None
+        if isinstance(error, sqlite3.OperationalError) and _has_no_room(error):
+            raise CacheError(
+                f"{path} could not be written: the disk is full; make room and run the same command with --resume "
+                "(resume=True)"
+            ) from None
         raise CacheError(
             f"{path} cannot be used to keep answers: it is no SQLite file, or is damaged; remove it (what "
             "was kept is then asked again) or name another with --cache (cache=)"
         ) from None
+
+
+def _has_no_room(error: sqlite3.OperationalError) -> bool:
+    # Beside a full disk, what SQLite keeps in memory that files stand for (its -shm) fails as an error of input and
+    # output when it grows.
+    return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL or "disk I/O" in str(error)
 
 
 def _refuse_foreign(path: Path, connection: sqlite3.Connection, tables: Mapping[str, Sequence[str]]) -> None:

@@ -63,9 +63,10 @@ class Shard:
     @staticmethod
     def kept(batch: Batch) -> Batch:
         """A batch of its rows as it is kept: with their places."""
+        of_texts = batch.places if batch.text_places is None else batch.text_places
         return Batch(
             _placed(batch.measurements, batch.places),
-            None if batch.examples is None else _placed(batch.examples, batch.text_places or batch.places),
+            None if batch.examples is None else _placed(batch.examples, of_texts),
         )
 
 

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test hosts test-servers fuzz bench lint docs-check clean
+.PHONY: demo test test-faults hosts test-servers fuzz bench lint docs-check clean
 
 demo: $(STAMP)
 	@$(BIN)/sensecheck demo --out demo-run --overwrite
@@ -30,6 +30,11 @@ test-servers: $(STAMP)-test
 FUZZ ?= --mutations 100000 --jobs 2
 fuzz: $(STAMP)-test
 	$(BIN)/python -m tests.fuzz $(FUZZ)
+
+# Processes killed and disks filled at random moments, twenty of each kind; an hour. FAULTS="--times 2" does less.
+FAULTS ?= --times 20
+test-faults: $(STAMP)-test
+	$(BIN)/python -m tests.faults $(FAULTS)
 
 lint: $(STAMP)-test
 	$(BIN)/ruff check src tests benchmarks scripts

@@ -1,6 +1,7 @@
 """One run by one process, by several and by a Dask cluster: the same digits however it is cut, and rows per second.
 
 python -m benchmarks spreading --digits    ways of measuring × sizes of batches × questions, each against one process
+python -m benchmarks spreading --constants processor time and bytes a row, of which a cluster's time follows
 python -m benchmarks spreading --speed     rows per second of two questions, by 1 and N processes and by Dask
 """
 
@@ -152,23 +153,55 @@ def show_speed(processes: int, confidences: int, sentences: int) -> None:
                 print(f"| {name} | {count:,} | {way} | {seconds:.1f} s | {count / seconds:,.0f} |", flush=True)
 
 
+def show_constants(confidences: int, sentences: int) -> None:
+    """Processor time a row: what every shard pays for reading, what is shared, and what merging takes."""
+    from sensecheck import demo
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        schema = {"schema": demo.path("tables.json"), "dialect": "sqlite"}
+        work = {
+            "calibrated": (confidences, {"data": _rows(folder, confidences)}),
+            "faithful": (sentences, {"data": _sentences(folder, sentences), **schema}),
+        }
+        for name, (count, call) in work.items():
+            evaluate(name, **{**call, "limit": 100})  # what is imported once
+            spent = {}
+            for shards in (1, 64):
+                begun = time.process_time()
+                evaluate(name, **call, shard=(1, shards), out=folder / f"{name}-{shards}")
+                spent[shards] = (time.process_time() - begun) / count
+            begun = time.process_time()
+            sensecheck.merge([folder / f"{name}-1"], folder / f"{name}-run")
+            merging = (time.process_time() - begun) / count
+            shared = (spent[1] - spent[64]) * 64 / 63
+            size = sum(path.stat().st_size for path in (folder / f"{name}-1").glob("*.parquet")) / count
+            micro = [1e6 * seconds for seconds in (spent[1] - shared, shared, merging)]
+            print(f"| {name} | {count:,} | {' | '.join(f'{m:.1f} µs' for m in micro)} | {size:.0f} B |", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--digits", nargs="*", metavar="SIZE", help="the table of digits, of these sizes or all")
     parser.add_argument("--speed", action="store_true", help="rows per second")
+    parser.add_argument("--constants", action="store_true", help="processor time and bytes a row")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of calibrated")
     parser.add_argument("--sentences", type=int, default=20_000, help="rows of faithful")
     given = parser.parse_args()
     same = True
-    if given.digits is not None or not given.speed:
+    everything = given.digits is None and not given.speed and not given.constants
+    if given.digits is not None or everything:
         print("| batches | measured by | faithful | correct | diverse | robust | calibrated |")
         print("|---|---|---|---|---|---|---|", flush=True)
         # Sizes cannot be put back: each has a process of its own.
         for size in given.digits or SIZES:
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as one:
                 same = one.submit(show_digits, size).result() and same
-    if given.speed or given.digits is None:
+    if given.constants or everything:
+        print("| question | rows | reading | measuring | merging | kept |\n|---|---|---|---|---|---|")
+        show_constants(given.rows, given.sentences)
+    if given.speed or everything:
         print("| question | rows | measured by | time | rows per second |\n|---|---|---|---|---|")
         show_speed(given.processes, given.rows, given.sentences)
     return 0 if same else 1

@@ -1,10 +1,9 @@
-"""A few of the faults of `make test-faults`: one of each kind that needs no cluster."""
+"""A few of the faults of `make test-faults`: one of each kind that needs no engine."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.faults.disturbing import KINDS, Ground, disturbed
@@ -17,7 +16,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
 
 
 @pytest.mark.xdist_group("faults")
-@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if not kind.cluster])
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if not kind.engine])
 def test_a_run_outlives_a_fault(kind: str, ground: Ground) -> None:
     if why := KINDS[kind].missing():
         pytest.skip(why)

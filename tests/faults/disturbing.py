@@ -79,7 +79,7 @@ class Ground:
     def start(self, command: Sequence[str]) -> subprocess.Popen[str]:
         environment = {
             **os.environ, "PYTHONPATH": os.pathsep.join(sys.path), MARK: self.mark, "TMPDIR": str(self.temporary),
-            "OPENAI_API_KEY": "k" * 12,
+            "OPENAI_API_KEY": "k" * 12, "DASK_TEMPORARY_DIRECTORY": str(self.folder / "dask"),
         }  # fmt: skip
         return subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder

@@ -98,6 +98,7 @@ def test_an_original_that_goes_pair_by_pair_can_be_sharded(tmp_path: Path) -> No
         ("calibrated", {"parity": "calibration_metric", "slices": (), "limit": None}),
         ("correct", {"parity": "spice", "database": None, "workers": None, "data": [{"question_type": "a"}]}),
         ("correct", {"prove": "all"}),
+        ("robust", {"batch_out": "calls.jsonl", "model": "http://127.0.0.1:9/v1#m"}),
     ],
 )
 def test_what_needs_all_records_at_once_is_refused(name: str, call: dict[str, Any], tmp_path: Path) -> None:

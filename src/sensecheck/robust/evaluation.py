@@ -164,6 +164,12 @@ def evaluate(
         BatchFiles.of(batch_out, batch_in),
     )
     if systems.batch is not None:
+        if asked_for.shard is not None:
+            raise InputError(
+                "--batch-out and --batch-in (batch_out=, batch_in=) write and read the calls of all pairs: leave "
+                "--shard (shard=) and --engine (engine=) out",
+                reason=Reason.BAD_OPTION,
+            )
         systems.batch.check(systems.model, systems.generator, systems.kept_in)
     choices = Plan(
         ("positive", "negative") if polarity == "both" else (polarity,),

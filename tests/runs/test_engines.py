@@ -191,7 +191,7 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         for process in reversed(self.processes):
-            process.terminate()
+            process.kill()
         for process in self.processes:
             process.wait(20)
 

@@ -106,7 +106,7 @@ def test_nothing_heavy_is_imported_for_help(command):
 def test_the_public_surface_is_small_and_complete():
     assert set(sensecheck.__all__) == {
         "Comparison", "Comparisons", "Figure", "InputError", "IntervalOptions", "Result", "__version__", "compare",
-        "load", *OWN,
+        "load", "merge", *OWN,
     }  # fmt: skip
     for name in sensecheck.__all__:
         assert getattr(sensecheck, name) is not None

@@ -34,6 +34,7 @@ SHOWN = {
     "sensecheck.statistics.binning": ["bin_index"],
     "sensecheck.statistics.grid": ["Grid"],
     "sensecheck.statistics.compare": ["compare", "flips", "mcnemar"],
+    "sensecheck.statistics.corrected": ["corrected"],
     "sensecheck.statistics.distributions": [
         "beta_cdf",
         "beta_quantile",

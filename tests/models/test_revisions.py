@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from sensecheck.models import revisions
+from sensecheck.models.by_prompt import EndpointClassifier, EndpointGenerator
 from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import Asked, CallableClassifier, TableClassifier
-from sensecheck.models.endpoint import Endpoint, EndpointClassifier, EndpointGenerator
+from sensecheck.models.endpoint import Endpoint
 from sensecheck.models.generators import Asked as AskedGenerator
 from sensecheck.models.generators import CallableGenerator, Request, StoredStatements
 

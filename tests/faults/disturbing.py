@@ -213,11 +213,13 @@ def _recorded(out: Path) -> set[str]:
 
 
 def _prompt(text: str) -> str:
-    """What the model was sent for a kept call about a pair."""
+    """What the model was sent for a kept call about a pair, but for those few that every part asks for itself."""
+    from sensecheck.models.probe import PROBE
     from sensecheck.models.prompts import NLI_PROMPT, fill
 
     premise, sign, hypothesis = text.partition("\x1f")
-    return fill(NLI_PROMPT, premise, hypothesis) if sign else ""
+    of_every_part = any((premise, hypothesis) == (p, h) for p, h, _ in PROBE)
+    return fill(NLI_PROMPT, premise, hypothesis) if sign and not of_every_part else ""
 
 
 def _leftovers(ground: Ground, out: Path) -> str:

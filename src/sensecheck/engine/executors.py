@@ -6,6 +6,7 @@ Who runs what and when, what is tried again when a worker dies, and how data tra
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ _ADDRESSES = ("tcp://", "tls://", "ucx://", "ws://", "wss://")
 _PARTS_A_WORKER = 4
 """Of a cluster: workers that join while the run is on find something to do, and one that dies loses little."""
 _SECONDS_TO_CONNECT = 10
+_SECONDS_TO_LEAVE = 5
+"""A scheduler that is gone is not waited for."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,7 @@ def _local_cluster(count: int) -> Iterator[Engine]:
 @contextlib.contextmanager
 def _cluster(address: str) -> Iterator[Engine]:
     distributed = _distributed()
+    _quiet()
     try:
         client = distributed.Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
@@ -110,8 +114,17 @@ def _cluster(address: str) -> Iterator[Engine]:
             got=" ".join(str(error).split())[:120] or "no answer", hint="Start one with: dask scheduler",
             reason=Reason.BAD_OPTION,
         ) from None  # fmt: skip
-    with client:
+    try:
         yield _engine(client)
+    finally:
+        with contextlib.suppress(Exception):
+            client.close(timeout=_SECONDS_TO_LEAVE)
+
+
+def _quiet() -> None:
+    """What Dask logs of connections that break, with its own tracebacks, is told by us in one message."""
+    for name in ("distributed", *(name for name in logging.root.manager.loggerDict if name.startswith("distributed."))):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _engine(client: Any) -> Engine:

@@ -25,7 +25,7 @@ from sensecheck.faithful.measure import Checker
 from sensecheck.faithful.records import load_schemas
 
 WEIGHTS = Path(__file__).parents[1] / "src/sensecheck/faithful/lexicon/doubt.json"
-PULL = 4.0
+PULL = 8.0
 """How hard weights are drawn towards their confidence."""
 ABOUT = (
     "Log-odds by which findings add up to doubt, where a schema has keys and is described, or the question has "

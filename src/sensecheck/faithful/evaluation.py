@@ -9,13 +9,23 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
+from sensecheck.faithful.columns import (
+    DB_NAMES,
+    EVIDENCE_NAMES,
+    FIELDS,
+    PREDICTED_QUERIES,
+    QUERY_NAMES,
+    Sides,
+    sides_of,
+)
 from sensecheck.faithful.languages import LANGUAGES, read_labels
 from sensecheck.faithful.matching.ruling import CONFIDENCE, RULES
 from sensecheck.faithful.measure import HINT, STRICT_THRESHOLD, THRESHOLD, Checker, measure
 from sensecheck.faithful.question import QUESTION
-from sensecheck.faithful.records import FIELDS, identity_of, load_schemas, pairs_of, schema_print
+from sensecheck.faithful.records import identity_of, load_schemas, pairs_of, schema_print
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.gathered import GOLD_FILE, Gathered
 from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
@@ -26,6 +36,7 @@ from sensecheck.report.instrument import TableInstrument
 from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
+from sensecheck.statistics.measurements import Measurements
 
 if TYPE_CHECKING:
     from sensecheck.faithful.stored import StoredValues  # with the stores, which few need
@@ -35,7 +46,10 @@ _judging = partial(Option, group="judging")
 _as_blec = partial(Option, group="with --as blec")
 
 
-@evaluator(needs=Needs("faithful"))
+_NEEDS = Needs("faithful", predicted={"query": (*PREDICTED_QUERIES, *QUERY_NAMES)}, decided=[DB_NAMES, EVIDENCE_NAMES])
+
+
+@evaluator(needs=_NEEDS)
 def evaluate(
     data: Annotated[Any, FILES] = None,
     *,
@@ -61,6 +75,10 @@ def evaluate(
     dialect: Annotated[
         str | None, _reading("SQL: a dialect that sqlglot knows (default: found by trying)", metavar="NAME")
     ] = None,
+    extract: Annotated[
+        bool,
+        _reading("take queries as they stand: none that cannot be read is searched for one (in fences, prose or JSON)"),
+    ] = True,
     labels: Annotated[
         Any, _reading("SPARQL: a graph with rdfs:label, or a JSON map of IRIs to labels", metavar="FILE")
     ] = None,
@@ -128,6 +146,7 @@ def evaluate(
         return Faithful(data, asked(shared), checker, {
             "language": language,
             "threshold": surest,
+            "extract": extract,
             "schema": schema_print(schemas),
             "database": None if stored is None else stored.content(),
             "labels": None if labels is None else fingerprints.of_value(dict(names)),
@@ -152,6 +171,11 @@ class Faithful(TableInstrument):
         self.checker = checker
         self.choices = choices
         self.stored = stored
+        self.sides = Sides("query", "sentence")
+
+    def look_at(self, first: TableBatch) -> None:
+        self.sides = sides_of(first, self.asked.columns, self.checker.language)
+        self.notes += self.sides.notes()
 
     def method(self) -> Method:
         return {**self.choices, "cluster": self.asked.cluster, "weight": self.asked.weight}
@@ -159,7 +183,7 @@ class Faithful(TableInstrument):
     def defaults(self) -> Method:
         """The language is always said."""
         names = ("schema", "database", "labels", "lexicon", "dialect", "without", "cluster", "weight")
-        return {"threshold": THRESHOLD, **dict.fromkeys(names)}
+        return {"threshold": THRESHOLD, "extract": True, **dict.fromkeys(names)}
 
     def plan(self) -> Method:
         return {} if self.stored is None else {"database": self.stored.state()}
@@ -169,10 +193,21 @@ class Faithful(TableInstrument):
             # Evidence changes verdicts: a run that had none is not compared with one that had.
             method = {**result.signature.method, "evidence": "read"}
             result.signature = replace(result.signature, method=method)
-        result.notes += [] if self.stored is None else self.stored.notes()
+        result.notes += [*_taken(result.rows), *([] if self.stored is None else self.stored.notes())]
 
     def measure(self, batch: TableBatch) -> Batch:
-        return measure(self.checker, pairs_of(batch, self.asked))
+        joined = isinstance(self.data, Gathered) and GOLD_FILE in self.data.method
+        pairs = pairs_of(batch, self.sides, self.asked, may_lack=joined)
+        return measure(self.checker, pairs, extract=bool(self.choices["extract"]))
+
+
+def _taken(rows: Measurements) -> list[str]:
+    """How many queries were more than a statement."""
+    if "extracted" not in rows.schema:
+        return []
+    count = sum(int(batch["extracted"].sum()) for batch in rows.batches(["extracted"]))
+    were = "1 query was" if count == 1 else f"{count:,} queries were"
+    return [f"{were} taken out of fences, prose or JSON (column extracted; --no-extract)"] if count else []
 
 
 def _check_choices(dialect: str | None, threshold: float, without: Sequence[str]) -> None:

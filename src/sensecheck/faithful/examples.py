@@ -41,6 +41,8 @@ def _example(row: dict[str, Any]) -> dict[str, Any]:
         {"label": "query", "spans": painted(query, in_query)},
         {"label": "sentence", "spans": painted(sentence, in_sentence)},
     ]
+    if row.get("written"):
+        parts.append({"label": "as written", "spans": painted(str(row["written"]), [])})
     if row.get("hint"):
         parts.append({"label": "evidence", "spans": painted(str(row["hint"]), [])})
     if rows:

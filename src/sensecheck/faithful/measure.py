@@ -27,6 +27,7 @@ from sensecheck.faithful.records import Pairs
 from sensecheck.faithful.schema import Schema
 from sensecheck.inputs.guarding import Fault, OverBudgetError, guarded
 from sensecheck.inputs.reasons import Reason
+from sensecheck.language.extracting import statement_in
 from sensecheck.runs.collecting import Batch
 
 if TYPE_CHECKING:
@@ -49,9 +50,16 @@ MAX_QUERY = 200_000
 HINT = "hint"
 """The column of texts that keeps the evidence that came with each pair."""
 
+EXTRACTED = "extracted"
+"""The column of measurements that says whether a query was taken out of what a model wrote around it."""
+
+WRITTEN = "written"
+"""The column of texts that keeps what it was taken from."""
+
 MAX_STEPS = 3_000_000
 """Facts of the query times words of the sentence: about a second."""
 
+_UNREAD = (Reason.UNREADABLE_QUERY, Reason.UNSUPPORTED_QUERY)
 _FAULTS = ("missing", "contradicted", "added")
 # Kind of fact → the group it is reported in.
 GROUPS = {
@@ -173,6 +181,14 @@ class Checker:
             self._readings.popitem(last=False)
         return reading
 
+    def statement(self, query: str, db_id: str | None = None) -> str:
+        """The statement in what a model wrote around one (fences, prose, JSON), where only that can be read."""
+        failed = self.reading(query, db_id)
+        if self.language == "logic2text" or not _is_unread(failed):
+            return query
+        taken = statement_in(query, self.language, "duckdb" if self._dialect == "duckdb" else "sqlite")
+        return query if taken == query or _is_unread(self.reading(taken, db_id)) else taken
+
     def _reading(self, query: str, db_id: str | None) -> Reading | UnreadableQueryError:
         try:
             if len(query) > MAX_QUERY:
@@ -255,6 +271,10 @@ class Checker:
         return Verdict(sound, None, "", findings, read)
 
 
+def _is_unread(reading: Reading | UnreadableQueryError) -> bool:
+    return isinstance(reading, UnreadableQueryError) and reading.reason in _UNREAD
+
+
 def _opened(database: str | os.PathLike[str] | StoredValues | None) -> StoredValues | None:
     if not isinstance(database, str | os.PathLike):
         return database
@@ -272,34 +292,45 @@ def _says_nothing(reading: Reading, fault: Fault) -> Verdict:
     )
 
 
-def measure(checker: Checker, pairs: Pairs, *, evidence: bool = True) -> Batch:
-    """One row of measurements for every pair, and the texts with their evidence."""
+def measure(checker: Checker, pairs: Pairs, *, evidence: bool = True, extract: bool = False) -> Batch:
+    """One row of measurements for every pair, and the texts with their evidence.
+
+    extract: queries that cannot be read are searched for one.
+    """
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     adders = [column.append for column in columns.values()]
     shown: list[str | None] = []
     # A verdict is counted and let go: thousands of them at once would wake the garbage collector again and again.
-    for row in range(len(pairs.queries)):
-        verdict = _verdict(checker, pairs, row)
+    queries = list(pairs.queries)
+    for row, written in enumerate(pairs.queries):
+        db_id = pairs.db_ids[row] if pairs.db_ids is not None else None
+        if extract and written is not None:
+            queries[row] = checker.statement(written, db_id)
+        verdict = _verdict(checker, pairs, row, queries[row], db_id)
         scored = verdict.consistent is not None
         counts = _tally(verdict, checker.threshold).counts() if scored else _NO_COUNTS
         for add, value in zip(adders, (scored, verdict.reason, verdict.consistent, *counts), strict=True):
             add(value)
         shown.append(orjson.dumps(verdict.evidence()).decode() if evidence and scored else None)
-    texts = {"query": pairs.queries, "sentence": pairs.sentences, "evidence": shown}
+    texts = {"query": queries, "sentence": pairs.sentences, "evidence": shown}
     if pairs.evidence is not None:
         texts[HINT] = pairs.evidence
+    measurements = pl.DataFrame(columns, schema=_COLUMNS)
+    if extract:
+        extracted = [told != taken for told, taken in zip(pairs.queries, queries, strict=True)]
+        measurements = measurements.with_columns(pl.Series(EXTRACTED, extracted, dtype=pl.Boolean))
+        texts[WRITTEN] = [text if taken else None for text, taken in zip(pairs.queries, extracted, strict=True)]
     return Batch(
-        pl.DataFrame(columns, schema=_COLUMNS),
+        measurements,
         pl.DataFrame({name: pl.Series(list(t), dtype=pl.String) for name, t in texts.items()}),
     )
 
 
-def _verdict(checker: Checker, pairs: Pairs, row: int) -> Verdict:
-    query, sentence = pairs.queries[row], pairs.sentences[row]
+def _verdict(checker: Checker, pairs: Pairs, row: int, query: str | None, db_id: str | None) -> Verdict:
+    sentence = pairs.sentences[row]
     if query is None or sentence is None:
         return Verdict(None, Reason.MISSING_QUERY if query is None else Reason.MISSING_SENTENCE)
-    db_id, evidence = (column[row] if column is not None else None for column in (pairs.db_ids, pairs.evidence))
-    return checker.check(query, sentence, db_id, evidence)
+    return checker.check(query, sentence, db_id, pairs.evidence[row] if pairs.evidence is not None else None)
 
 
 @dataclass(slots=True)

@@ -12,8 +12,9 @@ from typing import Any
 import polars as pl
 
 from sensecheck.faithful import original
+from sensecheck.faithful.columns import FIELDS, Sides, sides_of
 from sensecheck.faithful.question import QUESTION
-from sensecheck.faithful.records import FIELDS, Pairs, identity_of, pairs_of
+from sensecheck.faithful.records import Pairs, identity_of, pairs_of
 from sensecheck.faithful.schema import spider_entry
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.json_arrays import read_document
@@ -43,6 +44,11 @@ class Blec(TableInstrument):
         super().__init__(data, asked)
         self.language = language
         self.slots = slots
+        self.sides = Sides("query", "sentence")
+
+    def look_at(self, first: TableBatch) -> None:
+        self.sides = sides_of(first, self.asked.columns, self.language)
+        self.notes += self.sides.notes()
 
     def method(self) -> Method:
         slots = self.slots
@@ -53,7 +59,7 @@ class Blec(TableInstrument):
         return {"schema": self.slots.schema_identity}
 
     def measure(self, batch: TableBatch) -> Batch:
-        pairs = pairs_of(batch, self.asked)
+        pairs = pairs_of(batch, self.sides, self.asked)
         rows = list(_verdicts(pairs, self.slots if self.language == "sql" else None))
         measurements = pl.DataFrame(
             {

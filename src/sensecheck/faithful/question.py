@@ -6,10 +6,20 @@ from collections.abc import Iterator
 from math import isfinite
 
 from sensecheck.faithful import ASKS
+from sensecheck.faithful.columns import (
+    DB_NAMES,
+    EVIDENCE_NAMES,
+    PREDICTED,
+    PREDICTED_QUERIES,
+    PREDICTED_SENTENCES,
+    QUERY_NAMES,
+    REFERENCE_NAMES,
+    SENTENCE_NAMES,
+    fields_of,
+)
 from sensecheck.faithful.examples import example_page
 from sensecheck.faithful.figures import statistics
 from sensecheck.faithful.plots import plots
-from sensecheck.faithful.records import DB_NAMES, EVIDENCE_NAMES, QUERY_NAMES, REFERENCE_NAMES, SENTENCE_NAMES
 from sensecheck.labelling.judging import Judging
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
@@ -64,13 +74,14 @@ QUESTION = Question(
     judging=Judging(ASKS, ("query", "sentence", "hint")),
     verdict=verdict,
     fields={
-        "query": QUERY_NAMES,
-        "sentence": SENTENCE_NAMES,
+        "query": (*PREDICTED_QUERIES, *QUERY_NAMES, *PREDICTED),
+        "sentence": (*PREDICTED_SENTENCES, *SENTENCE_NAMES, *PREDICTED),
         "db_id": DB_NAMES,
         "reference": REFERENCE_NAMES,
         "evidence": EVIDENCE_NAMES,
         "id": ("id",),
     },
+    fields_of=fields_of,
     needs=(("sentence",), ("query",)),
     reads="Reads pairs of a formal query and a sentence (columns query, sentence, and for SQL db_id and evidence) in\n"
     "JSONL, JSON, CSV, TSV or Parquet, plain or compressed with gzip or zstd. Every pair gets a verdict and, for\n"
@@ -80,6 +91,7 @@ QUESTION = Question(
         "pairs.csv --columns query=gold_sql --columns sentence=generated --schema db.sqlite",
         "forms.jsonl --language logic2text --slice action",
         "questions.jsonl --language sparql --labels graph.nt",
+        "predict_dev.json --gold dev.json --schema dev_tables.json --schema dev_databases/",
         "pairs.jsonl --schema tables.json --as blec",
         "new.jsonl --schema tables.json --fail-under consistent=0.9 --gate-on bound",
     ),

@@ -10,26 +10,14 @@ from typing import Any
 
 import polars as pl
 
+from sensecheck.faithful.columns import DB_NAMES, EVIDENCE_NAMES, REFERENCE_NAMES, Sides
 from sensecheck.faithful.schema import Schema
 from sensecheck.faithful.schema import load_schemas as load_schemas
 from sensecheck.inputs import fingerprints
-from sensecheck.inputs.errors import InputError, shown
-from sensecheck.inputs.field_names import spelled
+from sensecheck.inputs.field_names import found
 from sensecheck.inputs.opening import sources
-from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
 from sensecheck.report.asking import Asked
-
-# Names that people (and the original's data files) give to the columns, in the order in which we look for them.
-QUERY_NAMES = ("query", "sql", "logic_str", "logic", "sparql", "sparql_query", "logical_form", "form", "gold")
-SENTENCE_NAMES = (
-    "sentence", "question", "pred", "prediction", "predicted", "sent", "generated", "utterance", "text", "output",
-    "question_toks",
-)  # fmt: skip
-DB_NAMES = ("db_id", "db", "database", "database_id")
-REFERENCE_NAMES = ("reference", "truth", "gold_sentence", "target")
-EVIDENCE_NAMES = ("evidence", "hint", "external_knowledge")
-FIELDS = ("id", "query", "sentence", "db_id", "reference", "evidence")
 
 
 @dataclass
@@ -43,54 +31,34 @@ class Pairs:
     evidence: Sequence[str | None] | None = None
 
 
-def pairs_of(batch: TableBatch, asked: Asked) -> Pairs:
-    """The pairs in some rows of a table."""
+def pairs_of(batch: TableBatch, sides: Sides, asked: Asked, *, may_lack: bool = False) -> Pairs:
+    """The pairs in some rows of a table. What a system wrote may be nothing at all; `may_lack`: so may all others."""
     frame = batch.frame
-    query = _column(batch, "query", QUERY_NAMES, asked.columns)
-    sentence = _column(batch, "sentence", SENTENCE_NAMES, asked.columns, taken=query)
-    db = next((name for name in DB_NAMES if name in frame.columns), None)
+    names = frame.columns
+    db = found(DB_NAMES, names)
     reference, evidence = (
-        next((name for name in names if name in frame.columns and frame[name].dtype == pl.String), None)
-        for names in (REFERENCE_NAMES, EVIDENCE_NAMES)
+        name if name is not None and frame[name].dtype == pl.String else None
+        for name in (found(REFERENCE_NAMES, names), found(EVIDENCE_NAMES, names))
+    )
+    queries, sentences = (
+        _texts(batch, name, asked.skip_bad or may_lack or name in sides.predicted)
+        for name in (sides.query, sides.sentence)
     )
     return Pairs(
-        _texts(batch, query, asked.skip_bad),
-        _texts(batch, sentence, asked.skip_bad),
+        queries,
+        sentences,
         batch.spelled(db).to_list() if db is not None else None,
         frame[reference].to_list() if reference is not None else None,
         frame[evidence].to_list() if evidence is not None else None,
     )
 
 
-def _column(
-    batch: TableBatch, ours: str, names: Sequence[str], renamed: Mapping[str, str], taken: str | None = None
-) -> str:
-    """The column that holds the queries (or sentences): the one so named, or the first usual name of a text."""
-    frame = batch.frame
-    if ours in renamed:
-        return ours
-    there = spelled(frame.columns)
-    for usual in names:
-        name = there.get(usual)
-        if (
-            name is not None
-            and name != taken
-            and (frame[name].dtype == pl.String or usual == "question_toks" or frame[name].null_count() == len(frame))
-        ):
-            return name
-    others = [c for c in frame.columns[1:] if c != taken]
-    raise InputError(
-        path=batch.path or None, field=ours, expected=f"a column of this name (or {', '.join(names[1:5])}, …)",
-        got=f"the columns {', '.join(shown(c, 40) for c in others[:8])}" if others else "no other column",
-        hint=f"Name yours with --columns {ours}=COLUMN (columns=).", reason=Reason.NO_COLUMN,
-    )  # fmt: skip
-
-
-def _texts(batch: TableBatch, name: str, skip_bad: bool) -> list[str | None]:
+def _texts(batch: TableBatch, name: str, may_lack: bool) -> list[str | None]:
+    batch.require([name])
     column = batch.frame[name]
     if isinstance(column.dtype, pl.List):  # the original's tokenised questions
         return column.cast(pl.List(pl.String)).list.join(" ").to_list()
-    return batch.texts(name, skip_bad=skip_bad).to_list()
+    return batch.texts(name, skip_bad=may_lack).to_list()
 
 
 # ------------------------------------------------------------------------------------------------- schemas

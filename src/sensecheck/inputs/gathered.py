@@ -18,6 +18,9 @@ from sensecheck.inputs.hugging_face import ClassLabels
 from sensecheck.inputs.kept_rows import kept
 from sensecheck.inputs.places import RECORD, line_or_record
 
+GOLD_FILE = "gold-file"
+"""What a signature calls the file of golds that predictions were joined with."""
+
 Fields = Sequence[Mapping[str, Any]] | pl.DataFrame
 
 

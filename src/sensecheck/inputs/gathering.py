@@ -36,7 +36,7 @@ from sensecheck.inputs.formats.registry import (
 )
 from sensecheck.inputs.formats.replies import CUSTOM_ID
 from sensecheck.inputs.formats.start import FIRST_OBJECTS, MOST_BYTES, Start
-from sensecheck.inputs.gathered import Gathered
+from sensecheck.inputs.gathered import GOLD_FILE, Gathered
 from sensecheck.inputs.half_characters import whole_value
 from sensecheck.inputs.joining import ASIDE, ID_NAMES, LINE, SAMPLE_NAMES, Key, Pairs, merged, paired
 from sensecheck.inputs.kept_rows import kept
@@ -527,7 +527,7 @@ def _joined(predictions: Gathered, golds: Gathered, needs: Needs, on: Key | None
     together.unanswered = predictions.unanswered
     together.inputs = [*predictions.inputs, *({**one, "role": "gold"} for one in golds.inputs)]
     together.files = [*predictions.files, *golds.files]
-    together.method = {"gold-file": _content(golds), "on": pairs.on}
+    together.method = {GOLD_FILE: _content(golds), "on": pairs.on}
     by = "line by line" if pairs.on == "line" else f"by {pairs.on}"
     notes = [f"golds from {_named(golds)}, joined {by}"]
     for reason in (Reason.NO_GOLD_FOR_KEY, Reason.NO_PREDICTION_FOR_KEY):

@@ -328,6 +328,9 @@ class TableInstrument(Instrument):
     def check(self) -> None:
         check_columns(self.data, self.asked.repeat, self.asked.columns)
 
+    def look_at(self, first: TableBatch) -> None:
+        """Decide what the first rows show (which columns are meant), before any is measured; also of a resumed run."""
+
     def texts(self, batch: TableBatch, name: str) -> pl.Series:
         """A column of some rows as text; a missing one is an error of its line, or null with --skip-bad."""
         return batch.texts(name, skip_bad=self.asked.skip_bad)
@@ -346,6 +349,7 @@ class TableInstrument(Instrument):
         for number, batch in enumerate(self.table, start=1):
             if number == 1:
                 self.sampled = None if self.original or self.asked.repeat else sample_column(batch)
+                self.look_at(batch)
             count += len(batch.frame)
             if number > done:
                 measured = self._own_measured(batch)

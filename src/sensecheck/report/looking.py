@@ -209,6 +209,8 @@ def _fit(
         theirs = found(aliases, names)
         if theirs is not None and theirs not in fields.values():
             fields[ours] = theirs
+    if asked.fields_of is not None:
+        fields |= asked.fields_of(rows)
     missing = [group for group in asked.needs if not any(name in fields for name in group)]
     if chosen.records is not None or chosen.log is not None:
         if asked.name == "calibrated":  # a verdict alone is measured, too

@@ -52,6 +52,8 @@ class Question:
     """Choices of the method that change no value, or say whose answers are measured."""
     fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Our name of what it reads → the names that it may have in files, the first that is there wins."""
+    fields_of: Callable[[Sequence[Mapping[str, Any]]], Mapping[str, str]] | None = None
+    """Where what records hold says more than their names: our name → theirs, by the first records."""
     needs: tuple[tuple[str, ...], ...] = ()
     """What records must bring, one of each group; the first group is what a system predicts."""
     reads: str = ""

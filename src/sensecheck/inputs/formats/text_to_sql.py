@@ -215,7 +215,7 @@ FORMATS = (
         "sql",
         "a statement a line, with or without a tab and its database: Spider, SParC, CoSQL (blank lines part "
         "conversations), BIRD's gold",
-        ("correct",),
+        ("correct", "faithful"),
         _is_statements,
         _statements,
         counts_lines=True,
@@ -225,7 +225,7 @@ FORMATS = (
     Format(
         "queries",
         "a JSON object of queries by position or id: BIRD's predict_dev.json (0: nothing was predicted)",
-        ("correct",),
+        ("correct", "faithful"),
         _is_queries,
         _queries,
         holds="predictions",

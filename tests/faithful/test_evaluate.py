@@ -115,12 +115,12 @@ def test_the_originals_files(tmp_path: Path) -> None:
 
 def test_renamed_columns_and_schema(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
-    path.write_text("gold_sql,generated\nSELECT name FROM boat,Names of boats.\n")
+    path.write_text("right_form,generated\nSELECT name FROM boat,Names of boats.\n")
     with pytest.raises(InputError, match="--columns query=COLUMN"):
         faithful.evaluate(path)
     schema = tmp_path / "s.sql"
     schema.write_text("CREATE TABLE boat (name TEXT)")
-    result = faithful.evaluate(path, columns={"query": "gold_sql", "sentence": "generated"}, schema=schema)
+    result = faithful.evaluate(path, columns={"query": "right_form", "sentence": "generated"}, schema=schema)
     assert result["consistent"].value == 1.0
     assert "schema:" in result.signature.short
 

@@ -438,12 +438,13 @@ target("mlflow", lambda: [seeds.as_json("eval_results_table.json", seeds.SPLIT_T
 
 @target("faithful pairs", lambda: seeds.tabular("pairs", seeds.PAIRS))
 def _faithful_pairs(path: Path) -> None:
+    from sensecheck.faithful.columns import sides_of
     from sensecheck.faithful.records import pairs_of
     from sensecheck.inputs.tables import TableReader
 
     def read(skip_bad: bool) -> None:
         for batch in TableReader(str(path), skip_bad=skip_bad):
-            pairs_of(batch, Asked(skip_bad=skip_bad))
+            pairs_of(batch, sides_of(batch, {}, "sql"), Asked(skip_bad=skip_bad))
 
     _both_ways(read)
 

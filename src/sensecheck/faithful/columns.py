@@ -67,6 +67,10 @@ class Sides:
     left_aside: tuple[str, ...] = ()
     """Columns that might have been meant as well."""
 
+    def choice(self) -> dict[str, str]:
+        """What a signature says of it, where there was a choice."""
+        return {"judged": f"{self.query}/{self.sentence}"} if self.left_aside else {}
+
     def notes(self) -> list[str]:
         if not self.left_aside:
             return []
@@ -89,7 +93,8 @@ def sides_of(first: TableBatch, renamed: Mapping[str, str], language: str) -> Si
         _first(frame, names) for names in (PREDICTED_QUERIES, PREDICTED_SENTENCES, PREDICTED)
     )
     if wrote is not None:
-        if given_query is None or _holds_queries(frame[wrote], language):
+        for_sentence = given_query is None and (given_sentence or wrote_sentence) is not None
+        if for_sentence or _holds_queries(frame[wrote], language):
             wrote_query = wrote_query or wrote
         else:
             wrote_sentence = wrote_sentence or wrote

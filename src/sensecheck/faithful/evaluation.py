@@ -177,6 +177,9 @@ class Faithful(TableInstrument):
         self.sides = sides_of(first, self.asked.columns, self.checker.language)
         self.notes += self.sides.notes()
 
+    def learnt(self) -> Method:
+        return self.sides.choice()
+
     def method(self) -> Method:
         return {**self.choices, "cluster": self.asked.cluster, "weight": self.asked.weight}
 

@@ -50,6 +50,9 @@ class Blec(TableInstrument):
         self.sides = sides_of(first, self.asked.columns, self.language)
         self.notes += self.sides.notes()
 
+    def learnt(self) -> Method:
+        return self.sides.choice()
+
     def method(self) -> Method:
         slots = self.slots
         template = {} if slots.template_file is None else {"template": identity_of(slots.template_file)}

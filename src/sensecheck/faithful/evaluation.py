@@ -190,8 +190,7 @@ class Faithful(TableInstrument):
     ) -> None:  # fmt: skip
         if judge is not None:
             self.asks = True
-            # What was asked together is measured together: few at a time, so that somebody who waits sees it go on.
-            self.batch_rows, self.block_bytes = max(512, 8 * judge.options.concurrency), 1 << 18
+            self.batch_rows, self.block_bytes = judge.rows_at_once, 1 << 18
         super().__init__(data, asked)
         self.checker = checker
         self.choices = choices

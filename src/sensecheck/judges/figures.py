@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -83,8 +83,10 @@ def counts(result: Result, outcome: str) -> dict[str, int]:
     found = dict.fromkeys(
         ("rules", "judge", "said right, rules wrong", "said wrong, rules right", "said, rules none", "none"), 0
     )
-    for batch in result.rows.batches(["scored", outcome, JUDGED, BY]):
+    for batch in result.rows.batches([c for c in ("scored", outcome, JUDGED, BY) if c in result.rows.schema]):
         rows = batch.filter(pl.col("scored"))
+        if outcome not in rows.columns:
+            rows = rows.with_columns(pl.lit(None, dtype=pl.Boolean).alias(outcome))
         asked = rows.filter(pl.col(BY) == JUDGE)
         found["rules"] += int((rows[BY] == RULES).sum())
         found["judge"] += len(asked)
@@ -95,7 +97,7 @@ def counts(result: Result, outcome: str) -> dict[str, int]:
     return found
 
 
-def told(found: dict[str, int], model: str) -> Iterator[str]:
+def told(found: Mapping[str, int], model: str) -> Iterator[str]:
     """The same in words."""
     overruled = f"it calls {found['said right, rules wrong']:,} right that the rules call wrong, and "
     overruled += f"{found['said wrong, rules right']:,} wrong that they call right"
@@ -115,7 +117,7 @@ def sentences(result: Result) -> Iterator[str]:
             yield f"With the judge it is {one.value:.1%} of {one.n:,}{'; ' if checked_by else ''}{checked_by}."
 
 
-def part(row: dict[str, Any]) -> list[dict[str, Any]]:
+def part(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a page shows of the judge beside an example."""
     if row.get(BY) is None and row.get(WHY_NOT) is None:
         return []
@@ -124,11 +126,7 @@ def part(row: dict[str, Any]) -> list[dict[str, Any]]:
     said = str(row.get(SAID) or "")
     verdict = row.get(JUDGED)
     if verdict is None:
-        return [
-            {
-                "label": "judge",
-                "spans": [[f"no verdict ({row.get(WHY_NOT)})", "muted"], [f" {said}" if said else "", ""]],
-            }
-        ]
-    word, kind = ("right", "good") if verdict else ("wrong", "bad")
+        word, kind = f"no verdict ({row.get(WHY_NOT)})", "muted"
+    else:
+        word, kind = ("right", "good") if verdict else ("wrong", "bad")
     return [{"label": "judge", "spans": [[word, kind], [f": {said}" if said else "", ""]]}]

@@ -126,6 +126,11 @@ class Judge:
     def always(self) -> bool:
         return self.options.when == ALWAYS
 
+    @property
+    def rows_at_once(self) -> int:
+        """What was asked together is measured together: few at a time, so that somebody who waits sees it go on."""
+        return max(512, 8 * self.options.concurrency)
+
     def method(self) -> Method:
         """All that its verdicts depend on, but for the prompt, which the data may decide."""
         options, endpoint = self.options, self._model.endpoint

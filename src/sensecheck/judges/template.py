@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from sensecheck.inputs.errors import InputError, did_you_mean, not_utf8, shown
+from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.json_arrays import not_utf8
 from sensecheck.inputs.reasons import Reason
 from sensecheck.models import revisions
 

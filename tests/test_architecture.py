@@ -18,7 +18,7 @@ QUESTIONS = set(OWN)
 LEVELS = [
     {"cli", "compat", "bridges", "evaluation"},
     QUESTIONS | {"demo"},
-    {"report", "plotting", "labelling"},
+    {"report", "plotting", "labelling", "judges"},
     {"runs", "models", "stores", "engine"},
     {"statistics", "inputs", "language", "network"},
 ]

@@ -61,13 +61,17 @@ def test_a_worker_that_dies_is_replaced(graph_file: Path) -> None:
 def test_a_query_whose_worker_is_killed_is_run_again(graph_file: Path) -> None:
     """Whoever kills a worker, at work or idle, changes no outcome."""
     texts = [f"SELECT ?x WHERE {{ <http://e/{i}> <http://e/p> ?x }}" for i in range(300)]
+    killed = set()
     with Graph(graph_file, workers=2) as store:
         outcomes = []
         for number, outcome in store.run(map(Request, texts)):
             outcomes.append((number, outcome))
             if len(outcomes) % 40 == 1:
-                os.kill(store.pool.pids()[1], signal.SIGKILL)
-        assert store.pool.replaced >= 6
+                pid = store.pool.pids()[1]
+                os.kill(pid, signal.SIGKILL)
+                killed.add(pid)  # on a busy machine the same one may be hit twice before it is missed
+        assert len(killed) > 1
+        assert store.pool.replaced >= len(killed) - 1  # nobody need miss the last one
     values = [outcome.rows[0][0].value for _, outcome in sorted(outcomes) if isinstance(outcome, Answer)]  # type: ignore[union-attr]
     assert values == [f"http://e/{i + 1}" for i in range(300)]
 

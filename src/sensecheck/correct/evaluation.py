@@ -18,6 +18,7 @@ from sensecheck.correct import vacuity
 from sensecheck.correct.audit.asking import Auditing
 from sensecheck.correct.fields import DECIDED, PREDICTED
 from sensecheck.correct.figures import NOT_NORMALISED
+from sensecheck.correct.judging.cases import ASKS, Cases
 from sensecheck.correct.measure import (
     CONVENTIONS,
     OF_QUERIES,
@@ -45,9 +46,11 @@ from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import RECORD, TableBatch
+from sensecheck.judges.judge import Judge, judge_of
+from sensecheck.judges.options import NEVER_AS_ORIGINAL, JudgedRows
 from sensecheck.language.sparql.label_service import LABEL_SERVICE
 from sensecheck.options import Option
-from sensecheck.report.asking import FILES, Asked, WeighedRows, as_original, asked, evaluator
+from sensecheck.report.asking import FILES, Asked, as_original, asked, evaluator
 from sensecheck.report.instrument import Instrument
 from sensecheck.report.question import slicings
 from sensecheck.report.result import Result
@@ -86,7 +89,7 @@ _auditing = partial(Option, group="audit of golds")
 
 
 @evaluator(
-    never_as_original=("ties", "audit", "audit_out", "systems", "faithful"),
+    never_as_original=("ties", "audit", "audit_out", "systems", "faithful", *NEVER_AS_ORIGINAL),
     needs=Needs("correct", nested=True, predicted=PREDICTED, decided=DECIDED),
     once_called={"gold": ("gold_from", ("auto", "query", "answers"))},
 )
@@ -249,7 +252,7 @@ def evaluate(
         _comparing("context distances: turnID, TAB, distance (for the slices context, distance)", metavar="FILE"),
     ] = None,
     parity: Annotated[Literal["spice"] | None, as_original("spice")] = None,
-    **shared: Unpack[WeighedRows],
+    **shared: Unpack[JudgedRows],
 ) -> Result:  # fmt: skip
     """Figures of predicted queries against gold queries or gold answers.
 
@@ -270,6 +273,7 @@ def evaluate(
     conventions = [conventions] if isinstance(conventions, str) else conventions
     _check_conventions(conventions)
     known_prefixes = {**STANDARD_PREFIXES, **(prefixes or {})}
+    judge = judge_of(shared, ASKS, None, asked_for.out)
     with ExitStack() as closing:
         if store is None:
             services = _services(allow_services, known_prefixes, endpoint)
@@ -277,9 +281,11 @@ def evaluate(
             store = _open(places, limits or Limits(), known_prefixes, workers, services, dialect)
             if store is not None:
                 closing.callback(store.close)
+        records_at_once = UNASKED_RECORDS if store is None else None
         reader = Reader(
-            data, asked_for, distances=_distances(distances), batch_records=UNASKED_RECORDS if store is None else None
-        )
+            data, asked_for, distances=_distances(distances), needs_gold=judge is None,
+            batch_records=records_at_once if judge is None else judge.rows_at_once,
+        )  # fmt: skip
         first_rows = reader.first_rows()
         reader.check_fields(first_rows)
         reader.find_samples(first_rows)
@@ -321,7 +327,7 @@ def evaluate(
             "prove": None if proving is None else f"{prove} {prove_databases}{proving.place()}",
         }
         scorer = _scorer(store, choices, cache, asked_for) if store is not None or answered else None
-        return Correct(reader, asked_for, choices, scorer, settings, auditing, proving).run()
+        return Correct(reader, asked_for, choices, scorer, settings, auditing, proving, judge).run()
 
 
 class Correct(Instrument):
@@ -338,15 +344,16 @@ class Correct(Instrument):
         settings: Method,
         auditing: Auditing | None = None,
         proving: Agreements | None = None,
+        judge: Judge | None = None,
     ) -> None:
         super().__init__(reader.data, asked)
-        self.auditing, self.proving = auditing, proving
+        self.auditing, self.proving, self.judge = auditing, proving, judge
         # All golds must be seen; answers are kept, so that nothing is asked again.
         self.anew = auditing is not None
         self.reader = reader
         self.choices = choices
         self.scorer = scorer
-        self.asks = scorer is not None and scorer.store is not None
+        self.asks = judge is not None or (scorer is not None and scorer.store is not None)
         self.settings = settings
         self.forms = NormalForms(choices) if choices.normalise else None
         self.parts = _parts(choices, None if scorer is None else scorer.store)
@@ -380,6 +387,7 @@ class Correct(Instrument):
             **self.settings,
             "cluster": self.asked.cluster or "conversation",
             "weight": self.asked.weight,
+            **({} if self.judge is None else self.judge.method()),
         }
 
     def defaults(self) -> Method:
@@ -390,7 +398,7 @@ class Correct(Instrument):
             "extract": True,
             "ignore-labels": False, "ties": TIES, "vacuous": vacuity.METHOD, "allow-service": [],
             "limits": Limits().key(), "prefixes": "standard", "distances": None, "prove": None,
-            "cluster": "conversation", "weight": None,
+            "cluster": "conversation", "weight": None, **Judge.defaults(),
         }  # fmt: skip
 
     def learnt(self) -> Method:
@@ -403,6 +411,7 @@ class Correct(Instrument):
             **({"databases": fingerprints.of_value(prints)} if prints else {}),
             **({"several-golds": "any"} if self.several_golds else {}),
             **({"wikibase:label": "rdfs:label"} if looked_up else {}),
+            **({} if self.judge is None else self.judge.learnt()),
         }
 
     def plan(self) -> Mapping[str, Any]:
@@ -416,7 +425,8 @@ class Correct(Instrument):
         return self.reader.files
 
     def batches(self, done: int) -> Iterator[Batch]:
-        with self.scorer or nullcontext(), self.proving or nullcontext():
+        cases = None if self.judge is None else Cases(self.judge, self.scorer)
+        with self.scorer or nullcontext(), self.proving or nullcontext(), self.judge or nullcontext():
             if self.proving is not None and not done:
                 self.proving.begin()
             for number, records in enumerate(self.reader.batches()):
@@ -440,13 +450,16 @@ class Correct(Instrument):
                     scores = best_scores(records, self.scorer.scores(with_other_golds(records)))
                 if self.auditing is not None and scores is not None:
                     self.auditing.golds.add(records, scores)
+                if cases is not None:
+                    cases.run_without_gold(records, scores)
                 rows, shown_texts = (
                     measure(records, scores, self.choices, self.forms, self.parts),
                     texts(records, scores),
                 )
                 if self.proving is not None and scores is not None:
                     rows, shown_texts = self.proving.added(records, scores, rows, shown_texts)
-                yield Batch(self._grouped(rows, records), shown_texts, own)
+                batch = Batch(self._grouped(rows, records), shown_texts, own)
+                yield batch if cases is None else cases.judged(batch, records, scores)
             if self.auditing is not None and self.asked.shard is None and self.scorer is not None:
                 self.auditing.look(self.scorer)
 
@@ -485,6 +498,8 @@ class Correct(Instrument):
             result.notes.append(f"{self.unpredicted:,} without a prediction: counted as wrong")
         for notes_of in (_unanswered, _vacuous, _not_normalised, unread_notes):
             result.notes += notes_of(result.rows)
+        if self.judge is not None:
+            self.judge.finish(result, "correct")
         if self.auditing is not None:
             self.auditing.finish(result)
         if reasons := counted(result.rows):

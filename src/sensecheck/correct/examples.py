@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from sensecheck.correct.vacuity import CONDITION_IDLE, EMPTY, NOTHING_COUNTED
+from sensecheck.judges.figures import part as judge_part
 from sensecheck.language.alignment import aligned
 from sensecheck.language.query_tokens import Piece, pieces
 
@@ -71,7 +72,7 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
         told = f"The answers agree, but on the {where} below they do not: prediction or gold asks for something else."
         parts.append({"label": "proof", "spans": [["proven another query: ", "bad"], [told, ""]]})
         parts.append({"label": f"a {where} on which they differ", "spans": [[shown, ""]]})
-    return {"title": f"{row['id']} · {_verdict(row)}", "parts": parts}
+    return {"title": f"{row['id']} · {_verdict(row)}", "parts": [*parts, *judge_part(row)]}
 
 
 def _why(row: Mapping[str, Any]) -> list[list[str]]:

@@ -337,7 +337,7 @@ class Fields:
                 self._refuse(
                     row, expected="a gold query or a gold answer", got="neither",
                     hint=f"Looked for {looked_for}, …; name it with --columns gold=COLUMN (columns=), or give the file "
-                    "that has them: --gold FILE (gold=).",
+                    "that has them: --gold FILE (gold=). Without golds, a language model can judge: --judge URL#name.",
                     reason=Reason.NO_GOLD,
                 )  # fmt: skip
 

@@ -14,6 +14,7 @@ from sensecheck.correct.part_figures import SPIDER, part_figures
 from sensecheck.correct.proving.figures import proven_figures
 from sensecheck.correct.spider_parts import NOT_READ
 from sensecheck.correct.ties import UNDECIDED
+from sensecheck.judges.figures import figure as judged_figure
 from sensecheck.runs.signature import Method
 from sensecheck.statistics.statistic import (
     ONE,
@@ -110,7 +111,8 @@ def statistics(method: Method) -> list[AnyStatistic]:
     chosen = method.get("conventions")
     conventions = list(chosen) if isinstance(chosen, list | tuple) else []
     # Pairs without a verdict; a run from before there were any has no such column.
-    undecided = UNDECIDED if method.get("ties") == UNDECIDED and language == "sql" else ""
+    judged = bool(method.get("judge"))
+    undecided = UNDECIDED if judged or (method.get("ties") == UNDECIDED and language == "sql") else ""
     figures: list[AnyStatistic] = []
     if runs:
         figures.append(mean_of("correct", "accuracy", title="accuracy", direction="higher", absent_column=undecided,
@@ -179,7 +181,16 @@ def statistics(method: Method) -> list[AnyStatistic]:
                 absent_column=NOT_READ if name == "spider-exact" else ""))  # fmt: skip
     if everything or method.get("parts"):
         figures += part_figures()
+    if judged:
+        # What has no gold has a judge's verdict alone.
+        plain = [f for f in figures if isinstance(f, Statistic) and not (f.absent or f.absent_column)]
+        figures = [replace(f, absent=_NO_GOLD) if f in plain else f for f in figures]
+    if everything or judged:
+        figures.insert(0, judged_figure(method, mean_of("correct", "accuracy", title="accuracy")))
     return figures
+
+
+_NO_GOLD = "without a gold to be held against"
 
 
 _FORMULAS = {

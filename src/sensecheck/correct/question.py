@@ -13,6 +13,7 @@ from sensecheck.correct.fields import NAMES
 from sensecheck.correct.figures import statistics
 from sensecheck.correct.plots import plots
 from sensecheck.correct.reasons.counts import counts_of, sentences
+from sensecheck.judges.figures import sentences as judge_sentences
 from sensecheck.labelling.judging import Judging
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
@@ -23,7 +24,7 @@ FEW_VACUOUS = 0.01
 
 def verdict(result: Result) -> list[str]:
     """What to take away, in plain words."""
-    return list(_sentences(result))
+    return [*_sentences(result), *judge_sentences(result)]
 
 
 def _sentences(result: Result) -> Iterator[str]:

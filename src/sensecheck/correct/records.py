@@ -170,11 +170,13 @@ class Reader:
         *,
         distances: Mapping[str, str] | None = None,
         batch_records: int | None = None,
+        needs_gold: bool = True,
     ) -> None:
         self.data = data
         self.asked = asked or Asked()
         self.distances = distances
         self.batch_records = batch_records
+        self.needs_gold = needs_gold
         self.bad: dict[str, int] = {}
         """Why records were bad → how many."""
         self.label_services = 0
@@ -520,7 +522,8 @@ class Reader:
         ids = fields.ids()
         turns, distances, conversations = map(fields.labels, ("turn", "distance", "conversation"))
         answers, results = fields.answers()
-        fields.require_gold(golds, answers, results)
+        if self.needs_gold:
+            fields.require_gold(golds, answers, results)
         given = fields.given(results)
         turn_names = turns.spelled()
         if self.distances is not None:

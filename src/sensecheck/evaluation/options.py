@@ -21,6 +21,8 @@ from sensecheck.statistics.figure import IntervalOptions
 OWN = frozenset({"options", "out", "resume", "overwrite", "progress", "system", "shard", "engine"})
 # Files whose options take tables and lists as well, so that their hints do not tell.
 _READ = frozenset({"data", "references", "gold", "queries", "schema", "labels", "human"})
+# Files that are made where there are none.
+_MADE = frozenset({"cache", "judge_cache"})
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,12 @@ class Setting:
 
     @property
     def reads_files(self) -> bool:
-        """Whether its texts name files that must be there (a cache is made where there is none)."""
+        """Whether its texts name files that must be there (a cache need not be)."""
         parts = [self.hint, *typing.get_args(self.hint)]
         paths = any(
             (typing.get_origin(p) or p) is os.PathLike for part in parts for p in (part, *typing.get_args(part))
         )
-        return self.name in _READ or (paths and self.name != "cache")
+        return self.name in _READ or (paths and self.name not in _MADE)
 
 
 @cache

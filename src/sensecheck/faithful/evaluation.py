@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
@@ -18,6 +18,7 @@ from sensecheck.faithful.columns import (
     Sides,
     sides_of,
 )
+from sensecheck.faithful.judging.cases import ASKS, DOUBT, QUERY, SENTENCE, cases
 from sensecheck.faithful.languages import LANGUAGES, read_labels
 from sensecheck.faithful.matching.ruling import CONFIDENCE, RULES
 from sensecheck.faithful.measure import HINT, STRICT_THRESHOLD, THRESHOLD, Checker, measure
@@ -25,13 +26,16 @@ from sensecheck.faithful.question import QUESTION
 from sensecheck.faithful.records import identity_of, load_schemas, pairs_of, schema_print
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.field_names import found
 from sensecheck.inputs.gathered import GOLD_FILE, Gathered
 from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import TableBatch
+from sensecheck.judges.judge import Judge, judge_of
+from sensecheck.judges.options import NEVER_AS_ORIGINAL, JudgedRows
 from sensecheck.network.address import public_address
 from sensecheck.options import Option
-from sensecheck.report.asking import FILES, Asked, WeighedRows, as_original, asked, evaluator
+from sensecheck.report.asking import FILES, Asked, as_original, asked, evaluator
 from sensecheck.report.instrument import TableInstrument
 from sensecheck.report.result import Result
 from sensecheck.runs.collecting import Batch
@@ -43,13 +47,14 @@ if TYPE_CHECKING:
 
 _reading = partial(Option, group="reading")
 _judging = partial(Option, group="judging")
+_judge = partial(Option, group="a language model as judge")
 _as_blec = partial(Option, group="with --as blec")
 
 
 _NEEDS = Needs("faithful", predicted={"query": (*PREDICTED_QUERIES, *QUERY_NAMES)}, decided=[DB_NAMES, EVIDENCE_NAMES])
 
 
-@evaluator(needs=_NEEDS)
+@evaluator(needs=_NEEDS, never_as_original=(*NEVER_AS_ORIGINAL, "judge_asks", "judge_doubt"))
 def evaluate(
     data: Annotated[Any, FILES] = None,
     *,
@@ -97,13 +102,25 @@ def evaluate(
         _judging("switch a rule off, by its name or by that of its findings, as reports show them (repeatable)",
                  metavar="RULE"),
     ] = (),
+    judge_asks: Annotated[
+        Literal["query", "sentence"] | None,
+        _judge(
+            "what a judge is asked: whether the query is right for the question, or the sentence says what the query "
+            "says (default: query where queries were predicted or evidence is there)"
+        ),
+    ] = None,
+    judge_doubt: Annotated[
+        Sequence[float],
+        _judge("with --judge-when doubtful: the doubt of the pairs that it is asked about", metavar="LOW,HIGH",
+               separator=","),
+    ] = DOUBT,
     parity: Annotated[Literal["blec"] | None, as_original("blec")] = None,
     template: Annotated[
         str | os.PathLike[str] | None,
         _as_blec("the original's template file (slots of every query)", metavar="FILE"),
     ] = None,
     translate: Annotated[bool, _as_blec("use the template's translated queries")] = False,
-    **shared: Unpack[WeighedRows],
+    **shared: Unpack[JudgedRows],
 ) -> Result:  # fmt: skip
     """Verdicts for pairs of a formal query and a sentence.
 
@@ -134,6 +151,9 @@ def evaluate(
     surest = threshold if threshold is not None else STRICT_THRESHOLD if strict else THRESHOLD
     without = [without] if isinstance(without, str) else list(without)
     _check_choices(dialect, surest, without)
+    asked_for = asked(shared)
+    judge = judge_of(shared, ASKS, judge_asks, asked_for.out)
+    _check_doubt(judge_doubt)
     with ExitStack() as closing:
         stored = None if database is None else closing.enter_context(_stored(database, language))
         schemas, names = load_schemas(schema, dialect), _labels(labels)
@@ -143,7 +163,7 @@ def evaluate(
             language, schemas=schemas, database=stored, dialect=dialect, labels=names,
             lexicon=[os.fspath(path) for path in lexicon], threshold=surest, without=without,
         )  # fmt: skip
-        return Faithful(data, asked(shared), checker, {
+        return Faithful(data, asked_for, checker, {
             "language": language,
             "threshold": surest,
             "extract": extract,
@@ -153,7 +173,7 @@ def evaluate(
             "lexicon": [identity_of(path) for path in lexicon] or None,
             "dialect": dialect,
             "without": sorted(set(without)) or None,
-        }, stored).run()  # fmt: skip
+        }, stored, judge, tuple(judge_doubt)).run()  # fmt: skip
 
 
 class Faithful(TableInstrument):
@@ -165,28 +185,45 @@ class Faithful(TableInstrument):
     batch_rows = 8192
 
     def __init__(
-        self, data: Any, asked: Asked, checker: Checker, choices: Method, stored: StoredValues | None = None
-    ) -> None:
+        self, data: Any, asked: Asked, checker: Checker, choices: Method, stored: StoredValues | None = None,
+        judge: Judge | None = None, doubt: tuple[float, ...] = DOUBT,
+    ) -> None:  # fmt: skip
+        if judge is not None:
+            self.asks = True
+            self.batch_rows, self.block_bytes = judge.rows_at_once, 1 << 18
         super().__init__(data, asked)
         self.checker = checker
         self.choices = choices
         self.stored = stored
+        self.judge = judge
+        self.doubt = None if judge is None or judge.always else (doubt[0], doubt[1])
         self.sides = Sides("query", "sentence")
 
     def look_at(self, first: TableBatch) -> None:
         self.sides = sides_of(first, self.asked.columns, self.checker.language)
         self.notes += self.sides.notes()
+        if self.judge is not None:
+            evidence = found(EVIDENCE_NAMES, first.frame.columns)
+            of_query = self.sides.query in self.sides.predicted or evidence is not None
+            self.judge.ask_for_one_of(QUERY if of_query else SENTENCE)
 
     def learnt(self) -> Method:
-        return self.sides.choice()
+        return {**self.sides.choice(), **({} if self.judge is None else self.judge.learnt())}
 
     def method(self) -> Method:
-        return {**self.choices, "cluster": self.asked.cluster, "weight": self.asked.weight}
+        judged = {} if self.judge is None else self.judge.method()
+        if self.doubt is not None:
+            judged = {**judged, "judge-doubt": f"{self.doubt[0]:g}-{self.doubt[1]:g}"}
+        return {**self.choices, "cluster": self.asked.cluster, "weight": self.asked.weight, **judged}
 
     def defaults(self) -> Method:
         """The language is always said."""
         names = ("schema", "database", "labels", "lexicon", "dialect", "without", "cluster", "weight")
-        return {"threshold": THRESHOLD, "extract": True, **dict.fromkeys(names)}
+        return {"threshold": THRESHOLD, "extract": True, **dict.fromkeys(names), **Judge.defaults()}
+
+    def batches(self, done: int) -> Iterator[Batch]:
+        with self.judge or nullcontext():
+            yield from super().batches(done)
 
     def plan(self) -> Method:
         return {} if self.stored is None else {"database": self.stored.state()}
@@ -197,11 +234,21 @@ class Faithful(TableInstrument):
             method = {**result.signature.method, "evidence": "read"}
             result.signature = replace(result.signature, method=method)
         result.notes += [*_taken(result.rows), *([] if self.stored is None else self.stored.notes())]
+        if self.judge is not None:
+            self.judge.finish(result, "consistent")
 
     def measure(self, batch: TableBatch) -> Batch:
         joined = isinstance(self.data, Gathered) and GOLD_FILE in self.data.method
         pairs = pairs_of(batch, self.sides, self.asked, may_lack=joined)
-        return measure(self.checker, pairs, extract=bool(self.choices["extract"]))
+        measured = measure(self.checker, pairs, extract=bool(self.choices["extract"]))
+        if self.judge is None or measured.examples is None:
+            return measured
+        rows = measured.measurements
+        asked = cases(
+            self.checker, pairs, measured.examples["query"].to_list(), rows["scored"].to_list(),
+            rows["doubt"].to_list(), self.judge.asks.name, self.doubt,
+        )  # fmt: skip
+        return self.judge.added(measured, rows["consistent"].to_list(), asked)
 
 
 def _taken(rows: Measurements) -> list[str]:
@@ -227,6 +274,14 @@ def _check_choices(dialect: str | None, threshold: float, without: Sequence[str]
         raise InputError(
             field="threshold", expected="a number over 0 and up to 1", got=str(threshold), reason=Reason.BAD_OPTION
         )
+
+
+def _check_doubt(doubt: Sequence[float]) -> None:
+    if len(doubt) != 2 or not 0 <= doubt[0] <= doubt[1] <= 1:
+        raise InputError(
+            field="judge-doubt", expected="two numbers from 0 to 1, the lower one first",
+            got=shown(",".join(f"{one:g}" for one in doubt)), reason=Reason.BAD_OPTION,
+        )  # fmt: skip
 
 
 def _check_dialect(name: str) -> None:

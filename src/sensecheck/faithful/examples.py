@@ -8,6 +8,8 @@ from typing import Any
 import orjson
 import polars as pl
 
+from sensecheck.judges.figures import part as judge_part
+
 SHOWN = 2_000
 """Characters of a text that a page shows."""
 
@@ -47,7 +49,7 @@ def _example(row: dict[str, Any]) -> dict[str, Any]:
         parts.append({"label": "evidence", "spans": painted(str(row["hint"]), [])})
     if rows:
         parts.append({"label": "findings", "head": ["status", "kind", "what", "confidence", "rule"], "rows": rows})
-    return {"title": title, "parts": parts}
+    return {"title": title, "parts": [*parts, *judge_part(row)]}
 
 
 def painted(text: str, spans: Sequence[tuple[tuple[int, ...], str]]) -> list[list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from sensecheck.faithful.measure import GROUP_NAMES, THRESHOLD
+from sensecheck.judges.figures import figure as judged_figure
 from sensecheck.runs.signature import Method, spelled
 from sensecheck.statistics.statistic import AnyStatistic, Explanation, Statistic, mean_of, ratio
 
@@ -85,4 +86,8 @@ def statistics(method: Method) -> list[AnyStatistic]:
                 ),
             )
         )
+    if not method or method.get("judge"):
+        of = figures[0]
+        assert isinstance(of, Statistic)
+        figures.insert(0, judged_figure(method, of))
     return figures

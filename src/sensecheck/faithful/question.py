@@ -20,6 +20,7 @@ from sensecheck.faithful.columns import (
 from sensecheck.faithful.examples import example_page
 from sensecheck.faithful.figures import statistics
 from sensecheck.faithful.plots import plots
+from sensecheck.judges.figures import sentences as judge_sentences
 from sensecheck.labelling.judging import Judging
 from sensecheck.report.question import Question
 from sensecheck.report.result import Result
@@ -30,7 +31,7 @@ FEW_FACTS = 10
 
 def verdict(result: Result) -> list[str]:
     """What to take away, in plain words."""
-    return list(_sentences(result))
+    return [*_sentences(result), *judge_sentences(result)]
 
 
 def _sentences(result: Result) -> Iterator[str]:

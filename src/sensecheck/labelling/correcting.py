@@ -13,6 +13,7 @@ import polars as pl
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.fingerprints import of_value
 from sensecheck.inputs.reasons import Reason
+from sensecheck.judges.figures import JUDGE_UNCHECKED, UNCHECKED, checked
 from sensecheck.labelling.items import VERDICT as STRATUM_OF_VERDICT
 from sensecheck.labelling.items import Items, items_of
 from sensecheck.labelling.judging import RIGHT as SAID_RIGHT
@@ -58,7 +59,17 @@ def corrected_by(result: Result, labels: Any, *, options: IntervalOptions | None
     corrected = said.corrected(options or result.options)
     way = "ppi++-normal" if corrected.method == NORMAL else "ppi++"
     signature = replace(result.signature, method={**result.signature.method, "human": f"{corrected.digest}-{way}"})
+    if any(figure.low is not None for figure in corrected.figures):
+        result = _checked(result)
     return replace(result, corrected=corrected, signature=signature)
+
+
+def _checked(result: Result) -> Result:
+    """A judge's figure that stands beside what people say is no longer marked as unchecked."""
+    found = result.estimates
+    slices = {by: [checked(row) for row in rows] for by, rows in found.slices.items()}
+    notes = [note for note in result.notes if not note.startswith(JUDGE_UNCHECKED)]
+    return replace(result, estimates=replace(found, overall=checked(found.overall), slices=slices), notes=notes)
 
 
 def corrected_statistic(result: Result) -> Statistic:
@@ -143,7 +154,7 @@ class _Said:
     def _figure(self, one: SliceCorrected, options: IntervalOptions, by: Slice = ()) -> Figure:
         raw = _raw(self.result, self.statistic.name, dict(zip(by, one.key, strict=True)))
         plain = Figure(
-            self.statistic.name + SUFFIX, self.statistic.label + TITLE, float("nan"), one.rows,
+            self.statistic.name + SUFFIX, self.statistic.label.removesuffix(UNCHECKED) + TITLE, float("nan"), one.rows,
             one.units if self.rows.clustered else None, raw.unscored if raw is not None else {},
             beside={LABELS: one.labels}, direction=self.statistic.direction, slice=dict(zip(by, one.key, strict=True)),
         )  # fmt: skip
@@ -261,7 +272,7 @@ def compared_by(
     in_a, in_b, judged = found
     statistic, units = sides[0].statistic, kept[0].frame[UNIT].n_unique()
     difference = Difference(
-        statistic.name + SUFFIX, statistic.label + TITLE, float(in_a.value), float(in_b.value),
+        statistic.name + SUFFIX, statistic.label.removesuffix(UNCHECKED) + TITLE, float(in_a.value), float(in_b.value),
         float(in_b.value) - float(in_a.value), float(judged.low), float(judged.high), float(judged.p), None, None, None,
         None, len(common), len(common), units, statistic.direction, standard_error=float(judged.error),
     )  # fmt: skip

@@ -37,15 +37,14 @@ class Manner:
     most_tokens: int | None = None
 
     def of(self, question: Question) -> Question:
-        return Question(
-            question.prompt,
-            min(question.max_tokens, self.most_tokens or question.max_tokens),
-            question.temperature if self.takes_temperature else None,
-            question.seed if self.takes_seed else None,
-            question.choices,
-            self.structure if question.choices else "",
-            self.likely if question.choices else 0,
-            self.limit_name,
+        return replace(
+            question,
+            max_tokens=min(question.max_tokens, self.most_tokens or question.max_tokens),
+            temperature=question.temperature if self.takes_temperature else None,
+            seed=question.seed if self.takes_seed else None,
+            structure=self.structure if question.choices else "",
+            likely=self.likely if question.choices else 0,
+            limit_name=self.limit_name,
         )
 
 

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from sensecheck.inputs.half_characters import whole_value
+from sensecheck.models import revisions
 from sensecheck.runs.databases import MAX_ANSWER_BYTES, CacheError, faults_of, open_kept, temporary_database
 
 _SCHEMA = """
@@ -32,6 +33,8 @@ _TABLES = {
     "models": ("id", "model", "revision", "prompt"), "calls": ("model_id", "text", "answer"),
     "spent": ("model_id", "counts"), "waiting": ("custom_id", "model_id", "text"),
 }  # fmt: skip
+_LONGEST_SETTINGS = 100
+"""characters of a model's settings that a signature says in full"""
 _LOOKUP_SIZE = 500  # below SQLite's oldest limit on bound values
 
 
@@ -42,6 +45,12 @@ class Identity:
     model: str
     revision: str = ""
     prompt: str = ""
+
+
+def settings_line(who: Identity) -> str:
+    """Settings in one line, for signatures: in full where they are short, else their beginning and a digest of all."""
+    line = " ".join(who.prompt.split())
+    return line if len(line) <= _LONGEST_SETTINGS else f"{line[:60]}… #{revisions.of_text(who.prompt)}"
 
 
 class CallCache:

@@ -123,14 +123,16 @@ class Answer:
         return {name: part for name, part in parts if part is not None}
 
     @classmethod
-    def restored(cls, value: Any) -> Answer | None:
+    def restored(cls, value: Any, labels: int = len(LABELS)) -> Answer | None:
         """An answer that was kept; None where it is none, as anybody may have written the file."""
         if not isinstance(value, Mapping):
             return None
         label, logits, text, failure, finish, reasoned, refused = (value.get(name) for name in "lstfern")
         sound = (
-            (label is None or (type(label) is int and label in (0, 1, 2)))
-            and (logits is None or (isinstance(logits, list) and len(logits) == 3 and all(map(_is_number, logits))))
+            (label is None or (type(label) is int and 0 <= label < labels))
+            and (
+                logits is None or (isinstance(logits, list) and len(logits) == labels and all(map(_is_number, logits)))
+            )
             and all(words is None or isinstance(words, str) for words in (text, failure, finish))
             and all(mark in (None, True) for mark in (reasoned, refused))
             and not (label is None and text is None and failure is None)
@@ -171,6 +173,7 @@ class Asked:
         # What is at hand is not held a second time; a file of calls has all that were made.
         self._keeps = self.cache.path is not None or not getattr(model, "at_hand", False)
         self._read_again: Callable[[Answer], Answer] | None = getattr(model, "read_again", None)
+        self._labels: int = getattr(model, "labels", len(LABELS))
         self.spending = Spent(model, self.cache)
         self.asked = 0
         """pairs the model itself was asked about"""
@@ -190,7 +193,7 @@ class Asked:
         pair_by_text: dict[str, Pair] = dict(zip(texts, pairs, strict=True))
         answer_by_text: dict[str, Answer] = {}
         for text, kept in (self.cache.get(self.identity, pair_by_text) if self._keeps else {}).items():
-            restored = Answer.restored(kept)
+            restored = Answer.restored(kept, self._labels)
             if restored is None:
                 self.cache.unreadable += 1
             else:

@@ -21,6 +21,8 @@ from sensecheck.models.said import CUT_SHORT, FILTERED, TOOL, Said, Token
 SCHEMA, GUIDED, GRAMMAR = "json_schema", "guided_choice", "grammar"
 FIELD = "label"
 """The field of a structured answer that holds what was chosen."""
+EXPLANATION = "reason"
+"""The field before it that says why, where that is asked for."""
 _FINISHES = {
     "max_tokens": CUT_SHORT, "max_output_tokens": CUT_SHORT, "content_filter": FILTERED, "refusal": FILTERED,
     "safety": FILTERED, "tool_calls": TOOL, "tool_use": TOOL, "function_call": TOOL, "end_turn": "stop",
@@ -44,6 +46,8 @@ class Question:
     """what may be answered, where it is one of a few"""
     structure: str = ""
     """how the server is held to them: one of a dialect's `structures`"""
+    explained: bool = False
+    """whether a structured answer says why before it chooses, where the structure has room for that"""
     likely: int = 0
     """how many likely tokens are told beside each"""
     limit_name: str = ""
@@ -73,7 +77,7 @@ class Dialect(ABC):
         if question.likely and self.tells_likely:
             body |= self.likely(question.likely)
         if question.choices:
-            body |= self.structured(question.structure, question.choices)
+            body |= self.structured(question)
         return body
 
     @abstractmethod
@@ -86,9 +90,10 @@ class Dialect(ABC):
     def likely(self, count: int) -> dict[str, Any]:
         return {"logprobs": True, "top_logprobs": count}
 
-    def structured(self, how: str, choices: Sequence[str]) -> dict[str, Any]:
+    def structured(self, question: Question) -> dict[str, Any]:
+        how, choices = question.structure, question.choices
         if how == SCHEMA:
-            return {"response_format": {"type": "json_schema", "json_schema": _schema(choices)}}
+            return {"response_format": {"type": "json_schema", "json_schema": _schema(question)}}
         if how == GUIDED:
             return {"guided_choice": list(choices)}
         if how == GRAMMAR:
@@ -110,11 +115,11 @@ class Dialect(ABC):
         return None if counts[0] is None and counts[1] is None else (counts[0] or 0, counts[1] or 0)
 
 
-def _schema(choices: Sequence[str]) -> dict[str, Any]:
-    schema = {
-        "type": "object", "properties": {FIELD: {"type": "string", "enum": list(choices)}}, "required": [FIELD],
-        "additionalProperties": False,
-    }  # fmt: skip
+def _schema(question: Question) -> dict[str, Any]:
+    # What is written first is thought first: a reason behind the choice would only defend it.
+    fields: dict[str, Any] = {EXPLANATION: {"type": "string"}} if question.explained else {}
+    fields[FIELD] = {"type": "string", "enum": list(question.choices)}
+    schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     return {"name": "answer", "strict": True, "schema": schema}
 
 
@@ -163,8 +168,9 @@ class Responses(Dialect):
     def asked(self, prompt: str) -> dict[str, Any]:
         return {"input": prompt, "store": False}
 
-    def structured(self, how: str, choices: Sequence[str]) -> dict[str, Any]:
-        return {"text": {"format": {"type": "json_schema", **_schema(choices)}}} if how == SCHEMA else {}
+    def structured(self, question: Question) -> dict[str, Any]:
+        schema = question.structure == SCHEMA
+        return {"text": {"format": {"type": "json_schema", **_schema(question)}}} if schema else {}
 
     def likely(self, count: int) -> dict[str, Any]:
         return {"include": ["message.output_text.logprobs"], "top_logprobs": count}

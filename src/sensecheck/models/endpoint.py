@@ -145,13 +145,11 @@ class Endpoint:
     # -- one call ---------------------------------------------------------------------------------------------
 
     def ask(
-        self, prompt: str, *, choices: tuple[str, ...] = (), temperature: float | None = None, seed: int | None = None
-    ) -> Said:
+        self, prompt: str, *, choices: tuple[str, ...] = (), temperature: float | None = None, seed: int | None = None,
+        explained: bool = False,
+    ) -> Said:  # fmt: skip
         """The answer to a prompt, after as many tries as it takes; a CallError where there is none."""
-        question = Question(
-            prompt, self.max_tokens, self.temperature if temperature is None else temperature,
-            self.seed if seed is None else seed, choices,
-        )  # fmt: skip
+        question = self._question(prompt, choices, temperature, seed, explained)
         manners, attempt = 0, 0
         while True:
             manner = self.adapting.manner
@@ -181,11 +179,16 @@ class Endpoint:
         self, prompt: str, *, choices: tuple[str, ...] = (), temperature: float | None = None, seed: int | None = None
     ) -> dict[str, Any]:
         """What would be sent for a prompt, as far as the server has not refused it."""
-        question = Question(
+        return self.body(self.adapting.manner.of(self._question(prompt, choices, temperature, seed)))
+
+    def _question(
+        self, prompt: str, choices: tuple[str, ...], temperature: float | None, seed: int | None,
+        explained: bool = False,
+    ) -> Question:  # fmt: skip
+        return Question(
             prompt, self.max_tokens, self.temperature if temperature is None else temperature,
-            self.seed if seed is None else seed, choices,
+            self.seed if seed is None else seed, choices, explained=explained,
         )  # fmt: skip
-        return self.body(self.adapting.manner.of(question))
 
     def body(self, question: Question) -> dict[str, Any]:
         """What is sent for a question, in the manner that it has."""

@@ -189,12 +189,12 @@ class _Commitment:
 
 
 class AnswerReader:
-    """Reads answers by a vocabulary."""
+    """Reads answers by a vocabulary. `strict`: only what is marked as the answer counts, and no running words."""
 
     VERSION = 1
 
-    def __init__(self, words: Vocabulary) -> None:
-        self.words = words
+    def __init__(self, words: Vocabulary, *, strict: bool = False) -> None:
+        self.words, self.strict = words, strict
         self.name = f"{words.name}-{self.VERSION}"
         self.choices = words.choices
 
@@ -231,6 +231,8 @@ class AnswerReader:
             return _Found(why=Unreadable.NONE)
         if _REFUSES.search(text[:400]):
             return _Found(why=Unreadable.REFUSED)
+        if self.strict:
+            return _Found(why=Unreadable.REFUSED if _REFUSES_LOOSELY.search(text[:400]) else Unreadable.NONE)
         mentions = _mentions(text, self.words)
         named = mentions.named(self.words.labels)
         if len(named) > 1:

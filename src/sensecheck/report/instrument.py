@@ -25,6 +25,7 @@ from sensecheck.inputs.opening import file_sources
 from sensecheck.inputs.reasons import Reason
 from sensecheck.inputs.tables import WEIGHT_HINT, TableBatch, TableReader
 from sensecheck.instruments import InstrumentError
+from sensecheck.judges.figures import under
 from sensecheck.report.asking import Asked
 from sensecheck.report.question import Question
 from sensecheck.report.repeats import check_columns, example_ids, repeats, sample_column, samples_in, taken
@@ -190,7 +191,7 @@ class Instrument(ABC):
         else:
             method["ci"], usual["ci"] = ci_text(intervals, rows), ci_text(IntervalOptions(), rows)
         result = Result(
-            self.question,
+            under(self.question, method),
             self._signature(method, usual, version),
             Estimates([]),
             rows,
@@ -215,8 +216,8 @@ class Instrument(ABC):
             ]
             if samples is not None:
                 result.repeats = repeats(
-                    rows, result.statistics, self.question.headline, samples, slices=asked.slices, options=intervals,
-                    outcome=self.question.outcome,
+                    rows, result.statistics, result.question.headline, samples, slices=asked.slices, options=intervals,
+                    outcome=result.question.outcome,
                 )  # fmt: skip
             result.inputs = self.inputs()
             self.finish(result)

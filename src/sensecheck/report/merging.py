@@ -24,7 +24,7 @@ from sensecheck.runs.shards import join
 from sensecheck.runs.writing import MANIFEST, RunError
 from sensecheck.stores.cache import ResultCache
 
-_ANSWERS = {"calls.sqlite": CallCache, "answers.db": ResultCache}
+_ANSWERS = {"calls.sqlite": CallCache, "judge.sqlite": CallCache, "answers.db": ResultCache}
 """Files of kept answers in a run, and what reads them."""
 
 

@@ -16,6 +16,7 @@ import orjson
 import polars as pl
 
 from sensecheck.inputs.errors import did_you_mean, shown
+from sensecheck.judges.figures import under
 from sensecheck.plotting.chart import Chart
 from sensecheck.report.corrected import Corrected
 from sensecheck.report.question import Question, question, slicings
@@ -441,8 +442,9 @@ def load(path: str | os.PathLike[str]) -> Result:
             {tuple(s["by"]): [[_figure(f) for f in row] for row in s["values"]] for s in stored["slices"]},
             {name: _anchor(run, name, values) for name, values in stored.get("anchors", {}).items()},
         )
+        signature = Signature.from_dict(stored["signature"])
         result = Result(
-            question(str(stored["question"])), Signature.from_dict(stored["signature"]), estimates, rows,
+            under(question(str(stored["question"])), signature.method), signature, estimates, rows,
             run.examples(), IntervalOptions(**{**stored["intervals"], "seed": int(stored["intervals"]["seed"])}),
             stored["notes"], inputs, run, dict(stored.get("extra", {})),
             Repeats.from_dict(stored["repeats"], _figure) if "repeats" in stored else None,

@@ -13,6 +13,8 @@ from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.models import classifiers, generators
+from sensecheck.models.calls import settings_line
+from sensecheck.models.cost import Cost, cost_told, costs
 from sensecheck.models.probe import probe
 from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, EveryQuestion, as_original, asked, evaluator
@@ -21,14 +23,13 @@ from sensecheck.robust.ahead import DryRun, calls_ahead
 from sensecheck.robust.answers import read_share, unreadable_told
 from sensecheck.robust.batches import BatchFiles
 from sensecheck.robust.by_rule import by_rule
-from sensecheck.robust.cost import Cost, cost_told, costs
 from sensecheck.robust.instrument import ModelInstrument
 from sensecheck.robust.label_names import GivenNames
 from sensecheck.robust.measure import histograms, measure, whole_funnel
 from sensecheck.robust.pipeline import Pipeline, Plan, in_batches
 from sensecheck.robust.records import ALIASES, Pairs
 from sensecheck.robust.statements import CANDIDATES, KEEP, TRIES
-from sensecheck.robust.systems import RULES, SMALL, Access, Systems, classifier, settings_line
+from sensecheck.robust.systems import RULES, SMALL, Access, Systems, classifier
 from sensecheck.robust.systems import generator as generator_of
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.shards import NONE_OWN

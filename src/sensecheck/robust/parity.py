@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 
 from sensecheck.models import classifiers, generators
+from sensecheck.models.cost import Cost, cost_told, costs
 from sensecheck.models.generators import Request, StoredStatements
 from sensecheck.models.reading_answers import Reading
 from sensecheck.models.said import Said, Unreadable
 from sensecheck.report.asking import Asked
 from sensecheck.report.result import Result
 from sensecheck.robust import original
-from sensecheck.robust.cost import Cost, cost_told, costs
 from sensecheck.robust.instrument import ModelInstrument
 from sensecheck.robust.label_names import GivenNames
 from sensecheck.robust.pipeline import Pair, Pipeline, Plan

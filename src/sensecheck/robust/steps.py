@@ -12,13 +12,13 @@ import polars as pl
 from sensecheck.models import classifiers, generators
 from sensecheck.models.calls import CallCache
 from sensecheck.models.classifiers import Classifier
+from sensecheck.models.cost import cost_told, costs
+from sensecheck.models.faults_told import faults_told
 from sensecheck.models.generators import Generator, Request
 from sensecheck.robust.by_rule import maker_of_all, makers
-from sensecheck.robust.cost import cost_told, costs
 from sensecheck.robust.measure import wilson
 from sensecheck.robust.pipeline import Pair
 from sensecheck.robust.statements import distinct, standardise
-from sensecheck.robust.systems import faults_told
 
 Progress = Callable[[int], None]
 

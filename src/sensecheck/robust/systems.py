@@ -15,8 +15,9 @@ from typing import Annotated, Any
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.models import classifiers, generators, nli_words, revisions
-from sensecheck.models.calls import CallCache, Identity
+from sensecheck.models.calls import CallCache, settings_line
 from sensecheck.models.classifiers import LABELS, CallableClassifier, Classifier, SmallClassifier, TableClassifier
+from sensecheck.models.faults_told import faults_told
 from sensecheck.models.generators import CallableGenerator, Generator, RuleGenerator, StoredStatements
 from sensecheck.models.prompts import FLAN_PROMPT, NLI_PROMPT
 from sensecheck.models.reading_answers import Reads
@@ -26,15 +27,12 @@ from sensecheck.options import Option
 from sensecheck.robust.batches import BatchFiles
 from sensecheck.robust.statements import standardise
 from sensecheck.runs.signature import Method
-from sensecheck.runs.stopping import Stopped
 
 SMALL = "small"
 RULES = "rules"
 DTYPES = ("bfloat16", "float16", "float32")
 LONGEST = 40
 """tokens that a Hugging Face language model may answer with"""
-_LONGEST_SETTINGS = 100
-"""characters of a model's settings that a signature says in full"""
 
 
 @dataclass(frozen=True)
@@ -131,30 +129,6 @@ def _check_device(access: Access) -> None:
         ) from None
     if kind == "cuda" and not torch.cuda.is_available():
         raise InputError(f"--device {access.device}: torch finds no CUDA device here", reason=Reason.BAD_OPTION)
-
-
-@contextmanager
-def faults_told(calls: CallCache, again: str = "--resume", keeping: str = "--cache FILE") -> Iterator[None]:
-    """An endpoint that is gone, or refuses after it has answered, and a budget that is spent, stop a run that can go on
-    later; an endpoint that refuses the first call is asked in the wrong way.
-    """
-    from sensecheck.models.endpoint import BudgetError, EndpointError, EndpointGoneError
-
-    try:
-        yield
-    except EndpointError as error:
-        kept = calls.count() if calls.path is not None else 0
-        if not kept and not isinstance(error, EndpointGoneError):
-            raise InputError(str(error), reason=Reason.ENDPOINT) from None
-        where = f"{kept:,} answers are kept in {calls.path}: " if kept else ""
-        fix = "" if isinstance(error, BudgetError) else "fix this and "
-        message = f"{where}{fix}run the same command{' with ' + again if again else ' again'}"
-        message = f"{error}. {message[0].upper()}{message[1:]}"
-        if isinstance(error, BudgetError):
-            message += " to go on: what was answered is not asked again"
-        raise Stopped(
-            f"{message}." if calls.path is not None else f"{message}; with {keeping}, answers are kept."
-        ) from None
 
 
 def _function(spec: str, option: str) -> tuple[Callable[..., Any], str, str]:
@@ -331,9 +305,3 @@ class Systems:
             "generator-revision": who.revision or "unknown",
             "generator-settings": settings_line(who),
         }
-
-
-def settings_line(who: Identity) -> str:
-    """Settings in one line: in full where they are short, otherwise their beginning and a digest of all."""
-    line = " ".join(who.prompt.split())
-    return line if len(line) <= _LONGEST_SETTINGS else f"{line[:60]}… #{revisions.of_text(who.prompt)}"

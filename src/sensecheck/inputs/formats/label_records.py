@@ -52,6 +52,8 @@ _TEXTS = ("question", "id", "label", "grammatical", "note", "who", "example", "r
 _HINT = "Export the labels again from the page, or correct the line."
 _DRAW = ("stratum", "probability", "size", "of")
 _MARKS_OF_SHEET = frozenset({"sensecheck", "id", "label", "example", "run", "draw"})
+_PLAIN = frozenset({"id", "label", "who", "note"})
+_HINT_PLAIN = "A label is an id, what the person says (right, wrong, unclear), and perhaps who and a note."
 _MARKS_OF_STATEMENTS = frozenset({"row", "slot", "grammatical", "polarity_right", "true_label"})
 _MARKS_OF_GOLDS = frozenset({"rank", "kinds", "evidence", "ids", "label", "remark"})
 
@@ -160,6 +162,44 @@ def _number(value: Any) -> float | None:
     return number if number is not None and isfinite(number) else None
 
 
+# ---- labels that somebody wrote by hand
+
+
+def _is_plain(start: Start) -> str:
+    """Columns `id` and `label`, and nothing that other tools have; what labels are called differs by question."""
+    names = frozenset(start.first) if start.kind == "lines" else _columns(start)
+    if not ({"id", "label"} <= names <= _PLAIN) or isinstance(start.first.get("label"), list | dict):
+        return ""
+    return "it has columns id and label, and no others than who and note"
+
+
+def _plain(source: Source) -> Iterator[Row]:
+    if Start.of(source).kind == "lines":
+        for number, row in objects(source):
+            where = {"path": source.name, "line": number}
+            yield number, row if isinstance(row, InputError) else _plain_label(row, where)
+    else:
+        yield from _lines(source, _plain_label)
+
+
+def _plain_label(row: Mapping[str, Any], where: Mapping[str, Any]) -> dict[str, Any]:
+    told: dict[str, str] = {}
+    for name in _PLAIN:
+        value = row.get(name)
+        if value is not None and not isinstance(value, str | int | float):
+            raise InputError(
+                **where, field=name, expected="a text", got=kind_and_value(value), hint=_HINT_PLAIN,
+                reason=Reason.WRONG_TYPE,
+            )  # fmt: skip
+        plain = int(value) if isinstance(value, float) and value.is_integer() else value
+        told[name] = "" if plain is None else str(plain).strip() if name != "id" else str(plain)
+    if not told["id"]:
+        raise InputError(
+            **where, field="id", expected="the id of an example", got="none", hint=_HINT_PLAIN, reason=Reason.WRONG_TYPE
+        )
+    return {**_said(told["id"], told["who"] or stem(where["path"]), told["label"]), "note": told["note"]}
+
+
 # ---- sheets of other steps of ours
 
 
@@ -222,6 +262,15 @@ FORMATS = (
         _ours,
         counts_lines=True,
         example="sensecheck agree run/ labels.jsonl",
+    ),
+    Format(
+        "plain-labels",
+        "labels written by hand: JSONL or CSV with id and label, and perhaps who and note",
+        (LABELS,),
+        _is_plain,
+        _plain,
+        counts_lines=True,
+        example="sensecheck agree run/ labels.csv",
     ),
     Format(
         "statement-sheet",

@@ -1,0 +1,1 @@
+"""What a judge is asked about predicted queries: the prompt, and what it shows."""

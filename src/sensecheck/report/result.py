@@ -411,10 +411,12 @@ class Part(Result):
     shard: Shard | None = None
 
     @classmethod
-    def of(cls, question: Question, signature: Signature, collected: Collected, shard: Shard) -> Part:
+    def of(
+        cls, question: Question, signature: Signature, collected: Collected, shard: Shard, *, cost: Mapping[str, Any]
+    ) -> Part:
         """What a shard measured, its directory marked as finished."""
         assert collected.directory is not None
-        collected.directory.finish_shard()
+        collected.directory.finish_shard(cost)
         return cls(
             question, signature, Estimates([]), collected.measurements, directory=collected.directory, shard=shard
         )

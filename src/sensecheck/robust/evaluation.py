@@ -21,7 +21,7 @@ from sensecheck.robust.ahead import DryRun, calls_ahead
 from sensecheck.robust.answers import read_share, unreadable_told
 from sensecheck.robust.batches import BatchFiles
 from sensecheck.robust.by_rule import by_rule
-from sensecheck.robust.cost import Cost, cost_told, costs
+from sensecheck.robust.cost import Cost, cost_told, costs, with_parts
 from sensecheck.robust.instrument import ModelInstrument
 from sensecheck.robust.label_names import GivenNames
 from sensecheck.robust.measure import histograms, measure, whole_funnel
@@ -204,7 +204,7 @@ class Robust(ModelInstrument):
     ) -> None:
         super().__init__(data, asked, systems, choices, label_names)
         self.check_labels = check_labels
-        self.cost: Cost = {}
+        self._cost: Cost = {}
         if choices.cosine and not callable(getattr(systems.model, "embeddings", None)):
             raise InputError(
                 f"--cosine: {systems.model.identity.model} gives no embeddings",
@@ -227,6 +227,9 @@ class Robust(ModelInstrument):
             "cosine": choices.cosine,
             **({"seed": choices.seed} if again else {}),
         }
+
+    def cost(self) -> Cost:
+        return self._cost
 
     def plan(self) -> Mapping[str, Any]:
         return {**super().plan(), "pairs a batch": ASKED_PAIRS * BATCH_ASKS}
@@ -259,7 +262,7 @@ class Robust(ModelInstrument):
                 advance(0, unscored=sum(all(trial.reason for trial in of_pair) for of_pair in of_pairs))
                 places = None if own is None else [place for place in own for _ in range(each)]
                 yield replace(measure(trials, self.pairs.sliced), places=places)
-            self.cost = costs(model=model, generator=generator)
+            self._cost = costs(model=model, generator=generator)
         self.notes += _notes(self.pairs, model, generator)
 
     def _gone_ahead(self, model: classifiers.Asked, generator: generators.Asked) -> None:
@@ -290,9 +293,9 @@ class Robust(ModelInstrument):
             result.extra["answers"] = read
         if told := unreadable_told(read):
             result.notes.insert(0, f"warning: {told}")
-        if self.cost:
-            result.extra["cost"] = self.cost
-            result.notes += cost_told(self.cost)
+        if cost := with_parts(self._cost, self.of_parts):
+            result.extra["cost"] = cost
+            result.notes += cost_told(cost)
 
 
 def _label_order(model: classifiers.Asked) -> Iterator[str]:

@@ -270,10 +270,17 @@ class RunDirectory:
         path = self.path / f"{kind}-{index:05d}.parquet"
         return _frame_of(path) if os.path.lexists(path) else None
 
-    def finish_shard(self) -> None:
-        """All batches of this part of a run are measured."""
+    def finish_shard(self, cost: Mapping[str, Any]) -> None:
+        """All batches of this part of a run are measured; `cost` is what calls to a model took."""
         shards = {path.name: _digest(path) for kind in KINDS for path in self.shards(kind)}
-        self._write(MANIFEST, {**self.manifest(), "state": MEASURED, "shards": shards, "finished": _now()})
+        done = {"state": MEASURED, "shards": shards, "cost": _jsonable(cost), "finished": _now()}
+        self._write(MANIFEST, {**self.manifest(), **done})
+
+    def costs_of_parts(self) -> list[dict[str, Any]]:
+        """Of a run that was merged: what the calls of each of its parts took."""
+        parts = self.manifest().get("parts")
+        costs = parts.get("cost") if isinstance(parts, dict) else None
+        return [cost for cost in costs if isinstance(cost, dict)] if isinstance(costs, list) else []
 
     def finish(self, summary: Mapping[str, Any], *, inputs: Sequence[Mapping[str, Any]]) -> None:
         self._write(SUMMARY, _jsonable(summary))

@@ -124,7 +124,7 @@ def evaluate(
     ] = None,
     store: Store | None = None,
     cache: Annotated[
-        str | os.PathLike[str] | None, _where("keep answers here (default: in --out)", metavar="FILE")
+        str | os.PathLike[str] | None, _where("keep answers here (default: in --out)", metavar="FILE", written=True)
     ] = None,
     prefixes: Annotated[
         Mapping[str, str] | None,
@@ -200,7 +200,9 @@ def evaluate(
     ] = False,
     audit_out: Annotated[
         str | os.PathLike[str] | None,
-        _auditing("write all of them to this sheet, with a column for labels (.csv or .jsonl)", metavar="FILE"),
+        _auditing(
+            "write all of them to this sheet, with a column for labels (.csv or .jsonl)", metavar="FILE", written=True
+        ),
     ] = None,
     systems: Annotated[
         str | None,
@@ -241,7 +243,7 @@ def evaluate(
         _comparing(
             "with --prove, write a test suite here: the given databases and as few new ones as tell all pairs apart "
             "that were proven different (for --database)",
-            metavar="DIR",
+            metavar="DIR", written=True,
         ),
     ] = None,
     distances: Annotated[

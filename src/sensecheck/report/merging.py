@@ -17,6 +17,7 @@ from typing import Any
 
 from sensecheck import instruments
 from sensecheck._version import __version__
+from sensecheck.inputs.addresses import faults_told, is_address, plain
 from sensecheck.models.calls import CallCache, Identity
 from sensecheck.report.calls import read_back
 from sensecheck.report.result import Result
@@ -39,7 +40,30 @@ def merge(
     out: where the run is kept. resume: go on with a merging that was stopped. call: the keywords of `evaluate`, where
     they are not those that the shards name (data in memory).
     """
-    runs = [RunDirectory.open(path) for path in shards]
+    if is_address(out):
+        return _merged_at(str(out), shards, resume=resume, overwrite=overwrite, call=call)
+    with faults_told():
+        return _merged([RunDirectory.open(path) for path in shards], plain(out), resume, overwrite, call)
+
+
+def _merged_at(
+    address: str, shards: Sequence[str | os.PathLike[str]], *, resume: bool, overwrite: bool, call: Any
+) -> Result:
+    from sensecheck.report.keeping import kept
+
+    if address.rstrip("/") in (str(path).rstrip("/") for path in shards):
+        raise RunError(f"{address} is one of the shards; choose another address for --out (out=)")
+
+    def make(folder: Path, resume: bool, overwrite: bool) -> Result:
+        return merge(shards, folder, resume=resume, overwrite=overwrite, call=call)
+
+    return kept(address, make, resume=resume, overwrite=overwrite)
+
+
+def _merged(
+    runs: Sequence[RunDirectory], out: str | os.PathLike[str], resume: bool, overwrite: bool,
+    call: Mapping[str, Any] | None,
+) -> Result:  # fmt: skip
     if Path(out).resolve() in (run.path.resolve() for run in runs):
         raise RunError(f"{out} is one of the shards; choose another directory for --out (out=)")
     _check(runs)

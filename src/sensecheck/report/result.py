@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import orjson
 import polars as pl
 
+from sensecheck.inputs.addresses import faults_told
 from sensecheck.inputs.errors import did_you_mean, shown
 from sensecheck.plotting.chart import Chart
 from sensecheck.report.corrected import Corrected
@@ -423,8 +424,12 @@ class Part(Result):
 
 
 def load(path: str | os.PathLike[str]) -> Result:
-    """Read a run directory back as a result."""
-    run = RunDirectory.open(path)
+    """Read a run directory back as a result, also one at an address (`s3://…`)."""
+    with faults_told():
+        return _loaded(RunDirectory.open(path))
+
+
+def _loaded(run: RunDirectory) -> Result:
     stored = run.summary()
     if str(stored.get("schema")) != SUMMARY_SCHEMA:
         raise RunError(

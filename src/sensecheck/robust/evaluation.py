@@ -95,11 +95,11 @@ def evaluate(
     wordnet: Annotated[bool, _models("extend the rules with the WordNet on this machine")] = False,
     cache: Annotated[
         str | os.PathLike[str] | None,
-        _models("keep every model call here (default: calls.sqlite in --out)", metavar="FILE"),
+        _models("keep every model call here (default: calls.sqlite in --out)", metavar="FILE", written=True),
     ] = None,
     batch_out: Annotated[
         str | os.PathLike[str] | None,
-        _models("write the calls to URLs into this file, for a batch endpoint, and stop", metavar="FILE"),
+        _models("write the calls to URLs into this file, for a batch endpoint, and stop", metavar="FILE", written=True),
     ] = None,
     batch_in: Annotated[
         str | os.PathLike[str] | None,

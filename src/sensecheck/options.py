@@ -51,6 +51,8 @@ class Option:
     """Those values keep the spaces around them: a token may begin with one."""
     others: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
     """Further flags that set one value each: `{"--no-ci": ("none", "no intervals")}`."""
+    written: bool = False
+    """It names what is written, which is on this machine."""
     hidden: bool = False
     """Not on the command line: another option sets it there."""
 

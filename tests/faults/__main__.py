@@ -25,7 +25,8 @@ def main() -> int:
     given = parser.parse_args()
     failed = 0
     print(
-        f"{'fault':<16}{'times':>6}{'hit':>5}{'ended by itself':>17}{'one message':>13}{'asked again':>13}{'wrong':>7}"
+        f"{'fault':<16}{'times':>6}{'hit':>5}{'ended by itself':>17}{'one message':>13}{'amid answers':>14}"
+        f"{'asked again':>13}{'wrong':>7}"
     )
     with tempfile.TemporaryDirectory() as folder, Ground(Path(folder)) as ground:
         for kind in given.only:
@@ -42,7 +43,8 @@ def main() -> int:
             failed += len(wrong)
             print(
                 f"{kind:<16}{len(seen):>6}{sum(f.hit for f in seen):>5}{sum(f.code == 0 for f in seen):>17}"
-                f"{sum(f.code in (2, 3) for f in seen):>13}{sum(f.again for f in seen):>13}{len(wrong):>7}",
+                f"{sum(f.code in (2, 3) for f in seen):>13}{sum(f.answered > 0 for f in seen if f.hit):>14}"
+                f"{sum(f.again for f in seen):>13}{len(wrong):>7}",
                 flush=True,
             )
             for fault in wrong:

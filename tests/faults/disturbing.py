@@ -38,7 +38,7 @@ class Ground:
         self.data = folder / "nli.jsonl"
         self.data.write_text("\n".join(demo.path("nli.jsonl").read_text().splitlines()[:16]) + "\n", encoding="utf-8")
         self.database = demo_database(folder)
-        self._undisturbed: dict[str, tuple[str, float]] = {}
+        self._undisturbed: dict[tuple[str, str], tuple[str, float]] = {}
         self._numbered = 0
         self._known: set[int] = set()
 
@@ -89,16 +89,16 @@ class Ground:
     def mark(self) -> str:
         return f"{os.getpid()}-{self._numbered}"
 
-    def undisturbed(self, kind: str) -> tuple[str, float]:
+    def undisturbed(self, kind: str, engine: str = "") -> tuple[str, float]:
         """The figures of a run that nothing happened to, and how long it took."""
         question = "correct" if KINDS[kind].asks_database else "robust"
-        if question not in self._undisturbed:
+        if (question, engine) not in self._undisturbed:
             out = self.place()
             begun = time.monotonic()
-            said = self.start(self.command(kind, out)).communicate(timeout=_PATIENCE)
+            said = self.start(self.command(kind, out, engine)).communicate(timeout=_PATIENCE)
             assert (out / "summary.json").exists(), said
-            self._undisturbed[question] = _figures(out), time.monotonic() - begun
-        return self._undisturbed[question]
+            self._undisturbed[question, engine] = _figures(out), time.monotonic() - begun
+        return self._undisturbed[question, engine]
 
     def processes(self) -> list[int]:
         """All processes of the run at hand: workers of stores have no environment, and are known by their parents."""
@@ -125,6 +125,8 @@ class Fault:
     """whether there was something to disturb at that moment"""
     code: int = 0
     """how the disturbed process ended"""
+    answered: int = 0
+    """answers that a model had given by then"""
     again: int = 0
     """answers asked for a second time: they were under way when the fault came"""
     wrong: str = ""
@@ -143,7 +145,10 @@ class Kind:
 def disturbed(ground: Ground, kind: str, rng: random.Random) -> Fault:
     """A run that something happens to at a random moment, and what must be true of it."""
     expected, seconds = ground.undisturbed(kind)
-    how, fault, out = KINDS[kind], Fault(), ground.place()
+    how, fault = KINDS[kind], Fault()
+    if how.engine:  # other processes have to start first
+        seconds = ground.undisturbed(kind, "processes:2")[1]
+    out = ground.place()
     log = ground.folder / "answered.jsonl"
     log.write_text("")
     with contextlib.ExitStack() as ending:
@@ -153,9 +158,9 @@ def disturbed(ground: Ground, kind: str, rng: random.Random) -> Fault:
         command = ground.command(kind, out, cluster.address if cluster is not None else how.engine)
         process = ground.start(command)
         if kind != "full disk":
-            # A run with an engine starts other processes first; moments before anything happens are as good as others.
-            time.sleep(rng.uniform(0.3, 1.3) * seconds)
+            time.sleep(rng.uniform(0.2, 1.1) * seconds)
         ground.processes()
+        fault.answered = len(_answered(log))
         fault.hit = process.poll() is None and how.strike(ground, process, out)
         try:
             told = process.communicate(timeout=_PATIENCE)

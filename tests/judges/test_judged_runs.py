@@ -444,6 +444,8 @@ def test_shards_are_judged_apart_and_merged(schema: str, tmp_path: Path) -> None
         assert len(server.bodies) == 2 * asked  # merging asks nobody
     for one, other in zip(whole.figures, merged.figures, strict=True):
         assert str(one.to_dict()) == str(other.to_dict())
+    spent = merged.extra["judge"]["cost"]["judge"]
+    assert spent["parts"] == 3 and spent["this run"]["asked"] == spent["in all"]["requests"] == asked
 
 
 _RUN = """

@@ -16,6 +16,7 @@ import pytest
 
 from sensecheck.cli import main
 from sensecheck.models.by_prompt import EndpointClassifier
+from sensecheck.models.calls import CallCache, Identity
 from sensecheck.models.classifiers import Asked
 from sensecheck.models.endpoint import Endpoint
 from sensecheck.models.prompts import NLI_PROMPT
@@ -147,6 +148,66 @@ def test_cost_is_counted_and_told(pairs: Path, tmp_path: Path, capsys: pytest.Ca
     line = f"{calls:,} calls (1 failed), {50 * (calls - 1):,} tokens in, {3 * (calls - 1):,} out"
     assert line in " ".join(capsys.readouterr().out.split())
     assert f"({calls - 1:,} asked" not in line and line in (out / "report.html").read_text()
+
+
+def test_the_cost_of_a_merged_run_is_that_of_its_parts(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def script(body: dict[str, Any], number: int) -> Any:
+        return Reply(500, b"oops") if number == 2 else plain(body, number)
+
+    with serving(script) as server:
+        shards = [str(tmp_path / f"shard-{number}") for number in (1, 2, 3)]
+        for number, shard in enumerate(shards, 1):
+            assert run(pairs, server.url, "--shard", f"{number}/3", "--out", shard) == 0
+        calls = len(server.bodies)
+        capsys.readouterr()
+        out = tmp_path / "run"
+        assert main(["merge", *shards, "--out", str(out)]) == 0
+        assert len(server.bodies) == calls, "merging asks nothing"
+        line = f"cost of the model, over 3 parts: {calls - 1:,} asked, 0 kept from before; {calls:,} calls (1 failed), "
+        line += f"{50 * (calls - 1):,} tokens in, {3 * (calls - 1):,} out"
+        assert line in " ".join(capsys.readouterr().out.split()) and line in (out / "report.html").read_text()
+        cost = load(out).extra["cost"]["model"]
+        assert cost["parts"] == 3 and cost["this run"]["requests"] == cost["in all"]["requests"] == calls
+        # Merging again adds nothing, however far it came.
+        manifest = json.loads((out / "manifest.json").read_text())
+        (out / "manifest.json").write_text(json.dumps({**manifest, "state": "running"}))
+        (out / "summary.json").unlink()
+        assert main(["merge", *shards, "--out", str(out), "--resume", "--quiet"]) == 0
+        assert load(out).extra["cost"]["model"] == cost
+        assert main(["merge", *shards, "--out", str(out), "--overwrite", "--quiet"]) == 0
+        assert load(out).extra["cost"]["model"] == cost
+        # What the answers that lie in the folder had cost before is in all.
+        assert run(pairs, server.url, "--out", str(tmp_path / "before"), "--limit", "2", "--quiet") == 0
+        earlier, calls = len(server.bodies) - calls, len(server.bodies)
+        assert main(["merge", *shards, "--out", str(tmp_path / "before"), "--overwrite", "--quiet"]) == 0
+        added = load(tmp_path / "before").extra["cost"]["model"]
+        assert added["this run"] == cost["this run"] and added["in all"]["requests"] == calls and earlier > 0
+        # One run, and parts that share a file of answers: each call once.
+        shared = str(tmp_path / "shared.sqlite")
+        shards = [str(tmp_path / f"sharing-{number}") for number in (1, 2, 3)]
+        for number, shard in enumerate(shards, 1):
+            assert run(pairs, server.url, "--shard", f"{number}/3", "--out", shard, "--cache", shared) == 0
+        calls = len(server.bodies) - calls
+        assert main(["merge", *shards, "--out", str(tmp_path / "sharing"), "--quiet"]) == 0
+        cost = load(tmp_path / "sharing").extra["cost"]["model"]
+        assert cost["this run"]["requests"] == cost["in all"]["requests"] == calls
+        before = len(server.bodies)
+        assert run(pairs, server.url, "--out", str(tmp_path / "whole"), "--quiet") == 0
+        whole = load(tmp_path / "whole").extra["cost"]["model"]
+        assert len(server.bodies) - before == calls and "parts" not in whole
+        same = ("asked", "requests", "failed_tries", "tokens_in", "tokens_out")
+        assert {name: cost["this run"][name] for name in same} == {name: whole["this run"][name] for name in same}
+
+
+def test_two_processes_that_share_a_file_of_answers_both_count(tmp_path: Path) -> None:
+    who = Identity("m", "1", "p")
+    with CallCache(tmp_path / "calls.sqlite") as one, CallCache(tmp_path / "calls.sqlite") as other:
+        one.put(who, {"a": 1}, {"requests": 2, "tokens_in": 10})
+        other.put(who, {"b": 1}, {"requests": 3})
+        one.put(who, {"c": 1}, {"requests": 1})
+        assert one.spent(who) == other.spent(who) == {"requests": 6, "tokens_in": 10}
 
 
 @pytest.mark.parametrize("limit", [("--max-calls", "30"), ("--max-tokens-total", "1500")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ import orjson
 from sensecheck import instruments
 from sensecheck.cli.options import FORMATS, Parser, pair, positive
 from sensecheck.cli.progress import Progress, add_progress, progress
+from sensecheck.inputs.addresses import Fetching, faults_told, is_address
 from sensecheck.inputs.formats.registry import folder_format
 from sensecheck.inputs.hugging_face import saved_files
 from sensecheck.report.comparison import Comparison, Comparisons, compare
@@ -115,6 +117,20 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
 def run(args: argparse.Namespace) -> int:
     if len(args.runs) < 2:
         raise ValueError(f"compare takes at least two run directories or files, got {len(args.runs)}")
+    with Fetching() as fetch, faults_told():
+        args.runs = [_one(fetch(path), path) for path in args.runs]
+        args.human = fetch(args.human)
+        return _run(args)
+
+
+def _one(fetched: Any, named: str) -> str:
+    """A run or file as it lies here; of several files no one is known to be the input."""
+    if isinstance(fetched, list) or (is_address(named) and glob.has_magic(fetched)):
+        raise ValueError(f"{named} stands for several files; compare takes runs and single files")
+    return str(fetched)
+
+
+def _run(args: argparse.Namespace) -> int:
     files = [path for path in args.runs if _is_measured_here(Path(path))]
     runs = {path: load(path) for path in args.runs if path not in files}
     if not files:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sensecheck.cli.progress import Progress, add_progress
+from sensecheck.inputs.addresses import is_address
 from sensecheck.network.address import public_text
 from sensecheck.options import Parameter, alternatives, default_words, parameters, settings_of
 from sensecheck.report.escaping import visible
@@ -240,6 +241,8 @@ def check_targets(args: argparse.Namespace) -> None:
             targets.append((f"--{option}", target))
     for option, target in targets:
         place = Path(target)
+        if is_address(target):
+            raise ValueError(f"{option} {target}: is written on this machine; name a file here")
         if option == "--plot" and place.suffix.lower() not in _PICTURES:
             raise ValueError(f"--plot: cannot save a picture as {target}: pictures are {', '.join(_PICTURES)}")
         if not place.parent.is_dir():
@@ -269,7 +272,7 @@ def finish(result: Result, args: argparse.Namespace, told: Progress) -> int:
     told.stop()
     said("".join(written))
     if result.directory is not None:
-        said(f"  run: {result.directory.path}\n  report: {Path(result.directory.path) / 'report.html'}\n")
+        said(f"  run: {result.directory.shown}\n  report: {result.directory.shown.rstrip('/')}/report.html\n")
     failed = [words for words in (gate(result) for gate in gates) if words]
     for words in failed:
         sys.stderr.write(f"sensecheck: gate failed: {words}\n")
@@ -285,7 +288,7 @@ def _of_part(part: Part) -> int:
     rows = f"{part.rows.height:,} row{'' if part.rows.height == 1 else 's'}"
     told = f" ({part.shard.told})" if part.shard.told else ""
     sys.stdout.write(
-        f"shard {part.shard}{told}: {rows} measured, kept in {part.directory.path}\n"
+        f"shard {part.shard}{told}: {rows} measured, kept in {part.directory.shown}\n"
         "  when all shards are measured: sensecheck merge SHARD … --out RUN\n"
     )
     return 0

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 from sensecheck.cli.options import FORMATS, Parser
+from sensecheck.inputs.addresses import faults_told, is_address
 from sensecheck.report.result import load
-from sensecheck.runs.directory import damage_told
+from sensecheck.runs.at_address import put_report
+from sensecheck.runs.directory import REPORT, damage_told
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,11 +35,17 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.html and is_address(args.html):
+        raise ValueError(f"--html {args.html}: is written on this machine; name a file here")
     result = load(args.run)
-    with damage_told(Path(args.run)):
+    run = result.directory
+    assert run is not None
+    with faults_told(), damage_told(run.path):
         result = result.sliced(args.slice)
         result = result.corrected_by(args.human) if args.human else result
-        target = result.to_html(args.html or f"{args.run}/report.html")
+        target: str | Path = result.to_html(args.html or run.path / REPORT)
+        if run.address and not args.html:
+            target = put_report(run)
         result.show(args.format)
     (sys.stdout if args.format == "table" else sys.stderr).write(f"  report: {target}\n")
     return 0

@@ -127,7 +127,7 @@ def evaluate(
     ] = None,
     store: Store | None = None,
     cache: Annotated[
-        str | os.PathLike[str] | None, _where("keep answers here (default: in --out)", metavar="FILE")
+        str | os.PathLike[str] | None, _where("keep answers here (default: in --out)", metavar="FILE", written=True)
     ] = None,
     prefixes: Annotated[
         Mapping[str, str] | None,
@@ -203,7 +203,9 @@ def evaluate(
     ] = False,
     audit_out: Annotated[
         str | os.PathLike[str] | None,
-        _auditing("write all of them to this sheet, with a column for labels (.csv or .jsonl)", metavar="FILE"),
+        _auditing(
+            "write all of them to this sheet, with a column for labels (.csv or .jsonl)", metavar="FILE", written=True
+        ),
     ] = None,
     systems: Annotated[
         str | None,
@@ -244,7 +246,7 @@ def evaluate(
         _comparing(
             "with --prove, write a test suite here: the given databases and as few new ones as tell all pairs apart "
             "that were proven different (for --database)",
-            metavar="DIR",
+            metavar="DIR", written=True,
         ),
     ] = None,
     distances: Annotated[
@@ -424,6 +426,9 @@ class Correct(Instrument):
     def inputs(self) -> list[dict[str, Any]]:
         return self.reader.files
 
+    def cost(self) -> Mapping[str, Any]:
+        return {} if self.judge is None else self.judge.cost
+
     def batches(self, done: int) -> Iterator[Batch]:
         cases = None if self.judge is None else Cases(self.judge, self.scorer)
         with self.scorer or nullcontext(), self.proving or nullcontext(), self.judge or nullcontext():
@@ -499,7 +504,7 @@ class Correct(Instrument):
         for notes_of in (_unanswered, _vacuous, _not_normalised, unread_notes):
             result.notes += notes_of(result.rows)
         if self.judge is not None:
-            self.judge.finish(result, "correct")
+            self.judge.finish(result, "correct", self.of_parts)
         if self.auditing is not None:
             self.auditing.finish(result)
         if reasons := counted(result.rows):

@@ -19,6 +19,7 @@ import orjson
 from sensecheck import instruments
 from sensecheck.evaluation.file import Entry, Evaluation, with_secrets
 from sensecheck.evaluation.options import evaluator, options
+from sensecheck.inputs.addresses import are_addresses, is_address, version
 from sensecheck.inputs.errors import shown
 from sensecheck.inputs.gathering import is_folder_input
 from sensecheck.inputs.opening import sources
@@ -88,6 +89,7 @@ class _Work:
         self.out = Path(evaluation.out)
         self.state: dict[str, Any] = self._read_state()
         self.hashes: dict[str, str] = {}
+        self.versions: dict[str, Any] = {}
         self.result = Done([], self.out / INDEX)
 
     def done(self) -> Done:
@@ -254,8 +256,19 @@ class _Work:
         """Changes when a figure could: options, interval choices, the version, the content of every file named."""
         files = {path: self._hash(path) for value in _strings(given) for path in _files(value)}
         intervals = {k: v for k, v in vars(self.evaluation.intervals).items() if k != "jobs"}
+        # What lies at addresses is not fetched to be looked at: its store says when it was changed.
+        afar = {text: self._version(text) for text in _strings(given) if is_address(text)}
         told = [instruments.version(entry.question), entry.question, system, _public(given), intervals, files]
+        told += [afar] if afar else []
         return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS, default=str)).hexdigest()
+
+    def _version(self, address: str) -> Any:
+        if address not in self.versions:
+            try:
+                self.versions[address] = version(address)
+            except (ValueError, OSError, ImportError):
+                self.versions[address] = None  # told when it is measured
+        return self.versions[address]
 
     def _hash(self, path: str) -> str:
         if path not in self.hashes:
@@ -331,7 +344,7 @@ def _lacking(entry: Entry, given: Mapping[str, Any]) -> tuple[int, str] | None:
         except ValueError as error:
             return line, f"{key}: {error}"
         named = isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value))
-        if key == "data" and named:
+        if key == "data" and named and not are_addresses(value):
             try:
                 if not is_folder_input(value, entry.question):
                     sources(value)

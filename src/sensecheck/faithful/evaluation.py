@@ -221,6 +221,9 @@ class Faithful(TableInstrument):
         names = ("schema", "database", "labels", "lexicon", "dialect", "without", "cluster", "weight")
         return {"threshold": THRESHOLD, "extract": True, **dict.fromkeys(names), **Judge.defaults()}
 
+    def cost(self) -> Mapping[str, Any]:
+        return {} if self.judge is None else self.judge.cost
+
     def batches(self, done: int) -> Iterator[Batch]:
         with self.judge or nullcontext():
             yield from super().batches(done)
@@ -235,7 +238,7 @@ class Faithful(TableInstrument):
             result.signature = replace(result.signature, method=method)
         result.notes += [*_taken(result.rows), *([] if self.stored is None else self.stored.notes())]
         if self.judge is not None:
-            self.judge.finish(result, "consistent")
+            self.judge.finish(result, "consistent", self.of_parts)
 
     def measure(self, batch: TableBatch) -> Batch:
         joined = isinstance(self.data, Gathered) and GOLD_FILE in self.data.method

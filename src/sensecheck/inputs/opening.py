@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, TypeGuard, cast
 import numpy as np
 import zstandard
 
+from sensecheck.inputs.addresses import PACKAGES, digest, is_address, name_of, plain
 from sensecheck.inputs.errors import InputError, did_you_mean, escaped, shown
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.hugging_face import FILE_MAGIC, STREAM_MAGIC, saved_files
@@ -483,6 +484,9 @@ _LONGEST_PATH = 4096
 def _not_found(name: str) -> InputError:
     hint = "Check the path"
     parent = Path(name).parent
+    kind = name.partition(":/")[0]
+    if kind in PACKAGES and not name.startswith(f"{kind}://"):
+        hint = f"A Path takes one slash of {kind}:// away: give the address as text"
     if len(name) < _LONGEST_PATH and parent.is_dir():
         near = did_you_mean(Path(name).name, _listing(parent))
         hint = near or f"{hint} (its folder exists)"
@@ -547,7 +551,9 @@ def identity(data: object) -> list[dict[str, Any]]:
     for path in named:
         if path is not None:
             stat = path.stat()
-            files.append({"path": str(path), "bytes": stat.st_size, "modified": stat.st_mtime_ns})
+            held = digest(path)
+            same = {"modified": stat.st_mtime_ns} if held is None else {"sha256": held}
+            files.append({"path": name_of(path), "bytes": stat.st_size, **same})
     return files
 
 
@@ -592,9 +598,14 @@ def sources(inputs: PathInput | BinaryIO | Iterable[PathInput | BinaryIO]) -> li
 
 def _sources_of(item: PathInput | BinaryIO) -> list[Source]:
     if is_path(item):
-        name = os.fspath(item)
+        name = plain(os.fspath(item))
         if name == "-":
             return [Source("<stdin>", stream=sys.stdin.buffer)]
+        if is_address(name):
+            raise InputError(
+                "lies at an address, which is not read here", path=name, hint="Fetch it to a file first.",
+                reason=Reason.BAD_OPTION,
+            )  # fmt: skip
         path = Path(name)
         try:
             is_there = path.exists()
@@ -604,9 +615,9 @@ def _sources_of(item: PathInput | BinaryIO) -> list[Source]:
             saved = saved_files(path)
             if saved is None:
                 raise _is_directory(name)
-            return [Source(str(file), path=file) for file in saved]
+            return [Source(name_of(file), path=file) for file in saved]
         if is_there:
-            return [Source(name, path=path)]
+            return [Source(name_of(name), path=path)]
         if glob.has_magic(name):
             # Path.glob takes no absolute patterns
             matches = glob.glob(name, recursive=True)  # noqa: PTH207
@@ -618,7 +629,7 @@ def _sources_of(item: PathInput | BinaryIO) -> list[Source]:
                     hint="Quote the pattern only if the shell should not expand it, and check the folder.",
                     reason=Reason.NO_MATCH,
                 )
-            return [Source(file, path=Path(file)) for file in files]
+            return [Source(name_of(file), path=Path(file)) for file in files]
         raise _not_found(name)
     if _is_stream(item):
         stream = getattr(item, "buffer", item)  # a text file lends its bytes

@@ -23,7 +23,7 @@ from sensecheck.judges.verdicts import CHOICES, VerdictReader, counted
 from sensecheck.models import classifiers
 from sensecheck.models.calls import CallCache, Identity, settings_line
 from sensecheck.models.classifiers import Answer, Pair
-from sensecheck.models.cost import cost_told, costs
+from sensecheck.models.cost import Cost, cost_told, costs, with_parts
 from sensecheck.models.faults_told import faults_told
 from sensecheck.runs.collecting import Batch
 from sensecheck.runs.signature import Method
@@ -98,7 +98,7 @@ class Judge:
         self._calls: CallCache | None = None
         self._asked: classifiers.Asked | None = None
         self._notes: list[str] = []
-        self.cost: dict[str, Any] = {}
+        self.cost: Cost = {}
         self._all = asks
         named = asked_for or (None if prompt is None else _meant(asks, prompt))
         self._settled = named is not None or len(asks) == 1
@@ -162,9 +162,9 @@ class Judge:
     ) -> None:
         if self._calls is None:
             return
-        if self._asked is not None:
-            self.cost = costs(judge=self._asked)
-            self._notes = list(self._told(self._asked, self._calls))
+        asked = self._asked or classifiers.Asked(self._model, self._calls)  # nobody: what was spent before is told
+        self.cost = costs(judge=asked)
+        self._notes = list(self._told(asked, self._calls))
         self._calls.close()
         self._calls = self._asked = None
 
@@ -199,12 +199,14 @@ class Judge:
         texts = None if batch.examples is None else batch.examples.with_columns(said)
         return replace(batch, measurements=rows, examples=texts)
 
-    def finish(self, result: Result, outcome: str) -> None:
-        """What a result says of it. `outcome`: the column of the rules' verdicts."""
-        found = counts(result, outcome)
-        result.extra["judge"] = {"model": self.name, "verdicts": found, **({"cost": self.cost} if self.cost else {})}
+    def finish(self, result: Result, outcome: str, of_parts: Sequence[Mapping[str, Any]] = ()) -> None:
+        """What a result says of it. `outcome`: the column of the rules' verdicts; of_parts: what the parts of a merged
+        run spent.
+        """
+        found, cost = counts(result, outcome), with_parts(self.cost, of_parts)
+        result.extra["judge"] = {"model": self.name, "verdicts": found, **({"cost": cost} if cost else {})}
         result.notes += told(found, self.name)
-        result.notes += [*self._notes, *cost_told(self.cost)]
+        result.notes += [*self._notes, *cost_told(cost)]
         if "human" not in result.signature.method:
             result.notes.append(
                 f"{JUDGE_UNCHECKED}: label some examples (sensecheck label) and give the labels with --human, or to "

@@ -105,22 +105,42 @@ class CallCache:
         return answers
 
     def put(self, identity: Identity, answers: Mapping[str, Any], spent: Mapping[str, int] | None = None) -> None:
-        """Record answers, and what was spent up to now on all that were asked of this model; when this returns they
-        survive a kill.
-        """
+        """Record answers, and what was spent on this model since the last ones: from then on a kill loses none."""
         model_id = self._id(identity)
         rows = [
             (model_id, text, json.dumps(whole_value(answer), ensure_ascii=False)) for text, answer in answers.items()
         ]
         with faults_of(self.path), self._db:
+            # The file is ours from here on: what another process adds to the sum comes before or after.
             self._db.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", rows)
             if spent is not None:
-                self._db.execute("INSERT OR REPLACE INTO spent VALUES (?, ?)", (model_id, json.dumps(dict(spent))))
+                before = self._spent(model_id)
+                self._set_spent(
+                    model_id, {name: before.get(name, 0) + spent.get(name, 0) for name in {**before, **spent}}
+                )
 
     def spent(self, identity: Identity) -> dict[str, int]:
         """What was spent on a model's answers, by all runs that kept them here."""
         with faults_of(self.path):
-            row = self._db.execute("SELECT counts FROM spent WHERE model_id=?", (self._id(identity),)).fetchone()
+            return self._spent(self._id(identity))
+
+    def spent_on_all(self) -> dict[Identity, dict[str, int]]:
+        """The same of every model that has answers here."""
+        with faults_of(self.path):
+            models = self._db.execute("SELECT id, model, revision, prompt FROM models").fetchall()
+            found = {Identity(*map(str, who)): self._spent(number) for number, *who in models}
+        return {identity: counts for identity, counts in found.items() if counts}
+
+    def set_spent(self, identity: Identity, counts: Mapping[str, int]) -> None:
+        model_id = self._id(identity)
+        with faults_of(self.path), self._db:
+            self._set_spent(model_id, counts)
+
+    def _set_spent(self, model_id: int, counts: Mapping[str, int]) -> None:
+        self._db.execute("INSERT OR REPLACE INTO spent VALUES (?, ?)", (model_id, json.dumps(dict(counts))))
+
+    def _spent(self, model_id: int) -> dict[str, int]:
+        row = self._db.execute("SELECT counts FROM spent WHERE model_id=?", (model_id,)).fetchone()
         try:
             counts = json.loads(row[0]) if row is not None else {}
         except (ValueError, TypeError, RecursionError):

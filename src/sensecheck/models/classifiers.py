@@ -208,7 +208,7 @@ class Asked:
                 text: answer.stored() for text, answer in new_answers.items() if self._keeps and answer.failure is None
             }
             if storable:
-                self.cache.put(self.identity, storable, self.spending.counts())
+                self.cache.put(self.identity, storable, self.spending.to_keep())
             self.asked += len(new_answers)
             for answer in new_answers.values():
                 if answer.failure is not None:

@@ -90,7 +90,7 @@ class Asked:
             new_statements = {unanswered[i]: whole_value(texts) for i, texts in batch}
             storable = {key: texts for key, texts in new_statements.items() if texts is not None}
             if storable and self._keeps:
-                self.cache.put(self.identity, storable, self.spending.counts())
+                self.cache.put(self.identity, storable, self.spending.to_keep())
             self.asked += len(new_statements)
             self.failed += len(new_statements) - len(storable)
             statements_by_key.update(new_statements)

@@ -54,12 +54,22 @@ class Spent:
     def __init__(self, model: Any, cache: CallCache) -> None:
         self.now: Spending | None = getattr(getattr(model, "endpoint", None), "spending", None)
         self._before = {} if self.now is None else cache.spent(model.identity)
+        self._kept: dict[str, int] = {}
 
     def counts(self) -> dict[str, int] | None:
         """In all; None where a model costs nothing that is counted."""
         if self.now is None:
             return None
         return {name: count + self._before.get(name, 0) for name, count in self.now.counts().items()}
+
+    def to_keep(self) -> dict[str, int] | None:
+        """What was spent since this was asked last: others may add to the same file."""
+        if self.now is None:
+            return None
+        counts = self.now.counts()
+        more = {name: count - self._kept.get(name, 0) for name, count in counts.items()}
+        self._kept = counts
+        return more
 
 
 @dataclass

@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar, cast
 
 from sensecheck.inputs import half_characters
+from sensecheck.inputs.addresses import Fetching, faults_told, is_address, plain, refuse_of_this_process
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
 from sensecheck.inputs.gathered import Gathered
 from sensecheck.inputs.needs import NEEDS_NOTHING, Needs
 from sensecheck.inputs.opening import identity, is_path
 from sensecheck.inputs.reasons import Reason
 from sensecheck.options import Option, Parameter, alternatives, described, flat_signature, parameters, takes_anything
-from sensecheck.report.calls import named, written
+from sensecheck.report.calls import at_addresses, by_name, here, named, written
 from sensecheck.report.question import slicings
 from sensecheck.report.repeats import check_repeat
 from sensecheck.runs.shards import Shard, shard
@@ -283,15 +284,27 @@ def evaluator(
             _refuse_unknown(function, kwargs, known)
             kwargs.update(_truths(kwargs, known))
             _refuse_values(kwargs, known)
+            again: Callable[..., _R] = evaluate
+            read_afar = at_addresses(function, args, kwargs)
+            if is_address(kwargs.get("out")):
+                from sensecheck.report.keeping import measured_at
+
+                return cast("_R", measured_at(evaluate, by_name(function, args, kwargs)))
             if kwargs.get("engine") is not None:
                 from sensecheck.report.spreading import spread
 
-                return cast("_R", spread(evaluate, named(function, args, kwargs)))
+                call = named(function, args, kwargs)
+                refuse_of_this_process(call)
+                return cast("_R", spread(evaluate, call))
             kwargs.pop("engine", None)
             if not isinstance(kwargs.get("shard"), Shard | None):
-                call: dict[str, Any] = named(function, args, kwargs)
-                repeated: Callable[..., _R] = evaluate
-                return repeated(**{**call, "shard": _shard(call)})
+                call = named(function, args, kwargs)
+                refuse_of_this_process(call)
+                return again(**{**call, "shard": _shard(call)})
+            if read_afar is not None:
+                with Fetching() as fetch, faults_told():
+                    return again(**here(function, read_afar, fetch))
+            kwargs["out"] = plain(kwargs.get("out"))
             parity = kwargs.get("parity")
             if parity is None:
                 names = " or ".join(originals(known["parity"])) if "parity" in known else ""

@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sensecheck.inputs.addresses import are_addresses, plain
 from sensecheck.inputs.errors import InputError, shown
 from sensecheck.inputs.reasons import Reason
 from sensecheck.network.address import public_text
-from sensecheck.options import Parameter, alternatives, parameters
+from sensecheck.options import Option, Parameter, alternatives, parameters
 
 _PLACES = frozenset(("FILE", "PATH", "DIR", "RUN", "M", "G"))
 """Metavars of options that may name a file or folder."""
@@ -25,23 +26,66 @@ OF_ONE_RUN = ("out", "resume", "overwrite", "progress", "shard", "engine")
 
 def named(function: Callable[..., Any], args: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """All that a function is called with, by name, each place in full: another process may work in another folder."""
-    known = parameters(function)
-    places = [
-        p.name for p in inspect.signature(inspect.unwrap(function)).parameters.values() if p.kind is not p.VAR_KEYWORD
-    ]
-    call = {**dict(zip(places, args, strict=False)), **given}
+    known, call = parameters(function), by_name(function, args, given)
     return {
         name: _in_full(value) if name in known and _is_place(known[name]) else value for name, value in call.items()
     }
+
+
+def by_name(function: Callable[..., Any], args: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    places = [
+        p.name for p in inspect.signature(inspect.unwrap(function)).parameters.values() if p.kind is not p.VAR_KEYWORD
+    ]
+    return {**dict(zip(places, args, strict=False)), **given}
 
 
 def _is_place(parameter: Parameter) -> bool:
     return parameter.option is not None and parameter.option.metavar in _PLACES
 
 
+def at_addresses(function: Callable[..., Any], args: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The call by name, where something that it reads lies at an address; else nothing. What is written on this
+    machine may not.
+    """
+    known, call = parameters(function), by_name(function, args, given)
+    found = False
+    for name, value in call.items():
+        option = known[name].option if name in known else None
+        if option is None or option.metavar not in _PLACES or not are_addresses(_behind(option, value)[1]):
+            continue
+        if option.written:
+            raise InputError(
+                field=name, expected="a place on this machine", got=shown(value),
+                hint="Only the run (--out, out=) can be kept at an address.", reason=Reason.BAD_OPTION,
+            )  # fmt: skip
+        found = found or name != "out"
+    return call if found else None
+
+
+def here(function: Callable[..., Any], call: Mapping[str, Any], fetch: Callable[[Any], Any]) -> dict[str, Any]:
+    """The call with files of this machine in the place of addresses."""
+    known, local = parameters(function), dict(call)
+    for name, value in call.items():
+        option = known[name].option if name in known else None
+        if option is not None and option.metavar in _PLACES and name != "out":
+            before, place = _behind(option, value)
+            if are_addresses(place):
+                local[name] = before + fetch(place) if before else fetch(place)
+    return local
+
+
+def _behind(option: Option, value: Any) -> tuple[str, Any]:
+    """What stands before a place, and the place: models are named in several ways, of which one is a file."""
+    if option.metavar not in ("M", "G"):
+        return "", value
+    before = next((start for start in _BEHIND if isinstance(value, str) and value.startswith(start)), "")
+    return (before, value.removeprefix(before)) if before else ("", None)
+
+
 def _in_full(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_in_full(one) for one in value]
+    value = plain(value)
     if isinstance(value, os.PathLike):
         return os.path.abspath(value)  # noqa: PTH100 - links stay links: they are what the user named
     if not isinstance(value, str) or "://" in value:

@@ -62,6 +62,8 @@ class Instrument(ABC):
         self.asked = asked
         self.notes: list[str] = []
         """What a reader must know, filled while reading and measuring."""
+        self.of_parts: Sequence[Mapping[str, Any]] = ()
+        """Of a run that was merged: what each of its parts gave as its `cost`."""
 
     @abstractmethod
     def batches(self, done: int) -> Iterator[Batch]:
@@ -100,6 +102,10 @@ class Instrument(ABC):
         where they belong (`Batch.places`); of what is measured whole, a shard takes its rows by `id`.
         """
         return None if self.asked.shard is None else self.asked.shard.own(pl.Series(ids, dtype=pl.String))
+
+    def cost(self) -> Mapping[str, Any]:
+        """What calls to a model cost, in the forms of JSON. A shard keeps it, merging gives it back (`of_parts`)."""
+        return {}
 
     def check(self) -> None:  # noqa: B027 - most have nothing to check
         """Refuse what cannot be measured, before anything is written."""
@@ -164,7 +170,11 @@ class Instrument(ABC):
                 asks=self.asks, progress=asked.progress, shard=None if asked.shard is None else asked.shard.marks,
             )  # fmt: skip
         if asked.shard is not None:
-            return Part.of(self.question, self._signature(method, {}, version), collected, asked.shard)
+            return Part.of(
+                self.question, self._signature(method, {}, version), collected, asked.shard, cost=self.cost()
+            )
+        if asked.resume and collected.directory is not None:
+            self.of_parts = collected.directory.costs_of_parts()
         # What an interrupted run left may have been changed since.
         old = collected.directory if asked.resume else None
         with nullcontext() if old is None else damage_told(old.path):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from sensecheck import instruments
+from sensecheck.inputs.addresses import Fetching, faults_told, is_address, plain, told
 from sensecheck.inputs.errors import InputError
 from sensecheck.inputs.field_names import found
 from sensecheck.inputs.formats.label_sheets import LABELS
@@ -70,6 +71,15 @@ class Look:
 
 def look(path: str, input_format: str = "auto") -> Look:
     """What one file is. A folder is what its files are, where it is one that is read whole."""
+    if not is_address(path):
+        return _looked(str(plain(path)), input_format)
+    with Fetching() as fetch, faults_told():
+        here = fetch(path)
+        seen = _looked(here if isinstance(here, str) else here[0], input_format)
+        return replace(seen, path=path, notes=list(map(told, seen.notes)), commands=list(map(told, seen.commands)))
+
+
+def _looked(path: str, input_format: str) -> Look:
     beside = _beside(path)
     if beside is not None:
         return beside

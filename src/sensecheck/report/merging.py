@@ -8,15 +8,17 @@ the code that makes it of one run, from the same rows in the same order.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 from sensecheck import instruments
 from sensecheck._version import __version__
-from sensecheck.models.calls import CallCache
+from sensecheck.inputs.addresses import faults_told, is_address, plain
+from sensecheck.models.calls import CallCache, Identity
 from sensecheck.report.calls import read_back
 from sensecheck.report.result import Result
 from sensecheck.runs.directory import MEASURED, DifferentPlanError, RunDirectory, changes_told, damaged
@@ -24,7 +26,9 @@ from sensecheck.runs.shards import join
 from sensecheck.runs.writing import MANIFEST, RunError
 from sensecheck.stores.cache import ResultCache
 
-_ANSWERS = {"calls.sqlite": CallCache, "judge.sqlite": CallCache, "answers.db": ResultCache}
+_CALLS = ("calls.sqlite", "judge.sqlite")
+"""Files of the calls to models; a run has one of them."""
+_ANSWERS = {**dict.fromkeys(_CALLS, CallCache), "answers.db": ResultCache}
 """Files of kept answers in a run, and what reads them."""
 
 
@@ -37,7 +41,30 @@ def merge(
     out: where the run is kept. resume: go on with a merging that was stopped. call: the keywords of `evaluate`, where
     they are not those that the shards name (data in memory).
     """
-    runs = [RunDirectory.open(path) for path in shards]
+    if is_address(out):
+        return _merged_at(str(out), shards, resume=resume, overwrite=overwrite, call=call)
+    with faults_told():
+        return _merged([RunDirectory.open(path) for path in shards], plain(out), resume, overwrite, call)
+
+
+def _merged_at(
+    address: str, shards: Sequence[str | os.PathLike[str]], *, resume: bool, overwrite: bool, call: Any
+) -> Result:
+    from sensecheck.report.keeping import kept
+
+    if address.rstrip("/") in (str(path).rstrip("/") for path in shards):
+        raise RunError(f"{address} is one of the shards; choose another address for --out (out=)")
+
+    def make(folder: Path, resume: bool, overwrite: bool) -> Result:
+        return merge(shards, folder, resume=resume, overwrite=overwrite, call=call)
+
+    return kept(address, make, resume=resume, overwrite=overwrite)
+
+
+def _merged(
+    runs: Sequence[RunDirectory], out: str | os.PathLike[str], resume: bool, overwrite: bool,
+    call: Mapping[str, Any] | None,
+) -> Result:  # fmt: skip
     if Path(out).resolve() in (run.path.resolve() for run in runs):
         raise RunError(f"{out} is one of the shards; choose another directory for --out (out=)")
     _check(runs)
@@ -46,9 +73,11 @@ def merge(
     evaluate = instruments.room(str(plan["question"])).evaluate
     given = read_back(evaluate, manifest.get("call", {})) if call is None else dict(call)
     was_there = Path(out).exists()
-    into = RunDirectory.begin(out, plan, resume=resume, overwrite=overwrite)
+    parts = _parts(runs, out)
+    into = RunDirectory.begin(out, plan, resume=resume, overwrite=overwrite, marks={"parts": parts})
     for run in runs:
         take_answers(run.path, into.path)
+    _add_spent([run.path for run in runs], into.path, parts["spent before"])
     join(runs, into)
     try:
         result: Result = evaluate(**{**given, "out": into.path, "resume": True})
@@ -67,6 +96,59 @@ def take_answers(source: Path, target: Path) -> None:
         if (source / name).is_file():
             with closing(kind(source / name)) as answers, closing(kind(target / name)) as kept:
                 kept.take(answers)
+
+
+# ---- what was spent on answers
+
+
+def _parts(runs: Sequence[RunDirectory], out: str | os.PathLike[str]) -> dict[str, Any]:
+    """What the manifest of a merged run says of its parts: what each spent, and what the answers that lay in the run
+    had cost, model by model, before those of the parts came to them.
+    """
+    of = sorted([_numbered(run)[0], str(run.manifest().get("started"))] for run in runs)
+    parts: dict[str, Any] = {"of": of, "cost": [run.manifest().get("cost") for run in runs]}
+    return {**parts, "spent before": _spent_before(RunDirectory(out), of)}
+
+
+def _spent_before(run: RunDirectory, of: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    known = run.manifest().get("parts") if run.is_run() else None
+    if isinstance(known, dict) and known.get("of") == of:
+        before = known.get("spent before")
+        if isinstance(before, list) and all(map(_is_spent, before)):
+            return before  # the same parts were merged before, and may have been added
+    kept = _calls_in(run.path)
+    if kept is None:
+        return []
+    with closing(CallCache(kept)) as calls:
+        return [[*astuple(identity), counts] for identity, counts in calls.spent_on_all().items()]
+
+
+def _calls_in(folder: Path) -> Path | None:
+    return next((folder / name for name in _CALLS if (folder / name).is_file()), None)
+
+
+def _is_spent(line: Any) -> bool:
+    return (
+        isinstance(line, list) and len(line) == 4 and all(isinstance(part, str) for part in line[:3])
+        and isinstance(line[3], dict) and all(type(count) is int for count in line[3].values())
+    )  # fmt: skip
+
+
+def _add_spent(shards: Sequence[Path], into: Path, before: Sequence[Sequence[Any]]) -> None:
+    """What was spent on all that is kept: the same sums however often a merging was stopped."""
+    total: dict[Identity, Counter[str]] = defaultdict(Counter)
+    for *who, counts in before:
+        total[Identity(*who)].update(counts)
+    for shard in shards:
+        if (own := _calls_in(shard)) is not None:
+            with closing(CallCache(own)) as calls:
+                for identity, counts in calls.spent_on_all().items():
+                    total[identity].update(counts)
+    together = _calls_in(into)
+    if total and together is not None:
+        with closing(CallCache(together)) as kept:
+            for identity, summed in total.items():
+                kept.set_spent(identity, summed)
 
 
 # ---- do they belong together?

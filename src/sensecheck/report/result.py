@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import orjson
 import polars as pl
 
+from sensecheck.inputs.addresses import faults_told
 from sensecheck.inputs.errors import did_you_mean, shown
 from sensecheck.judges.figures import under
 from sensecheck.plotting.chart import Chart
@@ -412,18 +413,24 @@ class Part(Result):
     shard: Shard | None = None
 
     @classmethod
-    def of(cls, question: Question, signature: Signature, collected: Collected, shard: Shard) -> Part:
+    def of(
+        cls, question: Question, signature: Signature, collected: Collected, shard: Shard, *, cost: Mapping[str, Any]
+    ) -> Part:
         """What a shard measured, its directory marked as finished."""
         assert collected.directory is not None
-        collected.directory.finish_shard()
+        collected.directory.finish_shard(cost)
         return cls(
             question, signature, Estimates([]), collected.measurements, directory=collected.directory, shard=shard
         )
 
 
 def load(path: str | os.PathLike[str]) -> Result:
-    """Read a run directory back as a result."""
-    run = RunDirectory.open(path)
+    """Read a run directory back as a result, also one at an address (`s3://…`)."""
+    with faults_told():
+        return _loaded(RunDirectory.open(path))
+
+
+def _loaded(run: RunDirectory) -> Result:
     stored = run.summary()
     if str(stored.get("schema")) != SUMMARY_SCHEMA:
         raise RunError(

@@ -14,7 +14,7 @@ from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
 from sensecheck.models import classifiers, generators
 from sensecheck.models.calls import settings_line
-from sensecheck.models.cost import Cost, cost_told, costs
+from sensecheck.models.cost import Cost, cost_told, costs, with_parts
 from sensecheck.models.probe import probe
 from sensecheck.options import Option
 from sensecheck.report.asking import FILES, Asked, EveryQuestion, as_original, asked, evaluator
@@ -96,11 +96,11 @@ def evaluate(
     wordnet: Annotated[bool, _models("extend the rules with the WordNet on this machine")] = False,
     cache: Annotated[
         str | os.PathLike[str] | None,
-        _models("keep every model call here (default: calls.sqlite in --out)", metavar="FILE"),
+        _models("keep every model call here (default: calls.sqlite in --out)", metavar="FILE", written=True),
     ] = None,
     batch_out: Annotated[
         str | os.PathLike[str] | None,
-        _models("write the calls to URLs into this file, for a batch endpoint, and stop", metavar="FILE"),
+        _models("write the calls to URLs into this file, for a batch endpoint, and stop", metavar="FILE", written=True),
     ] = None,
     batch_in: Annotated[
         str | os.PathLike[str] | None,
@@ -205,7 +205,7 @@ class Robust(ModelInstrument):
     ) -> None:
         super().__init__(data, asked, systems, choices, label_names)
         self.check_labels = check_labels
-        self.cost: Cost = {}
+        self._cost: Cost = {}
         if choices.cosine and not callable(getattr(systems.model, "embeddings", None)):
             raise InputError(
                 f"--cosine: {systems.model.identity.model} gives no embeddings",
@@ -228,6 +228,9 @@ class Robust(ModelInstrument):
             "cosine": choices.cosine,
             **({"seed": choices.seed} if again else {}),
         }
+
+    def cost(self) -> Cost:
+        return self._cost
 
     def plan(self) -> Mapping[str, Any]:
         return {**super().plan(), "pairs a batch": ASKED_PAIRS * BATCH_ASKS}
@@ -260,7 +263,7 @@ class Robust(ModelInstrument):
                 advance(0, unscored=sum(all(trial.reason for trial in of_pair) for of_pair in of_pairs))
                 places = None if own is None else [place for place in own for _ in range(each)]
                 yield replace(measure(trials, self.pairs.sliced), places=places)
-            self.cost = costs(model=model, generator=generator)
+            self._cost = costs(model=model, generator=generator)
         self.notes += _notes(self.pairs, model, generator)
 
     def _gone_ahead(self, model: classifiers.Asked, generator: generators.Asked) -> None:
@@ -291,9 +294,9 @@ class Robust(ModelInstrument):
             result.extra["answers"] = read
         if told := unreadable_told(read):
             result.notes.insert(0, f"warning: {told}")
-        if self.cost:
-            result.extra["cost"] = self.cost
-            result.notes += cost_told(self.cost)
+        if cost := with_parts(self._cost, self.of_parts):
+            result.extra["cost"] = cost
+            result.notes += cost_told(cost)
 
 
 def _label_order(model: classifiers.Asked) -> Iterator[str]:

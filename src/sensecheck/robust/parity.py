@@ -70,7 +70,7 @@ class BreakNLI(ModelInstrument):
         super().__init__(data, asked, systems, choices, label_names)
         self.original = name
         self.funnel: list[dict[str, Any]] = []
-        self.cost: Cost = {}
+        self._cost: Cost = {}
 
     def method(self) -> Method:
         return {"polarity": self.choices.polarity, **self.systems.of_generator(), "seed": self.choices.seed}
@@ -81,7 +81,7 @@ class BreakNLI(ModelInstrument):
         self.notes += self.pairs.label_notes()
         with self.answers() as (model, generator):
             judged = self._judged(pairs, model, generator)
-            self.cost = costs(model=model, generator=generator)
+            self._cost = costs(model=model, generator=generator)
         self.funnel = [
             {
                 "polarity": polarity, "pairs": len(pairs), "correct": evaluated["correct"],
@@ -132,8 +132,8 @@ class BreakNLI(ModelInstrument):
         ])  # fmt: skip
 
     def finish(self, result: Result) -> None:
-        result.extra = {"original_funnel": self.funnel, **({"cost": self.cost} if self.cost else {})}
-        result.notes += cost_told(self.cost)
+        result.extra = {"original_funnel": self.funnel, **({"cost": self._cost} if self._cost else {})}
+        result.notes += cost_told(self._cost)
 
 
 # ---- asking --------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ import orjson
 import polars as pl
 
 from sensecheck._version import __version__
+from sensecheck.inputs.addresses import is_address, plain
 from sensecheck.network.address import public_text
 from sensecheck.runs.stopping import Stopped
 from sensecheck.runs.writing import MANIFEST, RunError, remove, replace_file, replacing
@@ -86,6 +87,13 @@ class DifferentPlanError(RunError):
 class RunDirectory:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self.address = ""
+        """Where it is kept, or was fetched from, if that is not on this machine."""
+
+    @property
+    def shown(self) -> str:
+        """Where a reader finds it."""
+        return self.address or str(self.path)
 
     # -- opening ---------------------------------------------------------------------------------------------
 
@@ -160,8 +168,12 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RunDirectory:
-        """Open a finished or interrupted run for reading."""
-        run = cls(path)
+        """Open a finished or interrupted run for reading; one at an address (`s3://…`) is fetched."""
+        if is_address(path):
+            from sensecheck.runs.at_address import opened_at
+
+            return opened_at(str(path))
+        run = cls(plain(path))
         if not run.path.exists():
             raise RunError(f"no such run: {run.path}")
         if not run.is_run():
@@ -270,10 +282,17 @@ class RunDirectory:
         path = self.path / f"{kind}-{index:05d}.parquet"
         return _frame_of(path) if os.path.lexists(path) else None
 
-    def finish_shard(self) -> None:
-        """All batches of this part of a run are measured."""
+    def finish_shard(self, cost: Mapping[str, Any]) -> None:
+        """All batches of this part of a run are measured; `cost` is what calls to a model took."""
         shards = {path.name: _digest(path) for kind in KINDS for path in self.shards(kind)}
-        self._write(MANIFEST, {**self.manifest(), "state": MEASURED, "shards": shards, "finished": _now()})
+        done = {"state": MEASURED, "shards": shards, "cost": _jsonable(cost), "finished": _now()}
+        self._write(MANIFEST, {**self.manifest(), **done})
+
+    def costs_of_parts(self) -> list[dict[str, Any]]:
+        """Of a run that was merged: what the calls of each of its parts took."""
+        parts = self.manifest().get("parts")
+        costs = parts.get("cost") if isinstance(parts, dict) else None
+        return [cost for cost in costs if isinstance(cost, dict)] if isinstance(costs, list) else []
 
     def finish(self, summary: Mapping[str, Any], *, inputs: Sequence[Mapping[str, Any]]) -> None:
         self._write(SUMMARY, _jsonable(summary))
@@ -299,7 +318,9 @@ class RunDirectory:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def measurements(self) -> Shards:
-        return Shards(self.shards("measurements"), held_bytes=HELD_BYTES, digests=self._digests())
+        shards = Shards(self.shards("measurements"), held_bytes=HELD_BYTES, digests=self._digests())
+        shards.run = self
+        return shards
 
     def examples(self) -> Shards | None:
         shards = self.shards("examples")
@@ -322,6 +343,9 @@ class Shards:
 
     A column that was read or written is held, up to `held_bytes` in all, so that no file is read twice for it.
     """
+
+    run: RunDirectory | None = None
+    """Whose they are: what was fetched is there for as long as somebody has it."""
 
     def __init__(self, paths: Sequence[Path], *, held_bytes: int = 0, digests: Mapping[str, str] | None = None) -> None:
         if not paths:

@@ -58,7 +58,7 @@ def postgres() -> Iterator[Server]:
             "CREATE FUNCTION wipe_row(item) RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
             "CREATE FUNCTION Écrire() RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
             f"CREATE FUNCTION {'w' * 63}() RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
-            "CREATE FUNCTION random(int) RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
+            "CREATE FUNCTION timeofday(int) RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
             "CREATE FUNCTION step(int, int) RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
             "CREATE AGGREGATE wiped(int) (SFUNC = step, STYPE = int, INITCOND = '0')",
             "CREATE SCHEMA tools",

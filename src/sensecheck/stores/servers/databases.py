@@ -169,6 +169,10 @@ class ServerDatabases(SqlStore):
             found.setdefault(str(table), {})[str(column)] = str(kind)
         return found
 
+    def declared(self, file: str) -> list[tuple[Any, ...]]:
+        """Of every column of tables and views: table, its comment, column, type, whether it may be empty, comment."""
+        return self._asked(self._look.declared, file) or []
+
     def primary_keys(self, file: str) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for table, column in self._asked(self._look.primary, file) or ():

@@ -18,6 +18,8 @@ class Looking:
     """Table and column of every primary key, in the order of its columns."""
     some_rows: Callable[[str, Sequence[str], int], str]
     """So many rows of a table, of its name and columns; which, is the server's choice."""
+    declared: str
+    """Table, its comment, column, type, whether it may be empty, its comment; of every column, those of views too."""
     contents: str
     """Schema, table, column and type of every column that a query may name, in whatever schema."""
     rows: Callable[[str, str, Sequence[str]], str]
@@ -35,6 +37,13 @@ SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_class 
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE c.relkind IN ('r', 'p', 'm', 'f') AND pg_table_is_visible(c.oid) AND c.relnamespace <> 'pg_catalog'::regnamespace
 AND has_table_privilege(c.oid, 'SELECT') ORDER BY c.relname, a.attnum
+"""
+_PG_DECLARED = """
+SELECT c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull,
+  col_description(c.oid, a.attnum)
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_table_is_visible(c.oid)
+AND c.relnamespace <> 'pg_catalog'::regnamespace AND has_table_privilege(c.oid, 'SELECT') ORDER BY c.relname, a.attnum
 """
 _PG_CONTENTS = """
 SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_class c
@@ -71,6 +80,13 @@ _MYSQL_COLUMNS = """
 SELECT c.table_name, c.column_name, c.column_type FROM information_schema.columns c
 JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = c.table_name
 WHERE c.table_schema = DATABASE() AND t.table_type <> 'VIEW' ORDER BY c.table_name, c.ordinal_position
+"""
+_MYSQL_DECLARED = """
+SELECT c.table_name, CASE WHEN t.table_type = 'VIEW' THEN '' ELSE t.table_comment END, c.column_name, c.column_type,
+  c.is_nullable = 'YES', c.column_comment
+FROM information_schema.columns c
+JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = c.table_name
+WHERE c.table_schema = DATABASE() ORDER BY c.table_name, c.ordinal_position
 """
 _MYSQL_CONTENTS = """
 SELECT c.table_schema, c.table_name, c.column_name, c.column_type FROM information_schema.columns c
@@ -134,11 +150,28 @@ def _no_rows(schema: str, table: str, columns: Sequence[str]) -> str:
 
 _LOOKING = {
     "postgresql": Looking(
-        _PG_TABLES, _PG_COLUMNS, _PG_KEYS, _PG_PRIMARY, _pg_some_rows, _PG_CONTENTS, _pg_rows, _PG_WRITABLE
+        _PG_TABLES,
+        _PG_COLUMNS,
+        _PG_KEYS,
+        _PG_PRIMARY,
+        _pg_some_rows,
+        _PG_DECLARED,
+        _PG_CONTENTS,
+        _pg_rows,
+        _PG_WRITABLE,
     ),
-    "connection": Looking(_USUAL_TABLES, _USUAL_COLUMNS, _NOTHING, _NOTHING, _no_some_rows, _NOTHING, _no_rows),
+    "connection": Looking(
+        _USUAL_TABLES, _USUAL_COLUMNS, _NOTHING, _NOTHING, _no_some_rows, _NOTHING, _NOTHING, _no_rows
+    ),
     "mysql": Looking(
-        _MYSQL_TABLES, _MYSQL_COLUMNS, _MYSQL_KEYS, _MYSQL_PRIMARY, _mysql_some_rows, _MYSQL_CONTENTS, _mysql_rows
+        _MYSQL_TABLES,
+        _MYSQL_COLUMNS,
+        _MYSQL_KEYS,
+        _MYSQL_PRIMARY,
+        _mysql_some_rows,
+        _MYSQL_DECLARED,
+        _MYSQL_CONTENTS,
+        _mysql_rows,
     ),
 }
 

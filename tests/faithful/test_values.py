@@ -303,7 +303,7 @@ def test_a_view_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.
     )
     views = "".join(f"CREATE VIEW v{i} AS {endless};" for i in range(5))
     path = make(tmp_path / "endless.sqlite", f"{views} CREATE TABLE t (word TEXT); INSERT INTO t VALUES ('one')")
-    monkeypatch.setattr(stored_module, "_LIMITS", stored_module.Limits(seconds=0.2))
+    monkeypatch.setattr(stored_module, "LIMITS", stored_module.Limits(seconds=0.2))
     monkeypatch.setattr(stored_module, "MAX_FAILURES", 2)
     with StoredValues(path) as stored:
         checker = Checker("sql", database=stored)

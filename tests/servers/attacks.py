@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.servers.conftest import CANARY
 from tests.servers.running import PASSWORD, MariaDb, Postgres, Server
 
 from sensecheck.stores import Answer, Limits, Outcome, Request, ServerDatabases
 
 CASES = tomllib.loads((Path(__file__).parent / "hostile.toml").read_text(encoding="utf-8"))
-CANARY = "CANARY-8d1f"
-"""What stands in a file that only the server may read."""
 QUESTION = "SELECT id, name FROM item ORDER BY id"
 ANSWER = [(1, "apple"), (2, "pear"), (3, None)]
 
@@ -97,7 +96,7 @@ def tried(ground: Ground, store: ServerDatabases, case: dict[str, Any], limits: 
     if ground.state() != before:
         faults.append("something was written")
     if CANARY in str(outcome):
-        faults.append("a file was read")
+        faults.append("what nobody may read was read")
     if not isinstance(again, Answer) or again.rows != ANSWER:
         faults.append(f"the next query: {str(again)[:100]}")
     return end, seconds, faults

@@ -13,6 +13,8 @@ import pytest
 from tests.servers.running import PASSWORD, MariaDb, Postgres, Server
 
 LONG = "SENSECHECK_TEST_SERVERS"
+CANARY = "CANARY-8d1f"
+"""What nobody may read: in a file of the server, and in its password for another."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -52,6 +54,19 @@ def postgres() -> Iterator[Server]:
             "INSERT INTO sale VALUES (1, '2026-01-01'), (1, '2026-01-02'), (2, '2026-01-02')",
             "CREATE SEQUENCE counter",
             "CREATE FUNCTION wipe() RETURNS int LANGUAGE sql AS 'DELETE FROM item; SELECT 1'",
+            # Ways to call a function that a list of names followed by a bracket does not see.
+            "CREATE FUNCTION wipe_row(item) RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
+            "CREATE FUNCTION Écrire() RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
+            f"CREATE FUNCTION {'w' * 63}() RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
+            "CREATE FUNCTION timeofday(int) RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
+            "CREATE FUNCTION step(int, int) RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
+            "CREATE AGGREGATE wiped(int) (SFUNC = step, STYPE = int, INITCOND = '0')",
+            "CREATE SCHEMA tools",
+            "CREATE FUNCTION tools.wipe_all() RETURNS int LANGUAGE sql AS 'SELECT wipe()'",
+            "CREATE PROCEDURE wipe_it() LANGUAGE sql AS 'DELETE FROM item'",
+            "CREATE EXTENSION postgres_fdw",
+            "CREATE SERVER far FOREIGN DATA WRAPPER postgres_fdw",
+            f"CREATE USER MAPPING FOR owner SERVER far OPTIONS (user 'far', password '{CANARY}')",
             database="shop",
         )
         yield server
@@ -68,6 +83,10 @@ def mariadb() -> Iterator[Server]:
             "CREATE SEQUENCE counter",
             "CREATE FUNCTION wipe() RETURNS int BEGIN DELETE FROM item; RETURN 1; END",
             "CREATE PROCEDURE wipe_all() DELETE FROM item",
+            # Functions of a database that are called as what other servers compute, or as a number.
+            "CREATE FUNCTION regexp_like(a text, b text) RETURNS int RETURN wipe()",
+            "CREATE FUNCTION `1left`(a int) RETURNS int RETURN wipe()",
+            "CREATE FUNCTION `1e5`() RETURNS int RETURN wipe()",
             database="shop",
         )
         yield server

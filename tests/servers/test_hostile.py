@@ -6,8 +6,8 @@ from contextlib import closing, suppress
 from typing import Any
 
 import pytest
-from tests.servers.attacks import ANSWER, CANARY, CASES, QUESTION, Ground, suite
-from tests.servers.conftest import Listener
+from tests.servers.attacks import ANSWER, CASES, QUESTION, Ground, suite
+from tests.servers.conftest import CANARY, Listener
 from tests.servers.running import PASSWORD, MariaDb, Postgres, Server
 
 from sensecheck.stores import Answer, Limits, Request, ServerDatabases

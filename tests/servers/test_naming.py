@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.servers.running import MariaDb, Postgres, Server
+from tests.servers.running import PASSWORD, MariaDb, Postgres, Server
 
 from sensecheck.correct import evaluate
 from sensecheck.inputs.errors import InputError
@@ -16,10 +16,10 @@ from sensecheck.stores.pool import _missing_extra
 NO_INTERVALS = IntervalOptions(method="none")
 
 
-def asked(database: str, place: str) -> Any:
-    records = [
-        {"id": "1", "db_id": database, "gold": "SELECT max(id) FROM item", "prediction": "SELECT count(*) FROM item"}
-    ]
+def asked(
+    database: str, place: str, gold: str = "SELECT max(id) FROM item", prediction: str = "SELECT count(*) FROM item"
+) -> Any:
+    records = [{"id": "1", "db_id": database, "gold": gold, "prediction": prediction}]
     return evaluate(records, database=place, options=NO_INTERVALS, workers=1, reasons=False)
 
 
@@ -73,6 +73,61 @@ def test_what_is_told_of_the_role(server: Server) -> None:
         assert ("superuser" in told) or ("ALL PRIVILEGES" in told)
     with ServerDatabases(server.address("reader"), workers=1) as store:
         assert store.warnings() == []
+
+
+def test_a_role_that_may_write(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Told of one database and of one for each db_id; a right to read some columns lets nobody write."""
+    if not isinstance(server, MariaDb):
+        server.execute("DROP ROLE IF EXISTS writer")
+    server.execute(
+        f"CREATE ROLE writer LOGIN PASSWORD '{PASSWORD}'" if isinstance(server, Postgres)
+        else f"CREATE OR REPLACE USER writer@'%' IDENTIFIED BY '{PASSWORD}'",
+        "GRANT SELECT (id, name, price), UPDATE (name, price) ON item TO writer" if isinstance(server, Postgres)
+        else "GRANT SELECT (id, name, price) ON item TO writer@'%'",
+        "GRANT INSERT ON sale TO writer" if isinstance(server, Postgres) else "GRANT SELECT ON sale TO writer@'%'",
+        database="shop",
+    )  # fmt: skip
+    try:
+        for rest in ("/shop", "/{db_id}"):
+            result = asked("shop", server.address("writer", rest), "SELECT 1", "SELECT 1")
+            told = [note for note in result.notes if "the role writer" in note]
+            if isinstance(server, Postgres):
+                assert len(told) == 1
+                assert "may write to 1 table:" in told[0]
+            else:
+                assert not told
+        if isinstance(server, MariaDb):
+            server.execute("GRANT UPDATE (name), DELETE ON item TO writer@'%'", database="shop")
+            result = asked("shop", server.address("writer"), "SELECT 1", "SELECT 1")
+            assert any("has the rights DELETE, UPDATE" in note or "UPDATE, DELETE" in note for note in result.notes)
+    finally:
+        if isinstance(server, Postgres):
+            server.execute("DROP OWNED BY writer", "DROP ROLE writer", database="shop")
+        else:
+            server.execute("DROP USER writer@'%'")
+
+
+def test_what_the_fingerprint_sees(server: Server) -> None:
+    """Tables of other schemas, which queries may name; a column called as our word for a row; an edit that keeps the
+    number of rows; and nothing else."""
+    server.create("seen")
+    in_schema = "CREATE TABLE held_by (held int, other int)"
+    server.execute(in_schema, "INSERT INTO held_by VALUES (1, 2)", database="seen")
+    if isinstance(server, Postgres):
+        server.execute(
+            "CREATE SCHEMA hr", "CREATE TABLE hr.staff (id int)", "INSERT INTO hr.staff VALUES (1)",
+            "GRANT USAGE ON SCHEMA hr TO reader", "GRANT SELECT ON hr.staff TO reader", database="seen",
+        )  # fmt: skip
+    prints = []
+    edits = ["SELECT 1", "UPDATE held_by SET other = 3", "UPDATE held_by SET other = 2"]
+    if isinstance(server, Postgres):
+        edits += ["UPDATE hr.staff SET id = 2"]
+    for edit in edits:
+        server.execute(edit, database="seen")
+        with ServerDatabases(server.address(rest="/seen"), workers=1) as store:
+            prints.append(store.file_print("seen"))
+    assert prints[0] == prints[2] != prints[1]
+    assert len({prints[0], *prints[3:]}) == len(edits) - 2
 
 
 def test_parts_audit_and_timing(server: Server) -> None:

@@ -51,6 +51,34 @@ def test_found_and_replayed(server: Server) -> None:
     )
 
 
+ODD = {
+    "postgresql": [
+        ("mood", "'sad'"), ("inet", "'10.0.0.1'"), ("int4range", "'[1,5)'"), ("int[]", "'{{1},{2}}'"), ("int[]", "'{1,2}'"),
+        ("numeric", "'NaN'"), ("numeric(10, 2)", "'NaN'"), ("money", "1"), ("xml", "'<a/>'"), ("date", "'0044-03-15 BC'"),
+        ("point", "'(1,2)'"), ("regclass", "'item'"), ("name", "'x'"), ("timetz", "'10:00+02'"), ("uuid", "NULL"),
+    ],
+    "mariadb": [
+        ("enum('x', 'y')", "'x'"), ("set('p', 'q')", "'p'"), ("bit(10)", "b'101'"), ("point", "NULL"), ("json", "'[1]'"),
+        ("bigint unsigned zerofill", "1"), ("inet6", "'::1'"), ("varchar(5) charset latin1", "'x'"), ("year", "2020"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.servers
+def test_types_of_the_server_alone(server: Server) -> None:
+    """A column of a type that no other engine has does not keep pairs from being searched."""
+    columns = ", ".join(f"c{number} {kind}" for number, (kind, _) in enumerate(ODD[server.name]))
+    values = ", ".join(value for _, value in ODD[server.name])
+    if isinstance(server, Postgres):
+        server.execute("CREATE TYPE mood AS ENUM ('sad', 'happy')", database="shop")
+    server.execute(f"CREATE TABLE odd (id int, {columns})", f"INSERT INTO odd VALUES (1, {values})", database="shop")
+    try:
+        found, _ = proven(server, "reader", replay=False, pairs=PAIRS[-1:])
+    finally:
+        server.execute("DROP TABLE odd", database="shop")
+    assert found == [True]
+
+
 @pytest.mark.servers
 def test_what_does_not_hold_on_the_server(server: Server) -> None:
     """The engines disagree: what tells the pair apart elsewhere does not on the server, and is not counted."""

@@ -21,7 +21,7 @@ from sensecheck.faithful.columns import (
 from sensecheck.faithful.judging.cases import ASKS, DOUBT, QUERY, SENTENCE, cases
 from sensecheck.faithful.languages import LANGUAGES, read_labels
 from sensecheck.faithful.matching.ruling import CONFIDENCE, RULES
-from sensecheck.faithful.measure import HINT, STRICT_THRESHOLD, THRESHOLD, Checker, measure
+from sensecheck.faithful.measure import HINT, STRICT_THRESHOLD, THRESHOLD, Checker, measure, opened
 from sensecheck.faithful.question import QUESTION
 from sensecheck.faithful.records import identity_of, load_schemas, pairs_of, schema_print
 from sensecheck.inputs import fingerprints
@@ -72,13 +72,14 @@ def evaluate(
     database: Annotated[
         str | os.PathLike[str] | None,
         _reading(
-            "SQL: an SQLite or DuckDB file, or a folder of them by database name, where the literals of queries are "
-            "looked up; it also serves as the schema where --schema is not given",
-            metavar="PATH",
+            "SQL: an SQLite or DuckDB file, a folder of them by database name, or a server (postgresql://, mysql://), "
+            "where the literals of queries are looked up; it also serves as the schema where --schema is not given",
+            metavar="PATH|URL",
         ),
     ] = None,
     dialect: Annotated[
-        str | None, _reading("SQL: a dialect that sqlglot knows (default: found by trying)", metavar="NAME")
+        str | None,
+        _reading("SQL: a dialect that sqlglot knows (default: the server's, or found by trying)", metavar="NAME"),
     ] = None,
     extract: Annotated[
         bool,
@@ -142,7 +143,7 @@ def evaluate(
             raise InputError(field="parity", expected="blec", got=shown(parity), reason=Reason.BAD_OPTION)
         if database is not None:
             raise InputError(
-                field="database", expected="none: BLEC looks nothing up", got=shown(os.fspath(database)),
+                field="database", expected="none: BLEC looks nothing up", got=_told(database),
                 hint="Leave --database (database=) or --as (parity=) out.", reason=Reason.BAD_OPTION,
             )  # fmt: skip
         from sensecheck.faithful.parity import Blec, Slots
@@ -159,6 +160,7 @@ def evaluate(
         schemas, names = load_schemas(schema, dialect), _labels(labels)
         if schemas is None and stored is not None:
             schemas = stored.schemas()
+        dialect = dialect or (None if stored is None else stored.dialect)
         checker = Checker(
             language, schemas=schemas, database=stored, dialect=dialect, labels=names,
             lexicon=[os.fspath(path) for path in lexicon], threshold=surest, without=without,
@@ -208,7 +210,9 @@ class Faithful(TableInstrument):
             self.judge.ask_for_one_of(QUERY if of_query else SENTENCE)
 
     def learnt(self) -> Method:
-        return {**self.sides.choice(), **({} if self.judge is None else self.judge.learnt())}
+        prints = {} if self.stored is None else self.stored.prints()
+        told = {"databases": fingerprints.of_value(prints)} if prints else {}
+        return {**self.sides.choice(), **told, **({} if self.judge is None else self.judge.learnt())}
 
     def method(self) -> Method:
         judged = {} if self.judge is None else self.judge.method()
@@ -303,18 +307,16 @@ def _stored(database: str | os.PathLike[str], language: str) -> StoredValues:
         raise InputError(field="database", expected="a file or folder", got="''", reason=Reason.BAD_OPTION)
     if language != "sql":
         raise InputError(
-            field="database", expected="none: only the literals of SQL are looked up", got=shown(os.fspath(database)),
+            field="database", expected="none: only the literals of SQL are looked up", got=_told(database),
             hint="Leave --database (database=) out, or say --language sql.", reason=Reason.BAD_OPTION,
         )  # fmt: skip
-    from sensecheck.faithful.stored import StoredValues
-    from sensecheck.stores import is_server
+    found = opened(database)
+    assert found is not None
+    return found
 
-    if is_server(database):
-        raise InputError(
-            field="database", expected="SQLite or DuckDB files: no values of servers are looked up",
-            got=shown(public_address(str(database))), hint="Give the tables with --schema.", reason=Reason.BAD_OPTION,
-        )  # fmt: skip
-    return StoredValues(database)
+
+def _told(database: str | os.PathLike[str]) -> str:
+    return shown(public_address(os.fspath(database)))
 
 
 def _labels(given: Any) -> Mapping[str, str]:

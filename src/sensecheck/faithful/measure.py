@@ -143,9 +143,11 @@ class Checker:
         self._read = LANGUAGES[language]
         if database is not None and language != "sql":
             raise ValueError(f"only SQL is looked up in a database, not {language}")
-        self._stored = _opened(database)
+        self._stored = opened(database)
         if schemas is None and self._stored is not None:
             schemas = self._stored.schemas()
+        if dialect is None and self._stored is not None:
+            dialect = self._stored.dialect
         self._one = schemas if isinstance(schemas, Schema) else None
         self._schemas: Mapping[str, Schema] = {} if isinstance(schemas, Schema) or schemas is None else schemas
         if self._one is None and len(self._schemas) == 1:
@@ -206,8 +208,9 @@ class Checker:
         if reading.make_outline is None:
             return UnreadableQueryError(Reason.UNKNOWN_DB_ID, "of several databases, none is named")
         name = db_id or ""
-        if stored.path.is_file() and len(self._schemas) > 1 and not stored.path.stem.lower().startswith(name.lower()):
-            message = f"the database given is {stored.path.name}, and not {name!r}"
+        only = stored.only
+        if only is not None and len(self._schemas) > 1 and not only.lower().startswith(name.lower()):
+            message = f"the database given is {stored.place}, and not {name!r}"
             return UnreadableQueryError(Reason.UNKNOWN_DB_ID, message)
         outline = guarded("reading the query", reading.make_outline)
         if isinstance(outline, Fault):
@@ -275,11 +278,16 @@ def _is_unread(reading: Reading | UnreadableQueryError) -> bool:
     return isinstance(reading, UnreadableQueryError) and reading.reason in _UNREAD
 
 
-def _opened(database: str | os.PathLike[str] | StoredValues | None) -> StoredValues | None:
+def opened(database: str | os.PathLike[str] | StoredValues | None) -> StoredValues | None:
     if not isinstance(database, str | os.PathLike):
         return database
     from sensecheck.faithful.stored import StoredValues
+    from sensecheck.stores import is_server
 
+    if is_server(database):
+        from sensecheck.faithful.served import ServedValues
+
+        return ServedValues(str(database))
     return StoredValues(database)
 
 

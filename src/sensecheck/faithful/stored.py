@@ -21,7 +21,7 @@ from sensecheck.faithful.schema import Schema, from_database
 from sensecheck.inputs.errors import escaped
 from sensecheck.inputs.reasons import Reason
 from sensecheck.language.numbers import as_number
-from sensecheck.stores import Answer, Databases, Failure, Limits, Request, StoreError, limit_notes
+from sensecheck.stores import Answer, Databases, Failure, Limits, Request, SqlStore, StoreError, limit_notes
 from sensecheck.stores.sql_gate import quoted
 
 MAX_ROWS = 1_000_000
@@ -45,7 +45,7 @@ MAX_READS = 3
 KEPT_LOOKS = 200_000
 """Conditions of which is remembered whether a row meets them."""
 
-_LIMITS = Limits(seconds=SECONDS, rows=MAX_VALUES + 1, bytes=MAX_BYTES)
+LIMITS = Limits(seconds=SECONDS, rows=MAX_VALUES + 1, bytes=MAX_BYTES)
 _OPERATORS = frozenset(("=", "LIKE"))
 _NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+)")
 _SIGNS = re.compile(r"[\W_]+")
@@ -161,7 +161,7 @@ def _text(value: Any) -> str:
 
 
 @dataclass(slots=True)
-class _File:
+class StoredFile:
     path: str
     failures: int = 0
 
@@ -170,8 +170,8 @@ class StoredValues:
     """The databases of a run: a file, or a folder of them by name. Close it when all is asked."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._store = Databases(Path(path), limits=_LIMITS, workers=1)
-        self._files: dict[str, _File | UnreadableQueryError] = {}
+        self._store: SqlStore = self._opened_store(path)
+        self._files: dict[str, StoredFile | UnreadableQueryError] = {}
         self._kept: OrderedDict[tuple[str, ...], Values | None] = OrderedDict()
         self._kept_bytes = 0
         self._looks: OrderedDict[tuple[Any, ...], bool | None] = OrderedDict()
@@ -179,9 +179,23 @@ class StoredValues:
         self._unread: dict[str, None] = {}
         self._reads: Counter[tuple[str, ...]] = Counter()
 
+    def _opened_store(self, place: str | os.PathLike[str]) -> SqlStore:
+        return Databases(Path(place), limits=LIMITS, workers=1)
+
     @property
-    def path(self) -> Path:
-        return self._store.path
+    def only(self) -> str | None:
+        """The name of the database, where there is one alone."""
+        return self._store.single
+
+    @property
+    def place(self) -> str:
+        """Where the databases are, as messages may tell it."""
+        return Path(self._store.place).name
+
+    @property
+    def dialect(self) -> str | None:
+        """Of the queries, where it is known; files hold those of any."""
+        return None
 
     def content(self) -> str:
         """A short name of what the databases hold, for signatures."""
@@ -193,9 +207,13 @@ class StoredValues:
 
     def schemas(self) -> dict[str, Schema] | Schema:
         """What the databases themselves say of their tables."""
-        if self.path.is_file():
-            return from_database(self.path)
-        return {name: from_database(self._store.files(name)[0]) for name in self._store.names()}
+        if self.only is not None:
+            return from_database(Path(self._store.place))
+        return {name: from_database(Path(self._store.files(name)[0])) for name in self._store.names()}
+
+    def prints(self) -> dict[str, str]:
+        """What the databases of a server held that were asked, by their names."""
+        return {}
 
     def notes(self) -> list[str]:
         """What a reader must know: bounds that the workers did not get, and columns that were not looked at."""
@@ -237,8 +255,8 @@ class StoredValues:
         self._reads[key] += 1
         small = self._reads[key] <= MAX_READS and self._is_small(file, table)
         if small:
-            place = f"{quoted(table)}.{quoted(column)}"  # a bare name that is no column would be taken for a text
-            statement = f"SELECT DISTINCT {place} FROM {quoted(table)} LIMIT {MAX_VALUES + 1}"
+            home, place = self._written_names(file.path, table, column)
+            statement = f"SELECT DISTINCT {place} FROM {home} LIMIT {MAX_VALUES + 1}"
             outcome = self._ask(file, statement)
             if isinstance(outcome, Answer) and len(outcome.rows) <= MAX_VALUES:
                 read = Values([row[0] for row in outcome.rows])
@@ -286,15 +304,16 @@ class StoredValues:
         file = self._file(name)
         found: bool | None = None
         if self._is_small(file, table) and _is_writable(literal):
-            test = f"{quoted(table)}.{quoted(column)} {op} {_written(literal)}"
-            outcome = self._ask(file, f"SELECT EXISTS (SELECT 1 FROM {quoted(table)} WHERE {test})")
+            home, place = self._written_names(file.path, table, column)
+            test = f"{place} {op} {self._written(literal)}"
+            outcome = self._ask(file, f"SELECT EXISTS (SELECT 1 FROM {home} WHERE {test})")
             found = bool(outcome.rows[0][0]) if isinstance(outcome, Answer) else None
         self._looks[key] = found
         if len(self._looks) > KEPT_LOOKS:
             self._looks.popitem(last=False)
         return found
 
-    def _file(self, name: str) -> _File:
+    def _file(self, name: str) -> StoredFile:
         file = self._files.get(name)
         if file is None:
             file = self._files[name] = self._opened(name)
@@ -302,8 +321,8 @@ class StoredValues:
             raise file
         return file
 
-    def _opened(self, name: str) -> _File | UnreadableQueryError:
-        names = [] if name or self.path.is_file() else self._store.names()
+    def _opened(self, name: str) -> StoredFile | UnreadableQueryError:
+        names = [] if name or self.only is not None else self._store.names()
         try:
             path = str(self._store.files(names[0] if len(names) == 1 else name)[0])
         except StoreError as error:
@@ -312,19 +331,27 @@ class StoredValues:
         if self._store.tables(path) is None:
             message = f"{Path(path).name} is no {self._store.dialect} database, or is damaged"
             return UnreadableQueryError(Reason.BAD_DATABASE, message)
-        return _File(path)
+        return StoredFile(path)
 
-    def _is_small(self, file: _File, table: str) -> bool | None:
+    def _is_small(self, file: StoredFile, table: str) -> bool | None:
         """Whether a table has few enough rows to be read; None where there is no such table."""
         key = (file.path, table.lower())
         if key not in self._small:
-            counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {quoted(table)} LIMIT {MAX_ROWS + 1}) AS counted"
+            home, _ = self._written_names(file.path, table, "")
+            counted = f"SELECT COUNT(*) FROM (SELECT 1 FROM {home} LIMIT {MAX_ROWS + 1}) AS counted"
             outcome = self._ask(file, counted)
             unknown = _is_unknown(outcome)
             self._small[key] = None if unknown else isinstance(outcome, Answer) and _count(outcome) <= MAX_ROWS
         return self._small[key]
 
-    def _ask(self, file: _File, statement: str) -> Answer | Failure:
+    def _written_names(self, path: str, table: str, column: str) -> tuple[str, str]:
+        """A table, and a column with it: a bare name that is no column would be taken for a text."""
+        return quoted(table), f"{quoted(table)}.{quoted(column)}"
+
+    def _written(self, literal: Literal) -> str:
+        return literal.text if literal.numeric else "'" + literal.text.replace("'", "''") + "'"
+
+    def _ask(self, file: StoredFile, statement: str) -> Answer | Failure:
         if file.failures >= MAX_FAILURES:
             return Failure(Reason.TIMEOUT, "this database is left alone")
         outcome = self._store.execute(Request(statement, file.path))
@@ -344,7 +371,3 @@ def _is_unknown(outcome: Answer | Failure) -> bool:
 
 def _is_writable(literal: Literal) -> bool:
     return "\0" not in literal.text and (not literal.numeric or _NUMBER.fullmatch(literal.text) is not None)
-
-
-def _written(literal: Literal) -> str:
-    return literal.text if literal.numeric else "'" + literal.text.replace("'", "''") + "'"

@@ -7,6 +7,7 @@ the server thinks so too is shown by replaying it there, in temporary tables, wh
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -20,6 +21,13 @@ from sensecheck.stores.sql_gate import quoted
 
 from .telling import Counterexample, Pair
 
+_T = exp.DataType.Type
+_KNOWN = (
+    {*exp.DataType.TEXT_TYPES, *exp.DataType.NUMERIC_TYPES, *exp.DataType.TEMPORAL_TYPES, _T.YEAR, _T.BIT, _T.UUID}
+    | {_T.BOOLEAN, _T.BINARY, _T.VARBINARY, _T.BLOB, _T.LONGBLOB, _T.MEDIUMBLOB, _T.TINYBLOB}
+    | {_T.JSON, _T.JSONB, _T.ARRAY, _T.INTERVAL}
+) - {_T.NAME, _T.MONEY, _T.SMALLMONEY, _T.TIMETZ}  # fmt: skip
+"""Types that both engines have. A column of any other is one of texts there: it must not cost the other tables."""
 ROWS = 100
 """Rows of each table that a search draws from."""
 REPLAYED = "replayed on the server, where the two differ as well"
@@ -64,7 +72,11 @@ class Elsewhere:
             links = () if schema is None else schema.foreign_keys
             made = []
             for table, columns in self.store.columns(file).items():
-                parts = [f"{quoted(name)} {self._type(kind)}" for name, kind in columns.items()]
+                rows = [row for row in self.store.some_rows(table, list(columns), ROWS, file) if not _is_odd(row)]
+                parts = [
+                    f"{quoted(name)} {self._type(kind, [row[place] for row in rows])}"
+                    for place, (name, kind) in enumerate(columns.items())
+                ]
                 if key := keys.get(table):
                     parts.append(f"PRIMARY KEY ({', '.join(map(quoted, key))})")
                 if self.dialect == "sqlite":  # DuckDB wants parents made first, and their keys declared
@@ -74,17 +86,22 @@ class Elsewhere:
                         if own == table.lower()
                     ]
                 made.append(f"CREATE TABLE {quoted(table)} ({', '.join(parts)});")
-                for row in self.store.some_rows(table, list(columns), ROWS, file):
+                for row in rows:
                     made.append(f"INSERT INTO {quoted(table)} VALUES ({', '.join(map(_literal, row))});")
             self._scripts[file] = "\n".join(made)
         return self._scripts[file]
 
-    def _type(self, declared: str) -> str:
+    def _type(self, declared: str, values: Sequence[Any]) -> str:
         try:
             kind = exp.DataType.build(declared, dialect=self.store.dialect)
             told = kind.sql(dialect=self.dialect)
         except SqlglotError:
             return "TEXT"
+        # PostgreSQL does not say how many dimensions an array has.
+        if kind.this not in _KNOWN or (kind.this is _T.ARRAY and any(str(value)[:2] == "[[" for value in values)):
+            return "TEXT"
+        if kind.this is _T.DECIMAL and not kind.expressions and self.dialect == "duckdb":
+            return "DOUBLE"  # of any number of digits on the server, of three behind the point there
         is_text = kind.is_type(*exp.DataType.TEXT_TYPES)
         # MySQL's usual collations do not see the case of letters.
         return f"{told} COLLATE NOCASE" if is_text and self.store.dialect == "mysql" else str(told)
@@ -115,6 +132,14 @@ class Elsewhere:
         return any(
             table.db for tree in parse_sql(text, self.store.dialect) if tree for table in tree.find_all(exp.Table)
         )
+
+
+def _is_odd(row: Sequence[Any]) -> bool:
+    """Whether a row has what only its server keeps: numbers that are none, years before the first."""
+    return any(
+        (isinstance(value, float) and value - value != 0) or (isinstance(value, str) and value.endswith(" BC"))
+        for value in row
+    )
 
 
 def _literal(value: Any) -> str:

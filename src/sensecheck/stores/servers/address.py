@@ -63,6 +63,15 @@ class ServerAddress:
             port = parts.port
         except ValueError:
             raise StoreError(f"database {shown}: expected an address like {_FORMS}") from None
+        if "@" in parts.path + parts.query + parts.fragment:
+            # A password that holds one of these signs ends the server's name for whoever reads the address.
+            end = url.rpartition("@")[2]
+            raise StoreError(
+                f"database {parts.scheme}://…@{end}: expected an address like {_FORMS}; within a user, a password or a "
+                "name write / as %2F, ? as %3F, # as %23 and @ as %40"
+            )
+        if port == 0:
+            raise StoreError(f"database {shown}: expected a port from 1 to 65535, or none")
         engine = ENGINES.get(parts.scheme.lower())
         if engine is None:
             raise StoreError(
@@ -72,20 +81,25 @@ class ServerAddress:
         written, _, place = parts.netloc.rpartition("@")
         user, _, password = map(unquote, written.partition(":"))
         database = unquote(parts.path.removeprefix("/"))
-        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        given = parse_qsl(parts.query, keep_blank_values=True)
+        options = dict(given)
+        if len(given) > len(options):
+            raise StoreError(f"database {shown}: expected each option behind ? once")
         unknown = sorted(set(options) - _OPTIONS[engine])
         if unknown or parts.fragment:
             known = ", ".join(sorted(_OPTIONS[engine]))
             told = f"?{unknown[0]}=" if unknown else "#"
             raise StoreError(f"database {shown}: {told} is not known here; expected any of {known}")
         schema = options.pop("schema", "")
-        if "/" in database or (NAME in database and NAME in schema):
+        if "/" in database or (database + schema).count(NAME) > 1:
             raise StoreError(f"database {shown}: expected an address like {_FORMS}, with {NAME} in one place")
         if engine == "mysql":
             default_host = "" if "unix_socket" in options or "defaults_file" in options else "localhost"
         else:
             default_host = options.pop("host", "")
-        host = unquote(parts.hostname or "") if place else default_host
+        if place and default_host not in ("", "localhost"):
+            raise StoreError(f"database {shown}: expected the host once, not behind ? too")
+        host = _host_of(place) if place else default_host
         return cls(engine, shown, host, port, user, password, database, schema, options)
 
     @property
@@ -104,7 +118,8 @@ class ServerAddress:
         >>> ServerAddress.read("postgres://me:pw@Host/{db_id}?sslmode=require").content()
         'postgresql://host:5432/{db_id}'
         """
-        at = f"{self.host or 'localhost'}:{self.port or _PORTS[self.engine]}"
+        host = f"[{self.host}]" if ":" in self.host else self.host or "localhost"
+        at = self.options.get("unix_socket") or f"{host}:{self.port or _PORTS[self.engine]}"
         schema = f"?schema={self.schema}" if self.schema else ""
         return f"{self.engine}://{at}/{self.database or NAME}{schema}"
 
@@ -118,3 +133,14 @@ class ServerAddress:
         before, _, after = ((self.schema if self.by_schema else self.database) or NAME).partition(NAME)
         fits = place.startswith(before) and place.endswith(after) and len(place) > len(before) + len(after)
         return place[len(before) : len(place) - len(after)] if fits else None
+
+
+def _host_of(place: str) -> str:
+    """The host that stands before a port: a name in small letters, an IPv6 address without its brackets, or the folder
+    of a socket as it is.
+
+    >>> [_host_of(place) for place in ("DB.Example:5433", "[::1]:1", "%2Fvar%2FRun")]
+    ['db.example', '::1', '/var/Run']
+    """
+    host = unquote(place.partition("]")[0].removeprefix("[") if place.startswith("[") else place.partition(":")[0])
+    return host if host.startswith("/") else host.lower()

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import orjson
@@ -20,6 +20,11 @@ _MOST_DIGITS = 4_000
 """Of a whole number; Python takes long to write longer ones, and they stay text."""
 _MIDNIGHT = re.compile(r"(.*\d) 00:00:00(?:\.0+)?")
 _FRACTION = re.compile(r"(.*:\d\d(?:\.\d*[1-9])?)\.?0+$")
+_SPAN = re.compile(
+    r"(?:(-?\d+) years? ?)?(?:(-?\d+) mons? ?)?(?:(-?\d+) days? ?)?(?:([-+]?)(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?)?"
+)
+_DAY = 86_400_000_000
+"""Microseconds."""
 _DEPTH = 100
 """Of a document; a deeper one is compared as it is written."""
 
@@ -50,7 +55,19 @@ def plain(value: Any) -> Any:
         return interval(value)
     if isinstance(value, list | tuple | Mapping):
         return document(value)
+    if hasattr(value, "lower_inc"):
+        return stretch(value)
+    if isinstance(value, Sequence):  # of stretches
+        return "{" + ",".join(str(plain(each)) for each in value) + "}"
     return str(value)
+
+
+def stretch(value: Any) -> str:
+    """A range as its server writes it, its ends as what they mean."""
+    if value.isempty:
+        return "empty"
+    ends = ["" if end is None else str(plain(end)) for end in (value.lower, value.upper)]
+    return f"{'[' if value.lower_inc else '('}{','.join(ends)}{']' if value.upper_inc else ')'}"
 
 
 def number(value: Decimal) -> int | float | str:
@@ -77,11 +94,31 @@ def moment(text: str) -> str:
 
 def interval(value: timedelta) -> str:
     """Days, then hours, minutes and seconds, so that 24 hours are a day."""
-    sign, value = ("-", -value) if value < timedelta() else ("", value)
-    days = f"{value.days} days " if value.days else ""
-    hours, rest = divmod(value.seconds, 3600)
-    fraction = f".{value.microseconds:06d}".rstrip("0") if value.microseconds else ""
-    return f"{sign}{days}{hours:02}:{rest // 60:02}:{rest % 60:02}{fraction}"
+    return _days_and_time(value // timedelta(microseconds=1))
+
+
+def span(text: str) -> str:
+    """An interval as PostgreSQL writes it, in days and time; as it compares them, a month is 30 days.
+
+    >>> [span(text) for text in ("1 year 5 days 24:00:00", "-1 days +02:00:00", "178000000 years", "infinity")]
+    ['366 days 00:00:00', '-22:00:00', '64080000000 days 00:00:00', 'infinity']
+    """
+    match = _SPAN.fullmatch(text)
+    if match is None or not text:
+        return text
+    years, months, days, hours, minutes, seconds = (int(match[part] or 0) for part in (1, 2, 3, 5, 6, 7))
+    clock = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + int((match[8] or "").ljust(6, "0"))
+    whole = (years * 360 + months * 30 + days) * _DAY + (-clock if match[4] == "-" else clock)
+    return _days_and_time(whole)
+
+
+def _days_and_time(microseconds: int) -> str:
+    days, rest = divmod(abs(microseconds), _DAY)
+    minutes, rest = divmod(rest, 60_000_000)
+    fraction = f".{rest % 1_000_000:06d}".rstrip("0") if rest % 1_000_000 else ""
+    sign = "-" if microseconds < 0 else ""
+    told = f"{days} days " if days else ""
+    return f"{sign}{told}{minutes // 60:02}:{minutes % 60:02}:{rest // 1_000_000:02}{fraction}"
 
 
 def document(value: Any) -> str:
@@ -116,7 +153,9 @@ def json_value(text: str) -> Any:
     ('{"a":null,"b":[1,2]}', 'abc', 3)
     """
     try:
-        value = json.loads(text, parse_float=Decimal)
-    except (ValueError, RecursionError):
+        value = plain(json.loads(text, parse_float=Decimal))
+        if isinstance(value, str):
+            value.encode()  # half a character can be written, and is none
+    except (ValueError, RecursionError, InvalidOperation):  # an exponent of twenty digits
         return text
-    return plain(value)
+    return value

@@ -56,7 +56,9 @@ class ServerDatabases(SqlStore):
         self.limits = limits
         self.pauses = _PAUSES
         self._look = look
-        self._secrets = Secrets(filter(None, [self.address.password, os.environ.get("PGPASSWORD", "")]))
+        self._secrets = Secrets(
+            filter(None, [self.address.password, *map(os.environ.get, ("PGPASSWORD", "MYSQL_PWD"))])
+        )
         self._config = config
         self._replaying: WorkerPool | None = None
         self.pool = WorkerPool(config, limits, workers)
@@ -66,6 +68,7 @@ class ServerDatabases(SqlStore):
         self._last_words = ""
         self._facts: dict[str, Any] | None = None
         self._prints: dict[str, str] = {}
+        self._writable: dict[str, int] = {}
         self._tables: dict[str, dict[str, str]] = {}
 
     # ---- what the server is
@@ -103,7 +106,11 @@ class ServerDatabases(SqlStore):
 
     def warnings(self) -> list[str]:
         """What a run must say of the role that it asks as."""
-        rights = self.facts["rights"]
+        rights = list(self.facts["rights"])
+        tables, databases = sum(self._writable.values()), len(self._writable)
+        if tables and not rights:
+            where = f" of {databases:,} databases" if databases > 1 else ""
+            rights.append(f"may write to {tables:,} {'table' if tables == 1 else 'tables'}{where}")
         if not rights:
             return []
         return [
@@ -162,6 +169,10 @@ class ServerDatabases(SqlStore):
             found.setdefault(str(table), {})[str(column)] = str(kind)
         return found
 
+    def declared(self, file: str) -> list[tuple[Any, ...]]:
+        """Of every column of tables and views: table, its comment, column, type, whether it may be empty, comment."""
+        return self._asked(self._look.declared, file) or []
+
     def primary_keys(self, file: str) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for table, column in self._asked(self._look.primary, file) or ():
@@ -195,16 +206,21 @@ class ServerDatabases(SqlStore):
         of what they hold. A table that cannot be counted within a minute is known by its columns alone."""
         known = self._prints.get(file)
         if known is None:
-            columns = [[str(cell) for cell in row] for row in self._asked(self._look.columns, file) or ()]
-            by_table: dict[str, list[str]] = {}
-            for row in columns:
-                by_table.setdefault(row[0], []).append(row[1])
-            rows = {name: self._asked(self._look.rows(name, own), file) for name, own in sorted(by_table.items())}
-            held = {
-                name: None if counted is None else [str(cell) for cell in counted[0]] for name, counted in rows.items()
-            }
+            columns = [[str(cell) for cell in row] for row in self._asked(self._look.contents, file) or ()]
+            if self.address.by_schema:  # the others have fingerprints of their own
+                columns = [row for row in columns if row[0] == file]
+            by_table: dict[tuple[str, str], list[str]] = {}
+            for schema, table, column, _ in columns:
+                by_table.setdefault((schema, table), []).append(column)
+            rows = {name: self._asked(self._look.rows(*name, own), file) for name, own in sorted(by_table.items())}
+            held = [
+                [*name, None if counted is None else [str(cell) for cell in counted[0]]]
+                for name, counted in rows.items()
+            ]
             known = fingerprints.of_value([self.facts["version"], self.facts["mode"], columns, held])
             self._prints[file] = known
+            if self._look.writable and (count := self._asked(self._look.writable, file)):
+                self._writable[self.address.database if self.address.by_schema else file] = int(count[0][0])
         return known
 
     def content(self) -> str:

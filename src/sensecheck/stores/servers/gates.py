@@ -10,8 +10,10 @@ refused.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from sensecheck.stores.outcomes import Failure, Reason
 
@@ -75,45 +77,83 @@ _PG_CLOSED = _words("""
     current_setting database_to_xml database_to_xml_and_xmlschema database_to_xmlschema inet_client_addr
     inet_client_port inet_server_addr inet_server_port schema_to_xml schema_to_xml_and_xmlschema
     schema_to_xmlschema table_to_xml table_to_xml_and_xmlschema table_to_xmlschema version xpath_table ts_debug
-    getpgusername aclexplode mxid_age
+    getpgusername aclexplode mxid_age txid_current
 """)
 _PG_RUNS_TEXT = re.compile(r"crosstab\w*|dblink\w*|connectby|lo_\w+|\w*query_to_xml\w*|postgres_fdw\w*")
+# Of `information_schema`: what tells of other servers, with the passwords for them.
+_PG_FOREIGN = re.compile(r"_pg_\w+|user_mapping\w*|foreign_(?:server|table|data_wrapper)\w*")
+_PG_LETTERS = 63
+"""Bytes of a name; the server cuts off what is longer, and finds what the rest names."""
 PG_NAMES = """
-SELECT proname, bool_or(provolatile = 'v') FROM pg_catalog.pg_proc GROUP BY proname
-UNION ALL SELECT relname, true FROM pg_catalog.pg_class WHERE relnamespace = 'pg_catalog'::regnamespace
+SELECT proname, bool_or(does_more), bool_or(does_more AND NOT built_in), bool_or(does_more AND of_row) FROM (
+  SELECT p.proname, p.pronamespace = 'pg_catalog'::regnamespace AS built_in,
+    p.provolatile = 'v' OR EXISTS (
+      SELECT FROM pg_catalog.pg_aggregate a JOIN pg_catalog.pg_proc f ON f.oid IN (a.aggtransfn, a.aggfinalfn)
+      WHERE a.aggfnoid = p.oid AND f.provolatile = 'v') AS does_more,
+    p.pronargs > 0 AND p.pronargs - p.pronargdefaults <= 1 AND coalesce(
+      (SELECT t.typtype IN ('c', 'd', 'p') FROM pg_catalog.pg_type t WHERE t.oid = p.proargtypes[0]), p.provariadic <> 0
+    ) AND p.pronamespace <> 'pg_catalog'::regnamespace AS of_row
+  FROM pg_catalog.pg_proc p) AS functions GROUP BY proname
+UNION ALL SELECT relname, true, false, false FROM pg_catalog.pg_class WHERE relnamespace = 'pg_catalog'::regnamespace
 """
-"""What a database has: its functions, each with whether it may do more than compute, and tables of the machinery."""
+"""What a database has: its functions, each with what `PgName` says, and tables of the machinery."""
+
+
+class PgName(NamedTuple):
+    name: str
+    does_more: bool = False
+    """Whether a function of this name may do more than compute: it is VOLATILE, or an aggregate of such functions;"""
+    is_own: bool = False
+    """one that is not the server's own;"""
+    of_row: bool = False
+    """one that takes a row, so that `row.name` calls it."""
 
 
 class PostgresGate:
     """Judges texts for one database, by what that has."""
 
-    def __init__(self, names: Collection[tuple[str, bool]]) -> None:
-        self._machinery = frozenset(name for name, _ in names if name.startswith("pg_")) - _PG_OPEN
-        volatile = frozenset(name for name, does_more in names if does_more and not name.startswith("pg_"))
-        self._volatile = volatile - _PG_VOLATILE_AND_OPEN
+    def __init__(self, names: Collection[PgName]) -> None:
+        # In small letters: what the server makes of capitals without quotes depends on its encoding.
+        own = frozenset(one.name.lower() for one in names if one.is_own)
+        everything = frozenset(one.name.lower() for one in names)
+        self._machinery = frozenset(name for name in everything if name.startswith("pg_")) - _PG_OPEN
+        volatile = frozenset(one.name.lower() for one in names if one.does_more) - self._machinery
+        self._volatile = (volatile - _PG_VOLATILE_AND_OPEN - _PG_OPEN) | own
+        self._of_rows = frozenset(one.name.lower() for one in names if one.of_row)
 
     def objection(self, text: str) -> Failure | None:
         return _admitted(lambda: postgres_tokens(text), self._of_tokens)
 
     def _of_tokens(self, tokens: Sequence[Token]) -> str:
-        for token, following in pairwise((*tokens, Token("mark", ""))):
+        nothing = Token("mark", "")
+        before = last_name = nothing
+        for token, following in pairwise((*tokens, nothing)):
+            behind_dot, before = before == Token("mark", "."), token
             if token.kind == "hidden":
                 return "names or texts in code points (U&)"
             if token.kind == "escaped" and following.kind == "text":
                 return "a text in several pieces"  # the second piece has backslashes too
             if token.kind not in ("word", "name"):
                 continue
-            # Both spellings: a quoted name is what it is, and one without quotes is in small letters already.
-            name = token.text.lower()
-            if token.text in self._machinery or name in self._machinery:
+            name = _cut_off(token.text).lower()
+            if name in self._machinery:
                 return name
+            if behind_dot and last_name.text.lower() == "information_schema" and _PG_FOREIGN.fullmatch(name):
+                return f"information_schema.{name}"
+            last_name = token
             if following == Token("mark", "("):
                 if name in _PG_CLOSED or _PG_RUNS_TEXT.fullmatch(name):
                     return f"function {name}"
-                if token.text in self._volatile or name in self._volatile:
+                if name in self._volatile:
                     return f"function {name}, which may do more than compute (it is VOLATILE)"
+            elif behind_dot and name in self._of_rows:
+                return f"function {name} of a row, which may do more than compute (it is VOLATILE)"
         return ""
+
+
+def _cut_off(name: str) -> str:
+    """As much of a name as the server reads."""
+    return name if len(name) <= _PG_LETTERS // 4 else name.encode()[:_PG_LETTERS].decode("utf-8", "ignore")
 
 
 # ---- MySQL and MariaDB
@@ -177,17 +217,25 @@ _MYSQL_INFORMATION = _words("""
 
 
 class MysqlGate:
-    """Judges texts as a server with these settings reads them."""
+    """Judges texts as a server with these settings reads them. `own`: functions that somebody made in the database,
+    which may be called as one that another server has."""
 
-    def __init__(self, sql_mode: str = "") -> None:
+    def __init__(self, sql_mode: str = "", own: Collection[str] = ()) -> None:
         self._quoted_names = "ANSI_QUOTES" in sql_mode
         self._backslashes = "NO_BACKSLASH_ESCAPES" not in sql_mode
+        self._own = frozenset(name.lower() for name in own)
 
     def objection(self, text: str) -> Failure | None:
         def tokens() -> list[Token]:
             return mysql_tokens(text, quoted_names=self._quoted_names, backslashes=self._backslashes)
 
-        return _admitted(tokens, _mysql_objection)
+        return _admitted(tokens, self._of_tokens)
+
+    def _of_tokens(self, tokens: Sequence[Token]) -> str:
+        for token, following in pairwise(tokens):
+            if token.kind in ("word", "name") and following == Token("mark", "(") and token.text.lower() in self._own:
+                return f"function {token.text.lower()[:60]}, which somebody made in this database"
+        return _mysql_objection(tokens)
 
 
 def _mysql_objection(tokens: Sequence[Token]) -> str:
@@ -207,14 +255,23 @@ def _mysql_objection(tokens: Sequence[Token]) -> str:
             if closed:
                 return closed
         if following == Token("mark", "."):
-            if name in _MYSQL_SCHEMAS:
-                return f"the schema {name}"
+            schema = _bare(name)
+            if schema in _MYSQL_SCHEMAS:
+                return f"the schema {schema}"
             table = tokens[place + 2].text.lower() if place + 2 < len(tokens) else ""
-            if name == "information_schema" and table not in _MYSQL_INFORMATION:
+            if schema == "information_schema" and table not in _MYSQL_INFORMATION:
                 return f"information_schema.{table[:60]}"
         if following == Token("mark", "(") and not _calls_nothing(tokens, place, name, before):
             return f"function {name[:60]} (not among those that are known to compute only)"
     return ""
+
+
+def _bare(name: str) -> str:
+    """A name by its letters alone: the server takes `İnformation_schema` for `information_schema`."""
+    if name.isascii():
+        return name
+    parts = unicodedata.normalize("NFKD", name.replace("ı", "i"))
+    return "".join(part for part in parts if not unicodedata.combining(part)).lower()
 
 
 def _calls_nothing(tokens: Sequence[Token], place: int, name: str, before: Token) -> bool:

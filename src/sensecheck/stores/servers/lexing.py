@@ -29,7 +29,7 @@ _PG_ESCAPED = re.compile(r"'(?:[^'\\]|''|\\.)*+'", re.S)
 _QUOTED = re.compile(r'"((?:[^"]|"")*+)"')
 _PG_WORD = re.compile(r"[A-Za-z_\u0080-\U0010ffff][\w$\u0080-\U0010ffff]*+")
 _DOLLAR = re.compile(r"\$(?:[A-Za-z_\u0080-\U0010ffff][\w\u0080-\U0010ffff]*+)?\$")
-_NUMBER = re.compile(r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
+_NUMBER = re.compile(r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
@@ -74,6 +74,7 @@ def postgres_tokens(text: str) -> list[Token]:
 
 
 _MYSQL_WORD = re.compile(r"[\w$\u0080-\U0010ffff]++")
+_MYSQL_NAME_END = re.compile(r"[\w$`\"\u0080-\U0010ffff]")
 _MYSQL_SINGLE = re.compile(r"'(?:[^'\\]|''|\\.)*+'", re.S)
 _MYSQL_DOUBLE = re.compile(r'"(?:[^"\\]|""|\\.)*+"', re.S)
 _MYSQL_DOUBLE_PLAIN = re.compile(r'"(?:[^"]|"")*+"')
@@ -112,6 +113,12 @@ def mysql_tokens(text: str, *, quoted_names: bool = False, backslashes: bool = T
             at = _text(tokens, double, text, at)
         elif sign == "`":
             at = _name(tokens, _BACKTICKS, "`", text, at)
+        elif sign == "." and _MYSQL_NAME_END.match(text, at - 1) and tokens and tokens[-1].kind in ("word", "name"):
+            tokens.append(Token("mark", "."))  # what follows a name and a dot is a name, whatever it looks like
+            at += 1
+            if word := _MYSQL_WORD.match(text, at):
+                tokens.append(Token("word", word[0].lower()))
+                at = word.end()
         elif (number := _NUMBER.match(text, at)) and not _MYSQL_WORD.match(text, number.end()):
             tokens.append(Token("mark", number[0]))
             at = number.end()

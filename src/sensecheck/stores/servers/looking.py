@@ -18,8 +18,14 @@ class Looking:
     """Table and column of every primary key, in the order of its columns."""
     some_rows: Callable[[str, Sequence[str], int], str]
     """So many rows of a table, of its name and columns; which, is the server's choice."""
-    rows: Callable[[str, Sequence[str]], str]
-    """How many rows a table has, and a sum over what they hold; of its name and its columns."""
+    declared: str
+    """Table, its comment, column, type, whether it may be empty, its comment; of every column, those of views too."""
+    contents: str
+    """Schema, table, column and type of every column that a query may name, in whatever schema."""
+    rows: Callable[[str, str, Sequence[str]], str]
+    """How many rows a table has, and a sum over what they hold; of its schema, its name and its columns."""
+    writable: str = ""
+    """How many tables the role may write to; "" where that is known from the start."""
 
 
 _PG_TABLES = """
@@ -31,6 +37,25 @@ SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_class 
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE c.relkind IN ('r', 'p', 'm', 'f') AND pg_table_is_visible(c.oid) AND c.relnamespace <> 'pg_catalog'::regnamespace
 AND has_table_privilege(c.oid, 'SELECT') ORDER BY c.relname, a.attnum
+"""
+_PG_DECLARED = """
+SELECT c.relname, obj_description(c.oid, 'pg_class'), a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull,
+  col_description(c.oid, a.attnum)
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_table_is_visible(c.oid)
+AND c.relnamespace <> 'pg_catalog'::regnamespace AND has_table_privilege(c.oid, 'SELECT') ORDER BY c.relname, a.attnum
+"""
+_PG_CONTENTS = """
+SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'p', 'm', 'f') AND has_schema_privilege(n.oid, 'USAGE')
+AND has_table_privilege(c.oid, 'SELECT') ORDER BY n.nspname, c.relname, a.attnum
+"""
+_PG_WRITABLE = """
+SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND c.relkind IN ('r', 'p')
+AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
 """
 _PG_KEYS = """
 SELECT f.relname, fa.attname, t.relname, ta.attname FROM pg_constraint k
@@ -56,6 +81,18 @@ SELECT c.table_name, c.column_name, c.column_type FROM information_schema.column
 JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = c.table_name
 WHERE c.table_schema = DATABASE() AND t.table_type <> 'VIEW' ORDER BY c.table_name, c.ordinal_position
 """
+_MYSQL_DECLARED = """
+SELECT c.table_name, CASE WHEN t.table_type = 'VIEW' THEN '' ELSE t.table_comment END, c.column_name, c.column_type,
+  c.is_nullable = 'YES', c.column_comment
+FROM information_schema.columns c
+JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = c.table_name
+WHERE c.table_schema = DATABASE() ORDER BY c.table_name, c.ordinal_position
+"""
+_MYSQL_CONTENTS = """
+SELECT c.table_schema, c.table_name, c.column_name, c.column_type FROM information_schema.columns c
+JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = c.table_name
+WHERE c.table_schema = DATABASE() AND t.table_type <> 'VIEW' ORDER BY c.table_name, c.ordinal_position
+"""
 _MYSQL_KEYS = """
 SELECT table_name, column_name, referenced_table_name, referenced_column_name FROM information_schema.key_column_usage
 WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL
@@ -78,13 +115,16 @@ def _in_marks(name: str, mark: str) -> str:
     return mark + name.replace(mark, mark * 2) + mark
 
 
-def _pg_rows(table: str, columns: Sequence[str]) -> str:
-    name = _in_marks(table, '"')
-    return f"SELECT count(*), sum(hashtextextended(held::text, 0)::numeric) FROM {name} AS held"
+def _pg_rows(schema: str, table: str, columns: Sequence[str]) -> str:
+    name = ".".join(_in_marks(part, '"') for part in (schema, table))
+    row = "held"
+    while row in columns:  # the name of a column stands for that alone
+        row += "_"
+    return f"SELECT count(*), sum(hashtextextended({row}::text, 0)::numeric) FROM {name} AS {row}"
 
 
-def _mysql_rows(table: str, columns: Sequence[str]) -> str:
-    name = _in_marks(table, "`")
+def _mysql_rows(schema: str, table: str, columns: Sequence[str]) -> str:
+    name = ".".join(_in_marks(part, "`") for part in (schema, table))
     # NULL, and where one cell ends, must count too.
     cells = ", ".join(f"COALESCE(HEX({_in_marks(column, '`')}), '-')" for column in columns)
     return f"SELECT COUNT(*), SUM(CRC32(CONCAT_WS(',', {cells}))) FROM {name}"
@@ -104,14 +144,35 @@ def _no_some_rows(table: str, columns: Sequence[str], most: int) -> str:
     return _NOTHING
 
 
-def _no_rows(table: str, columns: Sequence[str]) -> str:
+def _no_rows(schema: str, table: str, columns: Sequence[str]) -> str:
     return "SELECT 1"
 
 
 _LOOKING = {
-    "postgresql": Looking(_PG_TABLES, _PG_COLUMNS, _PG_KEYS, _PG_PRIMARY, _pg_some_rows, _pg_rows),
-    "connection": Looking(_USUAL_TABLES, _USUAL_COLUMNS, _NOTHING, _NOTHING, _no_some_rows, _no_rows),
-    "mysql": Looking(_MYSQL_TABLES, _MYSQL_COLUMNS, _MYSQL_KEYS, _MYSQL_PRIMARY, _mysql_some_rows, _mysql_rows),
+    "postgresql": Looking(
+        _PG_TABLES,
+        _PG_COLUMNS,
+        _PG_KEYS,
+        _PG_PRIMARY,
+        _pg_some_rows,
+        _PG_DECLARED,
+        _PG_CONTENTS,
+        _pg_rows,
+        _PG_WRITABLE,
+    ),
+    "connection": Looking(
+        _USUAL_TABLES, _USUAL_COLUMNS, _NOTHING, _NOTHING, _no_some_rows, _NOTHING, _NOTHING, _no_rows
+    ),
+    "mysql": Looking(
+        _MYSQL_TABLES,
+        _MYSQL_COLUMNS,
+        _MYSQL_KEYS,
+        _MYSQL_PRIMARY,
+        _mysql_some_rows,
+        _MYSQL_DECLARED,
+        _MYSQL_CONTENTS,
+        _mysql_rows,
+    ),
 }
 
 

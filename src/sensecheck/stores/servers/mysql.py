@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import struct
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +28,11 @@ _REFUSED = frozenset((1142, 1143, 1227, 1290, 1370, 1792, 1295, 1314))
 _TOO_LARGE = frozenset((1153, 1301, 1260, 3170))
 _MEMORY = frozenset((1037, 1038, 1041, 1114, 1021))
 _BIT, _JSON = 16, 245
+_FUNCTIONS = """
+SELECT routine_name FROM information_schema.routines
+WHERE routine_schema = DATABASE() AND routine_type <> 'PROCEDURE'
+"""
+_IN_BRACKETS = re.compile(r"\([^()]*\)")
 _PROBES = ("SELECT", "SHOW VIEW", "USAGE", "SHOW DATABASES", "PROCESS")
 """Rights that let nobody write."""
 
@@ -50,6 +57,9 @@ class MysqlEngine(ServerEngine):
 
         address = self.address
         options = dict(address.options)
+        for name in ("defaults_file", "ssl_ca", "ssl_cert", "ssl_key"):
+            if name in options and not Path(options[name]).is_file():
+                raise DeniedError(f"{name}: there is no file {options[name]}")
         defaults = options.pop("defaults_file", "") or str(Path("~/.my.cnf").expanduser())
         given: dict[str, Any] = {
             "host": address.host, "port": address.port, "user": address.user,
@@ -73,6 +83,9 @@ class MysqlEngine(ServerEngine):
             raise (DeniedError if number in _DENIED else LostError)(words) from None
         except (RuntimeError, OSError) as error:  # what a login needs that is not there
             raise DeniedError(str(error)) from None
+        except (struct.error, IndexError, KeyError, ValueError, TypeError, AssertionError) as error:
+            words = f"what answers there does not speak as MySQL does: {type(error).__name__}"
+            raise LostError(words) from None
 
     def connect(self, database: str) -> MysqlSession:
         import pymysql
@@ -96,7 +109,9 @@ class MysqlEngine(ServerEngine):
             else:
                 cursor.execute(f"SET SESSION max_execution_time = {max(1, int(self.limits.seconds * 1000))}")
             cursor.execute("SET SESSION TRANSACTION READ ONLY")
-        return MysqlSession(connection, MysqlGate(str(mode)), is_mariadb=is_mariadb)
+            cursor.execute(_FUNCTIONS)
+            own = [str(row[0]) for row in cursor.fetchall()]
+        return MysqlSession(connection, MysqlGate(str(mode), own), is_mariadb=is_mariadb)
 
     def facts(self) -> dict[str, Any]:
         with self._open("" if self.address.several else self.address.database) as connection:
@@ -250,9 +265,9 @@ def _rights_in(grants: list[str]) -> list[str]:
         named, on, _ = grant.upper().removeprefix("GRANT ").partition(" ON ")
         if not on or named.startswith("PROXY"):
             continue
-        for right in named.split(","):
-            name = right.split("(")[0].strip()
-            if name and name not in _PROBES and not name.endswith(")"):
+        for right in _IN_BRACKETS.sub("", named).split(","):  # the columns that a right is for
+            name = right.strip()
+            if name and name not in _PROBES:
                 found[name] = None
     if not found:
         return []

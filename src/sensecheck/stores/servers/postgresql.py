@@ -9,9 +9,9 @@ from sensecheck.stores.limits import Limits
 from sensecheck.stores.outcomes import Failure, Reason
 
 from .address import ServerAddress
-from .cells import json_value, moment, plain
+from .cells import json_value, moment, plain, span
 from .engine import CONNECT_SECONDS, DeniedError, Gathering, LostError, ServerEngine
-from .gates import PG_NAMES, PostgresGate
+from .gates import PG_NAMES, PgName, PostgresGate
 
 _SETTINGS = {
     "default_transaction_read_only": "on",
@@ -33,7 +33,7 @@ _DENIED = ("28", "3D", "42501")
 _SIGNS_OF_DENIAL = (
     "password authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry",
     "permission denied", "authentication failed", "could not translate host name", "certificate",
-    "does not support SSL", "definition of service",
+    "does not support SSL", "definition of service", ' value: "',
 )  # fmt: skip
 _MAINTENANCE = ("postgres", "template1")
 """Databases that most servers have, to ask which others there are."""
@@ -53,11 +53,6 @@ ORDER BY datname
 _SCHEMAS = """
 SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
 AND has_schema_privilege(oid, 'USAGE') ORDER BY nspname
-"""
-_WRITABLE = """
-SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND c.relkind IN ('r', 'p')
-AND has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
 """
 
 
@@ -105,7 +100,7 @@ class PostgresEngine(ServerEngine):
         schema = database if self.address.by_schema else self.address.schema
         if schema:
             connection.execute("SELECT set_config('search_path', quote_ident(%s), false)", (schema,))
-        gate = PostgresGate([(str(name), bool(does_more)) for name, does_more in connection.execute(PG_NAMES)])
+        gate = PostgresGate([PgName(*row) for row in connection.execute(PG_NAMES)])
         connection.autocommit = False
         connection.read_only = True
         return PostgresSession(connection, gate)
@@ -115,7 +110,6 @@ class PostgresEngine(ServerEngine):
         with connection:
             version, superuser, makes_roles, makes_databases, _, groups = connection.execute(_RIGHTS).fetchone()
             names = [str(row[0]) for row in connection.execute(_SCHEMAS if self.address.by_schema else _DATABASES)]
-            writable = int(connection.execute(_WRITABLE).fetchone()[0])
             user = connection.info.user
         rights = []
         if superuser:
@@ -124,8 +118,6 @@ class PostgresEngine(ServerEngine):
             rights.append("may create roles or databases")
         if groups and not superuser:
             rights.append(f"is a member of {', '.join(groups)}")
-        if writable and not superuser and not self.address.several:
-            rights.append(f"may write to {writable:,} {'table' if writable == 1 else 'tables'}")
         return {
             "version": f"postgresql {version.split()[0]}",
             "names": names,
@@ -195,6 +187,8 @@ class PostgresEngine(ServerEngine):
 
         if isinstance(error, RecursionError):
             return Failure(Reason.REFUSED, "a value that is nested too deep")
+        if isinstance(error, UnicodeDecodeError):  # a database that keeps whatever bytes it is given (SQL_ASCII)
+            return Failure(Reason.ENGINE_ERROR, "a text that is not in UTF-8")
         if not isinstance(error, psycopg.Error):
             return None
         state, words = error.sqlstate or "", _first_line(error)
@@ -247,17 +241,19 @@ def _prepare(connection: Any, seconds: float) -> None:
             if name not in _LATER_SETTINGS:
                 raise
     adapters = connection.adapters
-    moments, texts, documents = _loaders()
+    moments, texts, documents, spans = _loaders()
     for name in ("date", "time", "timetz", "timestamp", "timestamptz"):
         adapters.register_loader(name, moments)
     for name in ("uuid", "inet", "cidr"):
         adapters.register_loader(name, texts)
     for name in ("json", "jsonb"):
         adapters.register_loader(name, documents)
+    adapters.register_loader("interval", spans)
 
 
-def _loaders() -> tuple[Any, Any, Any]:
-    """Loaders of psycopg for what its own turn into types with narrower bounds than the server's (`infinity`, BC)."""
+def _loaders() -> tuple[Any, Any, Any, Any]:
+    """Loaders of psycopg for what its own turn into types with narrower bounds than the server's (`infinity`, BC,
+    intervals of many years)."""
     from psycopg.adapt import Loader
 
     class Moments(Loader):  # type: ignore[misc, unused-ignore]
@@ -272,7 +268,11 @@ def _loaders() -> tuple[Any, Any, Any]:
         def load(self, data: Any) -> Any:
             return json_value(bytes(data).decode())
 
-    return Moments, Texts, Documents
+    class Spans(Loader):  # type: ignore[misc, unused-ignore]
+        def load(self, data: Any) -> str:
+            return span(bytes(data).decode())
+
+    return Moments, Texts, Documents, Spans
 
 
 _BPCHAR = 1042  # the type of CHAR(n), which the server fills up with blanks that no comparison of its own sees

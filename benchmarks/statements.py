@@ -5,8 +5,8 @@
     python -m benchmarks.statements --rules         # and how often each rule is chosen
     python -m benchmarks.statements --sheet         # what two readers said of statements: docs/robust-audit.csv
 
-`frames` is the share of chosen statements that hold the sentence unchanged ("It is true that …"), `put in` of those
-with words that say nothing of their own ("in fact", "by no means").
+`frames` is the share of chosen statements that hold the sentence unchanged or denied ("It is true that …", "It is not
+true that … not"), `put in` of those with words that say nothing of their own ("in fact", "by no means").
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 from benchmarks.golden import SHARED
-from sensecheck.language.rewriting.engine import INSERTED, rewrite
+from sensecheck.language.rewriting.engine import DENIED_TWICE, INSERTED, rewrite
 from sensecheck.robust.measure import wilson
 
 DATA_SETS = {
@@ -48,7 +48,7 @@ def coverage(texts: Sequence[str]) -> dict[str, float]:
     statements = [statement for several in made.values() for each in several for statement in each]
     return {
         **{f"{positive}": sum(len(m) >= ENOUGH for m in made[positive]) / len(texts) for positive in (True, False)},
-        "frames": sum(s.frame for s in statements) / len(statements),
+        "frames": sum(s.frame or s.family == DENIED_TWICE for s in statements) / len(statements),
         "put in": sum(s.family in INSERTED for s in statements) / len(statements),
         "a second": len(texts) / seconds,
     }

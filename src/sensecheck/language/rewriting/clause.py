@@ -15,8 +15,9 @@ from sensecheck.language.rewriting.lexicon import Lexicon, listed
 _CLOSING = re.compile(r" ([,;:.!?%)\]”])")
 _OPENING = re.compile(r"([(\[“$£€#]) ")
 _ARTICLES = ("a", "an", "A", "An", "AN")
-_MARKS = frozenset(',;:.!?%)]”([“$£€#"/')
+_MARKS = frozenset(",;:.!?%)]”([“$£€#\"/'")
 _QUOTED = re.compile(r'" ([^"]*) "')
+_QUOTED_ONCE = re.compile(r"(?<!\w)' ([^']*?) '(?!\w)")
 _ENDINGS_OF_THINGS = (
     "tion",
     "sion",
@@ -44,12 +45,15 @@ def written(words: Sequence[str]) -> str:
         if word in _ARTICLES and not (said[i + 1].isupper() and len(said[i + 1]) > 1):  # "a US", "an NBA"
             article = indefinite_article(said[i + 1])
             said[i] = article.capitalize() if word[:1].isupper() else article
+    if said.count("'") == 1:
+        said.append("'")
     if said.count('"') % 2:
         said.append('"')  # the closing one went with the final punctuation
     text = " ".join(said).strip()
     if not _MARKS.isdisjoint(text):
         text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", text)).replace(" / ", "/")
-        text = _QUOTED.sub(r'"\1"', text).strip()
+        text = _QUOTED.sub(r'"\1"', text)
+        text = _QUOTED_ONCE.sub(r"'\1'", text).strip()
     text = text.replace(" can not ", " cannot ")
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
 

@@ -36,7 +36,8 @@ def _with(clause: Clause, name: str) -> Iterator[str]:
 @saying(CONTRADICTS, "negation", _ASSERTED, "not {words}")
 def not_all(clause: Clause) -> bool:
     """Everyone is happy: not everyone is happy."""
-    return clause.universal and not may_be_so(clause)
+    titled = clause.subject[1:2] != () and clause.subject[1][:1].isupper()  # "All Rise"
+    return clause.universal and not may_be_so(clause) and not titled
 
 
 @rule(CONTRADICTS, "negation", _ASSERTED)
@@ -124,7 +125,7 @@ def affirmed_act(clause: Clause) -> Iterator[str]:
 # -- no, nobody: there is … ----------------------------------------------------------------------------------------
 
 
-def _none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
+def none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     """The noun phrase of "there is a man" as "no" takes it, and the form of be that goes with it."""
     there, be = list(clause.subject), clause.auxiliary
     if clause.determiner in listed("gives way to no", "numbers") or clause.determiner.isdigit():
@@ -159,7 +160,7 @@ def _is_place(clause: Clause) -> bool:
 @rule(CONTRADICTS, "no", "existential")
 def there_is_none(clause: Clause) -> Iterator[str]:
     """There is a man eating: there is no man eating."""
-    parts = _none_there(clause)
+    parts = none_there(clause)
     if parts:
         yield clause.say("there {be} no {none} {rest}", **parts)
         single = "not any" if parts["be"] in listed("plural be") else "not a single"
@@ -177,7 +178,7 @@ def there_is_not(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "no", "existential")
 def none_is_there(clause: Clause) -> Iterator[str]:
     """There is a man eating: no man is eating."""
-    parts = _none_there(clause)
+    parts = none_there(clause)
     if parts is None:
         return
     if not clause.rest:
@@ -196,7 +197,7 @@ def none_is_there(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "negation", "existential")
 def who_is_not(clause: Clause) -> Iterator[str]:
     """There is a man eating: a man is not eating."""
-    parts = _none_there(clause)
+    parts = none_there(clause)
     told = _is_ing(clause) or (_is_place(clause) and clause.first != "with")
     if parts and parts["be"] == clause.auxiliary and told:
         yield clause.say("{subject} {auxiliary} not {rest}")
@@ -205,7 +206,7 @@ def who_is_not(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "not begun", "existential")
 def has_not_begun(clause: Clause) -> Iterator[str]:
     """There is a man eating: a man has yet to start eating."""
-    parts = _none_there(clause)
+    parts = none_there(clause)
     if parts and parts["be"] == clause.auxiliary and _is_ing(clause):
         verb = clause.lexicon.verb_of["ing"][clause.first]
         if clause.animate and verb not in listed("stative verbs"):
@@ -217,7 +218,7 @@ def has_not_begun(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "nobody", "existential")
 def nobody_is_there(clause: Clause) -> Iterator[str]:
     """There is a man eating: nobody is eating."""
-    if not clause.human or _none_there(clause) is None:
+    if not clause.human or none_there(clause) is None:
         return
     if clause.first == "with":
         if clause.had:
@@ -309,7 +310,12 @@ def opposite(clause: Clause) -> Iterator[str]:
 def _in_view(clause: Clause) -> bool:
     if clause.kind == "unreadable":
         return all(word.isalpha() and word.islower() for word in clause.words)
-    return clause.kind == "progressive" or (clause.of_a_scene and not clause.past)
+    return clause.kind == "progressive" or (clause.of_a_scene and not clause.past and _shows_itself(clause))
+
+
+def _shows_itself(clause: Clause) -> bool:
+    """ "A man carries a large box", not "the work deals with large firms": it may deal with small ones too."""
+    return clause.kind != "simple" or clause.animate or clause.verb == "have"
 
 
 @rule(CONTRADICTS, "opposite verb", "progressive simple")

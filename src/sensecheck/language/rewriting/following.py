@@ -533,6 +533,24 @@ def in_fact(clause: Clause) -> Iterator[str]:
     return clause.say_each(said("emphasis"), "{subject} {auxiliary} {each} {rest}")
 
 
+@saying(EQUIVALENT, "emphasis", "simple", "{subject} in fact {finite} {rest}")
+def in_fact_has(clause: Clause) -> bool:
+    """She had a boat: she in fact had a boat."""
+    return clause.verb == "have" and not clause.coordinated and not clause.of_a_scene
+
+
+@saying(EQUIVALENT, "emphasis", "copular modal perfect", "{subject} {auxiliary} in fact not {rest}", negated=True)
+def in_fact_not(clause: Clause) -> bool:
+    """It was not late: it was in fact not late."""
+    return clause.denied_by_not and clause.auxiliary != "can"
+
+
+@saying(EQUIVALENT, "emphasis", "do", "{subject} in fact {auxiliary} not {verb} {rest}", negated=True)
+def in_fact_does_not(clause: Clause) -> bool:
+    """She did not sing: she in fact did not sing."""
+    return clause.denied_by_not and not clause.of_a_scene
+
+
 @rule(EQUIVALENT, "emphasis", READABLE, negated=None)
 def in_fact_so(clause: Clause) -> Iterator[str]:
     """The statue has no arms: in fact, the statue has no arms."""
@@ -595,7 +613,8 @@ def _is_act(clause: Clause) -> bool:
 @saying(EQUIVALENT, "seen", "progressive simple", "{subject} can be seen {ing} {rest}", past=False)
 def can_be_seen(clause: Clause) -> bool:
     """The man is eating: the man can be seen eating."""
-    return _is_act(clause) and clause.animate and (clause.kind == "progressive" or clause.of_a_scene)
+    shown = clause.of_a_scene or (clause.kind == "progressive" and not clause.named)
+    return _is_act(clause) and clause.animate and shown
 
 
 @saying(EQUIVALENT, "adverb", "progressive", "{subject} {be} currently {ing} {rest}", past=False)
@@ -694,17 +713,20 @@ def wider_word(clause: Clause) -> Iterator[str]:
 @rule(FOLLOWS, "wider word", "progressive simple")
 def wider_verb(clause: Clause) -> Iterator[str]:
     """A dog runs: a dog moves."""
-    if _monotone(clause) and (not clause.rest or clause.first in listed("prepositions", "no object now")):
+    whole = not clause.rest or clause.first in listed("prepositions", "no object now")
+    if _monotone(clause) and whole and clause.first not in ("for", "out", "of", "as", "like"):
         for new in clause.lexicon.wider_verbs.get(clause.verb, ()):
             base, *tail = new.split()
             yield written(clause.but(verb=base, rest=(*tail, *clause.rest)).words)
 
 
-@rule(FOLLOWS, "left out", ANY_KIND)
+@rule(FOLLOWS, "left out", READABLE)
 def without_adjective(clause: Clause) -> Iterator[str]:
     """A tall man runs: a man runs."""
     lower, lexicon = clause.lower, clause.lexicon
     for i, word in enumerate(lower[:-1] if _monotone(clause) and '"' not in lower else ()):
+        if clause.words[i][:1].isupper():
+            continue  # of a name
         known = lexicon.describes(word) or (word.endswith(_OF_KIND) and word not in lexicon.nouns and i)
         if not known or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
             continue
@@ -731,8 +753,10 @@ def without_place(clause: Clause) -> Iterator[str]:
     position = _last_preposition(clause, start)
     if position is None or not _monotone(clause):
         return
-    if clause.verb == "have" and clause.first in listed("possessives"):
-        return  # "has her hand in a sock"
+    if clause.verb in ("have", "live") and clause.first in listed("possessives"):
+        return  # "has her hand in a sock", "lived his life in Rome"
+    if position > start and clause.lower[position - 1] in clause.lexicon.verb_of["ing"]:
+        return  # "before playing in Rome"
     words, before = clause.words, clause.lower[position - 1]
     inner = clause.lower[start:position]
     if not listed("relatives", "question words").isdisjoint(inner) or _needs_place(inner, clause):

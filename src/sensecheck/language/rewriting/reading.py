@@ -55,11 +55,20 @@ def tokens_of(text: str) -> list[str]:
             words += _uncontracted(token, first=not words)
         else:
             words.append(token)
+    words = _with_is(words)
     lower = in_lower_case(words[:3])
     if lower[:2] == ["no", "one"]:
         words[:2] = ["nobody"]
     if lower[1:] in (["is", "been"], ["is", "got"], ["is", "had"]):
         words[1] = "has"  # "she's been"
+    return words
+
+
+def _with_is(words: list[str]) -> list[str]:
+    """ "My sister's a nurse": my sister is a nurse."""
+    for i, word in enumerate(words[:4]):
+        if word.endswith(("'s", "’s")) and words[i + 1 : i + 2] and words[i + 1] in ("a", "an", "the", "not"):
+            return [*words[:i], word[:-2], "is", *words[i + 1 :]]
     return words
 
 
@@ -197,11 +206,15 @@ def _hangs_on(noun: str, lower: str, lexicon: Lexicon) -> bool:
     return lower in listed("prepositions") or (lower in lexicon.verb_of["ing"] and lexicon.is_noun(noun.lower()))
 
 
+_MANY_OF_A_NATION = ("ians", "icans", "exans", "omans", "ermans")
+_ONE_PLACE = {"new", "university"}
+
+
 def _subject_plural(words: list[str], head: str, lexicon: Lexicon) -> bool:
     lower = in_lower_case(words)
     first = lower[0] if lower else ""
     if "and" not in lower and all(w[:1].isupper() for w in words):
-        return False  # a name
+        return words[-1].endswith(_MANY_OF_A_NATION) and not _ONE_PLACE.intersection(lower)  # else a name
     if " ".join(lower[:2]) in _COMPARED or lower[:2] == ["a", "few"]:
         return True
     if first in listed("pronouns") and len(lower) == 1:
@@ -224,17 +237,25 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
         return False
     if (
         lower[0] in listed("conjunctions", "question words")
-        or lower[1:2] == [","]
+        or (lower[1:2] == [","] and not _lists_names(words, lower))
         or not listed("relatives").isdisjoint(words[1:])
     ):
         return False
     if not listed("marks of another clause", "modals").isdisjoint(lower) or _begins_again(words, lexicon):
         return False
+    if lower[-1] == "to" or "never" in lower[:-1] or not listed("question words").isdisjoint(lower[1:]):
+        return False  # "Ann wanted to", "the pilots understood what"
     return (
         any(lexicon.is_noun(w) or w in listed("pronouns") or _ends_name(w) for w in [*lower, *words[1:]])
         or (lower[0] == "the" or (len(words) == 1 and lower[0] in listed("parts of a number")))
         or (len(words) < 5 and lower[0].endswith("ing"))
+        or (len(words) == 1 and words[0][:1].isupper() and "-" in words[0])
     )
+
+
+def _lists_names(words: list[str], lower: list[str]) -> bool:
+    """ "CBS, ABC and NBC"."""
+    return "and" in lower and all(w[:1].isupper() or w in (",", "and", "the") for w in words)
 
 
 def _says_when(lower: list[str]) -> bool:
@@ -243,10 +264,13 @@ def _says_when(lower: list[str]) -> bool:
     return any(lower[i] in listed("names of a time") for i in times)
 
 
+_BEGINS_AGAIN = listed("begins a noun phrase")
+
+
 def _begins_again(words: list[str], lexicon: Lexicon) -> bool:
     """ "The way the islands": a second noun phrase that nothing joins to the first is the subject of another clause."""
     for before, word in itertools.pairwise(words):
-        if word in listed("begins a noun phrase") and before.lower() not in _JOINS_NOUNS:
+        if word.lower() in _BEGINS_AGAIN and before.lower() not in _JOINS_NOUNS:
             verb = before in lexicon.verb_of["ing"] or before in lexicon.verb_of["past"] or before in lexicon.forms
             if not verb or before in lexicon.nouns:
                 return True
@@ -281,7 +305,7 @@ def _ends_name(word: str) -> bool:
 
 def _is_noun_here(words: list[str], lower: list[str], i: int, lexicon: Lexicon) -> bool:
     """ "The research reports were lost": another verb follows before the clause ends, so that this is none."""
-    if lower[i + 1 : i + 2] and lower[i + 1] in listed("determiners", "object pronouns"):
+    if lower[i + 1 : i + 2] and (lower[i + 1] in listed("determiners", "object pronouns") or lower[i + 1] == "to"):
         return False
     if lower[i] in lexicon.verb_of["third"] and lower[i + 1 : i + 2] and lower[i + 1] in lexicon.verb_of["past"]:
         return lower[i + 1] not in lexicon.nouns  # "no major changes occurred"
@@ -348,7 +372,8 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     if follows == "by" or word in listed("participles of a state"):
         return False
     if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
-        return follows not in lexicon.verb_of["ing"] and not follows.endswith("ly")  # an object
+        acts = follows in lexicon.verb_of["ing"] and base in listed("takes an act")  # "started playing"
+        return acts or (follows not in lexicon.verb_of["ing"] and not follows.endswith("ly"))  # an object
     # A name, or something certain, has come to its verb; "a man" may go on.
     named = all(_ends_name(word) or word in listed("parts of a name") for word in words[1:end]) and (
         end > 1 or _ends_name(words[0])
@@ -461,6 +486,10 @@ def _ends_noun_phrase(lower: list[str], i: int, lexicon: Lexicon) -> bool:
 
 def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
     subject, adverbs = _adverbs_parted(words[:position])
+    if adverbs[:1] == ["never"] and lower[position] in listed("have") and _is_phrase(subject, lexicon):
+        after = lower[position + 1 : position + 2]
+        if after and after[0] not in lexicon.verb_of["participle"]:
+            return _read_simple(words, lower, position, lexicon)  # "we never had a book"
     if not _all_safe(adverbs, lower):
         subject, adverbs = words[:position], []
     if not _is_phrase(subject, lexicon):
@@ -517,23 +546,32 @@ def _read_be(clause: Clause) -> Clause:
     plural = clause.auxiliary in listed("plural be") and clause.determiner != "you"
     clause = clause.but(kind="copular", plural=plural, past=clause.auxiliary in listed("past be"))
     verb = clause.lexicon.verb_of["ing"].get(clause.first)
-    if verb is not None and (clause.first not in clause.lexicon.nouns or clause.thing):
+    quality = clause.first in listed("qualities in ing") and _has_no_object(clause)
+    if verb is not None and not quality and (clause.first not in clause.lexicon.nouns or clause.thing):
         return clause.but(kind="progressive", verb=verb, rest=clause.thing)
     return clause
+
+
+def _has_no_object(clause: Clause) -> bool:
+    """ "was exciting when we came", not "was exciting the crowd"."""
+    after = clause.lower_rest[1] if clause.thing else ""
+    return not after or after in listed("prepositions", "conjunctions") or after == "when"
 
 
 def _read_have(clause: Clause) -> Clause:
     # "a woman in a hat and gloves has": the verb knows the number
     many = clause.auxiliary == "have" and clause.determiner not in ("i", "you")
     clause = clause.but(past=clause.auxiliary == "had", plural=many or (clause.plural and clause.auxiliary == "had"))
-    if clause.first in clause.lexicon.verb_of["participle"] or clause.first in listed("before a participle"):
+    participles = clause.lexicon.verb_of["participle"]
+    if clause.first in participles or clause.first in listed("before a participle"):
         return clause.but(kind="perfect")
+    parted = clause.first not in clause.lexicon.nouns and clause.thing and clause.lower_rest[1] in participles
+    if parted and (clause.first.endswith("ly") or clause.first in listed("adverbs")):
+        return clause.but(kind="perfect")  # "has nearly doubled"
     return clause.but(kind="simple", verb="have", auxiliary="")
 
 
 def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
-    if lower[position : position + 2] == ["used", "to"]:
-        return None  # what was so once, which is none of the tenses
     subject, adverbs = _adverbs_parted(words[:position])
     form, forms = lower[position], lexicon.verb_of
     head = _subject_head(subject, lexicon)

@@ -285,7 +285,7 @@ def no_such(clause: Clause) -> Iterator[str]:
     counted = first in listed("determiners", "numbers") or first.isdigit()
     none = clause.subject[1:] if counted else clause.subject
     lower = in_lower_case(none[:2])
-    if not none or "of" in lower or lower[0] in listed("no number", "names of a time"):
+    if not none or "of" in lower or lower[0] in listed("no number", "names of a time") or lower[0][0].isdigit():
         return
     yield clause.say("no {none} {predicate}", none=none)
     place = clause.kind == "copular" and clause.first in listed("prepositions")
@@ -447,7 +447,8 @@ def compared(clause: Clause) -> Iterator[str]:
     for i, number in enumerate(clause.lower[2:]):
         opposite = _COMPARED.get(f"{clause.at(i)} {clause.at(i + 1)}")
         if opposite and (number.isdigit() or number in NUMBERS):
-            yield clause.with_words(i, i + 2, opposite)
+            measured = opposite == "fewer than" and clause.at(i + 3) in listed("measured by less")
+            yield clause.with_words(i, i + 2, "less than" if measured else opposite)
 
 
 # -- how many ------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sensecheck.language.morphology import plural_phrase
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
@@ -375,10 +375,18 @@ def conjuncts(clause: Clause) -> Iterator[str]:
     articles = [side[0].lower() in listed("articles") for side in (first, second)]
     if second[0].lower() in listed("possessives") or articles[0] != articles[1]:
         return
+    if any(_says_which_kind(side, clause.lexicon) for side in (first, second)):
+        return
     start = 2 if clause.kind == "existential" else 0
     if not start or "not" not in lower[:3]:
         words = clause.words
         yield written([*words[:start], *second, "and", *first, *words[start + len(subject) :]])
+
+
+def _says_which_kind(side: Sequence[str], lexicon: Lexicon) -> bool:
+    """ "computer and video games": one thing without an article may be no thing of its own."""
+    word = side[0]
+    return len(side) == 1 and word in lexicon.plurals and word not in lexicon.mass | lexicon.plural_forms
 
 
 # -- how many ------------------------------------------------------------------------------------------------------
@@ -509,7 +517,8 @@ def year_first(clause: Clause) -> Iterator[str]:
     """It was founded in 2014: in 2014, it was founded."""
     words = clause.words
     another = not (listed("conjunctions", "relatives") | {"after", "before"}).isdisjoint(clause.lower_rest)
-    if len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit() and not another:
+    whole = len(clause.rest) > 2 or clause.kind != "copular"
+    if whole and len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit() and not another:
         yield written([*words[-2:], ",", *words[:-2]])
 
 

@@ -86,7 +86,8 @@ def modal_otherwise(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "modal", "modal")
 def it_is_possible(clause: Clause) -> Iterator[str]:
     """may rain: it is possible that it rains."""
-    if clause.auxiliary in ("might", "may") and clause.first not in listed("no verb behind a modal") - {"be"}:
+    unsaid = listed("no verb behind a modal") - {"be"} | {"have"}
+    if clause.auxiliary in ("might", "may") and clause.first not in unsaid:
         yield clause.say("it is possible that {subject} will {rest}")
         yield clause.say("perhaps {subject} will {rest}")
 

@@ -11,7 +11,7 @@ from sensecheck.language.rewriting.contradicting import none_there
 from sensecheck.language.rewriting.leaving_out import is_time, may_be_weakened
 from sensecheck.language.rewriting.lexicon import listed, table_of
 from sensecheck.language.rewriting.opposing import denial
-from sensecheck.language.rewriting.rules import EQUIVALENT, FOLLOWS, READABLE, Made, rule
+from sensecheck.language.rewriting.rules import EQUIVALENT, FOLLOWS, READABLE, Made, rule, saying
 
 _ASSERTED = "progressive copular perfect modal simple"
 _FEWER = table_of("some of them for")
@@ -139,7 +139,9 @@ def none_other_than(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "existential", "existential")
 def there_exists(clause: Clause) -> Iterator[str]:
     """There are caves near Rome: there exist caves near Rome."""
-    if not clause.fragment and not clause.animate and clause.determiner not in listed("negatives"):
+    told = clause.first in listed("relatives") or (clause.first in listed("prepositions") and clause.first != "with")
+    plain = not clause.rest or told
+    if plain and not (clause.fragment or clause.animate or clause.determiner in (*listed("negatives"), "so")):
         exist = "existed" if clause.past else "exist" if clause.plural else "exists"
         yield clause.say("there {exist} {subject} {rest}", exist=exist)
 
@@ -309,6 +311,30 @@ def _is_plural_said(clause: Clause) -> bool:
     return clause.kind == "copular" and any(clause.lexicon.is_plural(word) for word in clause.lower_rest[:2])
 
 
+@rule(EQUIVALENT, "double negation", READABLE, negated=None)
+def not_so_that_any(clause: Clause) -> Iterator[str]:
+    """No bus stops here: it is not true that any bus stops here; nobody left: it is not true that anybody left."""
+    if "," in clause.rest or not (listed("negatives") - {"no"}).isdisjoint(clause.lower_rest):
+        return
+    if clause.kind == "existential":
+        if clause.determiner == "no" and len(clause.subject) > 1:
+            yield clause.say("it is not true that there {auxiliary} any {none} {rest}", none=clause.subject[1:])
+    elif clause.determiner in _ANY and clause.single and (len(clause.subject) > 1) == (clause.determiner in _OF_MANY):
+        any_ = _ANY[clause.determiner]
+        yield clause.say("it is not true that {any} {of} {predicate}", any=any_, of=clause.subject[1:])
+
+
+_ANY = {"no": "any", "nobody": "anybody", "nothing": "anything", "none": "any"}
+_OF_MANY = ("no", "none")
+
+
+@saying(EQUIVALENT, "quantifier", _ASSERTED, "without exception , {words}")
+def without_exception(clause: Clause) -> bool:
+    """All the lamps are bright: without exception, all the lamps are bright."""
+    titled = len(clause.subject) > 1 and clause.subject[1][:1].isupper()
+    return (clause.determiner in ("all", "every") or clause.noun in listed("everyone")) and not titled
+
+
 # -- denied twice --------------------------------------------------------------------------------------------------
 
 
@@ -319,6 +345,9 @@ def not_so_that_not(clause: Clause) -> Iterator[str]:
         parts = none_there(clause)
         if parts is not None and may_be_weakened(clause):
             yield clause.say("it is not true that there {be} no {none} {rest}", **parts)
+        return
+    # What must not be need not be, and of two things that are not both so, one may be.
+    if clause.auxiliary in ("must", "should", "may", "might") or not {"and", "or", "but"}.isdisjoint(clause.lower_rest):
         return
     denied = None if clause.fragment or "," in clause.rest else denial(clause)
     if denied is not None and may_be_weakened(clause) and listed("needs a denial").isdisjoint(clause.lower_rest):

@@ -554,10 +554,16 @@ def in_fact_not(clause: Clause) -> bool:
     return clause.denied_by_not and clause.auxiliary != "can"
 
 
+@saying(EQUIVALENT, "emphasis", "modal", "{subject} {auxiliary} not in fact {rest}", negated=True)
+def cannot_in_fact(clause: Clause) -> bool:
+    """She cannot swim: she cannot in fact swim."""
+    return clause.denied_by_not and clause.auxiliary == "can"
+
+
 @saying(EQUIVALENT, "emphasis", "do", "{subject} in fact {auxiliary} not {verb} {rest}", negated=True)
 def in_fact_does_not(clause: Clause) -> bool:
     """She did not sing: she in fact did not sing."""
-    return clause.denied_by_not and not clause.of_a_scene
+    return clause.denied_by_not
 
 
 @rule(EQUIVALENT, "emphasis", READABLE, negated=None)

@@ -333,7 +333,8 @@ def _is_finite(words: list[str], lower: list[str], i: int, end: int, lexicon: Le
     plural = _subject_plural(words[:end], _subject_head(words[:end], lexicon), lexicon)
     if _is_noun_here(words, lower, i, lexicon):
         return False
-    if not plural and lower[i] in lexicon.verb_of["third"]:
+    gerund = lower[0] in lexicon.verb_of["ing"] and lower[0] not in lexicon.nouns and lower[i] not in lexicon.nouns
+    if (gerund or not plural) and lower[i] in lexicon.verb_of["third"]:
         # "the dog walks" but "two dog walks": a noun reading needs a verb later on
         return lower[i] not in lexicon.nouns or listed("be", "have").isdisjoint(lower[i + 1 :])
     if lower[i] in lexicon.verb_of["base"] and "to" not in lower[:i]:
@@ -584,6 +585,8 @@ def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lex
     if form in forms["base"]:  # "they put" may be of now, "he put" is not, and "saw" is hardly of a saw
         now = plural or lower[0] in ("i", "you")
         past = past and (not now or form in listed("rather a past form"))
+    if form in forms["third"] and not past:
+        plural = False  # "keeping goats makes you strong"
     if form in forms["base"] and not past:
         plural = plural or lower[0] not in ("i", "you")  # "a couple eat": the verb knows the number
     verb = (lexicon.base_of(form, "past") if past else lexicon.base_of(form, "third", "base", "past")) or ""

@@ -45,7 +45,7 @@ def written(words: Sequence[str]) -> str:
         if word in _ARTICLES and not (said[i + 1].isupper() and len(said[i + 1]) > 1):  # "a US", "an NBA"
             article = indefinite_article(said[i + 1])
             said[i] = article.capitalize() if word[:1].isupper() else article
-    if said.count("'") == 1:
+    if said.count("'") == 1 and _opens_quote(said, said.index("'")):
         said.append("'")
     if said.count('"') % 2:
         said.append('"')  # the closing one went with the final punctuation
@@ -56,6 +56,11 @@ def written(words: Sequence[str]) -> str:
         text = _QUOTED_ONCE.sub(r"'\1'", text).strip()
     text = text.replace(" can not ", " cannot ")
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
+
+
+def _opens_quote(said: Sequence[str], i: int) -> bool:
+    """Not the mark of what is left out, as in "Sneakin'"."""
+    return i + 1 < len(said) and not (i and said[i - 1].endswith(("in", "s")))
 
 
 def in_lower_case(words: Iterable[str]) -> list[str]:

@@ -684,6 +684,8 @@ def in_no_way_does(clause: Clause) -> bool:
 
 
 def _may_not_begin(clause: Clause) -> bool:
+    if clause.verb == "go" and clause.first == "to" and clause.thing[:1] and clause.thing[0] in clause.lexicon.forms:
+        return False  # "is going to sing"
     if clause.stative or not clause.animate or clause.partial or clause.universal or clause.determiner == "only":
         return False
     if clause.kind == "simple" and not clause.of_a_scene:

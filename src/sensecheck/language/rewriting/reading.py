@@ -559,16 +559,26 @@ def _has_no_object(clause: Clause) -> bool:
     return not after or after in listed("prepositions", "conjunctions") or after == "when"
 
 
+def _things(clause: Clause) -> set[str]:
+    """ "we have limited space", not "we have limited it": nouns that are no names of a time."""
+    return set(clause.lexicon.nouns) - listed("names of a time", "prepositions")
+
+
 def _read_have(clause: Clause) -> Clause:
     # "a woman in a hat and gloves has": the verb knows the number
     many = clause.auxiliary == "have" and clause.determiner not in ("i", "you")
     clause = clause.but(past=clause.auxiliary == "had", plural=many or (clause.plural and clause.auxiliary == "had"))
     participles = clause.lexicon.verb_of["participle"]
-    if clause.first in participles or clause.first in listed("before a participle"):
+    described = (
+        clause.lexicon.describes(clause.first) and clause.lower_rest[1:2] and clause.lower_rest[1] in _things(clause)
+    )
+    if (clause.first in participles and not described) or clause.first in listed("before a participle"):
         return clause.but(kind="perfect")
     parted = clause.first not in clause.lexicon.nouns and clause.thing and clause.lower_rest[1] in participles
-    if parted and (clause.first.endswith("ly") or clause.first in listed("adverbs")):
+    if parted and (clause.first.endswith("ly") or clause.first in listed("adverbs", "safe adverbs")):
         return clause.but(kind="perfect")  # "has nearly doubled"
+    if clause.negated and clause.determiner not in listed("no subject"):
+        return clause.but(kind="do", verb="have", auxiliary=clause.does)  # "has never a word for us"
     return clause.but(kind="simple", verb="have", auxiliary="")
 
 

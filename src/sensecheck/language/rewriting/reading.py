@@ -17,7 +17,7 @@ from sensecheck.language.rewriting.plain import is_safe_adverb, plainly
 _TITLE = r"(?:Mrs?|Ms|Dr|St|Jr|Sr|Prof|Gen|Sen|Rev|Lt|Col|Capt|Mt|Bros|Inc|Ltd|Co|No|vs|etc)\.(?!\w)"
 _TOKEN = re.compile(
     rf"{_TITLE}|[A-Z]\.(?=\s[A-Z])|(?:[A-Z]\.){{2,8}}(?!\w)|\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|\d+:\d+"
-    r"|[^\W_]+(?:[-'’.&–][^\W_]+)*(?:(?<=s)['’](?=\s\w))?|[^\s\w]|_+"
+    r"|[^\W_]+(?:[-'’.&–][^\W_]+)*(?:(?<=s)['’](?=\s\w)|(?<=in)['’](?=\x22))?|[^\s\w]|_+"
 )
 _ABBREVIATED = re.compile(r"(?:[A-Z]\.){2}$")
 _FOOTNOTE = re.compile(r"\[(?:citation needed|\d{1,3})\]|(?<=\.):\d{1,4}")
@@ -559,9 +559,11 @@ def _has_no_object(clause: Clause) -> bool:
     return not after or after in listed("prepositions", "conjunctions") or after == "when"
 
 
-def _things(clause: Clause) -> set[str]:
-    """ "we have limited space", not "we have limited it": nouns that are no names of a time."""
-    return set(clause.lexicon.nouns) - listed("names of a time", "prepositions")
+def _has_described_thing(clause: Clause) -> bool:
+    """ "we have limited space", not "we have limited it"."""
+    after = clause.lower_rest[1] if clause.thing else ""
+    a_thing = after in clause.lexicon.nouns and after not in listed("names of a time", "prepositions")
+    return a_thing and clause.lexicon.describes(clause.first)
 
 
 def _read_have(clause: Clause) -> Clause:
@@ -569,10 +571,8 @@ def _read_have(clause: Clause) -> Clause:
     many = clause.auxiliary == "have" and clause.determiner not in ("i", "you")
     clause = clause.but(past=clause.auxiliary == "had", plural=many or (clause.plural and clause.auxiliary == "had"))
     participles = clause.lexicon.verb_of["participle"]
-    described = (
-        clause.lexicon.describes(clause.first) and clause.lower_rest[1:2] and clause.lower_rest[1] in _things(clause)
-    )
-    if (clause.first in participles and not described) or clause.first in listed("before a participle"):
+    taken = clause.first in participles and not _has_described_thing(clause)
+    if taken or clause.first in listed("before a participle"):
         return clause.but(kind="perfect")
     parted = clause.first not in clause.lexicon.nouns and clause.thing and clause.lower_rest[1] in participles
     if parted and (clause.first.endswith("ly") or clause.first in listed("adverbs", "safe adverbs")):

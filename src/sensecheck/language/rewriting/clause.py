@@ -288,6 +288,8 @@ class Clause:
     def indefinite(self) -> bool:
         """A subject that brings someone new into the scene: a man, two men, people."""
         first = self.determiner
+        if first in ("a", "an") and all(word[:1].isupper() for word in self.subject[1:]):
+            return False  # "A Suitable Boy"
         if first in listed("indefinite", "numbers") or first.isdigit():
             return True
         if first in listed("determiners", "pronouns"):
@@ -302,7 +304,8 @@ class Clause:
     @property
     def partial(self) -> bool:
         """Some people do and some do not: neither contradicts the other."""
-        return self.determiner in listed("partial")
+        of_several = len(self.subject) > 2 and self.subject[1] == "of" and self.counted
+        return self.determiner in listed("partial") or of_several
 
     @property
     def universal(self) -> bool:

@@ -199,6 +199,8 @@ def who_is_not(clause: Clause) -> Iterator[str]:
     """There is a man eating: a man is not eating."""
     parts = none_there(clause)
     told = _is_ing(clause) or (_is_place(clause) and clause.first != "with")
+    if clause.determiner in listed("numbers", "compares degrees", "fewer or more") or clause.determiner.isdigit():
+        return  # five are not there, and five others are
     if parts and parts["be"] == clause.auxiliary and told:
         yield clause.say("{subject} {auxiliary} not {rest}")
 
@@ -499,8 +501,10 @@ def no_group(clause: Clause) -> Iterator[str]:
 def she_not_he(clause: Clause) -> Iterator[str]:
     """He rides his bike: she rides her bike."""
     other = {"he": "she", "she": "he"}.get(clause.lower[0])
-    if clause.past and clause.kind != "progressive":
+    if (clause.past or clause.stative or clause.kind in ("perfect", "modal")) and clause.kind != "progressive":
         return  # both may have done so
+    if clause.kind == "copular" and clause.first not in listed("prepositions", "articles", "conditions"):
+        return
     if other and listed("of one sex beside a pronoun").isdisjoint(clause.lower):
         yield clause.say("{other} {after}", other=other, after=_swapped_gender(clause.words[1:]))
 

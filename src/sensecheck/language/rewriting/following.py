@@ -151,6 +151,8 @@ def is_present(clause: Clause) -> Iterator[str]:
     """There is a tree in the park: a tree is located in the park."""
     if not clause.single or not _tells_state(clause) or clause.had:
         return
+    if not clause.rest and not listed("prepositions").isdisjoint(in_lower_case(clause.subject)):
+        return
     if clause.rest:
         located = not clause.human and clause.first in listed("where things are located")
         yield clause.say("{subject} {be} {where} {rest}", where="located" if located else "present")

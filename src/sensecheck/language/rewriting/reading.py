@@ -21,7 +21,7 @@ _TOKEN = re.compile(
 )
 _ABBREVIATED = re.compile(r"(?:[A-Z]\.){2}$")
 _FOOTNOTE = re.compile(r"\[(?:citation needed|\d{1,3})\]|(?<=\.):\d{1,4}")
-_FINAL = ".!?…\"'”’ "
+_FINAL = ".!?…,;:\"'”’ "
 _PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£€°\"“”/_()])$")
 _COMPARED = frozenset(table_of("compared"))
 _OPENERS = listed("determiners", "pronouns", "prepositions", "adverbs", "numbers", "openers")
@@ -50,6 +50,8 @@ def tokens_of(text: str) -> list[str]:
         text = _FOOTNOTE.sub("", text)
     whole = text.strip()
     ended = whole if _ABBREVIATED.search(whole) else whole.rstrip(_FINAL)
+    if '"' in whole[len(ended) :] and ended.count('"') % 2:
+        ended += '"'
     for token in _TOKEN.findall(ended):
         if "'" in token or "’" in token or token.lower() in _SHORT_WITHOUT_MARK:
             words += _uncontracted(token, first=not words)
@@ -261,7 +263,7 @@ def _lists_names(words: list[str], lower: list[str]) -> bool:
 def _says_when(lower: list[str]) -> bool:
     """ "A minute after the bell": when something happened, not what."""
     times = (i for i, word in enumerate(lower[:-1]) if lower[i + 1] in ("after", "before"))
-    return any(lower[i] in listed("names of a time") for i in times)
+    return any(lower[i] in listed("names of a time", "how soon") for i in times)
 
 
 _BEGINS_AGAIN = listed("begins a noun phrase")
@@ -542,11 +544,14 @@ def _may_go(lower: list[str], i: int, lexicon: Lexicon) -> bool:
     return _all_safe([lower[i]], lower) and lower[i + 1] not in listed("conjunctions", "prepositions")
 
 
-def _read_be(clause: Clause) -> Clause:
+def _read_be(clause: Clause) -> Clause | None:
     # "you are" says nothing about number; every other form of be does
     plural = clause.auxiliary in listed("plural be") and clause.determiner != "you"
     clause = clause.but(kind="copular", plural=plural, past=clause.auxiliary in listed("past be"))
     verb = clause.lexicon.verb_of["ing"].get(clause.first)
+    third = clause.first in clause.lexicon.verb_of["third"]
+    if third and clause.first not in clause.lexicon.nouns and not clause.lexicon.describes(clause.first):
+        return None  # "is sits"
     quality = clause.first in listed("qualities in ing") and _has_no_object(clause)
     if verb is not None and not quality and (clause.first not in clause.lexicon.nouns or clause.thing):
         return clause.but(kind="progressive", verb=verb, rest=clause.thing)
@@ -566,7 +571,11 @@ def _has_described_thing(clause: Clause) -> bool:
     return a_thing and clause.lexicon.describes(clause.first)
 
 
-def _read_have(clause: Clause) -> Clause:
+def _read_have(clause: Clause) -> Clause | None:
+    if clause.auxiliary == "have" and clause.determiner in ("a", "an") and "and" not in clause.subject:
+        plural = any(clause.lexicon.is_plural(word) for word in in_lower_case(clause.subject))
+        if not plural and clause.noun not in listed("collectives"):
+            return None  # "a boy have"
     # "a woman in a hat and gloves has": the verb knows the number
     many = clause.auxiliary == "have" and clause.determiner not in ("i", "you")
     clause = clause.but(past=clause.auxiliary == "had", plural=many or (clause.plural and clause.auxiliary == "had"))

@@ -243,6 +243,9 @@ class Clause:
             return False
         if not listed("no last name").isdisjoint(in_lower_case(self.subject)):
             return False
+        end = self.lexicon.noun_phrase_end(self.rest) if self.first in listed("articles") else 0
+        if self.kind == "copular" and end and self.lower_rest[end - 1] in listed("no persons"):
+            return False  # "Howard Sings Ashman is an album"
         return self.determiner in listed("first names", "titles")
 
     @cached_property
@@ -271,6 +274,12 @@ class Clause:
     def in_view(self) -> bool:
         """Of a scene as it is now: words of many senses have their everyday one."""
         return self.of_a_scene and not self.past
+
+    @property
+    def of_all(self) -> bool:
+        """Of all of a kind: "children like toys", which says nothing of people; not of some in view."""
+        in_view = self.kind in ("progressive", "existential") or self.past
+        return self.plural and not self.counted and self.noun not in listed("pronouns") and not in_view
 
     @property
     def counted(self) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
 from sensecheck.language.rewriting.contradicting import none_there
-from sensecheck.language.rewriting.leaving_out import is_time, may_be_weakened
+from sensecheck.language.rewriting.leaving_out import is_time, may_be_weakened, subject_may_be_weakened
 from sensecheck.language.rewriting.lexicon import listed, table_of
 from sensecheck.language.rewriting.opposing import denial
 from sensecheck.language.rewriting.rules import EQUIVALENT, FOLLOWS, READABLE, Made, rule, saying
@@ -46,7 +46,7 @@ _NO_NAMES = listed("pronouns", "determiners", "numbers", "no subject", "not sing
 def someone_or_something(clause: Clause) -> Iterator[str]:
     """Muscat lies in Oman: someone or something lies in Oman."""
     looks_back = not listed("of one sex that is told").isdisjoint(clause.lower_rest)
-    if _is_name(clause) and may_be_weakened(clause) and not speaks_of_the_speaker(clause) and not looks_back:
+    if _is_name(clause) and subject_may_be_weakened(clause) and not speaks_of_the_speaker(clause) and not looks_back:
         yield clause.say("someone or something {predicate}")
 
 
@@ -62,7 +62,7 @@ def there_is_someone_who(clause: Clause) -> Iterator[Made]:
         clause.fragment
         or clause.indefinite
         or not clause.single
-        or not may_be_weakened(clause)
+        or not subject_may_be_weakened(clause)
         or speaks_of_the_speaker(clause)
     ):
         return

@@ -304,6 +304,8 @@ def opposite(clause: Clause) -> Iterator[str]:
     in_view = len(clause.lower) <= MAX_OF_SCENE and '"' not in clause.lower and _in_view(clause)
     said = len(clause.subject) + 1
     for swap in swaps("opposite", clause, clause.lexicon.opposites):
+        if swap.in_subject and clause.of_all:
+            continue  # what holds of tall men may hold of short ones
         # What a report says of many things is not told by the word before one of them.
         if in_view or (clause.kind == "copular" and said <= swap.position < said + 3):
             yield spliced(swap)

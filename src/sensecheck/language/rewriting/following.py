@@ -478,6 +478,8 @@ def can_be_found(clause: Clause) -> Iterator[str]:
     """A man is in the park: a man can be found in the park."""
     second = clause.rest[1] if clause.thing else ""
     certain = clause.animate or second.lower() in listed("determiners") or second[:1].isupper()
+    if clause.named and not clause.animate:
+        certain = clause.first == "in" and second[:1].isupper()  # "was in the race" may be of a person
     if clause.first in listed("where things are found") and certain:
         can = "could" if clause.past else "can"
         yield clause.say("{subject} {can} be found {rest}", can=can)
@@ -700,6 +702,8 @@ def one_who(clause: Clause) -> Iterator[str]:
 def wider_subject(clause: Clause) -> Iterator[str]:
     """A man is eating: someone is eating."""
     lexicon, reflexives = clause.lexicon, listed("reflexives")
+    if clause.verb in listed("says what is among them"):
+        return
     if not _monotone(clause) or clause.noun in listed("pronouns") or not reflexives.isdisjoint(clause.lower_rest):
         return
     subject_nouns = {lexicon.nouns[w] for w in in_lower_case(clause.subject) if w in lexicon.nouns}
@@ -724,7 +728,9 @@ def _wider_name(clause: Clause) -> str:
 def wider_word(clause: Clause) -> Iterator[str]:
     """A boy paints a horse: a boy paints an animal."""
     if _monotone(clause) and not _unclear(clause) and clause.at(1) != ",":
-        yield from map(spliced, swaps("wider word", clause, clause.lexicon.kinds))
+        for swap in swaps("wider word", clause, clause.lexicon.kinds):
+            if not (swap.in_subject and clause.of_all):
+                yield spliced(swap)
 
 
 @rule(FOLLOWS, "wider word", "progressive simple")
@@ -747,7 +753,8 @@ def without_adjective(clause: Clause) -> Iterator[str]:
         known = lexicon.describes(word) or (word.endswith(_OF_KIND) and word not in lexicon.nouns and i)
         if not known or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
             continue
-        if clause.at(i + 2) in lexicon.nouns or clause.at(i + 2) in lexicon.verb_of["ing"]:
+        after = clause.at(i + 2)
+        if after in lexicon.nouns or after in lexicon.verb_of["ing"] or lexicon.describes(after):
             continue  # "white water rafting"
         # The first word may go only where no article would be missed.
         needed = lower[i - 1] in listed("before what is not left out") if i else not lexicon.is_plural(lower[i + 1])

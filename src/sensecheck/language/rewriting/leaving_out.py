@@ -39,6 +39,15 @@ def may_be_weakened(clause: Clause) -> bool:
     return not clause.negated and _NOTHING_WEAKER.isdisjoint(clause.lower)
 
 
+def subject_may_be_weakened(clause: Clause) -> bool:
+    """ "Rome is larger than Pisa": something is. What the predicate says of it, and of how many, does not matter."""
+    subject = clause.lower[: len(clause.subject)]
+    return not clause.negated and _NOTHING_WEAKER.isdisjoint(subject) and _DENIALS.isdisjoint(clause.lower)
+
+
+_DENIALS = listed("negatives") - {"no"}
+
+
 def _may_end(clause: Clause, end: int) -> bool:
     """Are the words before it whole?"""
     kept, lower, lexicon = clause.rest[:end], clause.lower_rest[:end], clause.lexicon

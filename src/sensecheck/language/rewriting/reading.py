@@ -130,6 +130,11 @@ def _goes_on_as_noun(after: list[str], lexicon: Lexicon) -> bool:
     return lexicon.is_noun(after[0]) and lexicon.base_of(after[0], "third", "past", "base") is None
 
 
+def _in_running_words(words: list[str]) -> bool:
+    """ "Hunter Mountain lies in a valley", not "Man Sleeping On Bench"."""
+    return sum(word.islower() for word in words) > 2
+
+
 def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     """The first word without its capital, unless it looks like a name."""
     if not words or words[0] == "I":
@@ -141,7 +146,8 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     titled = second in _CAPITAL_VERBS or (several and second in ("is", "was", "has"))
     if titled:  # "We Were Soldiers", "Fans was released"
         return words
-    if lower in listed("always with a capital") or (named and lower not in lexicon.people):
+    titled = named and (lower not in lexicon.people or not lexicon.is_plural(lower)) and _in_running_words(words)
+    if lower in listed("always with a capital") or (named and lower not in lexicon.people) or titled:
         return words
     ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
     before_a_noun = lower.endswith(_ADJECTIVE_ENDINGS) and _goes_on_as_noun(words[1:2], lexicon)
@@ -170,6 +176,8 @@ def _lacks_article(words: list[str], lexicon: Lexicon) -> bool:
     if not living or first in listed("pronouns") or first == "police":
         return False
     verbs = lexicon.verb_of
+    if second in lexicon.plural_forms and not _AUXILIARIES.isdisjoint(words[2:]):
+        return False  # "Individual reports will follow"
     after_a_subject = second in listed("after a bare subject") or second in verbs["ing"] or second in verbs["third"]
     return after_a_subject and not lexicon.is_plural(first)
 
@@ -482,7 +490,7 @@ def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> C
 
 def _ends_noun_phrase(lower: list[str], i: int, lexicon: Lexicon) -> bool:
     """At a participle, a relative or a phrase of place."""
-    if lower[i] in listed("relatives", "after the noun of there is"):
+    if lower[i] in listed("relatives", "after the noun of there is", "participles of a state"):
         return True
     return lower[i] in lexicon.verb_of["ing"] and lexicon.is_noun(lower[i - 1])
 
@@ -648,8 +656,8 @@ def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clau
         verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][:1].islower() else None
         if verb is not None and lexicon.is_noun(lower[i - 1]) and _is_phrase(words[:i], lexicon):
             head = _subject_head(words[:i], lexicon)
-            if i > 1 and lower[i - 1] in listed("part of a sport"):
-                return None  # "a person ice skating"
+            if verb == "be" or (i > 1 and lower[i - 1] in listed("part of a sport")):
+                return None  # "one of them being", "a person ice skating"
             if not head or _has_another_verb(lower, i, lexicon):
                 return None
             plural = _subject_plural(words[:i], head, lexicon)

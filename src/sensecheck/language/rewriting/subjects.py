@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
 from sensecheck.language.rewriting.constructions import speaks_of_the_speaker
-from sensecheck.language.rewriting.leaving_out import may_be_weakened
+from sensecheck.language.rewriting.leaving_out import subject_may_be_weakened
 from sensecheck.language.rewriting.lexicon import listed, table_of
 from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, EQUIVALENT, FOLLOWS, READABLE, rule
 
@@ -22,7 +22,7 @@ _MOST = table_of("how many first")
 def _predicate_of(clause: Clause, subject: str) -> list[str]:
     """What is said, as it agrees with another subject of one: I am, someone is."""
     if clause.determiner in ("i", "you") and len(clause.subject) == 1:
-        singular = {"am": "is", "are": "is", "have": "has", "were": "was"}
+        singular = {"am": "is", "are": "is", "have": "has", "were": "was", "do": "does"}
         clause = clause.but(auxiliary=singular.get(clause.auxiliary, clause.auxiliary))
     return clause.but(subject=(subject,)).predicate
 
@@ -38,7 +38,7 @@ def _speaks_of_itself(clause: Clause) -> bool:
 def someone(clause: Clause) -> Iterator[str]:
     """He left; Ann Lee left: someone left."""
     alone = len(clause.subject) == 1
-    if not may_be_weakened(clause) or speaks_of_the_speaker(clause):
+    if not subject_may_be_weakened(clause) or speaks_of_the_speaker(clause):
         return
     if alone and clause.determiner == "we":
         if clause.kind != "copular" or clause.first not in listed("articles"):
@@ -50,7 +50,7 @@ def someone(clause: Clause) -> Iterator[str]:
 @rule(FOLLOWS, "wider subject", _ASSERTED)
 def somebody_of(clause: Clause) -> Iterator[str]:
     """My sister left: someone's sister left."""
-    owned = clause.determiner in ("my", "his", "her") and may_be_weakened(clause)
+    owned = clause.determiner in ("my", "his", "her") and subject_may_be_weakened(clause)
     if owned and len(clause.subject) > 1 and not speaks_of_the_speaker(clause):
         yield clause.say("someone's {owned} {predicate}", owned=clause.subject[1:])
 
@@ -73,7 +73,7 @@ def _kind_of_subject(clause: Clause) -> tuple[str, ...]:
 def some_such(clause: Clause) -> Iterator[str]:
     """The bridge was built: a bridge was built; the bridges were built: some bridges were built."""
     phrase = _kind_of_subject(clause)
-    if not phrase or not may_be_weakened(clause) or clause.universal:
+    if not phrase or not subject_may_be_weakened(clause) or clause.universal:
         return
     noun = clause.noun
     if clause.plural and clause.lexicon.is_plural(noun):
@@ -112,14 +112,14 @@ def _counts_one(noun: str, clause: Clause) -> bool:
 def something(clause: Clause) -> Iterator[str]:
     """It was old: something was old; this works: something works."""
     pronoun = clause.lower[0] in ("it", "this", "that") and len(clause.subject) == 1
-    if pronoun and may_be_weakened(clause) and not _says_nothing_of_it(clause):
+    if pronoun and subject_may_be_weakened(clause) and not _says_nothing_of_it(clause):
         yield clause.say("something {predicate}")
 
 
 @rule(FOLLOWS, "wider subject", _ASSERTED)
 def something_known(clause: Clause) -> Iterator[str]:
     """The bridge was long: something was long."""
-    if not may_be_weakened(clause) or speaks_of_the_speaker(clause) or clause.plural or not clause.single:
+    if not subject_may_be_weakened(clause) or speaks_of_the_speaker(clause) or clause.plural or not clause.single:
         return
     known = clause.of_a_thing and not clause.indefinite and clause.determiner not in listed("not singled out")
     if known or (clause.kind == "copular" and clause.first in listed("said of things alone")):
@@ -131,6 +131,8 @@ def _says_nothing_of_it(clause: Clause) -> bool:
     if clause.kind == "progressive" or clause.first in listed("said of no thing", "prepositions", "adverbs"):
         return True
     lower = clause.lower_rest
+    if clause.lower[0] == "it" and not listed("of no thing here").isdisjoint(lower):
+        return True
     if clause.kind != "copular" and clause.lower[0] == "it":
         verb = clause.verb or clause.lexicon.base_of(clause.first, "base", "participle") or "be"
         if verb in listed("stands for no thing"):

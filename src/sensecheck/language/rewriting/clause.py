@@ -259,7 +259,8 @@ class Clause:
     @property
     def may_be_seen(self) -> bool:
         """ "a dog can be seen", not "a reason can be seen"."""
-        return self.lexicon.nouns.get(self.noun, self.noun) not in listed("never seen")
+        named = self.head[:1].isupper()
+        return not named and self.lexicon.nouns.get(self.noun, self.noun) not in listed("never seen")
 
     @property
     def can(self) -> str:

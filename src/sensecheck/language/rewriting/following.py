@@ -249,9 +249,11 @@ def number_otherwise(clause: Clause) -> Iterator[str]:
     """two: 2, a pair of."""
     for i, word in enumerate(clause.lower):
         after = clause.at(i + 1)
+        named = i + 1 < len(clause.words) and clause.words[i + 1].isupper() and len(after) > 1
         if (
-            after in ("/", "%")
-            or clause.at(i - 1) in ("/", "$", "£", "€", "-")
+            named
+            or after in ("/", "%")
+            or clause.at(i - 1) in ("/", "$", "£", "€", "-", "#")
             or (i and clause.words[i - 1][:1].isupper())
         ):
             continue  # part of a sum, a date or a name
@@ -659,7 +661,7 @@ def it_is_who(clause: Clause) -> Iterator[str]:
     """The men are tall: it is the men who are tall."""
     if not _may_be_singled_out(clause) or clause.determiner in ("it", "this", "that", "these", "those", "there"):
         return
-    of_people = clause.human or clause.determiner in ("i", "you")
+    of_people = (clause.human and clause.determiner != "they") or clause.determiner in ("i", "you")
     yield clause.say(
         "it {was} {subject} {who} {predicate}", was="was" if clause.past else "is", who="who" if of_people else "that"
     )

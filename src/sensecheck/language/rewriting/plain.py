@@ -56,6 +56,8 @@ def _one_statement(words: list[str]) -> list[str]:
     end = next(found, len(words))
     if end == len(words) or not _CONDITIONS.isdisjoint(_lower(words[:end])):
         return words
+    if words[end] in (",", "and") and not {"if", "unless"}.isdisjoint(_lower(words[end:])):
+        return words  # "we would win and they would lose if it rained"
     return words[: end - (words[end - 1] == ",")]
 
 

@@ -4,6 +4,7 @@ first.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
@@ -87,7 +88,7 @@ def modal_otherwise(clause: Clause) -> Iterator[str]:
 def it_is_possible(clause: Clause) -> Iterator[str]:
     """may rain: it is possible that it rains."""
     unsaid = listed("no verb behind a modal") - {"be"} | {"have"}
-    if clause.auxiliary in ("might", "may") and clause.first not in unsaid:
+    if clause.auxiliary in ("might", "may") and clause.first not in unsaid and clause.lower_rest[:2] != ["be", "as"]:
         yield clause.say("it is possible that {subject} will {rest}")
         yield clause.say("perhaps {subject} will {rest}")
 
@@ -155,10 +156,16 @@ def _looks_back(clause: Clause) -> bool:
 def somebody_did(clause: Clause) -> Iterator[str]:
     """The bridge was built in 1900: someone built the bridge in 1900."""
     base = _participle(clause)
-    done = base in listed("done by people") and clause.lower_rest[1:2] not in (["by"], ["and"])
+    done = base in listed("done by people") and clause.lower_rest[1:2] != ["by"] and not _goes_on(clause)
     if done and _may_be_told(clause):
         did = clause.lexicon.forms[base].past
         yield clause.say("someone {did} {it} {thing}", did=did, it=_as_object(clause))
+
+
+def _goes_on(clause: Clause) -> bool:
+    """ "was written and sung in May", "was released, and has ten songs": a second verb has the same subject."""
+    lower = clause.lower_rest
+    return lower[1:2] == ["and"] or any(a == "," and b == "and" for a, b in itertools.pairwise(lower))
 
 
 def _may_be_told(clause: Clause) -> bool:
@@ -169,7 +176,7 @@ def _may_be_told(clause: Clause) -> bool:
 def nobody_did(clause: Clause) -> Iterator[str]:
     """The bridge was built in 1900: nobody built the bridge in 1900."""
     base = _participle(clause)
-    done = base in listed("done by people") and clause.lower_rest[1:2] != ["and"]
+    done = base in listed("done by people") and not _goes_on(clause)
     if done and clause.single and not clause.partial and not _looks_back(clause):
         did = clause.lexicon.forms[base].past
         end = _agent_end(clause)
@@ -469,6 +476,8 @@ def did_something(clause: Clause) -> Iterator[str]:
 def one_of_two(clause: Clause) -> Iterator[str]:
     """Ann and Bob left: Ann left."""
     lower = in_lower_case(clause.subject)
+    if not clause.plural:
+        return  # "Salt and Stone was a film"
     if lower.count("and") != 1 or "," in lower or not may_be_weakened(clause) or lower[0] == "both":
         return
     if clause.verb in listed("takes two together") or not listed("of several").isdisjoint(clause.lower_rest):

@@ -59,7 +59,7 @@ def written(words: Sequence[str]) -> str:
 
 
 def _opens_quote(said: Sequence[str], i: int) -> bool:
-    """Not the mark of what is left out, as in "Sneakin'"."""
+    """Not the mark of what is left out, as in "Dancin'"."""
     return i + 1 < len(said) and not (i and said[i - 1].endswith(("in", "s")))
 
 
@@ -245,7 +245,7 @@ class Clause:
             return False
         end = self.lexicon.noun_phrase_end(self.rest) if self.first in listed("articles") else 0
         if self.kind == "copular" and end and self.lower_rest[end - 1] in listed("no persons"):
-            return False  # "Howard Sings Ashman is an album"
+            return False  # "Howard Sings Ballads is an album"
         return self.determiner in listed("first names", "titles")
 
     @cached_property
@@ -299,7 +299,7 @@ class Clause:
         """A subject that brings someone new into the scene: a man, two men, people."""
         first = self.determiner
         if first in ("a", "an") and all(word[:1].isupper() for word in self.subject[1:]):
-            return False  # "A Suitable Boy"
+            return False  # "A Quiet Boy"
         if first in listed("indefinite", "numbers") or first.isdigit():
             return True
         if first in listed("determiners", "pronouns"):

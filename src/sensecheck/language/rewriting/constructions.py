@@ -29,7 +29,7 @@ def speaks_of_the_speaker(clause: Clause) -> bool:
 
 
 def _is_name(clause: Clause) -> bool:
-    """A name of one, of whom or what nobody can say: Muscat, the Rajabai Tower, NATO."""
+    """A name of one, of whom or what nobody can say: Muscat, the Old Tower, NATO."""
     if clause.plural or not clause.single or clause.named_person:
         return False
     named = clause.subject[1:] if clause.determiner == "the" else clause.subject

@@ -36,7 +36,7 @@ def _with(clause: Clause, name: str) -> Iterator[str]:
 @saying(CONTRADICTS, "negation", _ASSERTED, "not {words}")
 def not_all(clause: Clause) -> bool:
     """Everyone is happy: not everyone is happy."""
-    titled = clause.subject[1:2] != () and clause.subject[1][:1].isupper()  # "All Rise"
+    titled = clause.subject[1:2] != () and clause.subject[1][:1].isupper()  # "All Stars"
     return clause.universal and not may_be_so(clause) and not titled
 
 

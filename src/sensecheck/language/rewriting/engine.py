@@ -76,7 +76,7 @@ def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
 def _is_command(clause: Clause) -> bool:
     if clause.kind == "unreadable":
         return _asks(clause)
-    # "Simply fill out the form linked below": read as a sentence by what hangs on its object
+    # "Simply turn the wheel fixed above": read as a sentence by what hangs on its object
     opened = bool(clause.tokens) and is_safe_adverb(clause.tokens[0].lower())
     return (
         opened

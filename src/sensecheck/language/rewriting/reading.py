@@ -131,7 +131,7 @@ def _goes_on_as_noun(after: list[str], lexicon: Lexicon) -> bool:
 
 
 def _in_running_words(words: list[str]) -> bool:
-    """ "Hunter Mountain lies in a valley", not "Man Sleeping On Bench"."""
+    """ "Miller Mountain lies in a valley", not "Man Sleeping On Bench"."""
     return sum(word.islower() for word in words) > 2
 
 
@@ -177,7 +177,7 @@ def _lacks_article(words: list[str], lexicon: Lexicon) -> bool:
         return False
     verbs = lexicon.verb_of
     if second in lexicon.plural_forms and not _AUXILIARIES.isdisjoint(words[2:]):
-        return False  # "Individual reports will follow"
+        return False  # "Guard reports will follow"
     after_a_subject = second in listed("after a bare subject") or second in verbs["ing"] or second in verbs["third"]
     return after_a_subject and not lexicon.is_plural(first)
 
@@ -264,7 +264,7 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
 
 
 def _lists_names(words: list[str], lower: list[str]) -> bool:
-    """ "CBS, ABC and NBC"."""
+    """ "BBC, ITV and RTE"."""
     return "and" in lower and all(w[:1].isupper() or w in (",", "and", "the") for w in words)
 
 
@@ -583,7 +583,7 @@ def _read_have(clause: Clause) -> Clause | None:
     if clause.auxiliary == "have" and clause.determiner in ("a", "an") and "and" not in clause.subject:
         plural = any(clause.lexicon.is_plural(word) for word in in_lower_case(clause.subject))
         if not plural and clause.noun not in listed("collectives"):
-            return None  # "a boy have"
+            return None  # "a girl have"
     # "a woman in a hat and gloves has": the verb knows the number
     many = clause.auxiliary == "have" and clause.determiner not in ("i", "you")
     clause = clause.but(past=clause.auxiliary == "had", plural=many or (clause.plural and clause.auxiliary == "had"))

@@ -137,7 +137,7 @@ def in_compound(clause: Clause, position: int, width: int = 1) -> bool:
 
 
 def _of_many(after: str, clause: Clause) -> bool:
-    """ "child murders": behind the verb of the clause no other one is finite, unless another clause begins."""
+    """ "child rates": behind the verb of the clause no other one is finite, unless another clause begins."""
     return after in clause.lexicon.verb_of["third"] and listed("relatives", "conjunctions").isdisjoint(
         clause.lower_rest
     )

@@ -1,12 +1,12 @@
 """What the sentence rules make of real hypotheses: how many get enough statements, by what rules, and how fast.
 
     python -m benchmarks.statements                 # a fixed half of each data set: hypotheses of even index
-    python -m benchmarks.statements --part odd      # the half that readers drew from
+    python -m benchmarks.statements --part odd      # the half that readings drew from
     python -m benchmarks.statements --rules         # and how often each rule is chosen
-    python -m benchmarks.statements --sheet         # what two readers said of statements: docs/robust-audit.csv
+    python -m benchmarks.statements --sheet         # what two readings said of statements: docs/robust-audit.csv
 
-`frames` is the share of chosen statements that hold the sentence unchanged ("It is true that …"), `put in` of those
-with words that say nothing of their own ("in fact", "by no means").
+`frames` is the share of chosen statements that hold the sentence unchanged or denied ("It is true that …", "It is not
+true that … not"), `put in` of those with words that say nothing of their own ("in fact", "by no means").
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 from benchmarks.golden import SHARED
-from sensecheck.language.rewriting.engine import INSERTED, rewrite
+from sensecheck.language.rewriting.engine import DENIED_TWICE, INSERTED, rewrite
+from sensecheck.language.rewriting.rules import RULES
 from sensecheck.robust.measure import wilson
 
 DATA_SETS = {
@@ -32,6 +33,8 @@ DATA_SETS = {
 }  # fmt: skip
 SHEET = ROOT / "docs" / "robust-audit.csv"
 ENOUGH = 5
+SOUND = frozenset(("ok", "slip"))
+"""A slip is the hypothesis's own ("Three baker sing"), which stands in the statement as it was: not held against it."""
 
 
 def hypotheses(name: str) -> list[str]:
@@ -48,14 +51,14 @@ def coverage(texts: Sequence[str]) -> dict[str, float]:
     statements = [statement for several in made.values() for each in several for statement in each]
     return {
         **{f"{positive}": sum(len(m) >= ENOUGH for m in made[positive]) / len(texts) for positive in (True, False)},
-        "frames": sum(s.frame for s in statements) / len(statements),
+        "frames": sum(s.frame or s.family == DENIED_TWICE for s in statements) / len(statements),
         "put in": sum(s.family in INSERTED for s in statements) / len(statements),
         "a second": len(texts) / seconds,
     }
 
 
 def agreement(pairs: Sequence[tuple[str, str]]) -> tuple[float, float]:
-    """The share of statements of which two readers say the same, and Cohen's kappa."""
+    """The share of statements of which two readings say the same, and Cohen's kappa."""
     n = len(pairs)
     same = sum(a == b for a, b in pairs) / n
     kinds = {verdict for pair in pairs for verdict in pair}
@@ -69,13 +72,13 @@ def sheet() -> list[dict[str, str]]:
 
 
 def readings(rows: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
-    return [(row["reader 1"], row["reader 2"]) for row in rows]
+    return [(row["reading 1"], row["reading 2"]) for row in rows]
 
 
 def _said(name: str, rows: Sequence[dict[str, str]]) -> str:
     pairs = readings(rows)
-    sound = [sum(pair[k] == "ok" for pair in pairs) for k in (0, 1)]
-    both = sum(pair == ("ok", "ok") for pair in pairs)
+    sound = [sum(pair[k] in SOUND for pair in pairs) for k in (0, 1)]
+    both = sum(SOUND.issuperset(pair) for pair in pairs)
     low, high = wilson(both, len(pairs))
     same, kappa = agreement(pairs)
     return f"{name:32}{len(pairs):5}{sound[0]:6}{sound[1]:6}{both:6}  [{low:.3f}, {high:.3f}]{same:8.3f}{kappa:8.2f}"
@@ -87,6 +90,10 @@ def _show_sheet() -> None:
     for name in dict.fromkeys(row["data set"] for row in rows):
         print(_said(name, [row for row in rows if row["data set"] == name]))
     print(_said("all", rows))
+    family_of = {rule.name: rule.family for rule in RULES}
+    families = [f"family: {family_of[row['rule'].removesuffix(', denied')]}" for row in rows]
+    for family, _ in Counter(families).most_common():
+        print(_said(family, [row for row, its in zip(rows, families, strict=True) if its == family]))
     for rule, _ in Counter(row["rule"] for row in rows).most_common():
         print(_said(rule, [row for row in rows if row["rule"] == rule]))
 
@@ -103,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=("even", "odd", "all"), default="even", help="which of the hypotheses")
     parser.add_argument("--rules", action="store_true", help="how often each rule is chosen")
-    parser.add_argument("--sheet", action="store_true", help="soundness as two readers found it")
+    parser.add_argument("--sheet", action="store_true", help="soundness as two readings found it")
     args = parser.parse_args(argv)
     if args.sheet:
         _show_sheet()

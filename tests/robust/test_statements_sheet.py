@@ -1,4 +1,4 @@
-"""What two readers said of 300 statements of the sentence rules, blind to the rule: docs/robust-audit.csv.
+"""What two readings said of 300 statements of the sentence rules, blind to the rule: docs/robust-audit.csv.
 
 The sheet names data set, index and rule; the sentences are other people's, and stay where they are.
 """
@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from benchmarks.statements import agreement, hypotheses, readings, sheet
+from benchmarks.statements import SOUND, agreement, hypotheses, readings, sheet
 
 from sensecheck.language.rewriting.engine import rewrite
 from sensecheck.language.rewriting.rules import RULES
@@ -32,17 +32,17 @@ def test_the_sheet_holds_readings_and_no_sentences() -> None:
     }
     assert len({(row["data set"], row["index"]) for row in rows}) == 300
     for row in rows:
-        assert list(row) == ["data set", "index", "rule", "claimed", "reader 1", "reader 2"]
+        assert list(row) == ["data set", "index", "rule", "claimed", "reading 1", "reading 2"]
         assert row["index"].isdigit() and int(row["index"]) % 2 == 1
         assert row["rule"].removesuffix(", denied") in names
-        assert {row["reader 1"], row["reader 2"]} <= {"ok", "wrong", "ungrammatical"}
+        assert {row["reading 1"], row["reading 2"]} <= {"ok", "slip", "wrong", "ungrammatical"}
 
 
 @pytest.mark.parametrize("name", ["SNLI", "MNLI", "ANLI"])
 def test_the_page_says_what_the_sheet_says(name: str) -> None:
     rows = [row for row in sheet() if row["data set"] == name]
     pairs = readings(rows)
-    sound = [sum(pair[k] == "ok" for pair in pairs) for k in (0, 1)]
+    sound = [sum(pair[k] in SOUND for pair in pairs) for k in (0, 1)]
     same, kappa = agreement(pairs)
     line = next(line for line in DOCS.read_text("utf-8").splitlines() if line.startswith(f"| {name} | 100 |"))
     assert line == f"| {name} | 100 | {sound[0]} | {sound[1]} | {same:.2f} | {kappa:.2f} |"
@@ -50,7 +50,7 @@ def test_the_page_says_what_the_sheet_says(name: str) -> None:
 
 @pytest.mark.golden
 @pytest.mark.parametrize(
-    ("name", "least"), [("SNLI", (0.92, 0.92)), ("MNLI", (0.62, 0.70)), ("ANLI", (0.74, 0.80)), ("QNLI", (0.55, 0.60))]
+    ("name", "least"), [("SNLI", (0.92, 0.92)), ("MNLI", (0.75, 0.70)), ("ANLI", (0.80, 0.80)), ("QNLI", (0.60, 0.60))]
 )
 def test_enough_statements_for_real_text(shared: Path, name: str, least: tuple[float, float]) -> None:
     texts = hypotheses(name)[::4]

@@ -76,12 +76,13 @@ class Vocabulary:
 
 _CLAUSE = re.compile(
     r"[.!?;:,\n()\"“”。！？；：，、→⇒—–|]|->|\s-\s"
-    r"|(?<![a-z])(?:but|rather|so|and|yet|which|while|because|since|therefore|hence|thus|sondern|also|sino|mais|mas|ma|а|но"
+    r"|(?<![a-z])(?:but|rather|so|and|yet|which|while|because|since|therefore|hence|thus|sondern|aber|also|sino|pero|mais|mas|ma|però|maar|utan|men|ale|lecz|ama|а|но"
     r")(?![a-z])|而是|所以"
 )
 _DENIES = re.compile(
     r"(?<![^\W\d_])(?:not|no|non|never|neither|nor|without|cannot|nicht|keine?[nrms]?|weder|noch|pas|ni|né|nem|não|sin"
-    r"|aucune?|ninguna?|nessuna?|не|ни|incorrect|wrong|nothing|hardly|far from)(?![^\W\d_])"
+    r"|aucune?|ninguna?|nessuna?|не|ни|inte|ikke|niet|geen|nie|tampoco|nemmeno|ليس"
+    r"|incorrect|wrong|nothing|hardly|far from)(?![^\W\d_])"
     r"|[a-z]n['’]t(?![a-z])|不是|没有|并非|不"
 )
 _NO_DENIAL = re.compile(r"(?:no|without(?: a)?) (?:doubt|question)|not (?:only|just|merely)")
@@ -90,7 +91,7 @@ _DENIED_WORDS = 8
 _DENIED_AFTER = re.compile(
     r"[\"'*_)\]]*\s*(?:label\s+)?(?:(?:is|does|do|was|can|could|would)\s+(?:be\s+)?"
     r"(?:not(?![a-z])|ruled out|excluded|wrong|incorrect|impossible|too strong)"
-    r"|(?:is|does|was|ca|could|would)n['’]t(?![a-z])|cannot(?![a-z])|ではな|でな|じゃな|[이가은는] ?아니)"
+    r"|(?:is|does|was|ca|could|would)n['’]t(?![a-z])|cannot(?![a-z])|değil|नहीं|ではな|でな|じゃな|[이가은는] ?아니)"
 )
 _WEIGHED = re.compile(r"(?<![a-z])(?:whether|if|unless|between|such as|instead of|rather than|as opposed to)(?![a-z])")
 _WEIGHED_AFTER = re.compile(r"[\"'*_)\]]*(?:\?|\s+(?:would|means?|requires?|if|when|otherwise)(?![a-z]))")
@@ -100,6 +101,13 @@ _CONCLUDES = re.compile(
     r"(?<![a-z])(?:therefore|thus|hence|so|overall|conclu\w+|in short|final\w*|rather|actually|i think|i'd go with"
     r")(?![a-z])"
 )
+_REVISES = re.compile(
+    r"(?<![a-z])(?:wait|hold on|scratch that|on second thoughts?|on reflection"
+    r"|let me (?:reconsider|correct|rethink|revise)|correction"
+    r"|i was wrong|i made a mistake|my mistake|i take (?:it|that) back|changed? my mind"
+    r"|(?:(?<=\. )|(?<=\n))(?:no(?=[,.:;—–])|(?:actually|sorry|oops|hmm+)(?=[,.:;—– ])))(?![a-z])"
+)
+"""What a model says before it takes back its answer; a cue in the middle of a sentence is none."""
 _SENTENCE = re.compile(r"[.!?。！？\n]+")
 
 
@@ -224,7 +232,7 @@ class AnswerReader:
                 return before
         marked = self._marked(text)
         if marked is not None and marked.named:
-            return _Found(marked.named, Unreadable.SEVERAL, marked.word)
+            return self._revised(text, marked) or _Found(marked.named, Unreadable.SEVERAL, marked.word)
         if cut_short:
             return _Found(why=Unreadable.CUT_OFF)
         if marked is not None:
@@ -245,6 +253,17 @@ class AnswerReader:
         if _REFUSES_LOOSELY.search(text[:400]):
             return _Found(why=Unreadable.REFUSED)
         return _Found(why=Unreadable.SEVERAL if len(mentions.weighed) > 1 else Unreadable.NONE)
+
+    def _revised(self, text: str, marked: _Commitment) -> _Found | None:
+        """What is said after a change of mind: "Answer: entailment. Wait, no: contradiction."; None without one."""
+        cue = max(_REVISES.finditer(text, max(marked.at, marked.word, 0)), key=lambda m: m.start(), default=None)
+        if cue is None:
+            return None
+        said = _mentions(text[cue.end() :], self.words).firm - marked.named
+        if not said:
+            return None
+        after = (m for m in self.words.pattern.finditer(text, cue.end()) if self.words.label_of(m) in said)
+        return _Found(frozenset(said), Unreadable.SEVERAL, next((m.start() for m in after), -1))
 
     def _marked(self, text: str) -> _Commitment | None:
         """The last place that is marked as the answer and names a label; one that names none where only such are."""

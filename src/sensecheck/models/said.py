@@ -49,9 +49,9 @@ _NAMES = (
 )
 # Models disagree on how they mark their reasoning, and many know several ways. A mark either begins or ends it.
 _MARK = re.compile(
-    rf"(?P<tag><\s{{0,8}}(?P<ends>/?)\s{{0,8}}(?:{_NAMES})\s{{0,8}}>)"
+    rf"(?P<tag>(?:[<＜]|&lt;)\|?\s{{0,8}}(?P<ends>/?)\s{{0,8}}(?:{_NAMES})\s{{0,8}}\|?(?:[>＞]|&gt;))"
     r"|(?P<kimi>◁(?P<kimi_ends>/?)think▷)"
-    r"|(?P<mistral>\[(?P<mistral_ends>/?)think\])"
+    r"|(?P<mistral>\[(?P<mistral_ends>/?)(?:think|thinking|thought|reasoning)\])"
     r"|(?P<begins><\|begin_of_thought\|>|<\|start_thinking\|>|<\|channel>thought"
     r"|<\|channel\|>\s{0,8}(?:analysis|commentary)[^<]{0,200}<\|message\|>)"
     r"|(?P<over><\|end_of_thought\|>|<\|end_thinking\|>|<channel\|>"
@@ -62,6 +62,7 @@ _MARK = re.compile(
 _BARE_CHANNELS = re.compile(r"\s{0,20}analysis(?=[A-Z])")
 _BARE_FINAL = "assistantfinal"
 
+_CLOSED_BRACKET = re.compile(r"\[/(?:thinking|thought|reasoning)\]", re.IGNORECASE)
 _LEAKED = re.compile(r"<\|[^|<>\s]{1,40}\|>|</?s>|</?unk>|<(?:start|end)_of_turn>|\[/?INST\]|<\|end▁of▁sentence\|>")
 _ROLE = re.compile(r"\s{0,20}assistant\s{0,4}\n")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,1000}(?:\x07|\x1b\\)?|[@-_])")
@@ -83,7 +84,10 @@ def without_reasoning(text: str) -> tuple[str, bool]:
         if final < 0:
             return "", True
         at = final + len(_BARE_FINAL)
+    closed = _CLOSED_BRACKET.search(text) is not None
     for mark in _MARK.finditer(text, at):
+        if mark["mistral"] and not closed and mark["mistral"].lower() not in ("[think]", "[/think]"):
+            continue  # "[Reasoning] … [Answer] …": a heading, which nothing ends
         if _ends(mark):
             if not within and mark.end() == end:
                 end = mark.start()  # nothing comes after it: it ends nothing

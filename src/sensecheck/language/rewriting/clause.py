@@ -15,8 +15,9 @@ from sensecheck.language.rewriting.lexicon import Lexicon, listed
 _CLOSING = re.compile(r" ([,;:.!?%)\]”])")
 _OPENING = re.compile(r"([(\[“$£€#]) ")
 _ARTICLES = ("a", "an", "A", "An", "AN")
-_MARKS = frozenset(',;:.!?%)]”([“$£€#"/')
+_MARKS = frozenset(",;:.!?%)]”([“$£€#\"/'")
 _QUOTED = re.compile(r'" ([^"]*) "')
+_QUOTED_ONCE = re.compile(r"(?<!\w)' ([^']*?) '(?!\w)")
 _ENDINGS_OF_THINGS = (
     "tion",
     "sion",
@@ -44,14 +45,22 @@ def written(words: Sequence[str]) -> str:
         if word in _ARTICLES and not (said[i + 1].isupper() and len(said[i + 1]) > 1):  # "a US", "an NBA"
             article = indefinite_article(said[i + 1])
             said[i] = article.capitalize() if word[:1].isupper() else article
+    if said.count("'") == 1 and _opens_quote(said, said.index("'")):
+        said.append("'")
     if said.count('"') % 2:
         said.append('"')  # the closing one went with the final punctuation
     text = " ".join(said).strip()
     if not _MARKS.isdisjoint(text):
         text = _OPENING.sub(r"\1", _CLOSING.sub(r"\1", text)).replace(" / ", "/")
-        text = _QUOTED.sub(r'"\1"', text).strip()
+        text = _QUOTED.sub(r'"\1"', text)
+        text = _QUOTED_ONCE.sub(r"'\1'", text).strip()
     text = text.replace(" can not ", " cannot ")
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".") if text else ""
+
+
+def _opens_quote(said: Sequence[str], i: int) -> bool:
+    """Not the mark of what is left out, as in "Dancin'"."""
+    return i + 1 < len(said) and not (i and said[i - 1].endswith(("in", "s")))
 
 
 def in_lower_case(words: Iterable[str]) -> list[str]:
@@ -234,6 +243,9 @@ class Clause:
             return False
         if not listed("no last name").isdisjoint(in_lower_case(self.subject)):
             return False
+        end = self.lexicon.noun_phrase_end(self.rest) if self.first in listed("articles") else 0
+        if self.kind == "copular" and end and self.lower_rest[end - 1] in listed("no persons"):
+            return False  # "Howard Sings Ballads is an album"
         return self.determiner in listed("first names", "titles")
 
     @cached_property
@@ -247,7 +259,8 @@ class Clause:
     @property
     def may_be_seen(self) -> bool:
         """ "a dog can be seen", not "a reason can be seen"."""
-        return self.lexicon.nouns.get(self.noun, self.noun) not in listed("never seen")
+        named = self.head[:1].isupper()
+        return not named and self.lexicon.nouns.get(self.noun, self.noun) not in listed("never seen")
 
     @property
     def can(self) -> str:
@@ -262,6 +275,12 @@ class Clause:
     def in_view(self) -> bool:
         """Of a scene as it is now: words of many senses have their everyday one."""
         return self.of_a_scene and not self.past
+
+    @property
+    def of_all(self) -> bool:
+        """Of all of a kind: "children like toys", which says nothing of people; not of some in view."""
+        in_view = self.kind in ("progressive", "existential") or self.past
+        return self.plural and not self.counted and self.noun not in listed("pronouns") and not in_view
 
     @property
     def counted(self) -> bool:
@@ -279,6 +298,8 @@ class Clause:
     def indefinite(self) -> bool:
         """A subject that brings someone new into the scene: a man, two men, people."""
         first = self.determiner
+        if first in ("a", "an") and all(word[:1].isupper() for word in self.subject[1:]):
+            return False  # "A Quiet Boy"
         if first in listed("indefinite", "numbers") or first.isdigit():
             return True
         if first in listed("determiners", "pronouns"):
@@ -293,7 +314,8 @@ class Clause:
     @property
     def partial(self) -> bool:
         """Some people do and some do not: neither contradicts the other."""
-        return self.determiner in listed("partial")
+        of_several = len(self.subject) > 2 and self.subject[1] == "of" and self.counted
+        return self.determiner in listed("partial") or of_several
 
     @property
     def universal(self) -> bool:

@@ -36,7 +36,8 @@ def _with(clause: Clause, name: str) -> Iterator[str]:
 @saying(CONTRADICTS, "negation", _ASSERTED, "not {words}")
 def not_all(clause: Clause) -> bool:
     """Everyone is happy: not everyone is happy."""
-    return clause.universal and not may_be_so(clause)
+    titled = clause.subject[1:2] != () and clause.subject[1][:1].isupper()  # "All Stars"
+    return clause.universal and not may_be_so(clause) and not titled
 
 
 @rule(CONTRADICTS, "negation", _ASSERTED)
@@ -124,7 +125,7 @@ def affirmed_act(clause: Clause) -> Iterator[str]:
 # -- no, nobody: there is … ----------------------------------------------------------------------------------------
 
 
-def _none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
+def none_there(clause: Clause) -> dict[str, str | Sequence[str]] | None:
     """The noun phrase of "there is a man" as "no" takes it, and the form of be that goes with it."""
     there, be = list(clause.subject), clause.auxiliary
     if clause.determiner in listed("gives way to no", "numbers") or clause.determiner.isdigit():
@@ -159,7 +160,7 @@ def _is_place(clause: Clause) -> bool:
 @rule(CONTRADICTS, "no", "existential")
 def there_is_none(clause: Clause) -> Iterator[str]:
     """There is a man eating: there is no man eating."""
-    parts = _none_there(clause)
+    parts = none_there(clause)
     if parts:
         yield clause.say("there {be} no {none} {rest}", **parts)
         single = "not any" if parts["be"] in listed("plural be") else "not a single"
@@ -177,7 +178,7 @@ def there_is_not(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "no", "existential")
 def none_is_there(clause: Clause) -> Iterator[str]:
     """There is a man eating: no man is eating."""
-    parts = _none_there(clause)
+    parts = none_there(clause)
     if parts is None:
         return
     if not clause.rest:
@@ -196,8 +197,10 @@ def none_is_there(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "negation", "existential")
 def who_is_not(clause: Clause) -> Iterator[str]:
     """There is a man eating: a man is not eating."""
-    parts = _none_there(clause)
+    parts = none_there(clause)
     told = _is_ing(clause) or (_is_place(clause) and clause.first != "with")
+    if clause.determiner in listed("numbers", "compares degrees", "fewer or more") or clause.determiner.isdigit():
+        return  # five are not there, and five others are
     if parts and parts["be"] == clause.auxiliary and told:
         yield clause.say("{subject} {auxiliary} not {rest}")
 
@@ -205,7 +208,7 @@ def who_is_not(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "not begun", "existential")
 def has_not_begun(clause: Clause) -> Iterator[str]:
     """There is a man eating: a man has yet to start eating."""
-    parts = _none_there(clause)
+    parts = none_there(clause)
     if parts and parts["be"] == clause.auxiliary and _is_ing(clause):
         verb = clause.lexicon.verb_of["ing"][clause.first]
         if clause.animate and verb not in listed("stative verbs"):
@@ -217,7 +220,7 @@ def has_not_begun(clause: Clause) -> Iterator[str]:
 @rule(CONTRADICTS, "nobody", "existential")
 def nobody_is_there(clause: Clause) -> Iterator[str]:
     """There is a man eating: nobody is eating."""
-    if not clause.human or _none_there(clause) is None:
+    if not clause.human or none_there(clause) is None:
         return
     if clause.first == "with":
         if clause.had:
@@ -284,7 +287,7 @@ def no_such(clause: Clause) -> Iterator[str]:
     counted = first in listed("determiners", "numbers") or first.isdigit()
     none = clause.subject[1:] if counted else clause.subject
     lower = in_lower_case(none[:2])
-    if not none or "of" in lower or lower[0] in listed("no number", "names of a time"):
+    if not none or "of" in lower or lower[0] in listed("no number", "names of a time") or lower[0][0].isdigit():
         return
     yield clause.say("no {none} {predicate}", none=none)
     place = clause.kind == "copular" and clause.first in listed("prepositions")
@@ -301,6 +304,8 @@ def opposite(clause: Clause) -> Iterator[str]:
     in_view = len(clause.lower) <= MAX_OF_SCENE and '"' not in clause.lower and _in_view(clause)
     said = len(clause.subject) + 1
     for swap in swaps("opposite", clause, clause.lexicon.opposites):
+        if swap.in_subject and clause.of_all:
+            continue  # what holds of tall men may hold of short ones
         # What a report says of many things is not told by the word before one of them.
         if in_view or (clause.kind == "copular" and said <= swap.position < said + 3):
             yield spliced(swap)
@@ -309,7 +314,12 @@ def opposite(clause: Clause) -> Iterator[str]:
 def _in_view(clause: Clause) -> bool:
     if clause.kind == "unreadable":
         return all(word.isalpha() and word.islower() for word in clause.words)
-    return clause.kind == "progressive" or (clause.of_a_scene and not clause.past)
+    return clause.kind == "progressive" or (clause.of_a_scene and not clause.past and _shows_itself(clause))
+
+
+def _shows_itself(clause: Clause) -> bool:
+    """ "A man carries a large box", not "the work deals with large firms": it may deal with small ones too."""
+    return clause.kind != "simple" or clause.animate or clause.verb == "have"
 
 
 @rule(CONTRADICTS, "opposite verb", "progressive simple")
@@ -441,7 +451,8 @@ def compared(clause: Clause) -> Iterator[str]:
     for i, number in enumerate(clause.lower[2:]):
         opposite = _COMPARED.get(f"{clause.at(i)} {clause.at(i + 1)}")
         if opposite and (number.isdigit() or number in NUMBERS):
-            yield clause.with_words(i, i + 2, opposite)
+            measured = opposite == "fewer than" and clause.at(i + 3) in listed("measured by less")
+            yield clause.with_words(i, i + 2, "less than" if measured else opposite)
 
 
 # -- how many ------------------------------------------------------------------------------------------------------
@@ -492,8 +503,10 @@ def no_group(clause: Clause) -> Iterator[str]:
 def she_not_he(clause: Clause) -> Iterator[str]:
     """He rides his bike: she rides her bike."""
     other = {"he": "she", "she": "he"}.get(clause.lower[0])
-    if clause.past and clause.kind != "progressive":
+    if (clause.past or clause.stative or clause.kind in ("perfect", "modal")) and clause.kind != "progressive":
         return  # both may have done so
+    if clause.kind == "copular" and clause.first not in listed("prepositions", "articles", "conditions"):
+        return
     if other and listed("of one sex beside a pronoun").isdisjoint(clause.lower):
         yield clause.say("{other} {after}", other=other, after=_swapped_gender(clause.words[1:]))
 
@@ -677,6 +690,8 @@ def in_no_way_does(clause: Clause) -> bool:
 
 
 def _may_not_begin(clause: Clause) -> bool:
+    if clause.verb == "go" and clause.first == "to" and clause.thing[:1] and clause.thing[0] in clause.lexicon.forms:
+        return False  # "is going to sing"
     if clause.stative or not clause.animate or clause.partial or clause.universal or clause.determiner == "only":
         return False
     if clause.kind == "simple" and not clause.of_a_scene:

@@ -14,11 +14,12 @@ from sensecheck.language.rewriting.clause import Clause
 from sensecheck.language.rewriting.leaving_out import shorter
 from sensecheck.language.rewriting.lexicon import Lexicon, english, listed
 from sensecheck.language.rewriting.opposing import affirmation, denial
+from sensecheck.language.rewriting.plain import is_safe_adverb
 from sensecheck.language.rewriting.reading import is_question, read
 from sensecheck.language.rewriting.rules import CONTRADICTS, EQUIVALENT, RULES, Rewrite, Rule
 
 # Imported for their rules, which are listed in this order.
-for _module in ("contradicting", "following", "turning", "subjects", "counting"):
+for _module in ("contradicting", "following", "turning", "subjects", "counting", "constructions"):
     import_module(f"sensecheck.language.rewriting.{_module}")
 
 MAX_LETTERS = 2_000
@@ -40,6 +41,8 @@ OF_THE_OPPOSITE = (
 """Families of rules that say the same of a denied sentence too: made of a sentence's opposite, that contradicts it."""
 INSERTED = {"adverb": "inserted", "emphasis": "inserted", "denying adverb": "inserted"}
 """Families whose rules put in a word, or a few, that say nothing of their own: "in fact", "by no means"."""
+DENIED_TWICE = "denied twice"
+"""The family of "it is not true that … not": a frame round a denial, for what would have too few."""
 _DENIALS = listed("negatives") - {"without"}
 
 
@@ -64,15 +67,29 @@ def _readings(text: str, lexicon: Lexicon) -> Iterator[Clause]:
     if len(text) > MAX_LETTERS or why_none(text) is not None:
         return  # a text that long is no sentence, and every rule would walk through it
     clause = _reading(text, lexicon)
-    if (clause.kind == "unreadable" and _asks(clause)) or _slips(clause):
+    if _is_command(clause) or _slips(clause):
         return
     yield clause
     yield from islice(shorter(clause), MAX_SHORTER)
 
 
+def _is_command(clause: Clause) -> bool:
+    if clause.kind == "unreadable":
+        return _asks(clause)
+    # "Simply turn the wheel fixed above": read as a sentence by what hangs on its object
+    opened = bool(clause.tokens) and is_safe_adverb(clause.tokens[0].lower())
+    return (
+        opened
+        and len(clause.tokens) > 1
+        and clause.tokens[1] in clause.lexicon.forms
+        and clause.tokens[1] not in clause.lexicon.nouns
+    )
+
+
 def _asks(clause: Clause) -> bool:
     """ "Say it again": nothing that could follow or be contradicted."""
-    first = clause.lower[0] if clause.lower else ""
+    words = [word for word in clause.lower[:3] if not is_safe_adverb(word)] or [""]
+    first = words[0]
     return first in ("please", "do", "let") or (first in clause.lexicon.forms and first not in clause.lexicon.nouns)
 
 
@@ -156,6 +173,7 @@ def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
     at_most = -(-n // 5)
     frames = by_family.pop("frame", [])[:at_most]
     inserted = by_family.pop("inserted", [])
+    denied_twice = by_family.pop(DENIED_TWICE, [])[:at_most]
     if "contraction" in by_family:
         by_family["contraction"] = by_family["contraction"][:at_most]
     chosen: list[Rewrite] = []
@@ -164,7 +182,9 @@ def pick(candidates: list[Rewrite], n: int) -> list[Rewrite]:
             if queue and len(chosen) < n:
                 chosen.append(queue.pop(0))
     missing = n - len(chosen) - len(frames)
-    return (chosen + inserted[: max(at_most, min(missing, 2 * at_most))] + frames)[:n]
+    chosen += inserted[: max(at_most, min(missing, 2 * at_most))]
+    chosen += denied_twice[: max(0, n - len(chosen) - len(frames))]
+    return (chosen + frames)[:n]
 
 
 def rewrite(text: str, positive: bool, n: int = 5, lexicon: Lexicon | None = None) -> list[Rewrite]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sensecheck.language.morphology import plural_phrase
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
@@ -151,6 +151,8 @@ def is_present(clause: Clause) -> Iterator[str]:
     """There is a tree in the park: a tree is located in the park."""
     if not clause.single or not _tells_state(clause) or clause.had:
         return
+    if not clause.rest and not listed("prepositions").isdisjoint(in_lower_case(clause.subject)):
+        return
     if clause.rest:
         located = not clause.human and clause.first in listed("where things are located")
         yield clause.say("{subject} {be} {where} {rest}", where="located" if located else "present")
@@ -247,9 +249,11 @@ def number_otherwise(clause: Clause) -> Iterator[str]:
     """two: 2, a pair of."""
     for i, word in enumerate(clause.lower):
         after = clause.at(i + 1)
+        named = i + 1 < len(clause.words) and clause.words[i + 1].isupper() and len(after) > 1
         if (
-            after in ("/", "%")
-            or clause.at(i - 1) in ("/", "$", "£", "€", "-")
+            named
+            or after in ("/", "%")
+            or clause.at(i - 1) in ("/", "$", "£", "€", "-", "#")
             or (i and clause.words[i - 1][:1].isupper())
         ):
             continue  # part of a sum, a date or a name
@@ -375,10 +379,18 @@ def conjuncts(clause: Clause) -> Iterator[str]:
     articles = [side[0].lower() in listed("articles") for side in (first, second)]
     if second[0].lower() in listed("possessives") or articles[0] != articles[1]:
         return
+    if any(_says_which_kind(side, clause.lexicon) for side in (first, second)):
+        return
     start = 2 if clause.kind == "existential" else 0
     if not start or "not" not in lower[:3]:
         words = clause.words
         yield written([*words[:start], *second, "and", *first, *words[start + len(subject) :]])
+
+
+def _says_which_kind(side: Sequence[str], lexicon: Lexicon) -> bool:
+    """ "computer and video games": one thing without an article may be no thing of its own."""
+    word = side[0]
+    return len(side) == 1 and word in lexicon.plurals and word not in lexicon.mass | lexicon.plural_forms
 
 
 # -- how many ------------------------------------------------------------------------------------------------------
@@ -468,6 +480,8 @@ def can_be_found(clause: Clause) -> Iterator[str]:
     """A man is in the park: a man can be found in the park."""
     second = clause.rest[1] if clause.thing else ""
     certain = clause.animate or second.lower() in listed("determiners") or second[:1].isupper()
+    if clause.named and not clause.animate:
+        certain = clause.first == "in" and second[:1].isupper()  # "was in the race" may be of a person
     if clause.first in listed("where things are found") and certain:
         can = "could" if clause.past else "can"
         yield clause.say("{subject} {can} be found {rest}", can=can)
@@ -509,7 +523,8 @@ def year_first(clause: Clause) -> Iterator[str]:
     """It was founded in 2014: in 2014, it was founded."""
     words = clause.words
     another = not (listed("conjunctions", "relatives") | {"after", "before"}).isdisjoint(clause.lower_rest)
-    if len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit() and not another:
+    whole = len(clause.rest) > 2 or clause.kind != "copular"
+    if whole and len(words) > 3 and words[-2].lower() == "in" and words[-1].isdigit() and not another:
         yield written([*words[-2:], ",", *words[:-2]])
 
 
@@ -531,6 +546,30 @@ def emphatic_do(clause: Clause) -> bool:
 def in_fact(clause: Clause) -> Iterator[str]:
     """It was founded: it was in fact founded."""
     return clause.say_each(said("emphasis"), "{subject} {auxiliary} {each} {rest}")
+
+
+@saying(EQUIVALENT, "emphasis", "simple", "{subject} in fact {finite} {rest}")
+def in_fact_has(clause: Clause) -> bool:
+    """She had a boat: she in fact had a boat."""
+    return clause.verb == "have" and not clause.coordinated and not clause.of_a_scene
+
+
+@saying(EQUIVALENT, "emphasis", "copular modal perfect", "{subject} {auxiliary} in fact not {rest}", negated=True)
+def in_fact_not(clause: Clause) -> bool:
+    """It was not late: it was in fact not late."""
+    return clause.denied_by_not and clause.auxiliary != "can"
+
+
+@saying(EQUIVALENT, "emphasis", "modal", "{subject} {auxiliary} not in fact {rest}", negated=True)
+def cannot_in_fact(clause: Clause) -> bool:
+    """She cannot swim: she cannot in fact swim."""
+    return clause.denied_by_not and clause.auxiliary == "can"
+
+
+@saying(EQUIVALENT, "emphasis", "do", "{subject} in fact {auxiliary} not {verb} {rest}", negated=True)
+def in_fact_does_not(clause: Clause) -> bool:
+    """She did not sing: she in fact did not sing."""
+    return clause.denied_by_not
 
 
 @rule(EQUIVALENT, "emphasis", READABLE, negated=None)
@@ -595,7 +634,8 @@ def _is_act(clause: Clause) -> bool:
 @saying(EQUIVALENT, "seen", "progressive simple", "{subject} can be seen {ing} {rest}", past=False)
 def can_be_seen(clause: Clause) -> bool:
     """The man is eating: the man can be seen eating."""
-    return _is_act(clause) and clause.animate and (clause.kind == "progressive" or clause.of_a_scene)
+    shown = clause.of_a_scene or (clause.kind == "progressive" and not clause.named)
+    return _is_act(clause) and clause.animate and shown
 
 
 @saying(EQUIVALENT, "adverb", "progressive", "{subject} {be} currently {ing} {rest}", past=False)
@@ -621,7 +661,7 @@ def it_is_who(clause: Clause) -> Iterator[str]:
     """The men are tall: it is the men who are tall."""
     if not _may_be_singled_out(clause) or clause.determiner in ("it", "this", "that", "these", "those", "there"):
         return
-    of_people = clause.human or clause.determiner in ("i", "you")
+    of_people = (clause.human and clause.determiner != "they") or clause.determiner in ("i", "you")
     yield clause.say(
         "it {was} {subject} {who} {predicate}", was="was" if clause.past else "is", who="who" if of_people else "that"
     )
@@ -664,6 +704,8 @@ def one_who(clause: Clause) -> Iterator[str]:
 def wider_subject(clause: Clause) -> Iterator[str]:
     """A man is eating: someone is eating."""
     lexicon, reflexives = clause.lexicon, listed("reflexives")
+    if clause.verb in listed("says what is among them"):
+        return
     if not _monotone(clause) or clause.noun in listed("pronouns") or not reflexives.isdisjoint(clause.lower_rest):
         return
     subject_nouns = {lexicon.nouns[w] for w in in_lower_case(clause.subject) if w in lexicon.nouns}
@@ -688,27 +730,33 @@ def _wider_name(clause: Clause) -> str:
 def wider_word(clause: Clause) -> Iterator[str]:
     """A boy paints a horse: a boy paints an animal."""
     if _monotone(clause) and not _unclear(clause) and clause.at(1) != ",":
-        yield from map(spliced, swaps("wider word", clause, clause.lexicon.kinds))
+        for swap in swaps("wider word", clause, clause.lexicon.kinds):
+            if not (swap.in_subject and clause.of_all):
+                yield spliced(swap)
 
 
 @rule(FOLLOWS, "wider word", "progressive simple")
 def wider_verb(clause: Clause) -> Iterator[str]:
     """A dog runs: a dog moves."""
-    if _monotone(clause) and (not clause.rest or clause.first in listed("prepositions", "no object now")):
+    whole = not clause.rest or clause.first in listed("prepositions", "no object now")
+    if _monotone(clause) and whole and clause.first not in ("for", "out", "of", "as", "like"):
         for new in clause.lexicon.wider_verbs.get(clause.verb, ()):
             base, *tail = new.split()
             yield written(clause.but(verb=base, rest=(*tail, *clause.rest)).words)
 
 
-@rule(FOLLOWS, "left out", ANY_KIND)
+@rule(FOLLOWS, "left out", READABLE)
 def without_adjective(clause: Clause) -> Iterator[str]:
     """A tall man runs: a man runs."""
     lower, lexicon = clause.lower, clause.lexicon
     for i, word in enumerate(lower[:-1] if _monotone(clause) and '"' not in lower else ()):
+        if clause.words[i][:1].isupper():
+            continue  # of a name
         known = lexicon.describes(word) or (word.endswith(_OF_KIND) and word not in lexicon.nouns and i)
         if not known or lower[i + 1] not in lexicon.nouns or word in listed("not to be left out"):
             continue
-        if clause.at(i + 2) in lexicon.nouns or clause.at(i + 2) in lexicon.verb_of["ing"]:
+        after = clause.at(i + 2)
+        if after in lexicon.nouns or after in lexicon.verb_of["ing"] or lexicon.describes(after):
             continue  # "white water rafting"
         # The first word may go only where no article would be missed.
         needed = lower[i - 1] in listed("before what is not left out") if i else not lexicon.is_plural(lower[i + 1])
@@ -731,8 +779,10 @@ def without_place(clause: Clause) -> Iterator[str]:
     position = _last_preposition(clause, start)
     if position is None or not _monotone(clause):
         return
-    if clause.verb == "have" and clause.first in listed("possessives"):
-        return  # "has her hand in a sock"
+    if clause.verb in ("have", "live") and clause.first in listed("possessives"):
+        return  # "has her hand in a sock", "lived his life in Rome"
+    if position > start and clause.lower[position - 1] in clause.lexicon.verb_of["ing"]:
+        return  # "before playing in Rome"
     words, before = clause.words, clause.lower[position - 1]
     inner = clause.lower[start:position]
     if not listed("relatives", "question words").isdisjoint(inner) or _needs_place(inner, clause):

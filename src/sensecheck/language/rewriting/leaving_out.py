@@ -39,6 +39,15 @@ def may_be_weakened(clause: Clause) -> bool:
     return not clause.negated and _NOTHING_WEAKER.isdisjoint(clause.lower)
 
 
+def subject_may_be_weakened(clause: Clause) -> bool:
+    """ "Rome is larger than Pisa": something is. What the predicate says of it, and of how many, does not matter."""
+    subject = clause.lower[: len(clause.subject)]
+    return not clause.negated and _NOTHING_WEAKER.isdisjoint(subject) and _DENIALS.isdisjoint(clause.lower)
+
+
+_DENIALS = listed("negatives") - {"no"}
+
+
 def _may_end(clause: Clause, end: int) -> bool:
     """Are the words before it whole?"""
     kept, lower, lexicon = clause.rest[:end], clause.lower_rest[:end], clause.lexicon
@@ -70,6 +79,8 @@ def _may_go(clause: Clause, end: int) -> bool:
         return False
     if word == ",":
         return _opens_more(clause, end + 1)
+    if "that" in lower[:end] and (word in ("when", "after", "before") or word in listed("opens what may go")):
+        return False  # it may belong to what was said
     if word in listed("opens what may go") or f"{word} {after}" in listed("opens what may go"):
         return True
     if word in ("who", "which") and before != "," and not _is_adjective(before, clause):

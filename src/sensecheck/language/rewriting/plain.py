@@ -56,6 +56,8 @@ def _one_statement(words: list[str]) -> list[str]:
     end = next(found, len(words))
     if end == len(words) or not _CONDITIONS.isdisjoint(_lower(words[:end])):
         return words
+    if words[end] in (",", "and") and not {"if", "unless"}.isdisjoint(_lower(words[end:])):
+        return words  # "we would win and they would lose if it rained"
     return words[: end - (words[end - 1] == ",")]
 
 
@@ -107,7 +109,11 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     first = lower[0] if lower else ""
     if first == "in" and len(words) > 4 and is_year(words[1]) and words[2] != ",":
         return [*words[2:], *words[:2]] if words[2].lower() not in listed("prepositions", "conjunctions") else words
-    if first not in listed("opens a phrase of time or place", "opens a clause") or "," not in lower:
+    opens = listed("opens a phrase of time or place", "opens a clause")
+    if first in opens and "," not in lower:
+        words = _with_comma(words, lower, lexicon)
+        lower = _lower(words[: MAX_OPENING + 2])
+    if first not in opens or "," not in lower:
         return words
     end = lower.index(",")
     # "In London, England, it rained"; "On May 8, 1945, it ended"
@@ -124,6 +130,27 @@ def _opening_moved(words: list[str], lexicon: Lexicon) -> list[str]:
     ):
         return words
     return [*after, first, *opening[1:]]
+
+
+_BEGINS = frozenset(("i", "we", "he", "she", "they"))
+_NO_OPENING_ENDS = listed("prepositions", "conjunctions", "relatives", "determiners", "be", "have", "modals", "do") | {
+    "that",
+    "not",
+    "and",
+}
+
+
+def _with_comma(words: list[str], lower: list[str], lexicon: Lexicon) -> list[str]:
+    """ "If it rains we read": where the opening ends though no comma says so, by the next subject."""
+    for i in range(2, len(lower) - 1):
+        before, after = lower[i - 1], lower[i + 1]
+        begins = lower[i] in _BEGINS or (lower[i] in ("you", "it", "there") and after in _AUXILIARIES)
+        verb = before in lexicon.forms or lexicon.base_of(before, "third", "past", "ing") is not None
+        if begins and before not in _NO_OPENING_ENDS and (before in lexicon.nouns or not verb):
+            own = lexicon.base_of(after, "base", "third", "past") is not None or after in _AUXILIARIES
+            if own and not (lower[0] in listed("opens a clause") and i < 4):
+                return [*words[:i], ",", *words[i:]]
+    return words
 
 
 def is_year(word: str) -> bool:

@@ -17,11 +17,11 @@ from sensecheck.language.rewriting.plain import is_safe_adverb, plainly
 _TITLE = r"(?:Mrs?|Ms|Dr|St|Jr|Sr|Prof|Gen|Sen|Rev|Lt|Col|Capt|Mt|Bros|Inc|Ltd|Co|No|vs|etc)\.(?!\w)"
 _TOKEN = re.compile(
     rf"{_TITLE}|[A-Z]\.(?=\s[A-Z])|(?:[A-Z]\.){{2,8}}(?!\w)|\d{{1,3}}(?:,\d{{3}})+(?!\d)(?:\.\d+)?|\d+:\d+"
-    r"|[^\W_]+(?:[-'’.&–][^\W_]+)*(?:(?<=s)['’](?=\s\w))?|[^\s\w]|_+"
+    r"|[^\W_]+(?:[-'’.&–][^\W_]+)*(?:(?<=s)['’](?=\s\w)|(?<=in)['’](?=\x22))?|[^\s\w]|_+"
 )
 _ABBREVIATED = re.compile(r"(?:[A-Z]\.){2}$")
 _FOOTNOTE = re.compile(r"\[(?:citation needed|\d{1,3})\]|(?<=\.):\d{1,4}")
-_FINAL = ".!?…\"'”’ "
+_FINAL = ".!?…,;:\"'”’ "
 _PLAIN_WORD = re.compile(r"(?:[\w'’.&–-]*[^\W_][\w'’.,:&–-]*|[,'’%$£€°\"“”/_()])$")
 _COMPARED = frozenset(table_of("compared"))
 _OPENERS = listed("determiners", "pronouns", "prepositions", "adverbs", "numbers", "openers")
@@ -50,16 +50,27 @@ def tokens_of(text: str) -> list[str]:
         text = _FOOTNOTE.sub("", text)
     whole = text.strip()
     ended = whole if _ABBREVIATED.search(whole) else whole.rstrip(_FINAL)
+    if '"' in whole[len(ended) :] and ended.count('"') % 2:
+        ended += '"'
     for token in _TOKEN.findall(ended):
         if "'" in token or "’" in token or token.lower() in _SHORT_WITHOUT_MARK:
             words += _uncontracted(token, first=not words)
         else:
             words.append(token)
+    words = _with_is(words)
     lower = in_lower_case(words[:3])
     if lower[:2] == ["no", "one"]:
         words[:2] = ["nobody"]
     if lower[1:] in (["is", "been"], ["is", "got"], ["is", "had"]):
         words[1] = "has"  # "she's been"
+    return words
+
+
+def _with_is(words: list[str]) -> list[str]:
+    """ "My sister's a nurse": my sister is a nurse."""
+    for i, word in enumerate(words[:4]):
+        if word.endswith(("'s", "’s")) and words[i + 1 : i + 2] and words[i + 1] in ("a", "an", "the", "not"):
+            return [*words[:i], word[:-2], "is", *words[i + 1 :]]
     return words
 
 
@@ -119,6 +130,11 @@ def _goes_on_as_noun(after: list[str], lexicon: Lexicon) -> bool:
     return lexicon.is_noun(after[0]) and lexicon.base_of(after[0], "third", "past", "base") is None
 
 
+def _in_running_words(words: list[str]) -> bool:
+    """ "Miller Mountain lies in a valley", not "Man Sleeping On Bench"."""
+    return sum(word.islower() for word in words) > 2
+
+
 def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     """The first word without its capital, unless it looks like a name."""
     if not words or words[0] == "I":
@@ -130,7 +146,8 @@ def lower_first(words: list[str], lexicon: Lexicon) -> list[str]:
     titled = second in _CAPITAL_VERBS or (several and second in ("is", "was", "has"))
     if titled:  # "We Were Soldiers", "Fans was released"
         return words
-    if lower in listed("always with a capital") or (named and lower not in lexicon.people):
+    titled = named and (lower not in lexicon.people or not lexicon.is_plural(lower)) and _in_running_words(words)
+    if lower in listed("always with a capital") or (named and lower not in lexicon.people) or titled:
         return words
     ending = lower.endswith(_COMMON_ENDINGS) and lower not in listed("names that end like words")
     before_a_noun = lower.endswith(_ADJECTIVE_ENDINGS) and _goes_on_as_noun(words[1:2], lexicon)
@@ -159,6 +176,8 @@ def _lacks_article(words: list[str], lexicon: Lexicon) -> bool:
     if not living or first in listed("pronouns") or first == "police":
         return False
     verbs = lexicon.verb_of
+    if second in lexicon.plural_forms and not _AUXILIARIES.isdisjoint(words[2:]):
+        return False  # "Guard reports will follow"
     after_a_subject = second in listed("after a bare subject") or second in verbs["ing"] or second in verbs["third"]
     return after_a_subject and not lexicon.is_plural(first)
 
@@ -197,11 +216,15 @@ def _hangs_on(noun: str, lower: str, lexicon: Lexicon) -> bool:
     return lower in listed("prepositions") or (lower in lexicon.verb_of["ing"] and lexicon.is_noun(noun.lower()))
 
 
+_MANY_OF_A_NATION = ("ians", "icans", "exans", "omans", "ermans")
+_ONE_PLACE = {"new", "university"}
+
+
 def _subject_plural(words: list[str], head: str, lexicon: Lexicon) -> bool:
     lower = in_lower_case(words)
     first = lower[0] if lower else ""
     if "and" not in lower and all(w[:1].isupper() for w in words):
-        return False  # a name
+        return words[-1].endswith(_MANY_OF_A_NATION) and not _ONE_PLACE.intersection(lower)  # else a name
     if " ".join(lower[:2]) in _COMPARED or lower[:2] == ["a", "few"]:
         return True
     if first in listed("pronouns") and len(lower) == 1:
@@ -224,29 +247,40 @@ def _is_phrase(words: list[str], lexicon: Lexicon) -> bool:
         return False
     if (
         lower[0] in listed("conjunctions", "question words")
-        or lower[1:2] == [","]
+        or (lower[1:2] == [","] and not _lists_names(words, lower))
         or not listed("relatives").isdisjoint(words[1:])
     ):
         return False
     if not listed("marks of another clause", "modals").isdisjoint(lower) or _begins_again(words, lexicon):
         return False
+    if lower[-1] == "to" or "never" in lower[:-1] or not listed("question words").isdisjoint(lower[1:]):
+        return False  # "Ann wanted to", "the pilots understood what"
     return (
         any(lexicon.is_noun(w) or w in listed("pronouns") or _ends_name(w) for w in [*lower, *words[1:]])
         or (lower[0] == "the" or (len(words) == 1 and lower[0] in listed("parts of a number")))
         or (len(words) < 5 and lower[0].endswith("ing"))
+        or (len(words) == 1 and words[0][:1].isupper() and "-" in words[0])
     )
+
+
+def _lists_names(words: list[str], lower: list[str]) -> bool:
+    """ "BBC, ITV and RTE"."""
+    return "and" in lower and all(w[:1].isupper() or w in (",", "and", "the") for w in words)
 
 
 def _says_when(lower: list[str]) -> bool:
     """ "A minute after the bell": when something happened, not what."""
     times = (i for i, word in enumerate(lower[:-1]) if lower[i + 1] in ("after", "before"))
-    return any(lower[i] in listed("names of a time") for i in times)
+    return any(lower[i] in listed("names of a time", "how soon") for i in times)
+
+
+_BEGINS_AGAIN = listed("begins a noun phrase")
 
 
 def _begins_again(words: list[str], lexicon: Lexicon) -> bool:
     """ "The way the islands": a second noun phrase that nothing joins to the first is the subject of another clause."""
     for before, word in itertools.pairwise(words):
-        if word in listed("begins a noun phrase") and before.lower() not in _JOINS_NOUNS:
+        if word.lower() in _BEGINS_AGAIN and before.lower() not in _JOINS_NOUNS:
             verb = before in lexicon.verb_of["ing"] or before in lexicon.verb_of["past"] or before in lexicon.forms
             if not verb or before in lexicon.nouns:
                 return True
@@ -281,7 +315,7 @@ def _ends_name(word: str) -> bool:
 
 def _is_noun_here(words: list[str], lower: list[str], i: int, lexicon: Lexicon) -> bool:
     """ "The research reports were lost": another verb follows before the clause ends, so that this is none."""
-    if lower[i + 1 : i + 2] and lower[i + 1] in listed("determiners", "object pronouns"):
+    if lower[i + 1 : i + 2] and (lower[i + 1] in listed("determiners", "object pronouns") or lower[i + 1] == "to"):
         return False
     if lower[i] in lexicon.verb_of["third"] and lower[i + 1 : i + 2] and lower[i + 1] in lexicon.verb_of["past"]:
         return lower[i + 1] not in lexicon.nouns  # "no major changes occurred"
@@ -309,7 +343,8 @@ def _is_finite(words: list[str], lower: list[str], i: int, end: int, lexicon: Le
     plural = _subject_plural(words[:end], _subject_head(words[:end], lexicon), lexicon)
     if _is_noun_here(words, lower, i, lexicon):
         return False
-    if not plural and lower[i] in lexicon.verb_of["third"]:
+    gerund = lower[0] in lexicon.verb_of["ing"] and lower[0] not in lexicon.nouns and lower[i] not in lexicon.nouns
+    if (gerund or not plural) and lower[i] in lexicon.verb_of["third"]:
         # "the dog walks" but "two dog walks": a noun reading needs a verb later on
         return lower[i] not in lexicon.nouns or listed("be", "have").isdisjoint(lower[i + 1 :])
     if lower[i] in lexicon.verb_of["base"] and "to" not in lower[:i]:
@@ -348,7 +383,8 @@ def _is_past(words: list[str], i: int, end: int, lexicon: Lexicon) -> bool:
     if follows == "by" or word in listed("participles of a state"):
         return False
     if follows not in listed("prepositions", "conjunctions", "adverbs") and lexicon.is_noun(words[i - 1].lower()):
-        return follows not in lexicon.verb_of["ing"] and not follows.endswith("ly")  # an object
+        acts = follows in lexicon.verb_of["ing"] and base in listed("takes an act")  # "started playing"
+        return acts or (follows not in lexicon.verb_of["ing"] and not follows.endswith("ly"))  # an object
     # A name, or something certain, has come to its verb; "a man" may go on.
     named = all(_ends_name(word) or word in listed("parts of a name") for word in words[1:end]) and (
         end > 1 or _ends_name(words[0])
@@ -454,13 +490,17 @@ def _read_existential(words: list[str], lower: list[str], lexicon: Lexicon) -> C
 
 def _ends_noun_phrase(lower: list[str], i: int, lexicon: Lexicon) -> bool:
     """At a participle, a relative or a phrase of place."""
-    if lower[i] in listed("relatives", "after the noun of there is"):
+    if lower[i] in listed("relatives", "after the noun of there is", "participles of a state"):
         return True
     return lower[i] in lexicon.verb_of["ing"] and lexicon.is_noun(lower[i - 1])
 
 
 def _read_auxiliary(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
     subject, adverbs = _adverbs_parted(words[:position])
+    if adverbs[:1] == ["never"] and lower[position] in listed("have") and _is_phrase(subject, lexicon):
+        after = lower[position + 1 : position + 2]
+        if after and after[0] not in lexicon.verb_of["participle"]:
+            return _read_simple(words, lower, position, lexicon)  # "we never had a book"
     if not _all_safe(adverbs, lower):
         subject, adverbs = words[:position], []
     if not _is_phrase(subject, lexicon):
@@ -512,28 +552,54 @@ def _may_go(lower: list[str], i: int, lexicon: Lexicon) -> bool:
     return _all_safe([lower[i]], lower) and lower[i + 1] not in listed("conjunctions", "prepositions")
 
 
-def _read_be(clause: Clause) -> Clause:
+def _read_be(clause: Clause) -> Clause | None:
     # "you are" says nothing about number; every other form of be does
     plural = clause.auxiliary in listed("plural be") and clause.determiner != "you"
     clause = clause.but(kind="copular", plural=plural, past=clause.auxiliary in listed("past be"))
     verb = clause.lexicon.verb_of["ing"].get(clause.first)
-    if verb is not None and (clause.first not in clause.lexicon.nouns or clause.thing):
+    third = clause.first in clause.lexicon.verb_of["third"]
+    if third and clause.first not in clause.lexicon.nouns and not clause.lexicon.describes(clause.first):
+        return None  # "is sits"
+    quality = clause.first in listed("qualities in ing") and _has_no_object(clause)
+    if verb is not None and not quality and (clause.first not in clause.lexicon.nouns or clause.thing):
         return clause.but(kind="progressive", verb=verb, rest=clause.thing)
     return clause
 
 
-def _read_have(clause: Clause) -> Clause:
+def _has_no_object(clause: Clause) -> bool:
+    """ "was exciting when we came", not "was exciting the crowd"."""
+    after = clause.lower_rest[1] if clause.thing else ""
+    return not after or after in listed("prepositions", "conjunctions") or after == "when"
+
+
+def _has_described_thing(clause: Clause) -> bool:
+    """ "we have limited space", not "we have limited it"."""
+    after = clause.lower_rest[1] if clause.thing else ""
+    a_thing = after in clause.lexicon.nouns and after not in listed("names of a time", "prepositions")
+    return a_thing and clause.lexicon.describes(clause.first)
+
+
+def _read_have(clause: Clause) -> Clause | None:
+    if clause.auxiliary == "have" and clause.determiner in ("a", "an") and "and" not in clause.subject:
+        plural = any(clause.lexicon.is_plural(word) for word in in_lower_case(clause.subject))
+        if not plural and clause.noun not in listed("collectives"):
+            return None  # "a girl have"
     # "a woman in a hat and gloves has": the verb knows the number
     many = clause.auxiliary == "have" and clause.determiner not in ("i", "you")
     clause = clause.but(past=clause.auxiliary == "had", plural=many or (clause.plural and clause.auxiliary == "had"))
-    if clause.first in clause.lexicon.verb_of["participle"] or clause.first in listed("before a participle"):
+    participles = clause.lexicon.verb_of["participle"]
+    taken = clause.first in participles and not _has_described_thing(clause)
+    if taken or clause.first in listed("before a participle"):
         return clause.but(kind="perfect")
+    parted = clause.first not in clause.lexicon.nouns and clause.thing and clause.lower_rest[1] in participles
+    if parted and (clause.first.endswith("ly") or clause.first in listed("adverbs", "safe adverbs")):
+        return clause.but(kind="perfect")  # "has nearly doubled"
+    if clause.negated and clause.determiner not in listed("no subject"):
+        return clause.but(kind="do", verb="have", auxiliary=clause.does)  # "has never a word for us"
     return clause.but(kind="simple", verb="have", auxiliary="")
 
 
 def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lexicon) -> Clause | None:
-    if lower[position : position + 2] == ["used", "to"]:
-        return None  # what was so once, which is none of the tenses
     subject, adverbs = _adverbs_parted(words[:position])
     form, forms = lower[position], lexicon.verb_of
     head = _subject_head(subject, lexicon)
@@ -546,6 +612,8 @@ def _read_simple(words: list[str], lower: list[str], position: int, lexicon: Lex
     if form in forms["base"]:  # "they put" may be of now, "he put" is not, and "saw" is hardly of a saw
         now = plural or lower[0] in ("i", "you")
         past = past and (not now or form in listed("rather a past form"))
+    if form in forms["third"] and not past:
+        plural = False  # "keeping goats makes you strong"
     if form in forms["base"] and not past:
         plural = plural or lower[0] not in ("i", "you")  # "a couple eat": the verb knows the number
     verb = (lexicon.base_of(form, "past") if past else lexicon.base_of(form, "third", "base", "past")) or ""
@@ -588,8 +656,8 @@ def _read_fragment(words: list[str], lower: list[str], lexicon: Lexicon) -> Clau
         verb = lexicon.verb_of["ing"].get(lower[i]) if words[i][:1].islower() else None
         if verb is not None and lexicon.is_noun(lower[i - 1]) and _is_phrase(words[:i], lexicon):
             head = _subject_head(words[:i], lexicon)
-            if i > 1 and lower[i - 1] in listed("part of a sport"):
-                return None  # "a person ice skating"
+            if verb == "be" or (i > 1 and lower[i - 1] in listed("part of a sport")):
+                return None  # "one of them being", "a person ice skating"
             if not head or _has_another_verb(lower, i, lexicon):
                 return None
             plural = _subject_plural(words[:i], head, lexicon)

@@ -124,12 +124,23 @@ def _is_verb_form(swap: Swap, word: str) -> bool:
 def in_compound(clause: Clause, position: int, width: int = 1) -> bool:
     """Is the word there part of a longer name ("ice cream", "soccer ball", "police man")? Then leave it."""
     lexicon, word, before = clause.lexicon, clause.lower[position], clause.at(position - 1)
-    if _begins_name(clause.at(position + width), clause):
+    after = clause.at(position + width)
+    behind_subject = clause.kind == "unreadable" or position + width <= len(clause.subject)
+    if _begins_name(after, clause) or (
+        not behind_subject and clause.lexicon.is_plural(after) and _of_many(after, clause)
+    ):
         return True
     behind_verb = before in lexicon.forms and (clause.kind == "unreadable" or position - 1 == len(clause.subject))
     if before in lexicon.nouns and word in lexicon.nouns and not behind_verb:
         return True
     return word in lexicon.fixed
+
+
+def _of_many(after: str, clause: Clause) -> bool:
+    """ "child rates": behind the verb of the clause no other one is finite, unless another clause begins."""
+    return after in clause.lexicon.verb_of["third"] and listed("relatives", "conjunctions").isdisjoint(
+        clause.lower_rest
+    )
 
 
 def _begins_name(after: str, clause: Clause) -> bool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
-from sensecheck.language.rewriting.leaving_out import may_be_weakened
+from sensecheck.language.rewriting.constructions import speaks_of_the_speaker
+from sensecheck.language.rewriting.leaving_out import subject_may_be_weakened
 from sensecheck.language.rewriting.lexicon import listed, table_of
 from sensecheck.language.rewriting.rules import ANY_KIND, CONTRADICTS, EQUIVALENT, FOLLOWS, READABLE, rule
 
@@ -21,7 +22,7 @@ _MOST = table_of("how many first")
 def _predicate_of(clause: Clause, subject: str) -> list[str]:
     """What is said, as it agrees with another subject of one: I am, someone is."""
     if clause.determiner in ("i", "you") and len(clause.subject) == 1:
-        singular = {"am": "is", "are": "is", "have": "has", "were": "was"}
+        singular = {"am": "is", "are": "is", "have": "has", "were": "was", "do": "does"}
         clause = clause.but(auxiliary=singular.get(clause.auxiliary, clause.auxiliary))
     return clause.but(subject=(subject,)).predicate
 
@@ -36,18 +37,21 @@ def _speaks_of_itself(clause: Clause) -> bool:
 @rule(FOLLOWS, "wider subject", _ASSERTED)
 def someone(clause: Clause) -> Iterator[str]:
     """He left; Ann Lee left: someone left."""
-    of_one = clause.determiner in ("he", "she", "i") and len(clause.subject) == 1
-    if not (of_one or clause.named_person) or clause.plural:
+    alone = len(clause.subject) == 1
+    if not subject_may_be_weakened(clause) or speaks_of_the_speaker(clause):
         return
-    if may_be_weakened(clause) and not _speaks_of_itself(clause):
+    if alone and clause.determiner == "we":
+        if clause.kind != "copular" or clause.first not in listed("articles"):
+            yield clause.say("some people {predicate}")
+    elif (alone and clause.determiner in ("he", "she", "i", "you")) or (clause.named_person and not clause.plural):
         yield clause.say("someone {predicate}", predicate=_predicate_of(clause, "someone"))
 
 
 @rule(FOLLOWS, "wider subject", _ASSERTED)
 def somebody_of(clause: Clause) -> Iterator[str]:
     """My sister left: someone's sister left."""
-    owned = clause.determiner in ("my", "his", "her") and may_be_weakened(clause)
-    if owned and len(clause.subject) > 1 and not _speaks_of_itself(clause):
+    owned = clause.determiner in ("my", "his", "her") and subject_may_be_weakened(clause)
+    if owned and len(clause.subject) > 1 and not speaks_of_the_speaker(clause):
         yield clause.say("someone's {owned} {predicate}", owned=clause.subject[1:])
 
 
@@ -69,7 +73,7 @@ def _kind_of_subject(clause: Clause) -> tuple[str, ...]:
 def some_such(clause: Clause) -> Iterator[str]:
     """The bridge was built: a bridge was built; the bridges were built: some bridges were built."""
     phrase = _kind_of_subject(clause)
-    if not phrase or not may_be_weakened(clause) or clause.universal:
+    if not phrase or not subject_may_be_weakened(clause) or clause.universal:
         return
     noun = clause.noun
     if clause.plural and clause.lexicon.is_plural(noun):
@@ -104,18 +108,18 @@ def _counts_one(noun: str, clause: Clause) -> bool:
     )
 
 
-@rule(FOLLOWS, "wider subject", "copular")
+@rule(FOLLOWS, "wider subject", _ASSERTED)
 def something(clause: Clause) -> Iterator[str]:
-    """It was old: something was old."""
-    pronoun = clause.lower[0] in ("it", "this", "that") and len(clause.subject) == 1 and len(clause.rest) < 9
-    if pronoun and may_be_weakened(clause) and not _says_nothing_of_it(clause):
+    """It was old: something was old; this works: something works."""
+    pronoun = clause.lower[0] in ("it", "this", "that") and len(clause.subject) == 1
+    if pronoun and subject_may_be_weakened(clause) and not _says_nothing_of_it(clause):
         yield clause.say("something {predicate}")
 
 
 @rule(FOLLOWS, "wider subject", _ASSERTED)
 def something_known(clause: Clause) -> Iterator[str]:
     """The bridge was long: something was long."""
-    if not may_be_weakened(clause) or _speaks_of_itself(clause) or clause.plural or not clause.single:
+    if not subject_may_be_weakened(clause) or speaks_of_the_speaker(clause) or clause.plural or not clause.single:
         return
     known = clause.of_a_thing and not clause.indefinite and clause.determiner not in listed("not singled out")
     if known or (clause.kind == "copular" and clause.first in listed("said of things alone")):
@@ -124,17 +128,28 @@ def something_known(clause: Clause) -> Iterator[str]:
 
 def _says_nothing_of_it(clause: Clause) -> bool:
     """ "it is raining", "it is late", "it is clear that"."""
-    if clause.first in listed("said of no thing", "prepositions", "adverbs") or _speaks_of_itself(clause):
+    if clause.kind == "progressive" or clause.first in listed("said of no thing", "prepositions", "adverbs"):
         return True
-    return not listed("it stands for more").isdisjoint(clause.lower_rest)
+    lower = clause.lower_rest
+    if clause.lower[0] == "it" and not listed("of no thing here").isdisjoint(lower):
+        return True
+    if clause.kind != "copular" and clause.lower[0] == "it":
+        verb = clause.verb or clause.lexicon.base_of(clause.first, "base", "participle") or "be"
+        if verb in listed("stands for no thing"):
+            return True
+    if speaks_of_the_speaker(clause) or not (listed("it stands for more") - {"for"}).isdisjoint(lower):
+        return True
+    return "for" in lower and "to" in lower
 
 
-@rule(EQUIVALENT, "relative clause", _ASSERTED)
+@rule(EQUIVALENT, "relative clause", f"{_ASSERTED} do", negated=None)
 def someone_who(clause: Clause) -> Iterator[str]:
     """He left: he is someone who left; the bridge was built: the bridge is something that was built."""
     if clause.kind == "progressive" or not clause.single or clause.indefinite or "," in clause.rest or clause.fragment:
         return
-    if clause.determiner in listed("not singled out") or len(clause.predicate) > 18 or _speaks_of_itself(clause):
+    if clause.determiner in listed("not singled out") or len(clause.predicate) > 18 or "i" in clause.lower_rest:
+        return
+    if clause.negated and not clause.denied_by_not:
         return
     alone = len(clause.subject) == 1
     slots = {"was": clause.but(plural=clause.plural or clause.determiner == "you").be}
@@ -211,7 +226,7 @@ def no_one_at_all(clause: Clause) -> Iterator[str]:
 def nothing(clause: Clause) -> Iterator[str]:
     """It was old: nothing was old."""
     pronoun = clause.lower[0] in ("it", "this", "that") and len(clause.subject) == 1 and len(clause.rest) < 9
-    if pronoun and not _says_nothing_of_it(clause):
+    if pronoun and not _speaks_of_itself(clause) and not _says_nothing_of_it(clause):
         yield clause.say("nothing {predicate}")
 
 
@@ -295,7 +310,7 @@ def need_not(clause: Clause) -> Iterator[str]:
     """must go: does not have to go; will go: will refuse to go."""
     if clause.first in listed("no verb behind a modal") or clause.partial or clause.universal:
         return
-    if clause.auxiliary == "must":
+    if clause.auxiliary == "must" and clause.first not in ("be", "have"):
         yield clause.say("{subject} {does} not have to {rest}")
     elif clause.auxiliary == "will" and clause.human and clause.first not in listed("be", "have", "not refused"):
         yield clause.say("{subject} will refuse to {rest}")

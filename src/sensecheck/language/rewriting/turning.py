@@ -4,6 +4,7 @@ first.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from sensecheck.language.rewriting.clause import Clause, in_lower_case, written
@@ -86,7 +87,8 @@ def modal_otherwise(clause: Clause) -> Iterator[str]:
 @rule(EQUIVALENT, "modal", "modal")
 def it_is_possible(clause: Clause) -> Iterator[str]:
     """may rain: it is possible that it rains."""
-    if clause.auxiliary in ("might", "may") and clause.first not in listed("no verb behind a modal") - {"be"}:
+    unsaid = listed("no verb behind a modal") - {"be"} | {"have"}
+    if clause.auxiliary in ("might", "may") and clause.first not in unsaid and clause.lower_rest[:2] != ["be", "as"]:
         yield clause.say("it is possible that {subject} will {rest}")
         yield clause.say("perhaps {subject} will {rest}")
 
@@ -134,7 +136,7 @@ def _agent_end(clause: Clause) -> int:
     named = rest[2][:1].isupper() or agent[0] in listed("determiners", "numbers")
     if not named or is_time(agent) or ("and" in agent[:-1] and rest[end - 1][:1].islower()) or "to" in agent:
         return 0
-    return end if end == len(rest) or (lower[end] in listed("prepositions") and lower[end] not in ("of", "to")) else 0
+    return end if end == len(rest) or lower[end] in ("in", "on", "at", "during", "after", "before") else 0
 
 
 @rule(EQUIVALENT, "passive", "copular", past=True)
@@ -154,9 +156,16 @@ def _looks_back(clause: Clause) -> bool:
 def somebody_did(clause: Clause) -> Iterator[str]:
     """The bridge was built in 1900: someone built the bridge in 1900."""
     base = _participle(clause)
-    if base in listed("done by people") and clause.lower_rest[1:2] != ["by"] and _may_be_told(clause):
+    done = base in listed("done by people") and clause.lower_rest[1:2] != ["by"] and not _goes_on(clause)
+    if done and _may_be_told(clause):
         did = clause.lexicon.forms[base].past
         yield clause.say("someone {did} {it} {thing}", did=did, it=_as_object(clause))
+
+
+def _goes_on(clause: Clause) -> bool:
+    """ "was written and sung in May", "was released, and has ten songs": a second verb has the same subject."""
+    lower = clause.lower_rest
+    return lower[1:2] == ["and"] or any(a == "," and b == "and" for a, b in itertools.pairwise(lower))
 
 
 def _may_be_told(clause: Clause) -> bool:
@@ -167,7 +176,8 @@ def _may_be_told(clause: Clause) -> bool:
 def nobody_did(clause: Clause) -> Iterator[str]:
     """The bridge was built in 1900: nobody built the bridge in 1900."""
     base = _participle(clause)
-    if base in listed("done by people") and clause.single and not clause.partial and not _looks_back(clause):
+    done = base in listed("done by people") and not _goes_on(clause)
+    if done and clause.single and not clause.partial and not _looks_back(clause):
         did = clause.lexicon.forms[base].past
         end = _agent_end(clause)
         if end or "by" not in clause.lower_rest:
@@ -356,6 +366,8 @@ def what_one_did(clause: Clause) -> Iterator[str]:
         return  # "is going to": that it will be so
     if clause.coordinated or "," in clause.rest or (clause.negated and not clause.denied_by_not):
         return
+    if (verb, *(word.lower() for word in rest[:1])) in (("take", "place"), ("make", "up")):
+        return
     if clause.determiner in listed("not singled out") or len(clause.predicate) > 20:
         return
     never = ["not"] if clause.negated else []
@@ -464,6 +476,8 @@ def did_something(clause: Clause) -> Iterator[str]:
 def one_of_two(clause: Clause) -> Iterator[str]:
     """Ann and Bob left: Ann left."""
     lower = in_lower_case(clause.subject)
+    if not clause.plural:
+        return  # "Salt and Stone was a film"
     if lower.count("and") != 1 or "," in lower or not may_be_weakened(clause) or lower[0] == "both":
         return
     if clause.verb in listed("takes two together") or not listed("of several").isdisjoint(clause.lower_rest):
@@ -506,6 +520,8 @@ def it_is_possible_for(clause: Clause) -> Iterator[str]:
     necessary = {"can": "possible", "must": "necessary"}.get(clause.auxiliary)
     if not necessary or not clause.single or clause.determiner in ("one", "there", "that", "this", "it"):
         return
+    if clause.auxiliary == "must" and clause.first in ("be", "have"):
+        return  # what must have been so is no duty
     if clause.first not in listed("no verb behind a modal") - {"be"} and not clause.first.endswith("ly"):
         yield clause.say("it is {how} for {them} to {rest}", how=necessary, them=_as_object(clause))
 

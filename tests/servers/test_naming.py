@@ -10,6 +10,7 @@ from tests.servers.running import PASSWORD, MariaDb, Postgres, Server
 from sensecheck.correct import evaluate
 from sensecheck.inputs.errors import InputError
 from sensecheck.statistics.figure import IntervalOptions
+from sensecheck.statistics.measurements import concatenated
 from sensecheck.stores import ServerDatabases, StoreError
 from sensecheck.stores.pool import _missing_extra
 
@@ -51,6 +52,19 @@ def test_suites(suite: Server) -> None:
         asked("other", suite.address(rest="/farm"))
     with pytest.raises(ValueError, match="none of the databases that the records name is there"):
         asked("other", place)
+
+
+def test_the_dialect_follows_the_server(server: Server) -> None:
+    """Normal forms and hardness read what only this server's dialect has."""
+    gold, prediction = (
+        ("SELECT price::int FROM item WHERE name ~~ 'a%'", "SELECT CAST(price AS int) FROM item WHERE name LIKE 'a%'")
+        if isinstance(server, Postgres)
+        else ('SELECT `name` FROM item WHERE name = "apple"', "SELECT name FROM item WHERE name = 'apple'")
+    )
+    hardness = "medium" if isinstance(server, Postgres) else "easy"  # a pattern is a component
+    result = asked("shop", server.address(), gold, prediction)
+    (row,) = concatenated(result.rows, ["correct", "em", "em_normalised", "hardness"]).iter_rows(named=True)
+    assert row == {"correct": True, "em": False, "em_normalised": True, "hardness": hardness}
 
 
 def test_schemas(postgres: Server) -> None:

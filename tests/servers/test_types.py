@@ -6,7 +6,7 @@ import pytest
 from tests.servers.running import Postgres, Server
 
 from sensecheck.correct.sql_compare import compare, plan_gold
-from sensecheck.stores import Answer, Request, ServerDatabases
+from sensecheck.stores import Answer, Failure, Request, ServerDatabases
 
 ALIKE = {
     "postgresql": [
@@ -116,3 +116,15 @@ def test_json_of_mysql() -> None:
 
     assert _cell('{"b": 1.0, "a": null}', _JSON) == '{"a":null,"b":1}'
     assert _cell('"x"', _JSON) == "x"
+
+
+def test_texts_in_no_encoding(postgres: Server) -> None:
+    """A database that keeps whatever bytes it is given: what is no text costs its query alone."""
+    postgres.execute("CREATE DATABASE bytes ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+    with ServerDatabases(postgres.address(rest="/bytes"), workers=1) as store:
+        told = [store.execute(Request(text, "bytes")) for text in ("SELECT chr(233)", "SELECT 'é', chr(65)")]
+    assert isinstance(told[0], Failure)
+    assert str(told[0].reason) == "engine error"
+    assert "invalid byte sequence" in told[0].message
+    assert isinstance(told[1], Answer)
+    assert told[1].rows == [("é", "A")]

@@ -187,8 +187,6 @@ class PostgresEngine(ServerEngine):
 
         if isinstance(error, RecursionError):
             return Failure(Reason.REFUSED, "a value that is nested too deep")
-        if isinstance(error, UnicodeDecodeError):  # a database that keeps whatever bytes it is given (SQL_ASCII)
-            return Failure(Reason.ENGINE_ERROR, "a text that is not in UTF-8")
         if not isinstance(error, psycopg.Error):
             return None
         state, words = error.sqlstate or "", _first_line(error)

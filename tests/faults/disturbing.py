@@ -26,6 +26,8 @@ from sensecheck import demo
 MARK = "SENSECHECK_FAULT"
 """A variable of the environment by which every process of a run is known, however it was started."""
 _PATIENCE = 120
+_FEW, _MANY = 16, 96
+"""Pairs: with an engine, processes take their time to start, and then there must be something to disturb."""
 
 
 class Ground:
@@ -35,10 +37,11 @@ class Ground:
         self.folder = folder
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
-        self.data = folder / "nli.jsonl"
-        self.data.write_text("\n".join(demo.path("nli.jsonl").read_text().splitlines()[:16]) + "\n", encoding="utf-8")
+        for pairs in (_FEW, _MANY):
+            lines = demo.path("nli.jsonl").read_text(encoding="utf-8").splitlines()[:pairs]
+            (folder / f"nli-{pairs}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
         self.database = demo_database(folder)
-        self._undisturbed: dict[tuple[str, str], tuple[str, float]] = {}
+        self._undisturbed: dict[str, tuple[str, float]] = {}
         self._numbered = 0
         self._known: set[int] = set()
 
@@ -63,7 +66,7 @@ class Ground:
             url = f"http://127.0.0.1:{self.server.server_port}/v1#m"
             work = [
                 "robust",
-                str(self.data),
+                str(self.folder / f"nli-{KINDS[kind].pairs}.jsonl"),
                 "--model",
                 url,
                 "--generator",
@@ -92,13 +95,14 @@ class Ground:
     def undisturbed(self, kind: str, engine: str = "") -> tuple[str, float]:
         """The figures of a run that nothing happened to, and how long it took."""
         question = "correct" if KINDS[kind].asks_database else "robust"
-        if (question, engine) not in self._undisturbed:
+        done = f"{question} {KINDS[kind].pairs} {engine}"
+        if done not in self._undisturbed:
             out = self.place()
             begun = time.monotonic()
             said = self.start(self.command(kind, out, engine)).communicate(timeout=_PATIENCE)
             assert (out / "summary.json").exists(), said
-            self._undisturbed[question, engine] = _figures(out), time.monotonic() - begun
-        return self._undisturbed[question, engine]
+            self._undisturbed[done] = _figures(out), time.monotonic() - begun
+        return self._undisturbed[done]
 
     def processes(self) -> list[int]:
         """All processes of the run at hand: workers of stores have no environment, and are known by their parents."""
@@ -139,6 +143,7 @@ class Kind:
     strike: Callable[[Ground, subprocess.Popen[str], Path], bool]
     asks_database: bool = False
     cluster: bool = False
+    pairs: int = _FEW
     missing: Callable[[], str] = lambda: "" if sys.platform == "linux" else "needs Linux (/proc)"
 
 
@@ -334,10 +339,10 @@ class _Cluster:
 
 KINDS = {
     "main process": Kind("", _kill_main),
-    "main of a pool": Kind("processes:2", _kill_main),
-    "pool worker": Kind("processes:2", _kill_child("spawn_main")),
-    "dask worker": Kind("cluster", _kill_child("dask\0worker"), cluster=True, missing=_without_dask),
-    "dask scheduler": Kind("cluster", _kill_child("dask\0scheduler"), cluster=True, missing=_without_dask),
+    "main of a pool": Kind("processes:2", _kill_main, pairs=_MANY),
+    "pool worker": Kind("processes:2", _kill_child("spawn_main"), pairs=_MANY),
+    "dask worker": Kind("cluster", _kill_child("dask\0worker"), cluster=True, pairs=_MANY, missing=_without_dask),
+    "dask scheduler": Kind("cluster", _kill_child("dask\0scheduler"), cluster=True, pairs=_MANY, missing=_without_dask),
     "store worker": Kind("", _kill_child("sensecheck.stores.worker"), asks_database=True),
     "full disk": Kind("", _fill_nothing, missing=_without_mounts),
 }

@@ -22,6 +22,7 @@ from tests.runs.five_questions import calls, digits, evaluate
 import sensecheck
 from sensecheck import demo
 from sensecheck.cli import main
+from sensecheck.faithful.evaluation import Faithful
 from sensecheck.inputs import addresses
 from sensecheck.instruments import OWN
 from sensecheck.runs.at_address import kept_at
@@ -388,8 +389,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     """Runs of several batches each, on this machine, by how many records they have."""
     folder, runs = tmp_path_factory.mktemp("measured"), {}
     with pytest.MonkeyPatch.context() as small:
-        small.setattr(sensecheck.faithful.evaluation.Faithful, "batch_rows", 40)
-        small.setattr(sensecheck.faithful.evaluation.Faithful, "block_bytes", 4096)
+        small.setattr(Faithful, "batch_rows", 30)
+        small.setattr(Faithful, "block_bytes", 4096)
         for limit in (60, 100):
             runs[limit] = folder / str(limit)
             call = {"data": demo.path("sentences_a.jsonl"), "schema": demo.path("tables.json"), "limit": limit}
@@ -414,12 +415,11 @@ def test_a_store_that_is_gone_in_the_middle_never_leaves_a_wrong_run(
 
         kept_at(address, make, **{"resume": False, "overwrite": False, **how})[1]()
 
+    system = addresses._system("s3")
     for writes in range(1, 60):
         address = f"s3://bucket/run-{writes}"
         if there:
             put(60, address)
-        _anew()
-        system = addresses._system("s3")
         with monkeypatch.context() as breaking:
             breaking.setattr(addresses, "_system", lambda kind, w=writes, s=system: _Breaking(s, w))
             try:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.models import faulty_server
 from tests.runs.five_questions import demo_database
@@ -188,8 +189,10 @@ def disturbed(ground: Ground, kind: str, rng: random.Random) -> Fault:
         fault.again = len(set(before) & set(_answered(log)[len(before) :]))
         if again.returncode != 0:
             fault.wrong = fault.wrong or f"{kind}: taken up again, it ended with {again.returncode}: {said[-600:]}"
-        elif _figures(out) != expected:
-            fault.wrong = fault.wrong or f"{kind}: other figures"
+        elif (found := _figures(out)) != expected:
+            fault.wrong = (
+                fault.wrong or f"{kind}: other figures: {_difference(json.loads(expected), json.loads(found))}"
+            )
         twice = recorded & set(_answered(log)[len(before) :])
         if twice:
             fault.wrong = fault.wrong or f"{kind}: {len(twice)} answers that were on disk were asked for again"
@@ -202,6 +205,16 @@ def _figures(out: Path) -> str:
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     summary["extra"].pop("cost", None)  # what was asked now, and what before, is of the run that was stopped
     return json.dumps({name: value for name, value in summary.items() if name != "notes"}, sort_keys=True)
+
+
+def _difference(expected: Any, found: Any, at: str = "") -> str:
+    """Where two summaries differ first."""
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        return next((_difference(expected[k], found[k], f"{at}.{k}") for k in expected if expected[k] != found[k]), "")
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        pairs = enumerate(zip(expected, found, strict=True))
+        return next((_difference(x, y, f"{at}[{i}]") for i, (x, y) in pairs if x != y), "")
+    return f"{at} was {str(expected)[:200]}, is {str(found)[:200]}"
 
 
 def _answered(log: Path) -> list[str]:

@@ -517,6 +517,10 @@ def test_other_commands(
     told = capsys.readouterr().out
     assert "s3://bucket/in/rows.csv: csv" in told and "sensecheck calibrated s3://bucket/in/rows.csv" in told
     assert "sensecheck-fetched" not in told
+    evaluate("calibrated", data="s3://bucket/in/rows.csv", out="s3://bucket/run")
+    assert main(["label", "s3://bucket/run", "--sample", "5", "--output", "sheet.csv"]) == 0
+    assert len(Path("sheet.csv").read_text().splitlines()) == 6
+    capsys.readouterr()
     Path("evaluation.toml").write_text(
         'systems = ["a"]\n[[evaluate]]\nquestion = "calibrated"\ndata = "s3://bucket/in/rows.csv"\n'
     )

@@ -56,6 +56,10 @@ def evaluate(name: str, **call: Any) -> Result:
     return result
 
 
+def _alone(name: str, call: dict[str, Any], folder: Path) -> Result:
+    return evaluate(name, **call)
+
+
 def _seven_shards(name: str, call: dict[str, Any], folder: Path) -> Result:
     places = [folder / f"shard-{number}" for number in range(1, 8)]
     for number, place in enumerate(places, 1):
@@ -82,6 +86,38 @@ def _pool(size: tuple[int | None, int | None]) -> Iterator[Any]:
         yield pool
 
 
+def others(given: dict[str, dict[str, Any]], folder: Path) -> dict[str, dict[str, Any]]:
+    """A second system for each question, to compare the first with."""
+    from sensecheck import demo
+
+    pairs = [json.loads(line) for line in Path(given["correct"]["data"]).read_text().splitlines()]
+    for number, pair in enumerate(pairs):
+        pair["prediction"] = pair["gold"] if number % 4 else "SELECT port FROM ship"
+    (folder / "others.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    changed = {
+        "faithful": {"data": demo.path("sentences_b.jsonl")},
+        "correct": {"data": folder / "others.jsonl"},
+        "diverse": {"data": demo.path("dialogue_b.txt")},
+        "robust": {"model": "py:benchmarks.spreading:by_length"},
+        "calibrated": {"data": demo.path("parser_b.logits.gz")},
+    }
+    return {name: {**call, **changed[name]} for name, call in given.items()}
+
+
+def by_length(premises: list[str], hypotheses: list[str]) -> list[int]:
+    """A classifier that any process can import."""
+    return [len(p) % 3 if len(h) % 4 else len(h) % 3 for p, h in zip(premises, hypotheses, strict=True)]
+
+
+def told(measure: Callable[..., Result], name: str, calls_of_both: tuple[dict[str, Any], dict[str, Any]]) -> list[str]:
+    """The digits of a question's figures, and of what comparing two systems by it gives: differences, intervals, p."""
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        results = [measure(name, call, Path(at)) for call, at in zip(calls_of_both, (one, other), strict=True)]
+        differences = [d.to_dict() for d in sensecheck.compare(results).pairs[0].differences]
+        assert any(d["p"] is not None and d["p"] < 1 for d in differences), "nothing to compare"
+        return [digits(results[0]), json.dumps(differences, sort_keys=True)]
+
+
 def _by(engine: Any, name: str, call: dict[str, Any], folder: Path) -> Result:
     return evaluate(name, **call, engine=engine, out=folder / "run")
 
@@ -91,22 +127,23 @@ def show_digits(size_name: str) -> bool:
     size, same = SIZES[size_name], True
     with tempfile.TemporaryDirectory() as temporary:
         given = calls(Path(temporary))
-        usual = {name: digits(evaluate(name, **call)) for name, call in given.items()}
+        both = {name: (given[name], other) for name, other in others(given, Path(temporary)).items()}
+        usual = {name: told(_alone, name, two) for name, two in both.items()}
         cut(*size)
         with _pool(size) as pool, _cluster(size) as cluster:
-            ways: dict[str, Callable[[str, dict[str, Any], Path], Result]] = {
-                "1 process": lambda name, call, folder: evaluate(name, **call),
+            ways: dict[str, Callable[..., Result]] = {
+                "1 process": _alone,
                 "2 processes": partial(_by, pool),
                 "Dask, 2 workers": partial(_by, cluster),
                 "7 shards": _seven_shards,
             }
             for way, measure in ways.items():
                 cells = []
-                for name, call in given.items():
-                    with tempfile.TemporaryDirectory() as folder:
-                        found = digits(measure(name, call, Path(folder)))
-                    cells.append("same" if found == usual[name] else "DIFFERENT")
-                same = same and "DIFFERENT" not in cells
+                for name, two in both.items():
+                    found = told(measure, name, two)
+                    wrong = [what for what, x, y in zip(("figures", "p"), found, usual[name], strict=True) if x != y]
+                    cells.append("same" if not wrong else f"DIFFERENT {' and '.join(wrong)}")
+                same = same and set(cells) == {"same"}
                 print(f"| {size_name} | {way} | {' | '.join(cells)} |", flush=True)
     return same
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from sensecheck.calibrated import debiased
 from sensecheck.calibrated.debiased import (
     KINDS,
     Kind,
@@ -17,6 +21,7 @@ from sensecheck.calibrated.debiased import (
     noise_floor,
     noise_floor_quantile,
 )
+from sensecheck.statistics.quantile_draws import QuantileDraws
 
 Array = NDArray[np.float64]
 BINS = 20
@@ -119,6 +124,42 @@ def test_the_same_seed_gives_the_same_digits() -> None:
         assert one == debiased_intervals(KINDS, *sums, replicates, seed=4)[kind]
         assert one.low is not None and one.value is not None and one.high is not None
         assert 0 <= one.low <= one.value <= one.high <= 1
+
+
+def test_threads_that_ask_for_the_same_at_once_get_its_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They share the model of their sums with its scratch, and the draws of the floor."""
+    kinds: tuple[Kind, ...] = ("ece", "rmsce", "over", "under")
+    often = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for trial in range(12):
+            rng = np.random.default_rng(trial)
+            sums, replicates = _dataset(_beta(5, 2), np.clip(POINTS - 0.05, 0, 1), 400, rng)
+            debiased._MODELS.kept.clear()
+            debiased_intervals(("ece",), *sums, replicates, draws=20_000, level=0.8)  # the model is there
+            together = threading.Barrier(4)
+
+            def ask(number: int) -> dict[Kind, debiased.Debiased]:
+                together.wait()  # noqa: B023 - all are done before the next
+                order = kinds[number:] + kinds[:number]
+                return debiased_intervals(order, *sums, replicates, draws=20_000)  # noqa: B023
+
+            with ThreadPoolExecutor(4) as threads:
+                found = list(threads.map(ask, range(4)))
+            debiased._MODELS.kept.clear()
+            assert all(one == debiased_intervals(kinds, *sums, replicates, draws=20_000) for one in found)
+            draws, together = QuantileDraws(50, trial, "test"), threading.Barrier(4)
+
+            def orders(_: int) -> NDArray[np.intp]:
+                together.wait()  # noqa: B023
+                return draws._orders_of(500)  # noqa: B023
+
+            with ThreadPoolExecutor(4) as threads:
+                shuffled = list(threads.map(orders, range(4)))
+            alone = QuantileDraws(50, trial, "test")._orders_of(500)
+            assert all(np.array_equal(one, alone) for one in shuffled)
+    finally:
+        sys.setswitchinterval(often)
 
 
 def test_a_lower_level_gives_a_shorter_interval() -> None:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.models import faulty_server
 from tests.runs.five_questions import demo_database
@@ -26,6 +27,8 @@ from sensecheck import demo
 MARK = "SENSECHECK_FAULT"
 """A variable of the environment by which every process of a run is known, however it was started."""
 _PATIENCE = 120
+_FEW, _MANY = 16, 96
+"""Pairs: with an engine, processes take their time to start, and then there must be something to disturb."""
 
 
 class Ground:
@@ -35,10 +38,11 @@ class Ground:
         self.folder = folder
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
-        self.data = folder / "nli.jsonl"
-        self.data.write_text("\n".join(demo.path("nli.jsonl").read_text().splitlines()[:16]) + "\n", encoding="utf-8")
+        for pairs in (_FEW, _MANY):
+            lines = demo.path("nli.jsonl").read_text(encoding="utf-8").splitlines()[:pairs]
+            (folder / f"nli-{pairs}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
         self.database = demo_database(folder)
-        self._undisturbed: dict[tuple[str, str], tuple[str, float]] = {}
+        self._undisturbed: dict[str, tuple[str, float]] = {}
         self._numbered = 0
         self._known: set[int] = set()
 
@@ -63,7 +67,7 @@ class Ground:
             url = f"http://127.0.0.1:{self.server.server_port}/v1#m"
             work = [
                 "robust",
-                str(self.data),
+                str(self.folder / f"nli-{KINDS[kind].pairs}.jsonl"),
                 "--model",
                 url,
                 "--generator",
@@ -92,13 +96,14 @@ class Ground:
     def undisturbed(self, kind: str, engine: str = "") -> tuple[str, float]:
         """The figures of a run that nothing happened to, and how long it took."""
         question = "correct" if KINDS[kind].asks_database else "robust"
-        if (question, engine) not in self._undisturbed:
+        done = f"{question} {KINDS[kind].pairs} {engine}"
+        if done not in self._undisturbed:
             out = self.place()
             begun = time.monotonic()
             said = self.start(self.command(kind, out, engine)).communicate(timeout=_PATIENCE)
             assert (out / "summary.json").exists(), said
-            self._undisturbed[question, engine] = _figures(out), time.monotonic() - begun
-        return self._undisturbed[question, engine]
+            self._undisturbed[done] = _figures(out), time.monotonic() - begun
+        return self._undisturbed[done]
 
     def processes(self) -> list[int]:
         """All processes of the run at hand: workers of stores have no environment, and are known by their parents."""
@@ -139,6 +144,7 @@ class Kind:
     strike: Callable[[Ground, subprocess.Popen[str], Path], bool]
     asks_database: bool = False
     cluster: bool = False
+    pairs: int = _FEW
     missing: Callable[[], str] = lambda: "" if sys.platform == "linux" else "needs Linux (/proc)"
 
 
@@ -183,8 +189,10 @@ def disturbed(ground: Ground, kind: str, rng: random.Random) -> Fault:
         fault.again = len(set(before) & set(_answered(log)[len(before) :]))
         if again.returncode != 0:
             fault.wrong = fault.wrong or f"{kind}: taken up again, it ended with {again.returncode}: {said[-600:]}"
-        elif _figures(out) != expected:
-            fault.wrong = fault.wrong or f"{kind}: other figures"
+        elif (found := _figures(out)) != expected:
+            fault.wrong = (
+                fault.wrong or f"{kind}: other figures: {_difference(json.loads(expected), json.loads(found))}"
+            )
         twice = recorded & set(_answered(log)[len(before) :])
         if twice:
             fault.wrong = fault.wrong or f"{kind}: {len(twice)} answers that were on disk were asked for again"
@@ -197,6 +205,16 @@ def _figures(out: Path) -> str:
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     summary["extra"].pop("cost", None)  # what was asked now, and what before, is of the run that was stopped
     return json.dumps({name: value for name, value in summary.items() if name != "notes"}, sort_keys=True)
+
+
+def _difference(expected: Any, found: Any, at: str = "") -> str:
+    """Where two summaries differ first."""
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        return next((_difference(expected[k], found[k], f"{at}.{k}") for k in expected if expected[k] != found[k]), "")
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        pairs = enumerate(zip(expected, found, strict=True))
+        return next((_difference(x, y, f"{at}[{i}]") for i, (x, y) in pairs if x != y), "")
+    return f"{at} was {str(expected)[:200]}, is {str(found)[:200]}"
 
 
 def _answered(log: Path) -> list[str]:
@@ -334,10 +352,10 @@ class _Cluster:
 
 KINDS = {
     "main process": Kind("", _kill_main),
-    "main of a pool": Kind("processes:2", _kill_main),
-    "pool worker": Kind("processes:2", _kill_child("spawn_main")),
-    "dask worker": Kind("cluster", _kill_child("dask\0worker"), cluster=True, missing=_without_dask),
-    "dask scheduler": Kind("cluster", _kill_child("dask\0scheduler"), cluster=True, missing=_without_dask),
+    "main of a pool": Kind("processes:2", _kill_main, pairs=_MANY),
+    "pool worker": Kind("processes:2", _kill_child("spawn_main"), pairs=_MANY),
+    "dask worker": Kind("cluster", _kill_child("dask\0worker"), cluster=True, pairs=_MANY, missing=_without_dask),
+    "dask scheduler": Kind("cluster", _kill_child("dask\0scheduler"), cluster=True, pairs=_MANY, missing=_without_dask),
     "store worker": Kind("", _kill_child("sensecheck.stores.worker"), asks_database=True),
     "full disk": Kind("", _fill_nothing, missing=_without_mounts),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,8 +22,10 @@ from tests.runs.five_questions import calls, digits, evaluate
 import sensecheck
 from sensecheck import demo
 from sensecheck.cli import main
+from sensecheck.faithful.evaluation import Faithful
 from sensecheck.inputs import addresses
 from sensecheck.instruments import OWN
+from sensecheck.runs.at_address import kept_at
 from sensecheck.runs.directory import RunDirectory
 from sensecheck.runs.stopping import Stopped
 from sensecheck.runs.writing import RunError
@@ -381,49 +384,83 @@ class _Breaking:
         return writing
 
 
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Runs of several batches each, on this machine, by how many records they have."""
+    folder, runs = tmp_path_factory.mktemp("measured"), {}
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(Faithful, "batch_rows", 30)
+        small.setattr(Faithful, "block_bytes", 4096)
+        for limit in (60, 100):
+            runs[limit] = folder / str(limit)
+            call = {"data": demo.path("sentences_a.jsonl"), "schema": demo.path("tables.json"), "limit": limit}
+            evaluate("faithful", **call, out=runs[limit])
+    return runs
+
+
 @pytest.mark.parametrize("there", [False, True])
 def test_a_store_that_is_gone_in_the_middle_never_leaves_a_wrong_run(
-    there: bool, store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    there: bool, store: Any, measured: dict[int, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call = calls(tmp_path)["faithful"]
-    new = digits(evaluate("faithful", **call))
-    monkeypatch.setattr(sensecheck.faithful.evaluation.Faithful, "batch_rows", 40)
-    monkeypatch.setattr(sensecheck.faithful.evaluation.Faithful, "block_bytes", 4096)
-    old, known = "", {new}
-    for writes in range(1, 40):
-        address, more = f"s3://bucket/run-{writes}", {}
+    old, new = (digits(sensecheck.load(measured[limit])) for limit in (60, 100))
+
+    def put(limit: int, address: str, **how: bool) -> None:
+        """Like a run: what lies in the folder stays, and what is missing is measured."""
+
+        def make(folder: Path, resume: bool, overwrite: bool) -> None:
+            plan = RunDirectory(measured[limit]).manifest()["plan"]
+            begun = RunDirectory.begin(folder, plan, resume=resume, overwrite=overwrite)
+            for path in sorted(measured[limit].iterdir())[RunDirectory(begun.path).completed() and 1 :]:
+                shutil.copyfile(path, folder / path.name)
+
+        kept_at(address, make, **{"resume": False, "overwrite": False, **how})[1]()
+
+    system = addresses._system("s3")
+    for writes in range(1, 60):
+        address = f"s3://bucket/run-{writes}"
         if there:
-            old = digits(evaluate("faithful", **call, limit=150, out=address))
-            known, more = {new, old}, {"overwrite": True}
-        _anew()
-        system = addresses._system("s3")
+            put(60, address)
         with monkeypatch.context() as breaking:
             breaking.setattr(addresses, "_system", lambda kind, w=writes, s=system: _Breaking(s, w))
             try:
-                whole = evaluate("faithful", **call, **more, out=address)
+                put(100, address, overwrite=there)
             except Stopped as stopped:
                 assert "its store cannot be reached" in str(stopped) and "with --resume" in str(stopped)
             else:
-                assert digits(whole) == new and writes > 6
+                assert digits(sensecheck.load(address)) == new and writes > 8
                 break
         try:
-            assert digits(sensecheck.load(address)) in known
+            assert digits(sensecheck.load(address)) in ({new, old} if there else {new})
         except RunError as told:
             assert "did not finish" in str(told) and address in str(told)
         if writes % 2:  # another machine has only what is at the address
-            import shutil
-
             shutil.rmtree(tmp_path / "cache")
         try:
-            resumed = evaluate("faithful", **call, resume=True, out=address)
+            put(100, address, resume=True)
         except RunError as told:  # it is the former run that is there
-            assert f"{address} was started differently" in str(told) and "limit was 150" in str(told) and writes % 2
-            resumed = evaluate("faithful", **call, overwrite=True, out=address)
-        assert digits(resumed) == new and digits(sensecheck.load(address)) == new
-        del resumed
-        assert not _kept(tmp_path)
+            assert f"{address} was started differently" in str(told) and "limit was 60" in str(told)
+            assert there and writes % 2
+            put(100, address, overwrite=True)
+        assert digits(sensecheck.load(address)) == new and not _kept(tmp_path)
     else:
         raise AssertionError("it never went through")
+
+
+def test_a_run_that_could_not_be_put_there_is_put_there_later(
+    store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, address = calls(tmp_path)["faithful"], "s3://bucket/later"
+    system = addresses._system("s3")
+    with monkeypatch.context() as breaking:
+        breaking.setattr(addresses, "_system", lambda kind: _Breaking(system, 3))
+        with pytest.raises(Stopped, match=r"s3://bucket/later: its store cannot be reached .* kept in .*cache"):
+            evaluate("faithful", **call, out=address)
+    with pytest.raises(
+        RunError, match="run for s3://bucket/later is measured and could not be put there; pass --resume"
+    ):
+        evaluate("faithful", **call, out=address)
+    resumed = evaluate("faithful", **call, resume=True, out=address)
+    assert digits(resumed) == digits(evaluate("faithful", **call)) == digits(sensecheck.load(address))
 
 
 def test_a_killed_run_goes_on_where_it_was(store: Any, tmp_path: Path) -> None:
@@ -463,8 +500,6 @@ def test_a_killed_run_goes_on_where_it_was(store: Any, tmp_path: Path) -> None:
 
 
 def test_two_processes_do_not_measure_one_run_at_once(store: Any, tmp_path: Path) -> None:
-    from sensecheck.runs.at_address import kept_at
-
     def inside(folder: Path, resume: bool, overwrite: bool) -> None:
         with pytest.raises(RunError, match="s3://bucket/one is being measured by another process"):
             evaluate("calibrated", data="s3://bucket/in/rows.csv", out="s3://bucket/one/")
@@ -482,6 +517,10 @@ def test_other_commands(
     told = capsys.readouterr().out
     assert "s3://bucket/in/rows.csv: csv" in told and "sensecheck calibrated s3://bucket/in/rows.csv" in told
     assert "sensecheck-fetched" not in told
+    evaluate("calibrated", data="s3://bucket/in/rows.csv", out="s3://bucket/run")
+    assert main(["label", "s3://bucket/run", "--sample", "5", "--output", "sheet.csv"]) == 0
+    assert len(Path("sheet.csv").read_text().splitlines()) == 6
+    capsys.readouterr()
     Path("evaluation.toml").write_text(
         'systems = ["a"]\n[[evaluate]]\nquestion = "calibrated"\ndata = "s3://bucket/in/rows.csv"\n'
     )

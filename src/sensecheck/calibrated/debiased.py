@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -157,11 +158,12 @@ def debiased_intervals(
         )
     tail = (1 - level) / 2
     found = {}
-    for kind in kinds:
-        asked = kind, tail, valued
-        if asked not in model.found:
-            model.found[asked] = _maximum(model, tail) if kind == "mce" else _inverted(kind, model, tail, valued)
-        found[kind] = model.found[asked]
+    with model.alone:
+        for kind in kinds:
+            asked = kind, tail, valued
+            if asked not in model.found:
+                model.found[asked] = _maximum(model, tail) if kind == "mce" else _inverted(kind, model, tail, valued)
+            found[kind] = model.found[asked]
     return found
 
 
@@ -186,6 +188,7 @@ class _Model:
     together: float  # design effect of all bins' gaps together
     scratch: Draws  # B x draws, in which one set of draws is made after the other
     found: dict[tuple[Kind, float, bool], Debiased] = field(default_factory=dict)  # by what was asked
+    alone: threading.Lock = field(default_factory=threading.Lock)  # whoever has it may use the scratch
 
     def sd(self, gap: Array) -> Array:
         """Standard deviation of each observed gap if ``gap`` were the true one."""
@@ -238,6 +241,7 @@ class _Models:
     def __init__(self, most: int) -> None:
         self.most = most
         self.kept: dict[bytes, _Model] = {}
+        self._alone = threading.Lock()
 
     def of(
         self,
@@ -253,15 +257,18 @@ class _Models:
         for part in (*sums, *(all_of[:: max(1, len(all_of) // 8)] for all_of in resampled)):
             told.update(np.ascontiguousarray(part).data)
         key = told.digest()
-        if key not in self.kept:
-            full = sums[0] > 0
-            resampled = resampled if full.all() else [part[:, full] for part in resampled]
-            if clusters is None:
-                clusters = _clusters(float(sums[0].sum()), resampled[0], resampled[2], units)
+        known = self.kept.get(key)
+        if known is not None:
+            return known
+        full = sums[0] > 0
+        resampled = resampled if full.all() else [part[:, full] for part in resampled]
+        if clusters is None:
+            clusters = _clusters(float(sums[0].sum()), resampled[0], resampled[2], units)
+        model = _model([part[full] for part in sums], resampled, draws, seed, clusters)
+        with self._alone:
             while len(self.kept) >= self.most:
-                self.kept.pop(next(iter(self.kept)), None)
-            self.kept[key] = _model([part[full] for part in sums], resampled, draws, seed, clusters)
-        return self.kept[key]
+                self.kept.pop(next(iter(self.kept)))
+            return self.kept.setdefault(key, model)
 
 
 _MODELS = _Models(4)

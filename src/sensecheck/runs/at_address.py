@@ -47,6 +47,12 @@ def kept_at(
         with renamed({str(folder): place.address}), faults_told():
             if not resume:
                 place.refuse_occupied(overwrite=overwrite)
+                here = RunDirectory(folder)
+                if here.is_run() and here.manifest().get("state") != RUNNING and not overwrite:
+                    raise RunError(
+                        f"the run for {place.address} is measured and could not be put there; pass --resume "
+                        "(resume=True) to put it there, or --overwrite (overwrite=True) to measure again"
+                    )
                 RunDirectory.check(folder, overwrite=overwrite)
             elif not RunDirectory(folder).is_run():
                 place.take_up(folder)

@@ -6,6 +6,7 @@ less than drawing it anew.
 
 from __future__ import annotations
 
+import threading
 from statistics import NormalDist
 from typing import Any
 
@@ -16,6 +17,8 @@ from sensecheck.statistics.arrays import Floats
 from sensecheck.statistics.hashing import seed_key
 
 _AT_ONCE = 64
+_one_at_a_time = threading.Lock()
+"""Draws are shared by all that is estimated in a process."""
 
 
 class QuantileDraws:
@@ -43,13 +46,17 @@ class QuantileDraws:
         return np.repeat(numbers.reshape(-1), times.reshape(-1)).reshape(len(chances), self.draws)
 
     def _orders_of(self, number: int) -> NDArray[Any]:
-        """So many shuffled orders of the draws: the same, however many are asked for."""
+        """So many shuffled orders of the draws: the same, however many are asked for, and by however many threads."""
+        with _one_at_a_time:
+            self._make_orders(number)
+            return self._orders[:number]
+
+    def _make_orders(self, number: int) -> None:
         while len(self._orders) < number:
             key = int(seed_key(self.seed, f"{self.stream}:{len(self._orders)}"))
             generator = np.random.Generator(np.random.Philox(key=key))
             plain = np.tile(np.arange(self.draws, dtype=self._orders.dtype), (_AT_ONCE, 1))
             self._orders = np.concatenate([self._orders, generator.permuted(plain, axis=1)])
-        return self._orders[:number]
 
     def shuffled(self, quantiles: Floats, first: int = 0) -> Floats:
         """The draws; so many columns come first and stay where they are."""

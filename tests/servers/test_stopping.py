@@ -132,13 +132,14 @@ def test_what_is_given_up_is_ended_on_the_server(server: Server) -> None:
     )
     with ServerDatabases(server.address(), limits=Limits(seconds=30), workers=1) as store:
         assert isinstance(store.execute(Request(QUESTION, "shop")), Answer)
-        # The server's own limit is 30 s here: only our killing the worker ends it sooner.
+        assert store.file_print("shop")  # as in every run: what asks whether the server is there has started
+        # The server's own limit is 30 s here: only our killing the worker ends it sooner, on a busy machine too.
         started = time.monotonic()
         ((_, outcome),) = store.run([Request(slow(server, 40000), "shop")], 0.5)
         assert isinstance(outcome, Failure)
         assert str(outcome.reason) == "timeout"
-        assert time.monotonic() - started < 3
-        deadline = time.monotonic() + 3
+        assert time.monotonic() - started < 10
+        deadline = time.monotonic() + 10
         while (left := server.execute(at_work)[0][0]) and time.monotonic() < deadline:
             time.sleep(0.1)
         assert left == 0

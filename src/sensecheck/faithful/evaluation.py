@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
+import polars as pl
+
 from sensecheck.faithful.columns import (
     DB_NAMES,
     EVIDENCE_NAMES,
@@ -22,9 +24,10 @@ from sensecheck.faithful.languages import LANGUAGES, read_labels
 from sensecheck.faithful.matching.ruling import CONFIDENCE, RULES
 from sensecheck.faithful.measure import HINT, STRICT_THRESHOLD, THRESHOLD, Checker, measure
 from sensecheck.faithful.question import QUESTION
-from sensecheck.faithful.records import identity_of, load_schemas, pairs_of, schema_print
+from sensecheck.faithful.records import identity_of, is_evidence, load_schemas, pairs_of, schema_print
 from sensecheck.inputs import fingerprints
 from sensecheck.inputs.errors import InputError, did_you_mean, shown
+from sensecheck.inputs.field_names import found
 from sensecheck.inputs.gathered import GOLD_FILE, Gathered
 from sensecheck.inputs.needs import Needs
 from sensecheck.inputs.reasons import Reason
@@ -176,6 +179,22 @@ class Faithful(TableInstrument):
     def look_at(self, first: TableBatch) -> None:
         self.sides = sides_of(first, self.asked.columns, self.checker.language)
         self.notes += self.sides.notes()
+        self._look_at_evidence(first)
+
+    def _look_at_evidence(self, first: TableBatch) -> None:
+        """Evidence that is no text is not read, and a run must not seem to have had it."""
+        name = found(EVIDENCE_NAMES, first.frame.columns)
+        kind = pl.Null() if name is None else first.frame[name].dtype
+        if name is None or is_evidence(kind) or kind in (pl.Null, pl.List(pl.Null)):
+            return
+        called = shown(self.asked.columns.get("evidence", name), 40)
+        if "evidence" in self.asked.columns:
+            raise InputError(
+                path=first.path or None, field="evidence", expected="texts, or lists of texts",
+                got=f"neither in the column {called}",
+                hint="Name another column with --columns evidence=COLUMN (columns=).", reason=Reason.NOT_A_TEXT,
+            )  # fmt: skip
+        self.notes.append(f"no evidence was read: {called} holds neither texts nor lists of texts")
 
     def learnt(self) -> Method:
         return self.sides.choice()
@@ -192,7 +211,7 @@ class Faithful(TableInstrument):
         return {} if self.stored is None else {"database": self.stored.state()}
 
     def finish(self, result: Result) -> None:
-        if result.texts is not None and HINT in result.texts.schema:
+        if _has_evidence(result):
             # Evidence changes verdicts: a run that had none is not compared with one that had.
             method = {**result.signature.method, "evidence": "read"}
             result.signature = replace(result.signature, method=method)
@@ -202,6 +221,14 @@ class Faithful(TableInstrument):
         joined = isinstance(self.data, Gathered) and GOLD_FILE in self.data.method
         pairs = pairs_of(batch, self.sides, self.asked, may_lack=joined)
         return measure(self.checker, pairs, extract=bool(self.choices["extract"]))
+
+
+def _has_evidence(result: Result) -> bool:
+    """Whether any pair came with evidence: a column of blanks says nothing."""
+    told = pl.col(HINT).str.strip_chars().fill_null("") != ""
+    # Of two inputs, one may have the column: without names, each batch has its own.
+    batches = result.texts.batches() if result.texts is not None else ()
+    return any(batch.select(told.any()).item() for batch in batches if HINT in batch.columns)
 
 
 def _taken(rows: Measurements) -> list[str]:

@@ -274,3 +274,21 @@ def test_columns_of_one_row_that_are_compared_are_no_join() -> None:
     assert "join_without_key" not in found(
         "SELECT account_id FROM account WHERE account_id = district_id", "Accounts whose id is that of their district"
     )
+
+
+def test_two_kinds_of_doubt_in_one_run_are_told() -> None:
+    keys = "CREATE TABLE port (id INTEGER PRIMARY KEY); CREATE TABLE boat (id INTEGER, port_id INTEGER REFERENCES port)"
+    pairs = {
+        "query": ["SELECT id FROM boat"] * 3,
+        "sentence": ["Ids of boats."] * 3,
+        "evidence": ["craft refers to boat", None, ""],
+    }
+    told = "2 of 3 pairs came without evidence: over a schema with keys and no descriptions their doubt is that of the surest"
+    result = faithful.evaluate(pairs, schema=from_create_table(keys))
+    assert [note.startswith(told) for note in result.notes] == [True]
+    assert result.measurements["doubt"].to_list()[0] > 0 == result.measurements["doubt"].to_list()[1]
+    described = from_create_table(keys.replace("INTEGER,", "INTEGER, -- the number of its licence\n"))
+    alike = faithful.evaluate(pairs, schema=described)
+    assert not alike.notes and min(alike.measurements["doubt"].to_list()) > 0
+    assert not faithful.evaluate(pairs).notes
+    assert not faithful.evaluate({**pairs, "evidence": ["x means y"] * 3}, schema=from_create_table(keys)).notes

@@ -211,10 +211,16 @@ class Faithful(TableInstrument):
         return {} if self.stored is None else {"database": self.stored.state()}
 
     def finish(self, result: Result) -> None:
-        if _has_evidence(result):
+        pairs, hinted = _hinted(result)
+        if hinted:
             # Evidence changes verdicts: a run that had none is not compared with one that had.
             method = {**result.signature.method, "evidence": "read"}
             result.signature = replace(result.signature, method=method)
+            if hinted < pairs and self.checker.weighs_by_evidence:
+                result.notes.append(
+                    f"{pairs - hinted:,} of {pairs:,} pairs came without evidence: over a schema with keys and no "
+                    "descriptions their doubt is that of the surest finding, and not of all together as with evidence"
+                )
         result.notes += [*_taken(result.rows), *([] if self.stored is None else self.stored.notes())]
 
     def measure(self, batch: TableBatch) -> Batch:
@@ -223,12 +229,13 @@ class Faithful(TableInstrument):
         return measure(self.checker, pairs, extract=bool(self.choices["extract"]))
 
 
-def _has_evidence(result: Result) -> bool:
-    """Whether any pair came with evidence: a column of blanks says nothing."""
-    told = pl.col(HINT).str.strip_chars().fill_null("") != ""
+def _hinted(result: Result) -> tuple[int, int]:
+    """How many pairs there are, and how many came with evidence: a column of blanks says nothing."""
+    told = (pl.col(HINT).str.strip_chars().fill_null("") != "").sum()
     # Of two inputs, one may have the column: without names, each batch has its own.
     batches = result.texts.batches() if result.texts is not None else ()
-    return any(batch.select(told.any()).item() for batch in batches if HINT in batch.columns)
+    counts = [(len(batch), int(batch.select(told).item()) if HINT in batch.columns else 0) for batch in batches]
+    return sum(pairs for pairs, _ in counts), sum(hinted for _, hinted in counts)
 
 
 def _taken(rows: Measurements) -> list[str]:

@@ -165,6 +165,12 @@ class Checker:
             context = self._contexts[db_id] = Context(schema or self._one, self._dialect, self._labels)
         return context
 
+    @property
+    def weighs_by_evidence(self) -> bool:
+        """Whether findings over some schema add up where a question has evidence, and only there."""
+        schemas = [*self._schemas.values(), *([self._one] if self._one is not None else [])]
+        return any(schema.has_keys and not schema.has_descriptions for schema in schemas)
+
     def reading(self, query: str, db_id: str | None = None) -> Reading | UnreadableQueryError:
         """The facts of a query, or why there are none."""
         key = (query, db_id)

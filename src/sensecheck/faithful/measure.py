@@ -104,7 +104,7 @@ class Verdict:
                 "status": f.status,
                 "kind": f.kind,
                 "rule": f.rule,
-                "confidence": f.confidence if f.status in _FAULTS else None,
+                "confidence": f.confidence if f.status in _FAULTS or f.status == "risk" else None,
                 "text": f.text,
                 "query": list(f.query_span) if f.query_span else None,
                 "sentence": [] if sentence is None else [list(s) for s in spans_of(sentence, f.positions)],
